@@ -192,6 +192,12 @@ class RemoteConfig(Value):
     trust: str = "any"
 
 
+class ReviewConfig(Value):
+    """Whether a change of a rule, preference or decision of the person by another author waits for the person."""
+
+    changes: bool = True
+
+
 class PromptsConfig(Value):
     """Instructions for models, in place of those in `templates/prompts`; empty: those."""
 
@@ -227,6 +233,7 @@ class Config(Value):
     prompts: PromptsConfig = PromptsConfig()
     author: AuthorConfig = AuthorConfig()
     remote: RemoteConfig = RemoteConfig()
+    review: ReviewConfig = ReviewConfig()
     problems: tuple[str, ...] = ()
     untrusted: tuple[Untrusted, ...] = ()
     origins: tuple[Origin, ...] = ()
@@ -311,6 +318,7 @@ RULES = {
     "prompts.exchanges": Rule("instructions for one that rewords the exchanges of a session"),
     "prompts.concept": Rule("instructions for one that names a concept"),
     "prompts.contradiction": Rule("instructions for one that compares two facts"),
+    "review.changes": Rule("ask before what others make of your rules, preferences and decisions counts"),
     "author.also": Rule("other names and addresses under which you commit, as on other machines"),
     "remote.trust": Rule("whose commits a sync accepts: anyone's, or signed ones", choices=("any", "signed")),
     "capture.answer_chars": Rule(

@@ -46,6 +46,7 @@ DEFAULTS = {
     "summary.cents_per_day": 100,
     "author.also": (),
     "remote.trust": "any",
+    "review.changes": True,
     "capture.answer_chars": 6_000,
     "cleanup.max_age_days": 180,
     "cleanup.min_usage_count": 2,

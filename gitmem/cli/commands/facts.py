@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from gitmem.cli.door import Door
     from gitmem.model.fact.fact import Fact
+    from gitmem.store.review.changes import OthersChange
     from gitmem.store.store import Store
 
 _KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern", "issue")
@@ -151,6 +152,7 @@ def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
     from gitmem.project.code import project_code
     from gitmem.store.headers.facts import known_facts, standing_of
     from gitmem.store.history.authors import People
+    from gitmem.store.review.changes import others_changes
 
     every = known_facts(store)
     statuses = standing_of(every)
@@ -161,7 +163,8 @@ def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
     found = sorted((fact for fact in found if fact.id in stale or not args.stale), key=_order)
     people = People(store)
     authors = {fact.id: people.other(fact.id) for fact in found}
-    text = _table(found, stale, authors) if found else _nothing(args, len(every), in_git=code is not None)
+    changes = others_changes(store)
+    text = _table(found, stale, authors, changes) if found else _nothing(args, len(every), in_git=code is not None)
     values = [{**fact_value(fact, stale.get(fact.id, ())), "author": authors[fact.id] or None} for fact in found]
     door.answer(args, values, text)
     return ExitCode.OK
@@ -185,7 +188,12 @@ def _nothing(args: argparse.Namespace, known: int, *, in_git: bool) -> str:
     return "No facts yet: `gitmem facts add` adds one, others are learned from sessions."
 
 
-def _table(found: Sequence[Fact], stale: Mapping[str, Sequence[str]], authors: Mapping[str, str]) -> str:
+def _table(
+    found: Sequence[Fact],
+    stale: Mapping[str, Sequence[str]],
+    authors: Mapping[str, str],
+    changes: Mapping[str, OthersChange],
+) -> str:
     from gitmem.text.terminal import plain
 
     lines: list[str] = []
@@ -196,7 +204,8 @@ def _table(found: Sequence[Fact], stale: Mapping[str, Sequence[str]], authors: M
             lines += ["", f"{kind}:"] if lines else [f"{kind}:"]
         state = fact_state(fact, stale.get(fact.id, ()))
         author = f"by {authors[fact.id]}" if authors[fact.id] else ""
-        notes = ", ".join(filter(None, (author, "" if state in ("active", "open") else state)))
+        change = str(changes[fact.id]) if fact.id in changes else ""
+        notes = ", ".join(filter(None, (author, "" if state in ("active", "open") else state, change)))
         note = f"  ({notes})" if notes else ""
         lines.append(f"  {fact.id}  {fact.created:%Y-%m-%d}  {fact.description}{note}")
     return plain("\n".join(lines))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gitmem.cli.door import Door
     from gitmem.model.fact.fact import Fact
     from gitmem.store.history.authors import People
+    from gitmem.store.review.changes import OthersChange
     from gitmem.store.review.pairs import Pair
     from gitmem.store.review.purges import Preview, WaitingPurge
     from gitmem.store.review.waiting import ToReview
@@ -27,22 +28,29 @@ if TYPE_CHECKING:
 _SIDES = 20  # documents of which a list says whose versions they are: each takes some walks through history
 _PLACES = 5  # sections that a line names
 _SESSION = 8  # characters of a session's id
-_DOCUMENT, _PAIR, _PURGE = "document", "pair", "purge"
-_TAKES = {_DOCUMENT: ("ours", "theirs", "both", "edit"), _PAIR: ("newer", "older", "both"), _PURGE: ("ours", "theirs")}
+_DOCUMENT, _PAIR, _PURGE, _CHANGE = "document", "pair", "purge", "change"
+_TAKES = {
+    _DOCUMENT: ("ours", "theirs", "both", "edit"),
+    _PAIR: ("newer", "older", "both"),
+    _PURGE: ("ours", "theirs"),
+    _CHANGE: ("ours", "theirs"),
+}
 _CHOICES = {
     _DOCUMENT: "'--take ours', 'theirs' or 'both' keeps a version, 'edit' the file as it is now.",
     _PAIR: "'--take newer' or 'older' says which fact holds, 'both' that they do not contradict each other.",
     _PURGE: "'--take theirs' does the purge, '--take ours' refuses it.",
+    _CHANGE: "'--take theirs' accepts the change, '--take ours' brings back what you had.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """The items that wait for a decision: documents, pairs of facts, purges, numbered in this order."""
+    """What waits for a decision: documents, pairs of facts, purges, changes of others, numbered in this order."""
 
     documents: Sequence[ToReview]
     pairs: Sequence[Pair]
     purges: Sequence[WaitingPurge]
+    changes: Sequence[OthersChange]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """List decisions that wait for you, by number: documents with two versions, pairs of facts, purges. Decide one.
+    """List what waits for your decision: two versions, pairs of facts, purges, changes of others. Decide one.
 
     Of two facts that contradict each other, the newer or the older one holds and supersedes the other, or both hold.
 
@@ -67,9 +75,12 @@ def run(args: argparse.Namespace, door: Door) -> int:
     record; give that alone to see what it would remove here. '--take theirs' removes it from all history, which cannot
     be undone; '--take ours' refuses the purge on this machine for good.
 
+    Of a change of a rule, preference or decision of yours by another author, 'theirs' accepts it, and 'ours' brings
+    back what you had. Until then sessions are told who changed it, and what it said before.
+
     With --json: a list of {number, path, places, merge, ours, theirs}, {number, newer, older} with {id, kind, text,
-    date, session, author, machine, path} each, and {number, path, purge}; one of them, if you name it. A decision is
-    {path, take, commit}, of facts {fact, take, commits}.
+    date, session, author, machine, path} each, {number, path, purge}, and {number, id, path, act, author, date, commit,
+    before, change}; one of them, if you name it. A decision is {path, take, commit}, of facts {fact, take, commits}.
 
     Examples:
       gitmem review
@@ -91,17 +102,21 @@ def run(args: argparse.Namespace, door: Door) -> int:
     kind, place = _find(waiting, args.what.replace(os.sep, "/").removeprefix("./"))
     if args.take and args.take not in _TAKES[kind]:
         raise UsageError(f"'--take {args.take}' decides nothing here.", _CHOICES[kind])
+    if kind is _CHANGE:
+        return _review_change(args, door, store, next(one for one in waiting.changes if one.id == place))
     if kind is _PAIR:
         return _review_pair(args, door, store, waiting.pairs[int(place)], len(waiting.documents) + int(place) + 1)
     return (_review_purge if kind is _PURGE else _review_document)(args, door, store, place)
 
 
 def _read(store: Store) -> _Waiting:
+    from gitmem.store.review.changes import others_changes
     from gitmem.store.review.pairs import waiting_pairs
     from gitmem.store.review.purges import waiting_purges
     from gitmem.store.review.waiting import documents_to_review
 
-    return _Waiting(documents_to_review(store), waiting_pairs(store), waiting_purges(store))
+    changes = [*others_changes(store).values()]
+    return _Waiting(documents_to_review(store), waiting_pairs(store), waiting_purges(store), changes)
 
 
 def _find(waiting: _Waiting, name: str) -> tuple[str, str]:
@@ -110,11 +125,15 @@ def _find(waiting: _Waiting, name: str) -> tuple[str, str]:
         pairs = [(_PAIR, str(index)) for index, _ in enumerate(waiting.pairs)]
         every = [*((_DOCUMENT, one.path) for one in waiting.documents), *pairs]
         every += [(_PURGE, one.path) for one in waiting.purges]
+        every += [(_CHANGE, one.id) for one in waiting.changes]
         if not 1 <= int(name) <= len(every):
             raise NotFoundError(f"Nothing waits with the number {name[:20]}.", "'gitmem review' lists all numbers.")
         return every[int(name) - 1]
     if name.startswith(f"{PURGED}/"):
         return _PURGE, name
+    change = next((one for one in waiting.changes if name in {one.path, one.id, f"^{one.id}"}), None)
+    if change:
+        return _CHANGE, change.id
     named = [
         index
         for index, pair in enumerate(waiting.pairs)
@@ -161,6 +180,26 @@ def _review_pair(args: argparse.Namespace, door: Door, store: Store, pair: Pair,
     return ExitCode.OK
 
 
+def _review_change(args: argparse.Namespace, door: Door, store: Store, change: OthersChange) -> int:
+    from gitmem.store.review.changes import answer_change
+
+    if args.take is None:
+        text = f"{_line(_change(change))}\nTo decide: gitmem review {change.id} --take theirs|ours"
+        door.answer(args, _change(change), plain(text))
+        return ExitCode.OK
+    commit = answer_change(store, change, accept=args.take == "theirs")
+    text = f"{change.id} stays as {change.author} left it." if args.take == "theirs" else f"Back again: {change.before}"
+    undo = f"\nTo reverse this: gitmem undo {commit[:10]}" if commit else ""
+    door.answer(args, {"fact": change.id, "take": args.take, "commit": commit}, plain(text + undo))
+    return ExitCode.OK
+
+
+def _change(change: OthersChange) -> dict[str, object]:
+    value = change._asdict()
+    del value["blob"]
+    return {**value, "change": str(change)}
+
+
 def _review_purge(args: argparse.Namespace, door: Door, store: Store, path: str) -> int:
     from gitmem.store.review.purges import answer_purge, preview_purge
 
@@ -196,6 +235,7 @@ def _values(store: Store, waiting: _Waiting) -> list[dict[str, object]]:
     values = [_document(store, item, sides=index < _SIDES) for index, item in enumerate(waiting.documents)]
     values += [_pair(pair, people) for pair in waiting.pairs]
     values += [{"path": one.path, "purge": one.why} for one in waiting.purges]
+    values += [_change(one) for one in waiting.changes]
     return [{"number": number, **value} for number, value in enumerate(values, 1)]
 
 
@@ -236,6 +276,8 @@ def _line(value: Mapping[str, object]) -> str:
     newer, older = value.get("newer"), value.get("older")
     if isinstance(newer, dict) and isinstance(older, dict):
         return f"two facts that contradict each other\n{_told('newer', newer)}\n{_told('older', older)}"
+    if "change" in value:
+        return f"{value['path']}  {value['change']}"
     if "purge" in value:
         return f"{value['path']}  a purge that waits, since {value['purge']}"
     places, ours, theirs = (value[key] for key in ("places", "ours", "theirs"))

@@ -84,6 +84,7 @@ def tend(store: Store, late: Callable[[], bool]) -> None:
     left to the next call. Failures are written to the log.
     """
     _Steps(store).run("facts and concepts", partial(_read_headers, store))
+    _Steps(store).run("changes of others", partial(_look_for_changes, store))
     _Steps(store).run("days", partial(_keep_days, store))
     _Steps(store).run("contradictions", partial(_notice, store))
     if store.config.summary.provider in MODELS:
@@ -101,6 +102,12 @@ def tend(store: Store, late: Callable[[], bool]) -> None:
     if steps.finished:
         with open(mark, "w", encoding="utf-8") as file:
             file.write(f"{today}\n")
+
+
+def _look_for_changes(store: Store) -> None:
+    from gitmem.store.review.changes import others_changes
+
+    others_changes(store)
 
 
 def _keep_days(store: Store) -> None:

@@ -6,12 +6,14 @@ import re
 from operator import itemgetter
 
 from gitmem.errors import GitmemError
+from gitmem.machine.moment import datetime
 from gitmem.model.fact.fact import BINDING, Fact, FactKind, adopted_from
 from gitmem.model.fact.views.marks import Marks, marks_of, normalized
 from gitmem.model.ids import is_id, tail_of
 from gitmem.store.headers.cache import Bounds, never
 from gitmem.store.headers.facts import fact_headers, facts_of
 from gitmem.store.history.authors import People
+from gitmem.store.review.changes import others_changes
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from gitmem.project.code import Changes
     from gitmem.project.state import ProjectState
     from gitmem.store.headers.cache import Header, Late
+    from gitmem.store.review.changes import OthersChange
     from gitmem.store.store import Store
 
 MAX_PARSED = 200  # facts not cached yet that a session's start parses; the drain parses the others
@@ -48,7 +51,7 @@ class ChosenFacts(Value):
     `told` and `settled` are digests of the entries in `memory.md` for these facts and their sources, and for ended
     facts. `current` are all facts in force; `marks` mark other texts about any fact. `groups` are the facts of each
     line, `reasons` those of the first lines; `stale` is what git is asked about their files. `authors` are the names of
-    other people who brought them.
+    other people who brought them, `changes` what others changed and the person has not answered.
     """
 
     texts: frozenset[str]
@@ -60,6 +63,7 @@ class ChosenFacts(Value):
     reasons: Sequence[str] = ()
     stale: Changes | None = None
     authors: Mapping[str, str] = {}
+    changes: Mapping[str, OthersChange] = {}
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -70,7 +74,7 @@ class ChosenFacts(Value):
         """Return a line for each group; wait for git's answer."""
         stale = self.stale.answer(_SECONDS) if self.stale else {}
         return tuple(
-            _line(group, stale, self.authors, self.reasons[place] if place < len(self.reasons) else "")
+            _line(group, stale, self.authors, self.changes, self.reasons[place] if place < len(self.reasons) else "")
             for place, group in enumerate(self.groups)
         )
 
@@ -85,7 +89,8 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
     candidates = _candidates(fact_headers(store, bounds, trusting=True))
     if not all(header.is_current(store.root) for header in candidates):
         candidates = _candidates(fact_headers(store, bounds))
-    if not candidates:
+    changes = others_changes(store, look=False)
+    if not candidates and not changes:
         return ChosenFacts(frozenset(), frozenset(), frozenset(), marks_of(()))
     facts = facts_of(store, candidates)
     marks = marks_of(facts)
@@ -95,7 +100,10 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
     others = [fact for fact in current if not (fact.adopted and fact.adopted.startswith(own))]
     ranked = sorted(((_score(fact, words, recent), fact.when, fact.id, fact) for fact in others), reverse=True)
     chosen = [fact for score, _, _, fact in ranked if score >= _MIN_SCORE][:_MAX_CHOSEN]
-    groups = _groups(chosen, others, marks)
+    groups = [
+        *_changed(changes, facts, marks),
+        *_groups([one for one in chosen if one.id not in changes], others, marks),
+    ]
     told = [fact for group in groups for fact in group]
     stale = _stale(store, told, project)
     over = [fact for fact in facts if marks.has_ended(fact.id)]
@@ -104,7 +112,7 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
     reasons = ["" if late() else _reason(store, group[0]) for group in groups[:_WITH_REASON]]
     people = People(store)
     authors = {fact.id: people.other(fact.id) for fact in told}
-    return ChosenFacts(texts, _digests(told), settled, marks, tuple(current), groups, reasons, stale, authors)
+    return ChosenFacts(texts, _digests(told), settled, marks, tuple(current), groups, reasons, stale, authors, changes)
 
 
 def _candidates(headers: Sequence[Header]) -> list[Header]:
@@ -159,6 +167,19 @@ def _groups(chosen: Sequence[Fact], current: Sequence[Fact], marks: Marks) -> li
     return groups
 
 
+def _changed(changes: Mapping[str, OthersChange], facts: Sequence[Fact], marks: Marks) -> list[list[Fact]]:
+    """Return the facts that others changed and the person has not answered: as they stand, or as they were if ended."""
+    by_id = {fact.id: fact for fact in facts}
+    groups = []
+    for one in changes.values():
+        fact = by_id.get(one.id)
+        if fact is None or marks.has_ended(one.id):
+            kind, when = FactKind(one.path.split("/")[1]), datetime.fromisoformat(one.date)
+            fact = Fact(one.id, kind, "", when, description=one.before)
+        groups.append([fact])
+    return groups
+
+
 def _reason(store: Store, fact: Fact) -> str:
     """Return the reason of a fact, or the solution of a problem, from its file; "" if it has none or a long one."""
     try:
@@ -173,7 +194,11 @@ def _reason(store: Store, fact: Fact) -> str:
 
 
 def _line(
-    group: Sequence[Fact], stale: Mapping[str, Sequence[str]], authors: Mapping[str, str], reason: str = ""
+    group: Sequence[Fact],
+    stale: Mapping[str, Sequence[str]],
+    authors: Mapping[str, str],
+    changes: Mapping[str, OthersChange],
+    reason: str = "",
 ) -> str:
     """Return the line of the newest of contradicting facts; it quotes the older ones."""
     fact, *older = group
@@ -181,6 +206,8 @@ def _line(
     if older:
         quoted = " / ".join(f"{other.description} ({other.when:%Y-%m-%d})" for other in older)
         about = f"{fact.kind}; since {fact.when:%Y-%m-%d}, before: {quoted}; not decided yet, see `gitmem review`"
+    if change := changes.get(fact.id):
+        about = f"{fact.kind}; {change}; not decided yet, see `gitmem review`"
     if author := authors.get(fact.id):
         about = f"by {author}, {about}"
     if changed := stale.get(fact.id):

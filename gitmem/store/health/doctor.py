@@ -59,6 +59,7 @@ FULL: tuple[Check, ...] = (
     quick.check_spool,
     quick.check_log,
     quick.check_purges,
+    quick.check_changes,
 )
 _DEEP: Mapping[Check, Check] = {
     repository.check_objects: repository.check_objects_deeply,

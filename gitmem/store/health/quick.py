@@ -152,4 +152,17 @@ def check_purges(store: Store) -> Iterator[Finding]:
         yield Finding("purges", Level.OK, f"No purge waits for an answer.{refused}")
 
 
-CHECKS = (check_branch, check_config, check_spool, check_log, check_maintenance, check_purges)
+def check_changes(store: Store) -> Iterator[Finding]:
+    """Report rules, preferences and decisions that others changed, until the person answers."""
+    from gitmem.store.review.changes import others_changes
+
+    waiting = others_changes(store)
+    if waiting:
+        message = f"{count(len(waiting), 'fact')} of yours changed by others."
+        details = tuple(f"{one.id}: {one}" for one in [*waiting.values()][:_SHOWN])
+        yield Finding("changes", Level.WARNING, message, "'gitmem review' accepts or refuses each.", details)
+    else:
+        yield Finding("changes", Level.OK, "Nobody changed your rules, preferences and decisions.")
+
+
+CHECKS = (check_branch, check_config, check_spool, check_log, check_maintenance, check_purges, check_changes)

@@ -90,13 +90,13 @@ class People:
         """Return whether an author is the person, or gitmem itself."""
         return self.is_person(origin.author, origin.email)
 
-    def is_person(self, name: str, email: str) -> bool:
-        """Return whether git's name and address are the person's, or gitmem's own."""
+    def is_person(self, name: str, email: str, *, gitmem: bool = True) -> bool:
+        """Return whether git's name and address are the person's, or gitmem's own if that counts."""
         if not self._email:
             layout = self._store.repository.layout
             lookup = IdentityLookup(layout.git_dir, layout.work_tree, self._store.context.environ)
             self._email = lookup.result().email.casefold()
-        known = {self._email, GITMEM.email, *self._also}
+        known = {self._email, *self._also, *((GITMEM.email,) if gitmem else ())}
         return email.casefold() in known or name.casefold() in self._also
 
     def _read(self) -> bytes:

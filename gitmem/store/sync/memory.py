@@ -18,6 +18,7 @@ from gitmem.git.remote.connection import Connection, PushRacedError
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.git.signatures import Signatures
 from gitmem.model.message import Message, Op, Trailer
+from gitmem.store.review.changes import others_changes
 from gitmem.store.rewrite.apply import clean_incoming, follow, sweep
 from gitmem.store.rewrite.progress import read_state
 from gitmem.store.rewrite.purge_records import news, unfollowed
@@ -117,10 +118,14 @@ class _Sync:
     def run(self) -> Synced:
         with self._store.repository.reading() as objects:
             objects.start()
+            before = others_changes(self._store)
             try:
-                return in_rounds(self._round, self._options, self._remote.called)
+                done = in_rounds(self._round, self._options, self._remote.called)
             finally:
                 move_refs(self._git, self._held)
+            new = (one for one in others_changes(self._store).values() if before.get(one.id) != one)
+            notices = (f"{one.id} of yours was {one}. 'gitmem review' accepts or refuses it." for one in new)
+            return replace(done, notices=(*done.notices, *notices))
 
     def _round(self, number: int) -> Synced | None:
         """Run one round; None if another machine or process was faster."""

@@ -1,0 +1,224 @@
+"""What others make of a person's rules, preferences and decisions waits for the person, and is told until then."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.commands.conftest import first, remote, run_in, second  # noqa: F401
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.commands.project import Ran
+    from tests.conftest import RunsGit
+
+RULE = "Never push to main without a review."
+TURNED = "Always push to main without a review."
+
+
+class Person:
+    def __init__(self, name: str, folder: Path, run_in: Callable[..., Ran], git: RunsGit) -> None:  # noqa: F811
+        self.name, self.folder, self._run_in, self._git = name, folder, run_in, git
+        self.git("config", "user.name", name)
+        self.git("config", "user.email", f"{name.lower()}@example.org")
+
+    def on(self, folder: Path) -> Person:
+        """Return the same person with a clone on another machine."""
+        self._run_in(folder.parent, "clone", str(folder.parent / "remote.git"), folder.name)
+        return Person(self.name, folder, self._run_in, self._git)
+
+    def run(self, *argv: str) -> Ran:
+        return self._run_in(self.folder, *argv)
+
+    def git(self, *argv: str) -> str:
+        return self._git(self.folder / ".gitmem", *argv)
+
+    def commit(self, *argv: str) -> None:
+        """Commit with plain git, as oneself."""
+        names = {
+            f"GIT_{who}_{what}": value
+            for who in ("AUTHOR", "COMMITTER")
+            for what, value in (("NAME", self.name), ("EMAIL", f"{self.name.lower()}@example.org"))
+        }
+        self._git(self.folder / ".gitmem", "commit", "-qa", *argv, env=names)
+
+    def save(self, text: str, kind: str = "rule") -> str:
+        return str(self.run("save", text, "--type", kind, "--json").json["id"])
+
+    def waiting(self) -> list[str]:
+        return [one["change"] for one in self.run("review", "--json").json if "change" in one]
+
+    def told(self) -> str:
+        return self.run("start").out
+
+
+@pytest.fixture
+def people(first, second, run_in, bare_git) -> tuple[Person, Person]:  # noqa: F811
+    return Person("Ada", first, run_in, bare_git), Person("Mallory", second, run_in, bare_git)
+
+
+@pytest.fixture
+def rule(people) -> str:
+    ada, mallory = people
+    identifier = ada.save(RULE)
+    ada.run("sync")
+    mallory.run("sync")
+    return identifier
+
+
+def sync(*people: Person) -> Ran:
+    for person in people:
+        said = person.run("sync")
+    return said
+
+
+@pytest.mark.parametrize(
+    "act, word",
+    [
+        (lambda person, rule: person.run("facts", "edit", rule, TURNED), "changed"),
+        (lambda person, rule: person.run("facts", "retire", rule), "retired"),
+        (lambda person, rule: person.run("facts", "supersede", rule, person.save(TURNED)), "superseded"),
+        (lambda person, rule: person.git("rm", "-q", f"facts/rule/{rule}*") or person.commit("-m", "x"), "removed"),
+    ],
+)
+def test_a_rule_that_another_author_changed_waits_and_is_told(people, rule, act, word):
+    ada, mallory = people
+    act(mallory, rule)
+    said = sync(mallory, ada)
+    assert f"{word} by Mallory on " in said.err
+    [change] = ada.waiting()
+    assert change.startswith(f"{word} by Mallory on ")
+    assert change.endswith(f", before: {RULE}")
+    for text in (ada.told(), ada.run("status").out, ada.run("doctor").out):
+        assert f"{word} by Mallory on " in text
+        assert f"before: {RULE}" in text
+    assert mallory.waiting() == []
+    assert "by Ada" not in mallory.told().replace("(by Ada", "")
+
+
+@pytest.mark.parametrize("take", ["ours", "theirs"])
+def test_an_answer_holds_on_every_machine(people, rule, take, tmp_path):
+    ada, mallory = people
+    other = ada.on(tmp_path / "notebook")
+    other.waiting()
+    mallory.run("facts", "edit", rule, TURNED)
+    sync(mallory, ada, other)
+    assert len(ada.waiting()) == len(other.waiting()) == 1
+    answer = ada.run("review", rule, "--take", take).out
+    assert "To reverse this: gitmem undo" in answer
+    assert ada.waiting() == []
+    assert "by Mallory on" not in ada.told()
+    sync(ada, other, mallory)
+    assert other.waiting() == []
+    for person in (ada, other, mallory):
+        assert [one["description"] for one in person.run("facts", "list", "--json").json] == [
+            RULE if take == "ours" else TURNED
+        ]
+    mallory.run("facts", "edit", rule, "Push whatever you like.")
+    sync(mallory, ada)
+    assert len(ada.waiting()) == 1
+
+
+def test_what_was_retired_or_removed_is_brought_back(people, rule):
+    ada, mallory = people
+    other = ada.save("Use uv, not pip.")
+    sync(ada, mallory)
+    mallory.run("facts", "retire", rule)
+    mallory.git("rm", "-q", f"facts/rule/{other}*")
+    mallory.commit("-m", "x")
+    sync(mallory, ada)
+    for identifier in (rule, other):
+        ada.run("review", identifier, "--take", "ours")
+    assert ada.waiting() == []
+    assert sorted(one["description"] for one in ada.run("facts", "list", "--json").json) == [RULE, "Use uv, not pip."]
+    assert RULE in (ada.folder / ".gitmem" / "memory.md").read_text()
+
+
+def test_a_line_that_another_author_edited_with_plain_git_waits(people, rule):
+    ada, mallory = people
+    for change in (TURNED, "Push whatever you like."):
+        path = mallory.folder / ".gitmem" / "memory.md"
+        path.write_text(path.read_text().replace(RULE, change).replace(TURNED, change))
+        mallory.commit("-m", "x")
+        mallory.git("push", "-q", "origin", "gitmem")
+        if change is TURNED:
+            ada.run("sync")
+            mallory.git("pull", "-q", "--no-rebase")
+        else:
+            ada.waiting()
+            ada.git("pull", "-q", "--no-rebase")
+        [said] = ada.waiting()
+        assert said.startswith("changed by Mallory on ")
+        assert said.endswith(RULE)
+        assert "changed by Mallory on " in ada.told()
+
+
+def test_a_change_in_a_merge_waits(people, rule):
+    ada, mallory = people
+    mallory.git("switch", "-q", "-c", "side")
+    mallory.commit("--allow-empty", "-m", "x")
+    mallory.git("switch", "-q", "gitmem")
+    mallory.run("save", "a note")
+    mallory.git("merge", "-q", "--no-commit", "--no-ff", "side")
+    [path] = (mallory.folder / ".gitmem" / "facts" / "rule").glob(f"{rule}*")
+    path.write_text(path.read_text().replace(RULE, TURNED))
+    mallory.commit("-m", "Merge")
+    mallory.git("push", "-q", "origin", "gitmem")
+    ada.run("sync")
+    [said] = ada.waiting()
+    assert "by Mallory on " in said
+
+
+@pytest.mark.parametrize("email", ["gitmem@localhost", "ada@example.org"])
+def test_a_name_of_gitmem_s_is_nobody_s(people, rule, email):
+    """Who commits as gitmem is not the person; who forges the person's own address is, unless commits are signed."""
+    ada, mallory = people
+    mallory.git("config", "user.email", email)
+    mallory.run("facts", "edit", rule, TURNED)
+    sync(mallory, ada)
+    assert len(ada.waiting()) == (email == "gitmem@localhost")
+
+
+def test_what_is_no_change_of_mine_does_not_wait(people, rule):
+    ada, mallory = people
+    theirs, mine = mallory.save("Use tabs."), ada.save("Use spaces in Python.")
+    sync(mallory, ada, mallory)
+    mallory.run("facts", "edit", theirs, "Use tabs everywhere.")
+    mallory.run("save", RULE, "--type", "rule")  # said again
+    mallory.run("save", "Keep lines short.", "--type", "rule")
+    ada.run("facts", "edit", mine, "Use spaces in Python and Rust.")
+    sync(mallory, ada, mallory)
+    assert ada.waiting() == mallory.waiting() == []
+    assert "by Mallory" in ada.told()
+    mallory.run("facts", "edit", mine, "Use four spaces.")
+    mallory.run("facts", "edit", mine, "Use spaces in Python and Rust.")
+    sync(mallory, ada)
+    assert ada.waiting() == [], "it says again what it said"
+
+
+def test_a_team_may_turn_it_off_once_the_person_agreed(people, rule):
+    ada, mallory = people
+    path = mallory.folder / ".gitmem" / "config.yaml"
+    path.write_text(path.read_text() + "\nreview:\n  changes: false\n")
+    mallory.commit("-m", "x")
+    mallory.run("facts", "edit", rule, TURNED)
+    sync(mallory, ada)
+    assert len(ada.waiting()) == 1
+    ada.run("config", "trust", "review.changes", "--yes")
+    assert ada.waiting() == []
+    assert "by Mallory on" not in ada.told()
+
+
+def test_a_damaged_record_is_begun_anew(people, rule):
+    ada, mallory = people
+    record = ada.folder / ".gitmem" / ".git" / "gitmem" / "changed.json"
+    mallory.run("facts", "edit", rule, TURNED)
+    sync(mallory, ada)
+    assert len(json.loads(record.read_text())["waiting"]) == 1
+    for text in ("", "[]", '{"seen": "x", "waiting": [{}]}', '{"v": 1, "seen": "0", "waiting": []}'):
+        record.write_text(text)
+        assert ada.waiting() == []
