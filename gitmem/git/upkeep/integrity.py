@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gitmem.git.process.run import Git
 
 SECONDS = 3600.0
-_SIZE = re.compile(rb"\0  ctime: [^\n]*\n(?:  [^\n]*\n){3}  size: ([0-9]+)\tflags: [0-9a-f]+\n")
+_SIZE = re.compile(r"\0  ctime: [^\n]*\n(?:  [^\n]*\n){3}  size: ([0-9]+)\tflags: [0-9a-f]+\n")
 _LOCKED = ("HEAD", "config", "packed-refs", "shallow", "objects/info/commit-graphs/commit-graph-chain")
 
 
@@ -77,7 +77,7 @@ def tracked_files(git: Git) -> tuple[list[str], int | None]:
 
     50,000 files take git 40 ms, and a walk in Python half a second.
     """
-    names = _SIZE.split(git.run("ls-files", "-z", "--debug"))
+    names = _SIZE.split(os.fsdecode(git.run("ls-files", "-z", "--debug")))
     if names[-1]:
-        return [os.fsdecode(path) for path in git.run("ls-files", "-z").split(b"\0")[:-1]], None
-    return [os.fsdecode(name) for name in names[:-1:2]], sum(map(int, names[1::2]))
+        return os.fsdecode(git.run("ls-files", "-z")).split("\0")[:-1], None
+    return names[:-1:2], sum(map(int, names[1::2]))

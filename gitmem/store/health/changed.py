@@ -11,11 +11,12 @@ import contextlib
 import json
 import os
 import re
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from gitmem import __version__
 from gitmem.errors import GitFailedError, GitmemError
-from gitmem.git.objects.treediff import PathChange, read_tree
+from gitmem.git.objects.treediff import PathChange
 from gitmem.store.health.files import Checked, broken_headers, conflicts, conflicts_finding, headers_finding
 from gitmem.store.review.waiting import ToReview, review_since
 from gitmem.values import Value
@@ -62,18 +63,17 @@ def look(
     changes = _changes(store, seen, tip) if seen else None
     if seen is None or changes is None:
         seen, changes = _Seen(tip, (), (), ""), ()
-    waiting = _after(store, tip, seen.upto) if tip else []
-    due = waiting[:most]
+    due, left = _never_checked(store, tip, seen.upto, most) if tip else ([], 0)
     paths = sorted(edited.union(seen.again, (change.path for change in (*changes, *due))))
     review = tuple(review_since(store, seen.review, [*changes, *due])) if changes or due else seen.review
     headers, markers = list(broken_headers(store, paths)), list(conflicts(store, paths))
     others = [check(store, paths) for check in more]
     found = [path for path, _ in (*headers, *markers, *(pair for checked in others for pair in checked.found))]
-    now = _Seen(tip, tuple(sorted(edited.union(found))), review, due[-1].path if len(due) < len(waiting) else None)
+    now = _Seen(tip, tuple(sorted(edited.union(found))), review, due[-1].path if left else None)
     if seen != now:
         _remember(store, now, record)
     findings = headers_finding(words for _, words in headers), conflicts_finding(place for _, place in markers)
-    return Looked((*findings, *(checked.finding for checked in others)), review, len(waiting) - len(due))
+    return Looked((*findings, *(checked.finding for checked in others)), review, left)
 
 
 def check_documents(store: Store, edited: Iterable[str]) -> Iterator[Finding]:
@@ -81,12 +81,18 @@ def check_documents(store: Store, edited: Iterable[str]) -> Iterator[Finding]:
     yield from look(store, edited).findings
 
 
-def _after(store: Store, tip: str, upto: str | None) -> Sequence[PathChange]:
-    """Return the files of the tip that were never checked, by path, each as one that the tip adds."""
+def _never_checked(store: Store, tip: str, upto: str | None, most: int | None) -> tuple[list[PathChange], int]:
+    """Return the first files of the tip behind a path, each as one that the tip adds, and how many more there are."""
     if upto is None:
-        return []
-    files = read_tree(store.repository.git, tip).items()
-    return [PathChange(path, None, oid, mode) for path, (mode, oid) in sorted(files) if path > upto]
+        return [], 0
+    lines = store.repository.git.run("ls-tree", "-r", "-z", "--full-tree", tip).split(b"\0")[:-1]  # by path
+    lines = lines[bisect_right(lines, os.fsencode(upto), key=lambda line: line.partition(b"\t")[2]) :]
+    due = []
+    for line in lines[:most]:
+        meta, _, path = line.partition(b"\t")
+        mode, _, oid = meta.decode().split()
+        due.append(PathChange(os.fsdecode(path), None, oid, mode))
+    return due, len(lines) - len(due)
 
 
 def _tip(store: Store) -> str:
