@@ -44,7 +44,8 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
     return (
         hooks_edit(settings_file(place), command_hooks(HOST, _TIMEOUT)),
         server_edit(listing, where, shared_server(place)),
-        allow_edit(settings_file(place), READS),
+        # A person's leave is no team's, and in `-p` Claude Code takes none from a project's shared settings.
+        allow_edit(settings_file(place._replace(scope=Scope.LOCAL) if place.scope is Scope.PROJECT else place), READS),
         *skills(os.path.join(folder, "skills")),
         *commands(os.path.join(folder, "commands")),
         *(

@@ -47,18 +47,17 @@ def with_allowed(text: str, tools: Sequence[str], known: Emptied | None = None) 
             note(emptied, "/".join(_PLACE), text, listed)
             text = append(text, listed, tool)
         emptied[_ADDED] = f"{emptied.get(_ADDED, '')} {tool}".strip()
-    emptied.setdefault(_ADDED, "")
     return text, emptied
 
 
 def without_allowed(text: str, tools: Sequence[str], emptied: Emptied) -> str:
-    """Return the settings without those of the tools that were added, without a record without all of them.
+    """Return the settings without those of the tools that were added; without a record they are the person's.
 
     Raises:
         SettingsError: the text is not JSON, or has something else at the place.
 
     """
-    added = emptied[_ADDED].split() if _ADDED in emptied else tools
+    added = emptied.get(_ADDED, "").split()
     present = [tool for tool in tools if tool in added and tool in _allowed(text)]
     for tool in present:
         listed = _list(text)

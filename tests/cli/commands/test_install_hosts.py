@@ -163,12 +163,12 @@ MINE = '{"permissions": {"allow": ["Bash(ls:*)", "mcp__gitmem__memory_get"], "de
 
 @pytest.mark.parametrize("mine", [None, "", "{}\n", MINE, '{"permissions": {}}'])
 def test_tools_that_only_read_are_allowed_once_and_taken_back(run, project, mine):
-    settings = project / ".claude" / "settings.json"
+    settings = project / ".claude" / "settings.local.json"
     if mine is not None:
         settings.parent.mkdir()
         settings.write_text(mine)
     assert "'gitmem install claude --allow'" in run("install", "claude", "--yes")[1]
-    assert "memory_search" not in settings.read_text()
+    assert (settings.read_text() if settings.exists() else None) == mine
     for _ in range(2):
         said = run("install", "claude", "--allow", "--yes")
         assert said[0] == 0
@@ -185,10 +185,10 @@ def test_tools_that_only_read_are_allowed_once_and_taken_back(run, project, mine
 
 def test_a_person_at_a_terminal_is_asked_whether_to_allow_them(run, project, monkeypatch):
     monkeypatch.setattr(Door, "can_ask", lambda _: True)
-    settings = project / ".claude" / "settings.json"
+    settings = project / ".claude" / "settings.local.json"
     for answer, allowed in ((b"y\n\n", False), (b"y\ny\n", True)):
         assert "read the memory" in run("install", "claude", "--project", data=answer)[2]
-        assert ("mcp__gitmem__memory_search" in settings.read_text()) == allowed
+        assert settings.exists() == allowed
     assert "read the memory" not in run("install", "claude", "--project", data=b"y\n")[2]
 
 
