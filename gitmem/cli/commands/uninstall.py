@@ -89,7 +89,7 @@ def _take(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> dic
         done[path] = _carried_out(args, plan_take(path, _record(manifest, path) or records[path]), manifest)
     kept = [path for path, change in done.items() if change.before is not None and not change.changes]
     door.notices(tuple(f"{path} was changed after gitmem wrote it, so it stays." for path in kept))
-    for path, edits in by_path(item for item in items if item.part != MCP or item.path not in shared).items():
+    for path, edits in by_path(item for item in items if item.part == HOOKS or item.path not in shared).items():
         if path in records or any(edit.part == HOOKS or is_present(edit) for edit in edits):
             done[path] = _carried_out(args, plan_takes(path, edits, _record(manifest, path)), manifest)
     if not args.dry_run:
@@ -105,16 +105,16 @@ def _record(manifest: Manifest | None, path: str) -> Record | None:
 
 
 def _still_needed(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> set[str]:
-    """Return the shipped files, and the lists of MCP servers, that another scope or host with gitmem's hooks uses."""
-    others = [(host, place_of(args, door, other)) for other in host.scopes if other is not scope]
-    others += [(find_host(name), place_of(args, door, scope)) for name in NAMES if name != host.name]
-    return {
-        item.path
-        for other, place in others
-        if place.scope in other.scopes and hooked_file(other, place)
-        for item in other.edits(place)
-        if (isinstance(item, Shipped) if other is host else item.part == MCP)
-    }
+    """Return the files, and lists of MCP servers, that another scope or host with gitmem's hooks uses as well."""
+    needed = set()
+    for other in (place_of(args, door, one) for one in host.scopes if one is not scope):
+        if hooks := hooked_file(host, other):
+            needed |= {item.path for item in host.edits(other) if isinstance(item, Shipped)} | {hooks}
+    here = place_of(args, door, scope)
+    for host_beside in (find_host(name) for name in NAMES if name != host.name):
+        if scope in host_beside.scopes and hooked_file(host_beside, here):
+            needed |= {item.path for item in host_beside.edits(here) if item.part == MCP}
+    return needed
 
 
 def _carried_out(args: argparse.Namespace, change: Change, manifest: Manifest | None) -> Change:
