@@ -223,7 +223,7 @@ def test_memory_helps_with_a_prompt_and_an_error_and_answers_a_search(machine, c
     helped = ["this was fixed by:" in body for body in asked]
     assert helped == sorted(helped)
     assert (any(helped), helped[1]) == (about.helps_at_errors, False)
-    assert re.search(r'hits\\+":\s*\[[^]]*5439', asked[-1]), "the answer of memory_search is read"
+    assert re.search(r'hits\\+":.*port 5439', asked[-1]), "the answer of memory_search is read"
 
 
 def test_what_was_decided_with_codex_is_told_to_claude_code(machine, client):
