@@ -6,10 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 from gitmem.errors import ExitCode
+from gitmem.store.upkeep import due
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    import pytest
 
     from tests.cli.commands.project import Ran
     from tests.conftest import RunsGit
@@ -56,6 +59,18 @@ def test_status_says_what_waits_and_what_failed(first: Path, remote: Path, run_i
     listed = run_in(first, "remote", "list", "--json").json
     assert listed[0]["waiting"] == 1
     assert listed[0]["failure"]
+
+
+def test_a_memory_that_others_will_refuse_is_told_before(
+    first: Path, second: Path, run_in: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+):
+    assert run_in(first, "sync").err == ""
+    monkeypatch.setattr(due, "MANY_FILES", 4)
+    for command in ("sync", "status", "doctor"):
+        ran = run_in(second, command)
+        said = " ".join((ran.out + ran.err).split())
+        assert "files; other machines refuse it above 200,000." in said, command
+        assert "'gitmem clear old --days 365 --dry-run'" in said, command
 
 
 def test_being_offline_has_an_exit_code_of_its_own(first: Path, run_in: Callable[..., Ran], bare_git: RunsGit):
