@@ -114,3 +114,22 @@ def test_a_background_sync_says_nothing_and_logs_what_failed(
     bare_git(second / ".gitmem", "remote", "set-url", "origin", "http://127.0.0.1:9/x.git")
     run_in(second, "sync", "--background")
     assert (log.read_text() if log.exists() else "") == before, "being offline is no failure"
+
+
+def test_a_server_that_serves_an_old_state_is_noticed_by_sync_and_status(
+    first: Path, remote: Path, run_in: Callable[..., Ran], bare_git: RunsGit
+):
+    old = bare_git(remote, "rev-parse", "gitmem")
+    run_in(first, "save", "seen by the server")
+    run_in(first, "sync")
+    seen = bare_git(remote, "rev-parse", "gitmem")
+    bare_git(remote, "update-ref", "refs/heads/gitmem", old)
+    run_in(first, "sync", "--background")
+    assert "serves an old state" in run_in(first, "status").out
+    failed = run_in(first, "sync", ok=False)
+    assert failed.code == ExitCode.REFUSED
+    assert f"it has {old[:10]}, without its successor {seen[:10]}" in failed.err
+    assert bare_git(remote, "rev-parse", "gitmem") == old
+    run_in(first, "sync", "--accept", "rewritten")
+    assert "seen by the server" in bare_git(remote, "show", "gitmem:memory.md")
+    assert not run_in(first, "remote", "list", "--json").json[0]["failure"]
