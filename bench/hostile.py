@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT))
 from gitmem.model.entry.entry import clean_text, find_entries  # noqa: E402
 from gitmem.model.entry.log import entry_ids, sections  # noqa: E402
 from gitmem.model.fact.find import find_facts  # noqa: E402
+from gitmem.model.learned.mend import is_risky  # noqa: E402
 from gitmem.model.session.cues.cues import find_cues, is_resolved  # noqa: E402
 from gitmem.model.session.turns import Turn  # noqa: E402
 from gitmem.model.tiers.limits import Limits  # noqa: E402
@@ -62,6 +63,7 @@ READERS: dict[str, dict[str, Callable[[str], object]]] = {
             text, header="", stamp="20260113_112700", taken=(), limits=Limits(1_000, 500)
         )
     },
+    "model/learned/test_mend.py": {"risky": is_risky},
     "offline/test_summary.py": {"summary": lambda text: summarise("archive/memory.md", BODY + text)},
     "redact/test_redact.py": {"redact": redact},
     "text/test_sentences.py": {"split": split, "shorten": lambda text: shorten(text, 200), "keywords": keywords},

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from gitmem.memory.guide.advice.lines import Line, Part, is_repeated, kind_of
+from gitmem.memory.guide.advice.lines import Line, Part, is_repeated, kind_of, of_authors
 from gitmem.memory.guide.advice.named import of_errors_in, of_review
 from gitmem.memory.guide.advice.past import EPISODES, complexity_of, of_episodes
 from gitmem.memory.guide.advice.project import files_in, of_project
@@ -19,7 +19,7 @@ from gitmem.memory.guide.given import GUIDE, Given
 from gitmem.memory.guide.logged import NAMES_A_FILE, is_lesson, logged_errors
 from gitmem.memory.guide.mend import logged_line, mend_line
 from gitmem.memory.guide.prompt import ASKED, LIKE_THE_BEST, Least, needles_of, plain_query, reaches
-from gitmem.memory.learned.known import match, read_pattern
+from gitmem.memory.learned.known import match, own_part, read_pattern
 from gitmem.memory.learned.read import counts
 from gitmem.memory.learned.similar import ranked_episodes, similar
 from gitmem.memory.task.working import running
@@ -84,6 +84,7 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
     project = [*of_errors_in(store, files_in(task)), *of_project(store, task, kind, files)] if task.strip() else []
     person = list(_of_person(store, task)) if task.strip() else []
     past = [*of_review(store, task), *_of_past(hits, episodes, task), *_of_hits(store, hits, episodes, task)]
+    past = list(of_authors(store, past))
     if kind == _CONVENTION:
         past = [line for line in past if line.part is Part.APPROACH]
     # Questions for a way or a convention want general knowledge before single cases.
@@ -157,7 +158,7 @@ def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Li
 def _of_error(store: Store, error: str, session: str) -> Iterator[Line]:
     """Yield what episodes with these errors did, then the working and the failed solutions of the errors."""
     found = similar(store, error=error, limit=EPISODES)
-    yield from of_episodes(found, {one.path: one.likeness for one in found}, {})
+    yield from of_authors(store, of_episodes(found, {one.path: one.likeness for one in found}, {}))
     matched = match(store, error)
     useful = counts(store) if matched else {}
     for one in matched:
@@ -166,7 +167,9 @@ def _of_error(store: Store, error: str, session: str) -> Iterator[Line]:
             helped = usefulness_of(useful, (one.pattern.id, *one.pattern.episodes)) / BEGINS
             sure = round(min(one.score * one.solution.confidence * helped, 1.0), 2)
             ids = (one.pattern.id, *one.pattern.episodes[-1:], *one.solution.worked[-_LINES:])
-            yield Line(Part.TRY, mend_line(one), ids, sure)
+            yield Line(Part.TRY, mend_line(one), ids, round(sure / 2, 2) if one.author else sure)
+        if one.author:
+            continue
         for cause in one.pattern.causes[:1]:
             yield Line(
                 Part.CHALLENGE, f"Cause: {cause.text}", (one.pattern.id, *cause.said[-_LINES:]), round(one.score, 2)
@@ -175,7 +178,7 @@ def _of_error(store: Store, error: str, session: str) -> Iterator[Line]:
             if other.failed and not other.worked:
                 text = f"{other.text} did not help against {one.pattern.title}"
                 yield Line(Part.AVOID, text, (one.pattern.id, *other.failed[-_LINES:]), round(one.score, 2))
-    for logged in () if matched else logged_errors(store, read_errors(error), session):
+    for logged in () if any(not one.author for one in matched) else logged_errors(store, read_errors(error), session):
         yield Line(Part.TRY if logged.mend else Part.CHALLENGE, logged_line(logged), logged.seen[:_LINES], MATCH)
 
 
@@ -198,7 +201,8 @@ def _of_hits(store: Store, hits: Sequence[Hit], episodes: Sequence[Ranked], task
             continue
         yield from _of_hit(hit, _excerpt(hit, needles), needles)
     for hit in hits:
-        pattern = read_pattern(store, hit.path) if hit.path.startswith(f"{BUGS}/") else None
+        read = read_pattern(store, hit.path) if hit.path.startswith(f"{BUGS}/") else None
+        pattern = own_part(store, read) if read else None
         best = pattern.best(pattern.error) if pattern else None
         if pattern and best:
             text, sure = f"{pattern.title}: mended by {best.text}", min(hit.worth.share, 1.0) * best.confidence
@@ -238,7 +242,7 @@ def _of_person(store: Store, task: str) -> Iterator[Line]:
 def _excerpt(hit: Hit, needles: Sequence[str]) -> str:
     """Return the lines of a memory that say most of a task; of an exchange those of its answer."""
     fields = fields_in(hit.text)
-    said = "\n".join(filter(None, (fields.answer, *fields.said))) or re.sub(_NOT_SAID, "", bare_text(hit.text))
+    said = "\n".join(filter(None, (fields.answer, *fields.noted))) or re.sub(_NOT_SAID, "", bare_text(hit.text))
     return _joined(excerpt(_RULE.sub("", said), needles, _TOKENS).splitlines())
 
 

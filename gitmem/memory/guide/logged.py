@@ -30,12 +30,16 @@ NAMES_A_FILE = re.compile(r": `[^\s`]*[/.][^\s`]*`$")  # a mend that names the c
 
 
 class LoggedError(Value):
-    """An error in exchanges, the newest first, but one that mended it before all others; `mend` is that mend, or ""."""
+    """An error in exchanges, the newest first, but one that mended it before all others; `mend` is that mend, or "".
+
+    They are of one author, "" for the person, whose exchanges go before those of others.
+    """
 
     error: ErrorSignature
     seen: tuple[str, ...]
     mend: str
     date: str
+    author: str = ""
 
 
 def logged_errors(store: Store, errors: Sequence[ErrorSignature], session: str = "") -> list[LoggedError]:
@@ -46,11 +50,13 @@ def logged_errors(store: Store, errors: Sequence[ErrorSignature], session: str =
     told = [one for hit in others for one in _told(hit)]
     found = []
     for error in errors:
-        same = sorted((one[:3] for one in told if likeness(one[3], error) > MATCH), reverse=True)
+        same = sorted((one[:4] for one in told if likeness(one[4], error) > MATCH), reverse=True)
+        same.sort(key=lambda one: one[3])
         if same:
-            first = next((one for one in same if one[2]), same[0])
-            seen = tuple(dict.fromkeys(entry for _, entry, _ in (first, *same)))
-            found.append(LoggedError(error, seen, first[2], first[0]))
+            own = [one for one in same if one[3] == same[0][3]]
+            first = next((one for one in own if one[2]), own[0])
+            seen = tuple(dict.fromkeys(entry for _, entry, _, _ in (first, *own)))
+            found.append(LoggedError(error, seen, first[2], first[0], first[3]))
     return found
 
 
@@ -72,14 +78,14 @@ def _telling(error: ErrorSignature) -> list[str]:
     return [error.type, *words[:_MAX_WORDS]] if error.type else words[:_MAX_WORDS]
 
 
-def _told(hit: Hit) -> Iterator[tuple[str, str, str, ErrorSignature]]:
-    """Yield date, id, mend and signature of each error that an exchange names."""
+def _told(hit: Hit) -> Iterator[tuple[str, str, str, str, ErrorSignature]]:
+    """Yield date, id, mend, author and signature of each error that an exchange names."""
     for text in fields_in(hit.text).errors:
         what, arrow, mend = text.rpartition(MENDED)
         line = what if arrow else text
         error = read_error(_COMMAND.sub("", line))
         if error is not None:
-            yield hit.date, hit.entry, _mend(line, mend) if arrow else "", error
+            yield hit.date, hit.entry, _mend(line, mend) if arrow else "", hit.author, error
 
 
 def _mend(line: str, mend: str) -> str:

@@ -171,7 +171,7 @@ def _came_to_nothing(hit: Hit) -> bool:
     if hit.fact or OUTCOME not in hit.text:
         return False
     fields = fields_in(hit.text)
-    return bool(fields.outcome) and not (fields.answer or fields.said or fields.errors)
+    return bool(fields.outcome) and not (fields.answer or fields.noted or fields.errors)
 
 
 def _advice(store: Store, typed: str, hits: Sequence[Hit], session: str, known: Collection[str]) -> list[Advice]:
@@ -209,6 +209,18 @@ def _handle(hit: Hit) -> str:
     return hit.entry or f"{hit.path}:{hit.start}"
 
 
+def _without_risk(store: Store, hit: Hit, text: str) -> str:
+    """Return what a hit says, without risky commands of other authors."""
+    from gitmem.model.learned.pattern import BUGS
+
+    if not hit.author and not hit.path.startswith(f"{BUGS}/"):
+        return text
+    from gitmem.memory.learned.known import has_others
+    from gitmem.model.learned.mend import without_risk
+
+    return without_risk(text, _handle(hit)) if hit.author or has_others(store, hit.path) else text
+
+
 def _pieces(
     store: Store, hits: Sequence[Hit], query: str, tokens: int, started: Collection[str]
 ) -> Iterator[tuple[Hit, str]]:
@@ -235,6 +247,6 @@ def _pieces(
         if hit.entry in told:
             text = without_told(text, told[hit.entry], needles)
         if text:
-            piece = f"{head}\n{cannot_close(hit.shown(text))}"
+            piece = f"{head}\n{cannot_close(hit.shown(_without_risk(store, hit, text)))}"
             left -= estimate_tokens(piece) + 1
             yield hit, piece

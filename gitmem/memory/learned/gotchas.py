@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gitmem.memory.facts.learn import learn_told
-from gitmem.memory.learned.known import known_patterns
+from gitmem.memory.learned.known import known_patterns, own_part
 from gitmem.model.fact.fact import FactKind
 from gitmem.model.fact.find import Finding
 
@@ -31,7 +31,8 @@ def learn_gotchas(store: Store, session: str, host: str, turns: Sequence[Turn]) 
     times = {turn.exchange_id: turn.ended for turn in turns if turn.failures}
     if not times:
         return None
-    again = [one for one in known_patterns(store) if one.commands and _in_several(one, set(times))]
+    likely = [one for one in known_patterns(store) if one.commands and _in_several(one, set(times))]
+    again = [own for one in likely if (own := own_part(store, one)) and _in_several(own, set(times))]
     return learn_told(store, session, host, [finding for one in again for finding in _findings(one)])
 
 

@@ -9,6 +9,7 @@ from gitmem.errors import GitmemError
 from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, names_in, read_errors
 from gitmem.model.learned.pattern import BUGS, FOLDER, BugPattern, Solution, parse_pattern
 from gitmem.store.headers.cache import Header, read_headers
+from gitmem.store.history.experience import experience
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -20,42 +21,57 @@ if TYPE_CHECKING:
 
 
 class Matched(Value):
-    """A known pattern, the error that matches it, their likeness (over `MATCH`), and the best solution, if any."""
+    """A known pattern, the error that matches it, their likeness (over `MATCH`), and the best solution, if any.
+
+    The pattern is what one author's commits hold of it; `author` is "" for the person.
+    """
 
     pattern: BugPattern
     error: ErrorSignature
     score: float
     solution: Solution | None
+    author: str = ""
 
 
 def match(store: Store, output: str, bounds: Bounds | None = None, *, command: str = "") -> list[Matched]:
     """Return the bug patterns that match the errors in a command's output: error by error, the likeliest first."""
     errors = read_errors(output)
     headers = pattern_headers(store, bounds) if errors else []
-    found: dict[str, Matched] = {}
+    found: dict[tuple[str, str], Matched] = {}
     for error in errors:
         for one in match_error(store, error, headers, command):
-            found.setdefault(one.pattern.id, one)
+            found.setdefault((one.pattern.id, one.author), one)
     return list(found.values())
 
 
 def match_error(store: Store, error: ErrorSignature, headers: Sequence[Header], command: str = "") -> list[Matched]:
-    """Return the bug patterns of these headers that match an error of a command, the likeliest first."""
+    """Return the bug patterns of these headers that match an error of a command: the person's, then the likeliest."""
     found = []
     for header in headers:
         if header.key[0] != error.type:
             continue
         score = likeness(signature_of(header), error)
         pattern = read_pattern(store, header.path) if score > MATCH else None
-        if pattern is not None:
-            found.append(Matched(pattern, error, score, pattern.best(error, command)))
-    return sorted(found, key=lambda one: (-one.score, -len(one.pattern.seen), one.pattern.id))
+        parts = experience(store, pattern) if pattern is not None else ()
+        found += [Matched(one.part, error, score, one.part.best(error, command), one.author) for one in parts]
+    return sorted(found, key=lambda one: (bool(one.author), -one.score, -len(one.pattern.seen), one.pattern.id))
 
 
 def known_patterns(store: Store) -> list[BugPattern]:
     """Return all bug patterns of the work tree, the last changed first."""
     found = [read_pattern(store, header.path) for header in pattern_headers(store)]
     return sorted(filter(None, found), key=lambda one: (one.updated, one.id), reverse=True)
+
+
+def own_part(store: Store, pattern: BugPattern) -> BugPattern | None:
+    """Return what the person's own commits hold of a pattern, None if that is nothing."""
+    return next((one.part for one in experience(store, pattern) if not one.author and one.part.seen), None)
+
+
+def has_others(store: Store, path: str) -> bool:
+    """Return whether others committed a part of a file's bug pattern."""
+    pattern = read_pattern(store, path)
+    return pattern is not None and any(one.author for one in experience(store, pattern))
 
 
 def pattern_headers(store: Store, bounds: Bounds | None = None) -> list[Header]:

@@ -86,6 +86,7 @@ def tend(store: Store, late: Callable[[], bool]) -> None:
     _Steps(store).run("facts and concepts", partial(_read_headers, store))
     _Steps(store).run("changes of others", partial(_look_for_changes, store))
     _Steps(store).run("days", partial(_keep_days, store))
+    _Steps(store).run("experience", partial(_read_experience, store))
     _Steps(store).run("contradictions", partial(_notice, store))
     if store.config.summary.provider in MODELS:
         _Steps(store).run("summaries", partial(_Steps(store).improve, late))
@@ -114,6 +115,12 @@ def _keep_days(store: Store) -> None:
     from gitmem.store.history.days import keep_days
 
     keep_days(store)
+
+
+def _read_experience(store: Store) -> None:
+    from gitmem.store.history.experience import brought
+
+    brought(store)
 
 
 def _notice(store: Store) -> None:

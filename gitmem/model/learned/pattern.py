@@ -17,7 +17,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
     from gitmem.model.learned.sight import Sight
 
@@ -144,24 +144,39 @@ def seen_again(pattern: BugPattern, sight: Sight) -> BugPattern:
     )
 
 
-def unseen(pattern: BugPattern, exchanges: Collection[str], episodes: Collection[str]) -> BugPattern | None:
-    """Return a pattern without what these exchanges and episodes taught; None if nothing else did."""
-    solutions = tuple(
-        one._replace(worked=_left(one.worked, exchanges), failed=_left(one.failed, exchanges))
+def claims(pattern: BugPattern) -> Iterator[tuple[str, str, str]]:
+    """Yield what a pattern says of each exchange: the claim, the text that it is about, the exchange's id."""
+    yield from (("seen", "", exchange) for exchange in pattern.seen)
+    for one in pattern.solutions:
+        yield from (("worked", one.text, exchange) for exchange in one.worked)
+        yield from (("failed", one.text, exchange) for exchange in one.failed)
+    for cause in pattern.causes:
+        yield from (("said", cause.text, exchange) for exchange in cause.said)
+
+
+def only(pattern: BugPattern, kept: Container[tuple[str, str, str]]) -> BugPattern:
+    """Return a pattern with these of its claims alone."""
+
+    def left(claim: str, text: str, exchanges: Iterable[str]) -> tuple[str, ...]:
+        return tuple(one for one in exchanges if (claim, text, one) in kept)
+
+    solutions = (
+        one._replace(worked=left("worked", one.text, one.worked), failed=left("failed", one.text, one.failed))
         for one in pattern.solutions
     )
-    causes = tuple(one._replace(said=_left(one.said, exchanges)) for one in pattern.causes)
-    left = pattern._replace(
-        seen=_left(pattern.seen, exchanges),
+    causes = (one._replace(said=left("said", one.text, one.said)) for one in pattern.causes)
+    return pattern._replace(
+        seen=left("seen", "", pattern.seen),
         solutions=tuple(one for one in solutions if one.worked or one.failed),
         causes=tuple(one for one in causes if one.said),
-        episodes=_left(pattern.episodes, episodes),
     )
-    return left if left.seen else None
 
 
-def _left(known: Iterable[str], gone: Collection[str]) -> tuple[str, ...]:
-    return tuple(one for one in known if one not in gone)
+def unseen(pattern: BugPattern, exchanges: Collection[str], episodes: Collection[str]) -> BugPattern | None:
+    """Return a pattern without what these exchanges and episodes taught; None if nothing else did."""
+    left = only(pattern, {one for one in claims(pattern) if one[-1] not in exchanges})
+    episodes = tuple(one for one in pattern.episodes if one not in episodes)
+    return left._replace(episodes=episodes) if left.seen else None
 
 
 def related(pattern: BugPattern, others: Iterable[BugPattern]) -> list[BugPattern]:
@@ -309,7 +324,7 @@ def _text(value: object) -> str:
 
 def _texts(given: Mapping[str, object], key: str) -> tuple[str, ...]:
     value = given.get(key)
-    return tuple(filter(None, map(_text, value))) if isinstance(value, list) else ()
+    return tuple(dict.fromkeys(filter(None, map(_text, value)))) if isinstance(value, list) else ()
 
 
 def _moment(value: object) -> datetime:

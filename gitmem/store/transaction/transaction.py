@@ -158,7 +158,7 @@ class Transaction:
         drafts = [Draft(edit, self._edits, self.now)] if edit else []
         for draft in drafts + self.drafts:
             model = one_line(draft.message.model, VALUE_LENGTH)
-            author = Signature(model or identity.name, GITMEM.email if model else identity.email, draft.when)
+            author = Signature(model or identity.name, identity.email, draft.when)
             yield NewCommit(draft.message.render(), draft.changes, author, committer, self._modes)
 
     def files(self) -> dict[str, bytes | None]:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from gitmem.model.learned.mend import from_other, without_risk
+from gitmem.model.learned.pattern import LETTER
 from gitmem.search.query.query import fold
+from gitmem.store.history.authors import People
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from gitmem.store.store import Store
 
 _WORD = re.compile(r"\w+")
 _FEWEST = 4  # words of a line that can be compared
 _SAME = 0.7  # of the words of the shorter of two lines that say the same
+_EXPERIENCE = ("e", "x")  # letters of the ids of episodes and exchanges
 _KINDS = {
     "convention": r"\b(?:conventions?|style|format(?:ting)?|naming|lint\w*)\b|관례|규칙|스타일",
     "past_approach": r"\b(?:did we|have we|had we|last time|before|previously|earlier)\b|전에|지난번|예전",
@@ -38,6 +44,20 @@ class Line(Value):
     text: str
     sources: tuple[str, ...]
     confidence: float
+
+
+def of_authors(store: Store, lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield lines with the name of an author who is not the person, and without that author's risky commands."""
+    people = People(store)
+    for line in lines:
+        handle = line.sources[0]  # of a pattern the parts have authors of their own
+        author = "" if handle.startswith(LETTER) else people.other(handle)
+        if author and handle[0] in _EXPERIENCE:
+            yield line._replace(text=from_other(line.text, author, handle))
+        elif author:
+            yield line._replace(text=f"{without_risk(line.text, handle)} (by {author})")
+        else:
+            yield line
 
 
 def kind_of(task: str, error: str = "") -> str:

@@ -6,7 +6,7 @@ Tested through `tests/memory/guide/test_guide.py`.
 from __future__ import annotations
 
 from gitmem.memory.guide.advice.lines import Line, Part
-from gitmem.memory.learned.known import pattern_headers, read_pattern, signature_of
+from gitmem.memory.learned.known import own_part, pattern_headers, read_pattern, signature_of
 from gitmem.model.fact.fact import FactKind
 from gitmem.model.fact.holds import in_force
 from gitmem.model.learned.error import MATCH
@@ -32,7 +32,8 @@ def of_errors_in(store: Store, named: Sequence[str]) -> Iterator[Line]:
     headers = pattern_headers(store) if names else []
     paths = [one.path for one in headers if any(frame.partition(":")[0] in names for frame in signature_of(one).frames)]
     read = (read_pattern(store, path) for path in paths[:_READ])
-    found = [one for one in read if one and not one.stale and _is_about(one, named)]
+    about = [one for one in read if one and not one.stale and _is_about(one, named)]
+    found = [own for one in about if (own := own_part(store, one))]
     for one in sorted(found, key=lambda one: (one.updated, one.id), reverse=True)[:_LINES]:
         best = one.best(one.error)
         mended = f"mended by {best.text}" if best else "not known to be mended"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.memory.guide.advice.lines import Line, Part, is_repeated, kind_of
+from gitmem.memory.guide.advice.lines import Line, Part, is_repeated, kind_of, of_authors
 from gitmem.memory.guide.advice.past import EPISODES, of_episodes, useful
 from gitmem.memory.guide.advice.project import names_project, of_project
 from gitmem.memory.learned.similar import ranked_episodes
@@ -46,7 +46,8 @@ def advise(store: Store, task: str, hits: Sequence[Hit], session: str, known: Co
     for hit in hits:
         shares.setdefault(hit.path, hit.worth.share)
     needles = [needle.text for term in parse_query(task).terms for needle in term.needles]
-    lines = [line for line in of_episodes(episodes[:EPISODES], shares, {}, needles) if line.part is not Part.APPROACH]
+    past = of_authors(store, of_episodes(episodes[:EPISODES], shares, {}, needles))
+    lines = [line for line in past if line.part is not Part.APPROACH]
     kind = kind_of(task)
     if names_project(task, kind):
         lines += [line for line in of_project(store, task, kind) if line.sources[0] not in known]

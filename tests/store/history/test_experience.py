@@ -1,0 +1,88 @@
+"""Whose experience a bug pattern is: by who committed its parts, not by the exchanges that it names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.memory.learned.bugs import learn_bugs
+from gitmem.memory.learned.known import known_patterns
+from gitmem.model.learned.pattern import Solution, render_pattern
+from gitmem.model.session.turns import Failure, Turn
+from gitmem.store.history.experience import UNKNOWN, brought, experience
+from tests.store.history.test_authors import Team, team
+from tests.store.history.test_records import START
+
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+    from tests.conftest import RunsGit
+
+__all__ = ["team"]
+ERROR = "Exit code 1\nModuleNotFoundError: No module named 'yaml'"
+
+
+def learned(store: Store, session: str, mend: str) -> str:
+    failure = Failure(START, "Bash", "", "pytest -q", ERROR, "pytest -q", mend)
+    turn = Turn(session, "h", "t-1", START, START, "Run the tests", "Done.", (), (failure,), closed=True)
+    learn_bugs(store, session, "h", [turn])
+    return turn.exchange_id
+
+
+def committed(git: RunsGit, store: Store, name: str, *solutions: Solution) -> None:
+    """Have somebody add these solutions to the known error by plain git."""
+    [pattern] = known_patterns(store)
+    path = Path(store.root, pattern.path)
+    path.write_bytes(render_pattern(pattern._replace(solutions=(*pattern.solutions, *solutions))))
+    git(Path(store.root), "add", "patterns")
+    message = f"Save\n\nGitmem-Op: pattern\nGitmem-Pattern: {pattern.id}"
+    git(Path(store.root), "commit", "-qm", message, f"--author={name}")
+
+
+def test_each_part_is_of_who_committed_it(team: Team):
+    ada, ben = team.of("Ada"), team.of("Ben")
+    first, second = learned(ada, "s-1", "uv sync"), learned(ben, "s-2", "pip install pyyaml")
+    [pattern] = known_patterns(ada)
+    mine, other = experience(ada, pattern)
+    assert (mine.author, mine.part.seen, [one.text for one in mine.part.solutions]) == ("", (first,), ["`uv sync`"])
+    assert (other.author, other.part.seen) == ("Ben", (second,))
+    assert [one.author for one in experience(ben, pattern)] == ["", "Ada"]
+
+
+@pytest.mark.parametrize("name", ["Mallory <m@example.com>", "gitmem <gitmem@localhost>"])
+def test_claims_about_the_person_s_own_exchanges_are_of_who_makes_them(team: Team, bare_git, name: str):
+    ada = team.of("Ada")
+    own = learned(ada, "s-1", "uv sync")
+    committed(bare_git, ada, name, Solution("`./fix`", worked=(own, "x1111111111", "x2222222222")))
+    committed(bare_git, ada, name, Solution("uv  SYNC", worked=("x3333333333",)))
+    [pattern] = known_patterns(ada)
+    mine, other = experience(ada, pattern)
+    assert [(one.text, one.worked) for one in mine.part.solutions] == [("`uv sync`", (own,))]
+    assert other.author == name.partition(" ")[0]
+    assert "`./fix`" in [one.text for one in other.part.solutions]
+    learned(ada, "s-2", "uv sync")  # writes the whole file
+    [pattern] = known_patterns(ada)
+    mine, other = experience(ada, pattern)
+    assert [(one.text, len(one.worked)) for one in mine.part.solutions] == [("`uv sync`", 2)]
+
+
+def test_what_nobody_committed_is_of_nobody_known(team: Team):
+    ada = team.of("Ada")
+    learned(ada, "s-1", "uv sync")
+    [pattern] = known_patterns(ada)
+    forged = pattern._replace(solutions=(Solution("`./fix`", worked=pattern.seen),))
+    assert [one.author for one in experience(ada, forged)] == ["", UNKNOWN]
+
+
+def test_the_index_goes_on_and_is_made_anew(team: Team):
+    ada = team.of("Ada")
+    learned(ada, "s-1", "uv sync")
+    before = brought(ada)
+    learned(team.of("Ben"), "s-2", "make")
+    after = brought(ada)
+    assert after.makers.items() > before.makers.items()
+    file = Path(ada.private, "known", "experience.json")
+    for damage in (b"", b"{", b"[]", b'{"version": 1}', b'{"version": 1, "tip": "no", "authors": [], "makers": {}}'):
+        file.write_bytes(damage)
+        assert brought(ada) == after
