@@ -135,9 +135,9 @@ class TranscriptConfig(Value):
 
 
 class CaptureConfig(Value):
-    """How much of an agent's last answer the day's log keeps, in characters."""
+    """How much of each text of an agent the day's log keeps, in characters."""
 
-    answer_chars: int = 6_000
+    answer_chars: int = 20_000
 
 
 class KnowledgeConfig(Value):
@@ -322,7 +322,10 @@ RULES = {
     "author.also": Rule("other names and addresses under which you commit, as on other machines"),
     "remote.trust": Rule("whose commits a sync accepts: anyone's, or signed ones", choices=("any", "signed")),
     "capture.answer_chars": Rule(
-        "how much of an answer the day's log keeps", minimum=500, maximum=100_000, tracked=(1_000, 20_000)
+        "characters of each of the agent's texts that the day's log keeps",
+        minimum=500,
+        maximum=100_000,
+        tracked=(1_000, 20_000),
     ),
     "knowledge.automatic": Rule("read the project's files and history once a day"),
     "knowledge.people": Rule("learn from git the folders that each author changed most"),

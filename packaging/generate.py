@@ -19,6 +19,7 @@ import frontmatter
 
 from gitmem import __version__
 from gitmem.hosts.agents import claude_code, gemini
+from gitmem.hosts.host import Place, Scope, shared_server
 from gitmem.hosts.shim import SCRIPT, command
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ OWN = ROOT / "packaging" / "plugin"
 PLUGIN, EXTENSION = "plugin", "gemini-extension"
 MAN = "packaging/gitmem.1"
 NAME = "gitmem"
+_USER = Place(Scope.USER, "", "", {})
 SUMMARY = "A memory for coding agents that lives in git: every session remembered, every save a commit."
 MAINTAINERS = {"name": "The gitmem developers"}
 # The release fills in who publishes: the repository's owner, and the repository (.github/workflows/release.yml).
@@ -60,7 +62,7 @@ def plugin() -> dict[str, bytes]:
     }
     return {
         ".claude-plugin/plugin.json": _json(manifest),
-        ".mcp.json": _json({"mcpServers": {claude_code.SERVER: claude_code.server()}}),
+        ".mcp.json": _json({"mcpServers": {claude_code.SERVER: shared_server(_USER)}}),
         "hooks/hooks.json": _json(
             {
                 "description": "Remember sessions with gitmem",
@@ -95,7 +97,7 @@ def _hooks(host: Host, folder: str, second: int) -> dict[str, list[dict[str, obj
 
 def extension() -> dict[str, bytes]:
     """Return the extension for Gemini CLI, with hooks and commands in its own format."""
-    server = {key: value for key, value in claude_code.server().items() if key in {"command", "args"}}
+    server = _USER.server
     manifest = {
         "name": NAME,
         "version": __version__,

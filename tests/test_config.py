@@ -47,7 +47,7 @@ DEFAULTS = {
     "author.also": (),
     "remote.trust": "any",
     "review.changes": True,
-    "capture.answer_chars": 6_000,
+    "capture.answer_chars": 20_000,
     "cleanup.max_age_days": 180,
     "cleanup.min_usage_count": 2,
     "knowledge.automatic": True,

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
-from gitmem.hosts.shim import DUE, LATE, command
+from gitmem.hosts.shim import DUE, LATE, SERVER_LINE, command
 from gitmem.text.fence import FENCE
 from gitmem.values import Value
 
@@ -46,6 +46,13 @@ class Place(Value):
         if self.scope is not Scope.USER:
             return os.path.join(self.project, name)
         return self.environ.get(variable, "") or os.path.join(self.home, name)
+
+    @property
+    def server(self) -> dict[str, object]:
+        """The program of the MCP server and its arguments; in a project's settings one that nobody lacks."""
+        if self.scope is Scope.PROJECT and os.name == "posix":
+            return {"command": "sh", "args": ["-c", SERVER_LINE]}
+        return {"command": "gitmem", "args": ["mcp"]}
 
 
 def as_it_is(payload: Payload) -> Payload | None:
@@ -111,6 +118,11 @@ def command_hooks(host: Host, timeout: int, **more: object) -> dict[str, Mapping
         event: {"type": "command", "command": line, "timeout": timeout} | more
         for event, line in host.commands().items()
     }
+
+
+def shared_server(place: Place) -> dict[str, object]:
+    """Return gitmem's item in Claude Code's list of MCP servers; `alwaysLoad` spares a search for the tools."""
+    return {"type": "stdio"} | place.server | {"alwaysLoad": True}
 
 
 def text_of(payload: Mapping[str, object], *keys: str) -> str:

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from typing import cast
 
 from gitmem.hosts.host import Host, Payload, Place, Scope, is_below, text_of, without_help
 from gitmem.model.session.transcript import Record, Role, Unread, records
@@ -61,7 +62,8 @@ def _edits(name: str, place: Place) -> Sequence[Edit | Shipped]:
         folder = os.path.join(place.environ.get("XDG_CONFIG_HOME") or os.path.join(place.home, ".config"), name)
         settings = os.path.join(folder, f"{name}.json")
     plugin = read_resource("templates", "hosts", "opencode.js").decode().replace(_NAME, f'const HOST = "{name}"')
-    server = {"type": "local", "command": ["gitmem", "mcp"], "enabled": True}
+    started = [place.server["command"], *cast("list[str]", place.server["args"])]
+    server = {"type": "local", "command": started, "enabled": True}
     return (
         Shipped(HOOKS, os.path.join(folder, "plugins", "gitmem.js"), plugin.encode()),
         server_edit(settings, ("mcp", "gitmem"), server),

@@ -37,7 +37,7 @@ _KNOWN = re.compile(
     rf"^## ({CORE_DECISIONS}|{CURRENT_STATE}|{RECENT_CONTEXT}|{KNOWN_ISSUES})[ \t]*[(\uff08][^\r\n]*$",
     re.MULTILINE | re.IGNORECASE,
 )
-_ITEM = re.compile(r"^[-*] (?P<text>[^\n]*(?:\n[ \t]+\S[^\n]*)*)", re.MULTILINE)
+_ITEM = re.compile(r"^[-*] (?P<text>[^\n]*(?:\n[ \t]+\S[^\n]*)*)\n?", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\[[^\]]*\]")
 
 

@@ -17,8 +17,6 @@ EXCHANGE_LETTER = "x"
 FACT_LETTERS = "dfrscpi"  # one for each kind
 ID_FORM = rf"(?:[{ALPHABET}]{{{LENGTH}}}|[a-z][{ALPHABET}]{{{TAIL_LENGTH}}})"  # as a regular expression
 
-_BEGIN_RANDOM, _BEGIN_TIMED = 8, 16  # characters: a UUID of version 4; one of version 7 (Codex), `ses_` (OpenCode)
-
 _VALUES = {character: value for value, character in enumerate(ALPHABET)}
 
 
@@ -58,7 +56,8 @@ def digest(*content: str) -> bytes:
 
 def short_session(session: str) -> str:
     """Return the beginning of a session's id that tells it from others; an id that begins with its time needs more."""
-    return session[: _BEGIN_RANDOM if session[14:15] == "4" and session[8:9] == "-" else _BEGIN_TIMED]
+    timed = session.startswith("ses_") or (session[8:9], session[14:15]) == ("-", "7")  # OpenCode; a UUID of version 7
+    return session[: 16 if timed else 8]
 
 
 def tail_of(identifier: str) -> str:

@@ -137,9 +137,9 @@ def _of_entry(entry: Entry, title: str) -> list[Item]:
 def _of_turn(text: str) -> Iterator[tuple[Role, str]]:
     """Yield the sentences of a turn with their roles; decisions, fixes and so on of an answer by its cues."""
     fields = split_fields(text)
-    if fields.answer or fields.noted:  # of a daily log
+    if fields.answer or fields.said:  # of a daily log
         yield from ((Role.ASKED, sentence) for sentence in split(fields.request))
-        for words in (*fields.noted, fields.answer):
+        for words in (*fields.said, fields.answer):
             cues = find_cues(words)
             yield from (_stated(sentence, cues) or (Role.DONE, sentence) for sentence in split(words))
         return

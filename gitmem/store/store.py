@@ -11,7 +11,7 @@ from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreFormatE
 from gitmem.git.layout import find_layout
 from gitmem.git.repository import Repository, is_object_id
 from gitmem.git.trust import check_layout, is_linked
-from gitmem.machine.beneath import read_text
+from gitmem.machine.beneath import in_the_way, read_text
 from gitmem.model.paths import FORMAT, TEMPORARY
 from gitmem.store.config.locate import is_store, user_store
 from gitmem.store.config.personal import read_config, read_small
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 2
 PRIVATE_FOLDER = "gitmem"
+# Of the common git folder: none may be a link, through which what waits would be written elsewhere.
+_ON_THE_WAY = ("gitmem", "gitmem/spool", "gitmem/spool/aside", "gitmem/spool/hooks", "gitmem/spool/hooks/aside")
 PURGING = "purging"  # in the private folder while a purge rewrites history (gitmem.store.rewrite.apply)
 PACKS = "packs"  # in the private folder of a store on a branch of its project
 REMOTES_FILE = "remotes"  # likewise
@@ -57,7 +59,7 @@ def private_folder(work_tree: str, environ: Mapping[str, str]) -> str:
 
     Raises:
         StoreNotFoundError: there is no store.
-        RefusedError: it is another user's, or it is linked to a repository that is gone or not its own.
+        RefusedError: it is another user's, linked to a repository that is gone or not its own, or has links on the way.
 
     """
     return os.path.join(_checked_layout(work_tree, environ).common_dir, PRIVATE_FOLDER)
@@ -78,6 +80,9 @@ def _checked_layout(work_tree: str, environ: Mapping[str, str]) -> Layout:
     if layout is None:
         raise StoreNotFoundError(f"There is no store at {work_tree}.", "'gitmem init' makes one.")
     check_layout(layout, environ)
+    for path in (os.path.join(work_tree, ".git"), *(os.path.join(layout.common_dir, step) for step in _ON_THE_WAY)):
+        if os.path.islink(path):
+            raise in_the_way(path)
     return layout
 
 

@@ -92,8 +92,10 @@ for p in . "${CLAUDE_PROJECT_DIR:-.}"; do
     # A store of its own has a repository of its own; one on a branch of the project's has a file there.
     [ -d "$p/.gitmem/.git" ] && c=$p/.gitmem/.git
     d=$c/gitmem/spool/hooks
-    # A folder of another user's (`-O`) would give them the session: gitmem asks git whether it is trusted.
-    [ -d "$d" ] && [ -O "$d" ] && [ -O "$p/.gitmem" ] && ! [ -L "$p/.gitmem" ] && ! [ "$p" -ef "$HOME" ] || d= ask=1
+    # A folder of another user's (`-O`) would give them the session, and a link on the way may lead to anybody: gitmem asks
+    # git whether the store is trusted, and follows no link.
+    [ -d "$d" ] && [ -O "$d" ] && [ -O "$p/.gitmem" ] && ! [ "$p" -ef "$HOME" ] || d= ask=1
+    for r in "$p/.gitmem" "$p/.gitmem/.git" "$c" "$c/gitmem" "$c/gitmem/spool" "$d"; do ! [ -L "$r" ] || d= ask=1; done
     break
 done
 [ "$d" ] || p=$PWD
@@ -110,7 +112,7 @@ if [ "$d" ]; then
     true >"$f" || d= ask=1
 fi
 if [ "$d" ]; then
-    [ "$h" = late ] && true >"$d/tell-$PPID"
+    [ "$h" = late ] && ! [ -e "$d/tell-$PPID" ] && true >"$d/tell-$PPID"
     cat >>"$f"
     # What a prompt speaks of and what mended an error, gitmem tells, unless the settings say no: `off-…`. These agents
     # have no event for a tool that failed. Their results say so, at the beginning or the end, which `grep` looks at: it

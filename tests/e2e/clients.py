@@ -25,20 +25,23 @@ class Client(NamedTuple):
     """An agent, its packages, and its program in `node_modules`, a `.js` if node has to start it.
 
     `settings` are the person's own files before gitmem is installed, in the form that the agent gives them. `shell` is
-    its tool for commands with one that fails, and `trust` what `gitmem install` needs besides. `servers` says after
-    which installs the model is offered gitmem's tools at once; some have it search for tools first. One may be
-    `told_by_a_tool`, with its first result.
+    its tool for commands with one that fails, `search` its name of `memory_search`, `found` the step before its use if
+    the model has to look for it, and `trust` what `gitmem install` needs besides. `servers` says after which installs
+    the model is offered gitmem's tools at once. One may be `told_by_a_tool`, with its first result.
     """
 
     packages: tuple[str, ...]
     program: str
     words: tuple[str, ...]
     shell: tuple[str, Mapping[str, object]]
+    search: str
     environ: Mapping[str, str] = {}
     settings: Mapping[str, str] = {}
     trust: tuple[str, ...] = ()
     servers: tuple[str, ...] = ("user", "project")
     told_by_a_tool: bool = False
+    found: tuple[Mapping[str, object], ...] = ()
+    helps_at_errors: bool = True
     new_node: bool = False
     packed: bool = False  # npm lacks a package that it names and does without: the first package is only unpacked
 
@@ -89,6 +92,7 @@ CLIENTS = {
         program=".bin/claude",
         words=("-p", "{prompt}", "--permission-mode", "acceptEdits", "--allowedTools", "Bash"),
         shell=("Bash", COMMAND),
+        search="mcp__gitmem__memory_search",
         environ={
             "IS_SANDBOX": "1",
             "DISABLE_AUTOUPDATER": "1",
@@ -108,9 +112,11 @@ CLIENTS = {
             "{prompt}",
         ),
         shell=("exec_command", {"cmd": FAILS}),
+        search="mcp__gitmem/memory_search",
         environ={"MOCK_KEY": KEY},
         settings={".codex/config.toml": '# mine\n[projects."{project}"]\ntrust_level = "trusted"\n'},
         trust=("--trust",),
+        found=({"tool": "tool_search", "input": {"query": "memory"}, "wait": 8},),
         servers=(),
     ),
     "gemini": Client(
@@ -118,6 +124,7 @@ CLIENTS = {
         program="@google/gemini-cli/bundle/gemini.js",
         words=("-m", "gemini-2.5-flash", "--approval-mode", "yolo", "-p", "{prompt}"),
         shell=("run_shell_command", COMMAND),
+        search="mcp_gitmem_memory_search",
         environ={
             "GEMINI_API_KEY": KEY,
             "GOOGLE_GEMINI_BASE_URL": "{model}",
@@ -131,6 +138,7 @@ CLIENTS = {
         program=".bin/opencode",
         words=("run", "--format", "json", "{prompt}"),
         shell=("bash", COMMAND),
+        search="gitmem_memory_search",
         environ={
             "npm_config_offline": "true",  # it looks for updates and packages of its own
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
@@ -144,6 +152,7 @@ CLIENTS = {
         program="@qwen-code/qwen-code/cli-entry.js",
         words=("--approval-mode", "yolo", "-p", "{prompt}"),
         shell=("run_shell_command", COMMAND | {"is_background": False}),
+        search="mcp__gitmem__memory_search",
         environ={"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "{model}/v1", "OPENAI_MODEL": "mock-model"},
         settings={
             ".qwen/settings.json": json.dumps(
@@ -157,6 +166,7 @@ CLIENTS = {
         program=".bin/copilot",
         words=("--no-auto-update", "--yolo", "-p", "{prompt}"),
         shell=("bash", COMMAND),
+        search="gitmem-memory_search",
         environ={
             "COPILOT_OFFLINE": "true",
             "COPILOT_PROVIDER_BASE_URL": "{model}/v1",
@@ -168,13 +178,13 @@ CLIENTS = {
             ".copilot/mcp-config.json": '{"mcpServers": {}}',
             ".copilot/config.json": '{"trustedFolders": ["{project}"]}',
         },
-        servers=("user",),  # in a project it reads Claude Code's list
     ),
     "droid": Client(
         packages=("@factory/cli-linux-x64@0.225.2",),
         program="@factory/cli-linux-x64/bin/droid",
         words=("exec", "--auto", "high", "-m", "custom:mock-model-0", "{prompt}"),
         shell=("Execute", {"command": FAILS, "summary": "Look", "riskLevel": "low", "riskLevelReason": "It reads."}),
+        search="gitmem___memory_search",
         environ={
             "FACTORY_API_KEY": "fk-dummy-not-a-key",
             "FACTORY_AIRGAP_ENABLED": "true",
@@ -185,6 +195,8 @@ CLIENTS = {
                 {"customModels": [DROID_MODEL], "cloudSessionSync": False, "autoUpdate": False}, indent=2
             )
         },
+        found=({"tool": "ToolSearch", "input": {"query": "select:gitmem___memory_search"}, "wait": 12},),
+        helps_at_errors=False,
         servers=(),
     ),
     "pi": Client(
@@ -192,6 +204,7 @@ CLIENTS = {
         program="@earendil-works/pi-coding-agent/dist/bundle/cli.js",
         words=("--approve", "--provider", "mock", "--model", "mock-model", "-p", "{prompt}"),
         shell=("bash", COMMAND),
+        search="mcp__gitmem__memory_search",
         environ={"PI_OFFLINE": "1", "PI_TELEMETRY": "0"},
         settings={
             ".pi/agent/settings.json": '{"compaction": {"keepRecentTokens": 1}}',  # else it keeps a short session whole
@@ -206,6 +219,7 @@ CLIENTS = {
         program="@kilocode/cli-linux-x64/bin/kilo",
         words=("run", "--auto", "--format", "json", "{prompt}"),
         shell=("bash", COMMAND),
+        search="gitmem_memory_search",
         environ={
             "npm_config_offline": "true",
             "KILO_DISABLE_AUTOUPDATE": "1",
@@ -221,6 +235,7 @@ CLIENTS = {
         program="@cline/cli-linux-x64/bin/cline",
         words=("--json", "-t", "60", "{prompt}"),
         shell=("run_commands", {"commands": [FAILS]}),
+        search="gitmem__memory_search",
         environ={"CLINE_NO_AUTO_UPDATE": "1", "CLINE_TELEMETRY_DISABLED": "1"},
         settings={
             ".cline/data/settings/providers.json": json.dumps(CLINE_PROVIDERS, indent=2),

@@ -122,9 +122,13 @@ def _read_responses(body: Json) -> Said:
 
 def _response(answer: Answer) -> Json:
     item: Json = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": answer.text}]}
-    if answer.tool:
+    if answer.tool == "tool_search":
+        item = {"type": "tool_search_call", "call_id": answer.key, "execution": "client", "arguments": answer.given}
+    elif answer.tool:
         given = json.dumps(answer.given, ensure_ascii=False)
-        item = {"type": "function_call", "call_id": answer.key, "name": answer.tool, "arguments": given}
+        space, _, name = answer.tool.rpartition("/")
+        item = {"type": "function_call", "call_id": answer.key, "name": name, "arguments": given}
+        item |= {"namespace": space} if space else {}
     item |= {"id": f"item_{uuid.uuid4().hex}", "status": "completed"}
     usage = {"input_tokens": answer.tokens, "output_tokens": 20, "total_tokens": answer.tokens + 20}
     whole = {"id": f"resp_{uuid.uuid4().hex}", "object": "response", "created_at": 0, "model": answer.model}
@@ -146,7 +150,7 @@ def _read_gemini(body: Json) -> Said:
     for content in body.get("contents") or []:
         for part in content.get("parts") or []:
             if "functionResponse" in part:
-                said.append((True, ""))
+                said.append((True, json.dumps(part["functionResponse"].get("response"), ensure_ascii=False)))
             elif content.get("role") != "model" and part.get("text"):
                 said.append((False, part["text"]))
     return said

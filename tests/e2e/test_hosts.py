@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts.all import find_host
-from tests.e2e.clients import CLIENTS, in_ci
+from tests.e2e.clients import CLIENTS, FAILS, in_ci
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 ROOT = Path(__file__).resolve().parents[2]
@@ -179,6 +180,50 @@ def test_a_session_is_remembered_told_to_the_next_and_nothing_stays(machine, cli
     assert [path for path in machine.paths() if "gitmem" in path or path.startswith("project/")] == []
     replayed = json.loads(machine.run("gitmem", "replay", "--from", name, "--json"))
     assert replayed["turns"] >= 2
+
+
+PORT = "The nightly export to the warehouse runs on port 5439 of bastion7."
+ASKS = "Which port of bastion7 does the nightly export to the warehouse use?"
+
+
+def with_command(name: str, command: str) -> dict[str, object]:
+    """Return the step that runs a command in an agent."""
+    tool, given = CLIENTS[name].shell
+    return {"tool": tool, "input": json.loads(json.dumps(given).replace(FAILS, command))}
+
+
+@pytest.mark.parametrize("name", in_ci(CLIENTS))
+def test_memory_helps_with_a_prompt_and_an_error_and_answers_a_search(machine, client, name):
+    program, about = client(name), CLIENTS[name]
+    scope = "--user" if name in {"cline", "kilo"} else "--project"
+    machine.write_settings(name)
+    machine.run("gitmem", "install", name, scope, "--yes", *about.trust, *["--allow"] * (name == "claude"))
+    machine.run("gitmem", "save", PORT)
+    for number in range(12):  # a start tells the last ones only
+        machine.run("gitmem", "save", f"Module m{number} is n{number} now. " + "The loader reads its table once. " * 12)
+    machine.run("gitmem", "config", "session.budget_tokens", "500")
+    (machine.project / "check.py").write_text("import frobnicate\n")
+    check = with_command(name, "python3 check.py")
+    mended = [check, with_command(name, "touch frobnicate.py"), check, {"text": "Added frobnicate.py, so it passes."}]
+    search = [*about.found, {"tool": about.search, "input": {"query": "warehouse bastion7"}}]
+    again = [
+        with_command(name, "mv frobnicate.py gone.txt"),
+        check,
+        with_command(name, "true"),
+        *search,
+        {"text": "5439."},
+    ]
+    script = {FIRST: mended, ASKS: again}
+    machine.ask(name, program, script, machine.words(name, FIRST))
+    machine.remember(name)
+    asked = machine.ask(name, program, script, machine.words(name, ASKS))
+    first = asked[about.told_by_a_tool]
+    assert 'at=\\"prompt\\"' in first
+    assert "port 5439" in first, "the prompt is told what is remembered of it"
+    helped = ["this was fixed by:" in body for body in asked]
+    assert helped == sorted(helped)
+    assert (any(helped), helped[1]) == (about.helps_at_errors, False)
+    assert re.search(r'hits\\+":.*port 5439', asked[-1]), "the answer of memory_search is read"
 
 
 def test_what_was_decided_with_codex_is_told_to_claude_code(machine, client):

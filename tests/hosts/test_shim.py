@@ -213,6 +213,24 @@ def test_a_pipe_where_a_linked_work_tree_leads_to_holds_nothing_up(host, project
     assert delivered(spool) == ([PAYLOAD] if name == "commondir" else [])
 
 
+@pytest.mark.parametrize("step", [".gitmem", ".gitmem/.git", "gitmem", "gitmem/spool", "gitmem/spool/hooks"])
+@pytest.mark.parametrize("branch", [False, True])
+def test_nothing_is_written_through_a_link(host, project, tmp_path, bare_git, *, step, branch):
+    if branch:
+        bare_git(project, "worktree", "add", "-q", "--detach", str(project / ".gitmem"))
+        (project / ".git" / "gitmem" / "spool" / "hooks").mkdir(parents=True)
+    else:
+        own_store(project)
+    git = project / ".git" if branch else project / ".gitmem" / ".git"
+    place = project / step if step.startswith(".") else git / step
+    place.rename(tmp_path / "elsewhere")
+    place.symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    host.install_gitmem()
+    host.run(project)
+    assert [path for path in tmp_path.rglob("*") if path.suffix == ".json"] == []
+    assert len(host.called()) == 1
+
+
 @pytest.mark.skipif(os.geteuid() != 0 if hasattr(os, "geteuid") else True, reason="only root can give a folder away")
 @pytest.mark.parametrize("foreign", [".gitmem", ".gitmem/.git/gitmem/spool/hooks"])
 def test_another_users_store_is_not_written_to(host, project, spool, foreign):

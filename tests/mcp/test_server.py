@@ -8,10 +8,11 @@ import pytest
 from mcp import MCPError
 
 from gitmem.errors import StoreNotFoundError
+from gitmem.hosts.agents import claude_code
 from gitmem.mcp.calls import Memory
 from gitmem.mcp.server import make_server
 
-READS = {"memory_load", "memory_search", "memory_get", "memory_history", "memory_guide"}
+READS = {name.removeprefix("mcp__gitmem__") for name in claude_code.READS}
 
 
 def tools(memory) -> dict:

@@ -102,10 +102,12 @@ def _examine_servers(args: argparse.Namespace, door: Door) -> list[Finding]:
     from gitmem.machine.installed import install_command
 
     findings = []
+    told: set[str] = set()  # lists, which two hosts may share
     for host in map(find_host, NAMES):
         items = [item for scope in host.scopes for item in host.edits(place_of(args, door, scope))]
         edits = (item for item in items if isinstance(item, Edit) and item.part == MCP)
-        listings = [edit.path for edit in edits if is_present(edit)]
+        listings = [edit.path for edit in edits if edit.path not in told and is_present(edit)]
+        told.update(listings)
         if listings and not has_sdk():
             message = f"{host.title} starts gitmem's MCP server, but the official SDK that it needs is missing."
             remedy = f"Run {install_command('mcp')}, or take the server out with 'gitmem uninstall {host.name}'."

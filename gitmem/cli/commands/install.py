@@ -20,9 +20,10 @@ from gitmem.cli.host import (
 )
 from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
 from gitmem.hosts.host import Host, Place, Scope
-from gitmem.hosts.install import Change, Manifest, Record, carry_out, plan_edits, plan_put
+from gitmem.hosts.install import Change, Manifest, Record, carry_out, is_present, plan_edits, plan_put
 from gitmem.hosts.script import plan_script, put_script
 from gitmem.hosts.settings.edits import (
+    ALLOW,
     COMMANDS,
     HOOKS,
     MCP,
@@ -50,6 +51,7 @@ _BRINGS = {
     COMMANDS: "slash commands",
     SUMMARIES: "a skill and an agent that sum up archives",
     TRUST: "that these hooks may run",
+    ALLOW: "that the tools which only read need no permission",
 }
 
 
@@ -82,6 +84,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", metavar="PARTS", help=f"of {','.join(PARTS)}, only these")
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask before writing")
     parser.add_argument("--init", action="store_true", help="make a store for the project if there is none")
+    parser.add_argument("--allow", action="store_true", help="Claude Code: let the tools that only read pass unasked")
     parser.add_argument("--trust", action="store_true", help="Codex: trust the hooks, too, as /hooks does")
     parser.add_argument("--summaries", action="store_true", help="Claude Code: have it sum up archives")
 
@@ -102,6 +105,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     Examples:
       gitmem install
       gitmem install claude --init     a store, too, for this project
+      gitmem install claude --allow
       gitmem install codex --trust
       gitmem install --all --user --yes
       gitmem install claude --only hooks,mcp
@@ -123,6 +127,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
         if not _agreed(args, door, plans, script):
             print("Nothing was changed.", file=door.err)
             return ExitCode.OK
+        parts += (ALLOW,) * _allows(args, door, plans, parts)
         # Each is planned anew, as the one before may have written the same file: the script, or AGENTS.md.
         for number, host in enumerate(hosts):
             plans[number] = _planned(args, door, host, scope, parts)
@@ -196,7 +201,7 @@ def _parts(args: argparse.Namespace) -> tuple[str, ...]:
         parts = tuple(part.strip() for part in args.only.split(",") if part.strip())
         if unknown := [part for part in parts if part not in PARTS]:
             raise UsageError(f"There is no part {unknown[0]}.", f"The parts are {', '.join(PARTS)}.")
-    return (*parts, SUMMARIES) if args.summaries else parts
+    return (*parts, *[SUMMARIES] * args.summaries, *[ALLOW] * args.allow)
 
 
 def _planned(args: argparse.Namespace, door: Door, host: Host, scope: Scope, parts: tuple[str, ...]) -> _Plan:
@@ -264,6 +269,23 @@ def _agreed(args: argparse.Namespace, door: Door, plans: Sequence[_Plan], script
     return door.stdin.readline().strip().lower() in {"", "y", "yes"}
 
 
+def _allows(args: argparse.Namespace, door: Door, plans: Sequence[_Plan], parts: tuple[str, ...]) -> bool:
+    """Ask at a terminal whether the tools that only read may be used unasked, if that is not said yet."""
+    if ALLOW in parts or args.yes or args.json or not door.can_ask():
+        return False
+    if not any(_allowing(plan, parts) for plan in plans):
+        return False
+    print("May the tools that only read the memory be used without a question each? [y/N] ", end="", file=door.err)
+    door.err.flush()
+    return door.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _allowing(plan: _Plan, parts: tuple[str, ...]) -> bool:
+    """Return whether the host would ask before it uses the installed tools."""
+    edits = [item for item in plan.host.edits(plan.place) if isinstance(item, Edit) and item.part == ALLOW]
+    return MCP in parts and any(not is_present(edit) for edit in edits)
+
+
 def _carry_out(plan: _Plan, script: Change, door: Door) -> None:
     if plan.hooks:
         put_script(script, door.home(), plan.hooks)
@@ -284,6 +306,9 @@ def _told(plan: _Plan, parts: tuple[str, ...], door: Door) -> str:
     elif HOOKS in parts and not plan.host.events:
         lines.append(plan.host.note)
     lines += [f"It gets the tools of the memory by the MCP server in {path}." for path in _paths_of(plan, MCP)]
+    if ALLOW not in parts and _allowing(plan, parts):
+        remedy = f"'gitmem install {plan.host.name} --allow' lets those that only read pass."
+        lines.append(f"{title} asks before the first use of each tool, and refuses it in -p; {remedy}")
     if commands := _paths_of(plan, COMMANDS):
         words = (os.path.splitext(os.path.basename(path))[0].removeprefix("gitmem-") for path in commands)
         names = " ".join(f"{plan.host.slash}{word}" for word in words)

@@ -24,7 +24,7 @@ from gitmem.hosts.found import hooked_file
 from gitmem.hosts.host import Host, Scope
 from gitmem.hosts.install import Change, Manifest, Record, carry_out, is_present, plan_take, plan_takes, plan_whole
 from gitmem.hosts.script import drop_script, plan_removal, settings_with_hooks
-from gitmem.hosts.settings.edits import HOOKS, Shipped
+from gitmem.hosts.settings.edits import HOOKS, MCP, Shipped
 
 if TYPE_CHECKING:
     from gitmem.cli.door import Door
@@ -79,8 +79,8 @@ def _take(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> dic
     manifest = find_manifest(args, door, scope, host)
     records = manifest.records() if manifest else {}
     items = host.edits(place_of(args, door, scope))
-    shared = _still_needed(args, door, host, scope)
-    whole = [item for item in items if isinstance(item, Shipped) and (args.everything or item.path not in shared)]
+    shared = set() if args.everything else _still_needed(args, door, host, scope)
+    whole = [item for item in items if isinstance(item, Shipped) and item.path not in shared]
     paths = {item.path for item in items}
     done: dict[str, Change] = {}
     # A file that an earlier version brought, and this one does not, is in the record only.
@@ -89,7 +89,7 @@ def _take(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> dic
         done[path] = _carried_out(args, plan_take(path, _record(manifest, path) or records[path]), manifest)
     kept = [path for path, change in done.items() if change.before is not None and not change.changes]
     door.notices(tuple(f"{path} was changed after gitmem wrote it, so it stays." for path in kept))
-    for path, edits in by_path(items).items():
+    for path, edits in by_path(item for item in items if item.part == HOOKS or item.path not in shared).items():
         if path in records or any(edit.part == HOOKS or is_present(edit) for edit in edits):
             done[path] = _carried_out(args, plan_takes(path, edits, _record(manifest, path)), manifest)
     if not args.dry_run:
@@ -105,15 +105,16 @@ def _record(manifest: Manifest | None, path: str) -> Record | None:
 
 
 def _still_needed(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> set[str]:
-    """Return the shipped files that another scope with gitmem's hooks uses as well."""
-    others = [place_of(args, door, other) for other in host.scopes if other is not scope]
-    return {
-        item.path
-        for place in others
-        if hooked_file(host, place)
-        for item in host.edits(place)
-        if isinstance(item, Shipped)
-    }
+    """Return the files, and lists of MCP servers, that another scope or host with gitmem's hooks uses as well."""
+    needed = set()
+    for other in (place_of(args, door, one) for one in host.scopes if one is not scope):
+        if hooks := hooked_file(host, other):
+            needed |= {item.path for item in host.edits(other) if isinstance(item, Shipped)} | {hooks}
+    here = place_of(args, door, scope)
+    for host_beside in (find_host(name) for name in NAMES if name != host.name):
+        if scope in host_beside.scopes and hooked_file(host_beside, here):
+            needed |= {item.path for item in host_beside.edits(here) if item.part == MCP}
+    return needed
 
 
 def _carried_out(args: argparse.Namespace, change: Change, manifest: Manifest | None) -> Change:

@@ -25,9 +25,7 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
 
     own = place.scope is Scope.USER
     folder = place.folder(os.path.join(".config", "amp") if own else ".amp")
-    listing = server_edit(
-        os.path.join(folder, "settings.json"), ("amp.mcpServers", "gitmem"), {"command": "gitmem", "args": ["mcp"]}
-    )
+    listing = server_edit(os.path.join(folder, "settings.json"), ("amp.mcpServers", "gitmem"), place.server)
     return (
         Shipped(HOOKS, os.path.join(folder, "plugins", "gitmem.ts"), read_resource("templates", "hosts", "amp.ts")),
         listing,

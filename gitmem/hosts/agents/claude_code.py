@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from gitmem.hosts.host import Host, Place, Scope, command_hooks, folder_name, transcripts_in
+from gitmem.hosts.host import Host, Place, Scope, command_hooks, folder_name, shared_server, transcripts_in
 from gitmem.machine.beneath import read_regular
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from gitmem.hosts.settings.edits import Edit, Shipped
 
 SERVER = "gitmem"
+# The tools that only read: without a permission Claude Code asks before the first use of each, and refuses it in `-p`.
+READS = tuple(f"mcp__{SERVER}__memory_{name}" for name in ("search", "get", "load", "history", "guide"))
 _SERVERS = "mcpServers"
 _AUTO_MEMORY = "autoMemoryDirectory"
 _MOST_BYTES = 1_000_000  # of settings
@@ -33,7 +35,7 @@ _EVENTS = (
 
 
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
-    from gitmem.hosts.settings.edits import SUMMARIES, Shipped, hooks_edit, server_edit
+    from gitmem.hosts.settings.edits import SUMMARIES, Shipped, allow_edit, hooks_edit, server_edit
     from gitmem.hosts.settings.shipped import commands, skills
     from gitmem.machine.resources import read_resource
 
@@ -41,7 +43,9 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
     listing, where = servers_file(place)
     return (
         hooks_edit(settings_file(place), command_hooks(HOST, _TIMEOUT)),
-        server_edit(listing, where, server()),
+        server_edit(listing, where, shared_server(place)),
+        # A person's leave is no team's, and in `-p` Claude Code takes none from a project's shared settings.
+        allow_edit(settings_file(place._replace(scope=Scope.LOCAL) if place.scope is Scope.PROJECT else place), READS),
         *skills(os.path.join(folder, "skills")),
         *commands(os.path.join(folder, "commands")),
         *(
@@ -84,11 +88,6 @@ def servers_file(place: Place) -> tuple[str, tuple[str, ...]]:
         return os.path.join(place.project, ".mcp.json"), (_SERVERS, SERVER)
     own = os.path.join(place.environ.get("CLAUDE_CONFIG_DIR") or place.home, ".claude.json")
     return own, (_SERVERS, SERVER) if place.scope is Scope.USER else ("projects", place.project, _SERVERS, SERVER)
-
-
-def server() -> dict[str, object]:
-    """Return gitmem's item in a list of MCP servers; `alwaysLoad` spares the agent a search for the tools."""
-    return {"type": "stdio", "command": SERVER, "args": ["mcp"], "alwaysLoad": True}
 
 
 def memory_folder(environ: Mapping[str, str], home: str, project: str) -> str:

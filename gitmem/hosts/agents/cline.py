@@ -36,7 +36,7 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
 
     folder = place.folder(".cline", "CLINE_DIR")
     listing = os.path.join(_data(place.environ, place.home), "settings", "cline_mcp_settings.json")
-    started = {"command": "gitmem", "args": ["mcp"], "disabled": False, "timeout": _SERVER_SECONDS}
+    started = place.server | {"disabled": False, "timeout": _SERVER_SECONDS}
     server = server_edit(listing, ("mcpServers", "gitmem"), started)
     return (
         *event_files(os.path.join(folder, "hooks"), HOST.commands()),

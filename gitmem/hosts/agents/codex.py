@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from gitmem.hosts.settings.edits import Edit, Shipped
 
-_SERVER = {"command": "gitmem", "args": ["mcp"]}
 _TIMEOUT = 10  # seconds
 _WINDOWS = "gitmem hook codex {} 2>nul || exit /b 0"  # there it is run by `%COMSPEC% /C`, which reads no shell's line
 _END_SECONDS = 3  # the most that Codex gives to the end of a session; a longer one is warned of
@@ -45,7 +44,7 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
     own = place._replace(scope=Scope.USER).folder(".codex", "CODEX_HOME")
     return (
         hooks_edit(os.path.join(folder, "hooks.json"), hooks()),
-        tables_edit(MCP, os.path.join(folder, "config.toml"), {"mcp_servers.gitmem": _SERVER}),
+        tables_edit(MCP, os.path.join(folder, "config.toml"), {"mcp_servers.gitmem": place.server}),
         *skills(os.path.join(folder, "skills")),
         tables_edit(TRUST, os.path.join(own, "config.toml"), {}),
     )

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitmem.hosts.host import Host, Payload, Place, Scope, command_hooks, is_below, text_of
+from gitmem.hosts.host import Host, Payload, Place, Scope, command_hooks, is_below, shared_server, text_of
 from gitmem.hosts.shim import LATE
 from gitmem.model.session.transcript import Record, Role, Unread, objects, records
 
@@ -35,12 +35,12 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
 
     own = place.scope is Scope.USER
     folder = place.folder(".copilot" if own else ".github", "COPILOT_HOME")
-    server = {"type": "local", "command": "gitmem", "args": ["mcp"], "tools": ["*"]}
-    listing = server_edit(os.path.join(folder, "mcp-config.json"), ("mcpServers", "gitmem"), server)
+    server = {"type": "local"} | place.server | {"tools": ["*"]}
+    # A project's list is Claude Code's.
+    listing = os.path.join(folder, "mcp-config.json") if own else os.path.join(place.project, ".mcp.json")
     return (
         hooks_edit(os.path.join(folder, "hooks", "gitmem.json"), command_hooks(HOST, _TIMEOUT), begun=_BEGUN),
-        # A project's list is Claude Code's `.mcp.json`, which `gitmem install claude` writes.
-        *([listing] if own else []),
+        server_edit(listing, ("mcpServers", "gitmem"), server if own else shared_server(place)),
         *skills(os.path.join(folder, "skills")),
     )
 

@@ -14,19 +14,18 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.hosts.settings.edits import Edit, Shipped
 
-_SERVER = {"type": "stdio", "command": "gitmem", "args": ["mcp"]}
-
 
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
     from gitmem.hosts.settings.edits import block_edit, server_edit
     from gitmem.hosts.settings.shipped import skills
 
+    server = {"type": "stdio"} | place.server
     if place.scope is Scope.USER:
         folder = os.path.join(place.environ.get("XDG_CONFIG_HOME") or os.path.join(place.home, ".config"), "crush")
-        listing = server_edit(os.path.join(folder, "crush.json"), ("mcp", "gitmem"), _SERVER)
+        listing = server_edit(os.path.join(folder, "crush.json"), ("mcp", "gitmem"), server)
         return (listing, *skills(os.path.join(folder, "skills")))
     return (
-        server_edit(os.path.join(place.project, "crush.json"), ("mcp", "gitmem"), _SERVER),
+        server_edit(os.path.join(place.project, "crush.json"), ("mcp", "gitmem"), server),
         block_edit(os.path.join(place.project, "AGENTS.md"), HOST.name),
     )
 

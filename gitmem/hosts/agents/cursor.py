@@ -34,7 +34,7 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
 
     folder = place.folder(".cursor")
     hooks = {event: {"command": line} for event, line in HOST.commands().items()}
-    server = {"command": "gitmem", "args": ["mcp"]}
+    server = place.server
     return (
         hooks_edit(os.path.join(folder, "hooks.json"), hooks, flat=True, begun=_BEGUN),
         server_edit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),

@@ -50,7 +50,7 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
     from gitmem.hosts.settings.shipped import commands, skills
 
     folder = place.folder(".factory")
-    server = {"type": "stdio", "command": "gitmem", "args": ["mcp"]}
+    server = {"type": "stdio"} | place.server
     return (
         hooks_edit(os.path.join(folder, "settings.json"), command_hooks(HOST, _TIMEOUT)),
         server_edit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),

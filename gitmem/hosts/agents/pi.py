@@ -30,7 +30,7 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
     from gitmem.machine.resources import read_resource
 
     folder = place.folder(".pi" if place.scope is not Scope.USER else os.path.join(".pi", "agent"))
-    server = {"command": "gitmem", "args": ["mcp"], "exposure": "direct"}
+    server = place.server | {"exposure": "direct"}
     return (
         Shipped(HOOKS, os.path.join(folder, "extensions", "gitmem.js"), read_resource("templates", "hosts", "pi.js")),
         server_edit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),

@@ -47,7 +47,7 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
     settings = os.path.join(folder, "settings.json")
     return (
         hooks_edit(settings, command_hooks(HOST, _TIMEOUT)),
-        server_edit(settings, ("mcpServers", "gitmem"), {"command": "gitmem", "args": ["mcp"]}),
+        server_edit(settings, ("mcpServers", "gitmem"), place.server),
         *skills(os.path.join(folder, "skills")),
         *commands(os.path.join(folder, "commands")),
     )

@@ -17,7 +17,7 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
 
     listing = os.path.join(place.project, ".roo", "mcp.json")
     return (
-        server_edit(listing, ("mcpServers", "gitmem"), {"command": "gitmem", "args": ["mcp"]}),
+        server_edit(listing, ("mcpServers", "gitmem"), place.server),
         block_edit(os.path.join(place.project, "AGENTS.md"), HOST.name),
     )
 

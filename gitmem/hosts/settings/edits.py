@@ -5,20 +5,23 @@ Tested through `tests/hosts/test_install.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gitmem.hosts.settings.allowed import has_allowed, with_allowed, without_allowed
 from gitmem.hosts.settings.block import has_block, is_block, with_block, without_block
 from gitmem.hosts.settings.hooks import installed_events, with_hooks, without_hooks
 from gitmem.hosts.settings.servers import Place, has_server, with_server, without_server
+from gitmem.hosts.settings.servers import is_all as is_all_server
 from gitmem.hosts.settings.tables import has_tables, with_tables, without_tables
 
 if TYPE_CHECKING:
     from gitmem.hosts.settings.emptied import Emptied
 
-HOOKS, MCP, SKILL, COMMANDS, SUMMARIES, TRUST = "hooks", "mcp", "skill", "commands", "summaries", "trust"
+HOOKS, MCP, SKILL, COMMANDS, SUMMARIES = "hooks", "mcp", "skill", "commands", "summaries"
+TRUST, ALLOW = "trust", "allow"
 PARTS = (HOOKS, MCP, SKILL, COMMANDS)
 """The parts that `gitmem install` brings unless it is told otherwise."""
 
@@ -78,6 +81,18 @@ def server_edit(path: str, place: Place, server: Mapping[str, object]) -> Edit:
         lambda text, known: with_server(text, place, server, known),
         lambda text, emptied: without_server(text, place, emptied),
         partial(has_server, place=place),
+        partial(is_all_server, place=place),
+    )
+
+
+def allow_edit(path: str, tools: Sequence[str]) -> Edit:
+    """Return the edit that has Claude Code allow tools without a question."""
+    return Edit(
+        ALLOW,
+        path,
+        lambda text, known: with_allowed(text, tools, known),
+        lambda text, emptied: without_allowed(text, tools, emptied),
+        partial(has_allowed, tools=tools),
     )
 
 

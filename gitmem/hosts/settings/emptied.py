@@ -98,6 +98,10 @@ def _restored(text: str, node: Node, before: str) -> str:
     return text[: node.start + 1] + before + text[node.end - 1 :]
 
 
-def program_name(command: str) -> str:
-    """Return the name of the program that a command's path leads to, on any system."""
-    return os.path.basename(command.replace("\\", "/")).removesuffix(".exe")
+def starts_server(command: object, arguments: object) -> bool:
+    """Return whether a program with these arguments is gitmem's MCP server, by whatever path or by a shell's line."""
+    if not isinstance(command, str) or not isinstance(arguments, list):
+        return False
+    name = os.path.basename(command.replace("\\", "/")).removesuffix(".exe")
+    line = arguments[1] if name == "sh" and arguments[:1] == ["-c"] and len(arguments) == 2 else ""  # noqa: PLR2004
+    return (name == "gitmem" and arguments[:1] == ["mcp"]) or (isinstance(line, str) and "exec gitmem mcp;" in line)

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gitmem.hosts.settings.emptied import (
+    FILE,
     Emptied,
     SettingsError,
     note,
     parse_object,
-    program_name,
     root_of,
+    starts_server,
     with_object,
     without_empty,
 )
@@ -82,6 +83,11 @@ def has_server(text: str, place: Place) -> bool:
     return depth == len(place) and _is_ours(node)
 
 
+def is_all(text: str, place: Place) -> bool:
+    """Return whether nothing is left of a list without gitmem's server."""
+    return has_server(text, place) and not without_server(text, place, {FILE: ""})
+
+
 def _deepest(text: str, place: Place) -> tuple[Node, int]:
     """Return the last existing node on the way to a place, and how many keys led to it."""
     node = root_of(text)
@@ -101,5 +107,4 @@ def _is_ours(node: Node) -> bool:
     command, arguments = server.get("command"), server.get("args")
     if isinstance(command, list) and command:  # OpenCode has the program and its arguments in one list
         command, arguments = command[0], command[1:]
-    name = program_name(command) if isinstance(command, str) else ""
-    return name == "gitmem" and isinstance(arguments, list) and arguments[:1] == ["mcp"]
+    return starts_server(command, arguments)

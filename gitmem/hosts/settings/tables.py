@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from gitmem.hosts.settings.emptied import Emptied, SettingsError, program_name
+from gitmem.hosts.settings.emptied import Emptied, SettingsError, starts_server
 
 Tables = Mapping[str, Mapping[str, object]]
 _NOTED = "table:"
@@ -79,8 +79,7 @@ def _table(text: str, name: str) -> object:
 
 def _is_ours(table: object) -> bool:
     """Return whether a table is a server that starts gitmem, by whatever path."""
-    command = table.get("command") if isinstance(table, dict) else None
-    return isinstance(command, str) and program_name(command) == "gitmem"
+    return isinstance(table, dict) and starts_server(table.get("command"), table.get("args"))
 
 
 def _parsed(text: str) -> dict[str, object]:

@@ -89,12 +89,12 @@ def _updated(before: Fields, new: Fields) -> Fields:
     An exchange without an answer was saved while its turn went on: the new fields have all of that turn.
     """
     if not before.answer:
-        noted = tuple(dict.fromkeys((*before.noted, *new.noted)))
+        said = tuple(dict.fromkeys((*before.said, *new.said)))
         files = tuple(dict.fromkeys((*before.files, *new.files)))
-        return new._replace(request=new.request or before.request, noted=noted, files=files)
+        return new._replace(request=new.request or before.request, said=said, files=files)
     return before._replace(
         request=before.request or new.request,
-        noted=before.noted or new.noted,
+        said=before.said or new.said,
         errors=before.errors or new.errors,
         files=before.files or new.files,
         outcome=(new.answer and new.outcome) or before.outcome,

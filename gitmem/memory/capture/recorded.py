@@ -122,5 +122,5 @@ def _turn(entry: Entry, at: datetime, session: str, host: str) -> Turn:
         tools=len(failures) + len(fields.files),
         closed=True,
         logged=entry.id,
-        said=fields.noted,
+        said=fields.said,
     )

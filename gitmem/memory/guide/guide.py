@@ -242,7 +242,7 @@ def _of_person(store: Store, task: str) -> Iterator[Line]:
 def _excerpt(hit: Hit, needles: Sequence[str]) -> str:
     """Return the lines of a memory that say most of a task; of an exchange those of its answer."""
     fields = fields_in(hit.text)
-    said = "\n".join(filter(None, (fields.answer, *fields.noted))) or re.sub(_NOT_SAID, "", bare_text(hit.text))
+    said = "\n".join(filter(None, (fields.answer, *fields.said))) or re.sub(_NOT_SAID, "", bare_text(hit.text))
     return _joined(excerpt(_RULE.sub("", said), needles, _TOKENS).splitlines())
 
 

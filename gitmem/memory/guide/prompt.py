@@ -171,7 +171,7 @@ def _came_to_nothing(hit: Hit) -> bool:
     if hit.fact or OUTCOME not in hit.text:
         return False
     fields = fields_in(hit.text)
-    return bool(fields.outcome) and not (fields.answer or fields.noted or fields.errors)
+    return bool(fields.outcome) and not (fields.answer or fields.said or fields.errors)
 
 
 def _advice(store: Store, typed: str, hits: Sequence[Hit], session: str, known: Collection[str]) -> list[Advice]:

@@ -14,7 +14,7 @@ from gitmem.model.ids import tail_of
 from gitmem.model.session.cues.cues import find_cues
 from gitmem.model.session.failure import ERROR_LENGTH, told_error
 from gitmem.model.session.fields import MENDED, Fields, render_fields
-from gitmem.model.session.kept import PROMPT_LENGTH, headline, kept, noted
+from gitmem.model.session.kept import PROMPT_LENGTH, headline, kept, said
 from gitmem.model.session.noise import human_text, is_restated, is_trivial
 from gitmem.model.session.outcome import Outcome, judge_outcome
 from gitmem.model.session.turns import Turn, derived_id, program
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from gitmem.model.session.turns import Failure
 
-ANSWER_LENGTH = 6_000  # characters; the transcript has the rest
+ANSWER_LENGTH = 20_000  # characters; the transcript has the rest
 ASKED_LENGTH = 200
 DONE_LENGTH = 400
 COMMAND_LENGTH = 120
@@ -201,7 +201,7 @@ def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_ch
     return Fields(
         request=kept(asked, PROMPT_LENGTH),
         answer=kept(done, answer_chars) if turn.closed else "",
-        noted=noted(map(human_text, turn.said), done),
+        said=said(map(human_text, turn.said), done, answer_chars),
         errors=tuple(dict.fromkeys(errors)),
         files=tuple(files) if turn.closed else (),
         outcome=_outcome(turn, done),

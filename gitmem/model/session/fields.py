@@ -1,7 +1,7 @@
 """The fields of an exchange in the text of its entry in a daily log (docs/format.md, "Turns"). Pure.
 
 The text begins with the request. Then come the parts, in this order, each from a line that begins with its mark, after
-a blank line: answer, statements of mid-turn, one for each error, files, outcome.
+a blank line: answer, one for each text between tool calls, one for each error, files, outcome.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-ANSWER, NOTED, ERROR, FILES, OUTCOME = "**Answer:**", "**Noted:**", "**Error:**", "**Files:**", "**Outcome:**"
+ANSWER, SAID, ERROR, FILES, OUTCOME = "**Answer:**", "**Said:**", "**Error:**", "**Files:**", "**Outcome:**"
+NOTED = "**Noted:**"  # a list of statements of mid-turn, which former versions wrote
 MENDED = " → "  # in an error, before its mend
 # What gitmem writes before the words of a person or an agent, line by line (docs/format.md, "Turns", "Sessions").
 _LABELS = (
-    r"(?m)^[ \t]*(?:(?:\*\*Outcome:\*\*|Outcome:|결과:) \w+$|\*\*(?:Answer|Noted|Error|Files):\*\*"
+    r"(?m)^[ \t]*(?:(?:\*\*Outcome:\*\*|Outcome:|결과:) \w+$|\*\*(?:Answer|Said|Noted|Error|Files):\*\*"
     r"|(?:Asked|Done|Files|Files modified|Failed|Keywords|요청|한 일|파일|실패|키워드):)"
 )
-_MARK = r"(?m)^\*\*(Answer|Noted|Error|Files|Outcome):\*\*(?= |$)"  # compiled at first use
+_MARK = r"(?m)^\*\*(Answer|Said|Noted|Error|Files|Outcome):\*\*(?= |$)"  # compiled at first use
 
 
 class Fields(Value):
@@ -29,7 +30,7 @@ class Fields(Value):
 
     request: str = ""
     answer: str = ""
-    noted: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     outcome: str = ""
@@ -39,7 +40,8 @@ def render_fields(fields: Fields) -> str:
     """Return the text of an entry with these fields, which `split_fields` takes apart again."""
     parts = [_unmarked(fields.request)] if fields.request else []
     parts += _part(ANSWER, _unmarked(fields.answer))
-    parts += _part(NOTED, "\n".join(f"- {_one_line(text)}" for text in fields.noted))
+    for text in fields.said:
+        parts += _part(SAID, _unmarked(text))
     for error in fields.errors:
         parts += _part(ERROR, _unmarked(error))
     parts += _part(FILES, ", ".join(_one_line(name) for name in fields.files))
@@ -51,7 +53,7 @@ def split_fields(text: str) -> Fields:
     """Return the fields in the text of an entry.
 
     A part ends where the next mark begins. A merge of lines may have put parts into another order, or a part there
-    twice: of errors, statements and files all are read; another answer or outcome is text of the part before it.
+    twice: of errors, texts of mid-turn and files all are read; another answer or outcome is text of the part before it.
     """
     ends = [(0, 0, "")]  # of the request; of each part: start, start of its text, mark
     once: set[str] = set()
@@ -62,12 +64,12 @@ def split_fields(text: str) -> Fields:
     stops = [start for start, _, _ in ends[1:]] + [len(text)]
     parts = [(mark, text[begin:stop].strip("\n ")) for (_, begin, mark), stop in zip(ends, stops, strict=True)]
     values = dict(parts)
-    noted = "\n".join(text for mark, text in parts if mark == NOTED)
+    said = [one for mark, text in parts if mark in {SAID, NOTED} for one in ([text] if mark == SAID else _listed(text))]
     lists = [tuple(name for name in text.split(", ") if name) for mark, text in parts if mark == FILES]
     return Fields(
         request=values[""],
         answer=values.get(ANSWER, ""),
-        noted=tuple(line.removeprefix("- ") for line in noted.split("\n") if line.strip()),
+        said=tuple(filter(None, said)),
         errors=tuple(text for mark, text in parts if mark == ERROR and text),
         files=lists[0] if len(lists) == 1 else _each(name for names in lists for name in names),
         outcome=values.get(OUTCOME, ""),
@@ -87,7 +89,7 @@ def join_fields(before: Fields, after: Fields) -> Fields:
     return Fields(
         request=_both(before.request, after.request),
         answer=_both(before.answer, after.answer),
-        noted=_each((*before.noted, *after.noted)),
+        said=_each((*before.said, *after.said)),
         errors=_last_told((*before.errors, *after.errors)),
         files=_each((*before.files, *after.files)),
         outcome=before.outcome if after.answer in before.answer else after.outcome,
@@ -112,6 +114,10 @@ def _last_told(errors: Iterable[str]) -> tuple[str, ...]:
 
 def _each(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
+
+
+def _listed(text: str) -> list[str]:
+    return [line.removeprefix("- ") for line in text.split("\n") if line.strip()]
 
 
 def _part(mark: str, text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the day's log keeps of a prompt and of an answer: all its words up to a limit, code and tables whole. Pure.
+"""What the day's log keeps of a prompt and of an agent's texts: all words up to a limit, code and tables whole. Pure.
 
 The middle of what is longer is left out, at the end of a paragraph, and a mark stands in its place.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from gitmem.model.entry.entry import clean_text
-from gitmem.text.sentences import blocks, sentences_of, shorten
+from gitmem.text.sentences import shorten
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -17,30 +17,12 @@ if TYPE_CHECKING:
 
 LEFT_OUT = "[…]"
 PROMPT_LENGTH = 4_000  # characters; the transcript has the rest
-MAX_CODE = 30  # lines of a code block
-MAX_NOTED, MAX_STATEMENT = 8, 300
-_SHORTEST = 20  # characters of a statement
-_HEAD, _TAIL = 20, 9  # lines that a longer code block keeps
 _READ = 400_000  # characters of a text; real ones have a few thousand
 _LONGEST = 1_000  # characters of a piece of a line without an end
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])")  # noqa: RUF001
 _BEGINNING = 0.6  # share of the kept text that comes from the beginning
 _FENCE = re.compile(r"[ \t]{0,12}(?P<mark>`{3,}|~{3,})")
 _HEADING = re.compile(r"#{1,6}[ \t]+(?P<title>\S.*)")
-# A finding, a decision or a cause, in a sentence between two tool calls.
-_STATES = re.compile(
-    r"\b(?:root cause|the (?:actual |real |underlying )?(?:cause|problem|issue|bug|reason|culprit|fix) (?:is|was)"
-    r"|(?:this|that|which|it)(?: i|')s (?:why|because)|is caused by|was caused by|turns out|it appears that|so the"
-    r"|(?:i|we) (?:found|confirmed|discovered|decided|chose|verified)|found (?:it|the|that)|confirmed[:,]"
-    r"|(?:fails?|failed|breaks?|broke|happens|happened) (?:because|since|due to|when)|decided to|instead of)\b"
-    r"|원인은|원인이|때문(?:입니다|이다|에)|확인(?:했습니다|됐습니다|되었습니다)|발견했|문제는|결정했|하기로",
-    re.IGNORECASE,
-)
-_NO_STATEMENT = re.compile(
-    r"\s*(?:let me|let's|now (?:let me|i)|i'll|i will|i need to|i should|next[,:]|first[,:]|wait|hmm|actually|maybe"
-    r"|perhaps|이제|먼저|다음으로)\b|\?\s*$|[:\uff1a]\s*$",
-    re.IGNORECASE,
-)
 
 
 class _Piece(Value):
@@ -53,7 +35,7 @@ class _Piece(Value):
 
 def kept(text: str, limit: int) -> str:
     """Return a text truncated in the middle to about `limit` characters."""
-    pieces = [_shortened_code(piece) for piece in _pieces(clean_text(text[:_READ]))]
+    pieces = list(_pieces(clean_text(text[:_READ])))
     if len(whole := _joined(pieces)) <= limit:
         return whole
     pieces = [part for piece in pieces for part in _parts(piece, limit)]
@@ -78,23 +60,11 @@ def headline(asked: str, limit: int) -> str:
     return shorten(asked[:_READ], limit)
 
 
-def noted(texts: Iterable[str], answer: str) -> tuple[str, ...]:
-    """Return findings, decisions and causes that an agent stated between its tool calls and the answer lacks."""
-    found: dict[str, str] = {}
-    known = " ".join(answer.casefold().split())
-    for text in texts:
-        for block in blocks(text[:_READ]):
-            for sentence in sentences_of(block):
-                folded = sentence.casefold()
-                if _states(sentence) and folded not in known:
-                    found.setdefault(folded, shorten(sentence, MAX_STATEMENT))
-    return tuple(found.values())[-MAX_NOTED:]
-
-
-def _states(sentence: str) -> bool:
-    if not _SHORTEST <= len(sentence) <= 2 * MAX_STATEMENT:
-        return False
-    return bool(_STATES.search(sentence)) and not _NO_STATEMENT.search(sentence)
+def said(texts: Iterable[str], answer: str, limit: int) -> tuple[str, ...]:
+    """Return what an agent said between its tool calls, each text once, without those that the answer holds."""
+    known = " ".join(answer.split())
+    found = dict.fromkeys(kept(text, limit) for text in texts if " ".join(text.split()) not in known)
+    return tuple(filter(None, found))
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
@@ -137,13 +107,6 @@ def _parts(piece: _Piece, limit: int) -> Iterator[_Piece]:
                 gap = ""
             gap = " "
         gap = "\n"
-
-
-def _shortened_code(piece: _Piece) -> _Piece:
-    lines = piece.text.split("\n")
-    if not _FENCE.match(lines[0]) or len(lines) <= MAX_CODE + 2:
-        return piece
-    return piece._replace(text="\n".join([*lines[: _HEAD + 1], LEFT_OUT, *lines[-_TAIL - 1 :]]))
 
 
 def _ends(pieces: Sequence[_Piece], limit: int) -> tuple[int, int]:

@@ -215,9 +215,9 @@ def _prose(entry: Entry) -> Entry:
     if entry.label != _EXCHANGE:
         return entry
     fields = split_fields(entry.text)
-    if not fields.answer and not fields.noted:
+    if not fields.answer and not fields.said:
         return entry._replace(label=_ASKED, text=fields.request)
-    return entry._replace(text=render_fields(Fields(answer=fields.answer, noted=fields.noted)))
+    return entry._replace(text=render_fields(Fields(answer=fields.answer, said=fields.said)))
 
 
 def _by_hand(body: str, period: str) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ WHOLE = 2_200  # characters of a unit that is one part
 MOST_LEAD = 600  # characters of the request that each part carries
 _LEAST = PART // 2
 # What ends a request: the answer in an exchange, and the next entry in a log of format version 1.
-_ENDS = ("\n  **Answer:**", "\n  **Noted:**", "\n  **Error:**", "\n- [")
+_ENDS = ("\n  **Answer:**", "\n  **Said:**", "\n  **Noted:**", "\n  **Error:**", "\n- [")
 _BREAKS = ("\n\n", "\n", ". ", " ")
 
 

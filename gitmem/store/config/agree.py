@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gitmem.config import Untrusted
     from gitmem.machine.context import Context
 
-_MADE = "config.made"  # the digest of the settings file that gitmem made
+_MADE = "config-made"  # the digest of the settings file that gitmem made
 
 
 def agree(context: Context, root: str, values: Sequence[Untrusted]) -> None:

@@ -54,6 +54,7 @@ FULL: tuple[Check, ...] = (
     repository.check_identity,
     quick.check_maintenance,
     quick.check_config,
+    quick.check_size,
     check_documents,
     check_attributes,
     quick.check_spool,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.config import shown, value_of
 from gitmem.store.spool.hooks import HookSpool
-from gitmem.store.upkeep.due import is_due
+from gitmem.store.upkeep.due import MAKE_ROOM, crowded, is_due
 from gitmem.store.upkeep.failures import FailureLog
 from gitmem.store.upkeep.findings import Finding, Level
 from gitmem.text.quantities import age, count
@@ -127,6 +127,13 @@ def check_maintenance(store: Store) -> Iterator[Finding]:
         yield Finding("packing", Level.NOTE, f"{state}: saves become slower.", "gitmem maintain")
 
 
+def check_size(store: Store) -> Iterator[Finding]:
+    """Report a memory that other machines will soon refuse."""
+    full = crowded(store)
+    if full:
+        yield Finding("size", Level.WARNING, full, MAKE_ROOM)
+
+
 def check_purges(store: Store) -> Iterator[Finding]:
     """Report purges that wait for an answer, and invalid files in the folder of their records."""
     if not os.path.exists(os.path.join(store.private, STATE)):
@@ -165,4 +172,13 @@ def check_changes(store: Store) -> Iterator[Finding]:
         yield Finding("changes", Level.OK, "Nobody changed your rules, preferences and decisions.")
 
 
-CHECKS = (check_branch, check_config, check_spool, check_log, check_maintenance, check_purges, check_changes)
+CHECKS = (
+    check_branch,
+    check_config,
+    check_size,
+    check_spool,
+    check_log,
+    check_maintenance,
+    check_purges,
+    check_changes,
+)

@@ -14,12 +14,12 @@ from gitmem.model.paths import FORMAT, TEMPORARY, fold, is_git_folder
 from gitmem.store.config.locate import HOME_HOSTS, HOME_PROJECTS, user_store
 from gitmem.store.setup.arrivals import arrival
 from gitmem.store.store import FORMAT_VERSION, format_version
+from gitmem.store.upkeep.due import MAX_FILES
 
 if TYPE_CHECKING:
     from gitmem.git.objects.treediff import PathChange
     from gitmem.git.repository import Repository
 
-MOST_FILES = 200_000  # of a commit
 MOST_BYTES = 1 << 30  # of all files that come at once
 _FILE_MODES = {"100644", "100755"}
 
@@ -28,14 +28,14 @@ def check_extent(repository: Repository, source: str, commit: str, known: Collec
     """Refuse commits with too many files, before their trees are listed; commits in `known` are local.
 
     Raises:
-        RefusedError: a commit has more than MOST_FILES files, or `commit` is no commit.
+        RefusedError: a commit has more than MAX_FILES files, or `commit` is no commit.
 
     """
     with repository.reading() as objects:
         [info] = objects.infos([commit])
         is_commit = info is not None and info.kind == "commit"
-        files = most_files(repository.git, objects, commit, without=known, limit=MOST_FILES) if is_commit else None
-    if files is not None and files <= MOST_FILES:
+        files = most_files(repository.git, objects, commit, without=known, limit=MAX_FILES) if is_commit else None
+    if files is not None and files <= MAX_FILES:
         return
     content = f"a commit with {files:,} files" if files is not None else "folders that cannot be read to their end"
     raise RefusedError(

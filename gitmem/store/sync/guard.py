@@ -69,10 +69,14 @@ def check_rewritten(
             "'gitmem review' shows what it would take out; 'gitmem review PURGE --take theirs' does so, then sync. "
             "To push the lost commits again: 'gitmem sync --accept rewritten'.",
         )
-    change = "holds no memory any more" if theirs is None else f"was rewritten: it has {theirs[:10]}, without"
+    if theirs is None:
+        change = "holds no memory any more; it had"
+    elif store.repository.is_ancestor(theirs, seen):
+        change = f"serves an old state, as a backup that was put back: it has {theirs[:10]}, without its successor"
+    else:
+        change = f"was rewritten: it has {theirs[:10]}, without"
     raise RefusedError(
-        f"{remote.name} {change}{'; it had' if theirs is None else ''} {seen[:10]}, which it had when last synced. "
-        "Nothing was merged or pushed.",
+        f"{remote.name} {change} {seen[:10]}, which it had when last synced. Nothing was merged or pushed.",
         "To push the lost commits again: 'gitmem sync --accept rewritten'. To adopt the remote's state: "
         "'gitmem clone' it into a new store.",
     )

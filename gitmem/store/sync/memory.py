@@ -39,6 +39,7 @@ from gitmem.store.transaction.fast_forward import fast_forward
 from gitmem.store.transaction.merge import merge_commits
 from gitmem.store.transaction.moved import follow_arrived
 from gitmem.store.transaction.transact import transact
+from gitmem.store.upkeep.due import MAKE_ROOM, crowded
 from gitmem.store.upkeep.pending import new_pending_ref
 
 if TYPE_CHECKING:
@@ -271,5 +272,7 @@ class _Sync:
         else:
             came = count_commits(self._git, target, without=self._began)
             went = both.count(0) if both is not None else count_commits(self._git, target, without=None)
+        full = crowded(self._store)
+        self._notices += [f"{full} {MAKE_ROOM}"] if full else []
         notices = (*self._notices, *news(self._purges, read_state(self._store.private)))
         return Synced(self._remote.name, target, came, went, review, number, notices)

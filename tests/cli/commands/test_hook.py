@@ -759,6 +759,27 @@ def test_another_users_store_is_left_alone_and_its_events_are_kept(host, home):
     assert not (home / ".gitmem").exists()
 
 
+@pytest.mark.parametrize("step", ["", "/gitmem", "/gitmem/spool", "/gitmem/spool/hooks", "/gitmem/spool/aside"])
+def test_a_link_on_the_way_to_the_spool_is_not_written_through_and_told(host, tmp_path, step):
+    host.deliver("SessionStart", source="startup")
+    host.drain()
+    place = host.store / f".git{step}"
+    if step.endswith("aside"):
+        (tmp_path / "elsewhere").mkdir()
+    else:
+        place.rename(tmp_path / "elsewhere")
+    place.symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    before = tree(tmp_path / "elsewhere")
+    assert "gitmem follows no links" in host.deliver("SessionStart", source="startup")
+    host.turn("one", "Rename the parser, please.", "I renamed the parser to reader.")
+    host.drain()
+    assert tree(tmp_path / "elsewhere") == before
+    for command in (["save", "x"], ["status"], ["search", "x"]):
+        process = host.start(*command)
+        assert b"gitmem follows no links" in process.communicate(timeout=60)[1]
+        assert process.returncode == 8
+
+
 @pytest.fixture
 def moved(host, tmp_path, bare_git):
     """Give a project whose memory is on a branch, with a decision, after it was moved."""

@@ -12,6 +12,7 @@ from gitmem.cli.door import Door
 from gitmem.cli.main import main
 from gitmem.errors import ExitCode
 from gitmem.hosts.agents.claude_code import HOST
+from gitmem.hosts.host import Place, Scope, shared_server
 from gitmem.hosts.install import hooked_events
 from gitmem.machine.installed import install_command
 
@@ -278,7 +279,8 @@ def test_the_mcp_server_is_registered_and_taken_back(gitmem, project, home, word
     assert f"by the MCP server in {path}." in out
     said = json.loads(path.read_text())
     listed = said["projects"][str(project)]["mcpServers"] if words else said["mcpServers"]
-    assert listed == {"gitmem": {"type": "stdio", "command": "gitmem", "args": ["mcp"], "alwaysLoad": True}}
+    scope = Scope.LOCAL if words else Scope.PROJECT
+    assert listed == {"gitmem": shared_server(Place(scope, str(project), str(home), {}))}
     said = json.loads(gitmem("uninstall", "claude", "-n", "--json")[1])
     assert str(path) in [file["file"] for file in said["files"]]
     assert f"Took gitmem out of {path}" in gitmem("uninstall", "claude", *words)[1]

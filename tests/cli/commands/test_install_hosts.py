@@ -6,6 +6,7 @@ import io
 import json
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from gitmem.cli.commands.hook import hook
 from gitmem.cli.door import Door
 from gitmem.cli.main import main
 from gitmem.hosts import trial
+from gitmem.hosts.agents.claude_code import READS
 from gitmem.hosts.all import NAMES, find_host
 
 RECORDED = Path(__file__).resolve().parents[4] / "shared" / "e2e" / "hosts" / "transcripts"
@@ -154,3 +156,75 @@ def test_sessions_are_imported_from_where_the_agent_keeps_them(run, project, hom
     found = json.loads(run("replay", "--from", name, "--since", "2026-11-01", "--json")[1])
     assert found["saved"] == found["turns"] >= 1
     assert json.loads(run("replay", "--from", name, "--json")[1])["saved"] == 0
+
+
+MINE = '{"permissions": {"allow": ["Bash(ls:*)", "mcp__gitmem__memory_get"], "deny": []}, "model": "opus"}\n'
+
+
+@pytest.mark.parametrize("mine", [None, "", "{}\n", MINE, '{"permissions": {}}'])
+def test_tools_that_only_read_are_allowed_once_and_taken_back(run, project, mine):
+    settings = project / ".claude" / "settings.local.json"
+    if mine is not None:
+        settings.parent.mkdir()
+        settings.write_text(mine)
+    assert "'gitmem install claude --allow'" in run("install", "claude", "--yes")[1]
+    assert (settings.read_text() if settings.exists() else None) == mine
+    for _ in range(2):
+        said = run("install", "claude", "--allow", "--yes")
+        assert said[0] == 0
+        assert "--allow" not in said[1]
+    allowed = json.loads(settings.read_text())["permissions"]["allow"]
+    assert sorted(set(allowed) & set(READS)) == sorted(READS)
+    assert len(allowed) == len(set(allowed))
+    run("install", "claude", "--yes")
+    assert json.loads(settings.read_text())["permissions"]["allow"] == allowed
+    run("uninstall", "claude")
+    assert settings.exists() == (mine is not None)
+    assert mine is None or settings.read_text() == mine
+
+
+def test_a_person_at_a_terminal_is_asked_whether_to_allow_them(run, project, monkeypatch):
+    monkeypatch.setattr(Door, "can_ask", lambda _: True)
+    settings = project / ".claude" / "settings.local.json"
+    for answer, allowed in ((b"y\n\n", False), (b"y\ny\n", True)):
+        assert "read the memory" in run("install", "claude", "--project", data=answer)[2]
+        assert settings.exists() == allowed
+    assert "read the memory" not in run("install", "claude", "--project", data=b"y\n")[2]
+
+
+def test_the_list_of_servers_that_two_agents_share_stays_until_the_last_is_uninstalled(run, project):
+    listing = project / ".mcp.json"
+    for first, last in (("claude", "copilot"), ("copilot", "claude")):
+        for name in ("claude", "copilot"):
+            assert run("install", name, "--project", "--yes")[0] == 0
+        before = listing.read_bytes()
+        run("uninstall", first)
+        assert listing.read_bytes() == before
+        run("uninstall", last)
+        assert not listing.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a project's settings start the server by a shell")
+@pytest.mark.parametrize("shell", ["sh", "bash", "dash"])
+def test_a_teammate_without_gitmem_gets_a_server_without_tools_instead_of_one_that_fails(run, project, shell):
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell}")
+    run("install", "claude", "--project", "--yes")
+    server = json.loads((project / ".mcp.json").read_text())["mcpServers"]["gitmem"]
+    assert server["command"] == "sh"
+    asked = [
+        {"method": "initialize", "params": {"clientInfo": {"name": "x"}}, "jsonrpc": "2.0", "id": 0},
+        {"method": "notifications/initialized", "jsonrpc": "2.0"},
+        {"jsonrpc": "2.0", "id": "two", "method": "tools/list"},
+    ]
+    lines = "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in asked).encode()
+    words = [shutil.which(shell), *server["args"]]
+    done = subprocess.run(words, input=lines, env={"PATH": ""}, capture_output=True, check=True)
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert (first["id"], first["result"]["serverInfo"]["name"]) == (0, "gitmem")
+    assert (second["id"], second["result"]) == ("two", {"tools": []})
+    assert done.stderr == b""
+    stand_in = project.parent / "bin" / "gitmem"
+    stand_in.write_text('#!/bin/sh\necho "$@"\n')
+    done = subprocess.run(words, env={"PATH": str(stand_in.parent)}, capture_output=True, check=True)
+    assert done.stdout == b"mcp\n"

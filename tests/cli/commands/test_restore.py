@@ -133,7 +133,7 @@ def test_a_backup_is_trusted_no_more_than_a_remote(
     assert (first / ".gitmem" / "facts").is_dir()
     run_in(first, "restore", str(tmp_path / "evil.bundle"), "--accept", "deletions")
     status = run_in(first, "status", "--json").json
-    assert [finding["check"] for finding in status["attention"]] == ["trust"]
+    assert [finding["check"] for finding in status["attention"]] == ["trust", "changes"]
     assert status["models"] is None
     (store / "facts").mkdir()
     (store / "facts" / "a.md").symlink_to("/etc/passwd")

@@ -6,10 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 from gitmem.errors import ExitCode
+from gitmem.store.upkeep import due
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    import pytest
 
     from tests.cli.commands.project import Ran
     from tests.conftest import RunsGit
@@ -58,6 +61,18 @@ def test_status_says_what_waits_and_what_failed(first: Path, remote: Path, run_i
     assert listed[0]["failure"]
 
 
+def test_a_memory_that_others_will_refuse_is_told_before(
+    first: Path, second: Path, run_in: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+):
+    assert run_in(first, "sync").err == ""
+    monkeypatch.setattr(due, "MANY_FILES", 4)
+    for command in ("sync", "status", "doctor"):
+        ran = run_in(second, command)
+        said = " ".join((ran.out + ran.err).split())
+        assert "files; other machines refuse it above 200,000." in said, command
+        assert "'gitmem clear old --days 365 --dry-run'" in said, command
+
+
 def test_being_offline_has_an_exit_code_of_its_own(first: Path, run_in: Callable[..., Ran], bare_git: RunsGit):
     bare_git(first / ".gitmem", "remote", "set-url", "origin", "http://ada:s3cr3t@127.0.0.1:9/x.git")
     failed = run_in(first, "sync", "--json", ok=False)
@@ -99,3 +114,22 @@ def test_a_background_sync_says_nothing_and_logs_what_failed(
     bare_git(second / ".gitmem", "remote", "set-url", "origin", "http://127.0.0.1:9/x.git")
     run_in(second, "sync", "--background")
     assert (log.read_text() if log.exists() else "") == before, "being offline is no failure"
+
+
+def test_a_server_that_serves_an_old_state_is_noticed_by_sync_and_status(
+    first: Path, remote: Path, run_in: Callable[..., Ran], bare_git: RunsGit
+):
+    old = bare_git(remote, "rev-parse", "gitmem")
+    run_in(first, "save", "seen by the server")
+    run_in(first, "sync")
+    seen = bare_git(remote, "rev-parse", "gitmem")
+    bare_git(remote, "update-ref", "refs/heads/gitmem", old)
+    run_in(first, "sync", "--background")
+    assert "serves an old state" in run_in(first, "status").out
+    failed = run_in(first, "sync", ok=False)
+    assert failed.code == ExitCode.REFUSED
+    assert f"it has {old[:10]}, without its successor {seen[:10]}" in failed.err
+    assert bare_git(remote, "rev-parse", "gitmem") == old
+    run_in(first, "sync", "--accept", "rewritten")
+    assert "seen by the server" in bare_git(remote, "show", "gitmem:memory.md")
+    assert not run_in(first, "remote", "list", "--json").json[0]["failure"]

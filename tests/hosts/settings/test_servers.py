@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.hosts.agents.claude_code import server
+from gitmem.hosts.host import Place, Scope, shared_server
 from gitmem.hosts.settings.emptied import SettingsError
 from gitmem.hosts.settings.jsonc import parse
 from gitmem.hosts.settings.servers import has_server, with_server, without_server
 
 PROJECT = ("mcpServers", "gitmem")
 LOCAL = ("projects", "/home/ada/my project", "mcpServers", "gitmem")
+SERVER = shared_server(Place(Scope.PROJECT, "/p", "/h", {}))
 OTHER = {"command": "npx", "args": ["mcp"]}
 
 
@@ -41,10 +42,10 @@ def found(text: str, place: tuple[str, ...]) -> object:
     ],
 )
 def test_it_goes_in_and_comes_out_without_a_trace(before, place):
-    text, emptied = with_server(before, place, server())
-    assert found(text, place) == server()
+    text, emptied = with_server(before, place, SERVER)
+    assert found(text, place) == SERVER
     assert has_server(text, place)
-    assert with_server(text, place, server(), emptied) == (text, emptied)
+    assert with_server(text, place, SERVER, emptied) == (text, emptied)
     assert without_server(text, place, emptied) == before
 
 
@@ -59,7 +60,7 @@ JSON = st.recursive(
 def test_any_other_content_stays(content, indent, local):
     place = LOCAL if local else PROJECT
     before = json.dumps(content, ensure_ascii=False, indent=indent)
-    text, emptied = with_server(before, place, server())
+    text, emptied = with_server(before, place, SERVER)
     without = parse(text).plain()
     assert without.pop(place[0]) is not None
     assert without == content
@@ -67,10 +68,10 @@ def test_any_other_content_stays(content, indent, local):
 
 
 def test_what_a_person_changed_stays(monkeypatch):
-    text, emptied = with_server("{}", PROJECT, server())
+    text, emptied = with_server("{}", PROJECT, SERVER)
     changed = text.replace('"mcp"', '"mcp", "-C", "/elsewhere"').replace("true", "false")
     assert changed != text
-    assert with_server(changed, PROJECT, server(), emptied)[0] == changed
+    assert with_server(changed, PROJECT, SERVER, emptied)[0] == changed
     assert without_server(changed, PROJECT, emptied) == "{}"
     more = text.replace('"gitmem": {', '"mine": {"command": "x"},\n    "gitmem": {', 1)
     assert found(without_server(more, PROJECT, emptied), ("mcpServers",)) == {"mine": {"command": "x"}}
@@ -94,7 +95,7 @@ def test_a_server_of_this_name_that_is_anothers_is_left_alone(command, ours):
         return
     assert without_server(text, PROJECT, {}) == text
     with pytest.raises(SettingsError, match="another server"):
-        with_server(text, PROJECT, server())
+        with_server(text, PROJECT, SERVER)
 
 
 @pytest.mark.parametrize(
@@ -102,4 +103,4 @@ def test_a_server_of_this_name_that_is_anothers_is_left_alone(command, ours):
 )
 def test_what_is_no_list_of_servers_is_refused(text):
     with pytest.raises(SettingsError):
-        with_server(text, PROJECT, server())
+        with_server(text, PROJECT, SERVER)

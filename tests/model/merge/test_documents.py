@@ -535,7 +535,7 @@ CAPTURES = st.builds(
     Fields,
     request=st.sampled_from(["", "Fix it."]),
     answer=WORDS,
-    noted=st.lists(st.sampled_from(["The cause is a lock.", "It is on NFS."]), max_size=2, unique=True).map(tuple),
+    said=st.lists(st.sampled_from(["The cause is a lock.", "It is on NFS."]), max_size=2, unique=True).map(tuple),
     errors=st.lists(st.sampled_from(["`a`: no", "`b`: no"]), max_size=2, unique=True).map(tuple),
     files=st.lists(st.sampled_from(["a.py", "b.py"]), max_size=2, unique=True).map(tuple),
     outcome=st.just(""),
@@ -557,7 +557,7 @@ def test_two_clones_that_captured_parts_of_one_turn_lose_nothing(base, ours, the
     words = "\n\n".join(one.text for one in told if one.label == "Exchange")
     gone = base or Fields()
     for side in (ours, theirs):
-        for part in ("noted", "errors", "files"):
+        for part in ("said", "errors", "files"):
             for new in {*getattr(side, part)} - {*getattr(gone, part)}:
                 assert new in words
         for paragraph in {*side.answer.split("\n\n")} - {*gone.answer.split("\n\n")}:

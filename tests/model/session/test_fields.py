@@ -16,7 +16,7 @@ FIELDS = st.builds(
     Fields,
     request=TEXTS,
     answer=TEXTS,
-    noted=st.lists(LINES, max_size=3).map(tuple),
+    said=st.lists(TEXTS.filter(bool), max_size=3).map(tuple),
     errors=st.lists(TEXTS.filter(bool), max_size=3).map(tuple),
     files=st.lists(LINES, max_size=3).map(tuple),
     outcome=st.sampled_from(["", "partial", "failed"]),
@@ -27,7 +27,7 @@ def test_an_exchange_is_rendered_as_the_format_says() -> None:
     fields = Fields(
         request="Why does the save fail?\nIt did not yesterday.",
         answer="The lock was stale.\n\n```py\nlock.clear()\n```",
-        noted=("The cause: nobody removes the lock.",),
+        said=("The cause: nobody removes the lock.", "- first\n\nthen"),
         errors=("`pytest`: 1 failed → then worked: `pytest -x`",),
         files=("a.py", "b.py"),
         outcome="partial",
@@ -41,8 +41,12 @@ It did not yesterday.
 lock.clear()
 ```
 
-**Noted:**
-- The cause: nobody removes the lock.
+**Said:** The cause: nobody removes the lock.
+
+**Said:**
+- first
+
+then
 
 **Error:** `pytest`: 1 failed → then worked: `pytest -x`
 
@@ -61,6 +65,7 @@ def test_fields_come_back_from_their_text(fields: Fields) -> None:
     assert render_fields(again) == clean_text(text)
     assert (again.files, again.outcome) == (fields.files, fields.outcome)
     assert len(again.errors) == len(fields.errors)
+    assert len(again.said) == len(fields.said)
     assert bool(again.answer) == bool(fields.answer)
     assert again.request.replace("*", "").replace(":", "") == fields.request.replace("*", "").replace(":", "")
 
@@ -102,5 +107,5 @@ def test_a_merge_may_have_put_parts_into_another_order():
     parts = ("Fix it.", "**Answer:** Fixed.", "**Files:** a.py", "**Error:** `make` failed", "**Files:** b.py, a.py")
     text = "\n\n".join((*parts, "**Noted:**\n- why"))
     assert split_fields(text) == Fields(
-        request="Fix it.", answer="Fixed.", noted=("why",), errors=("`make` failed",), files=("a.py", "b.py")
+        request="Fix it.", answer="Fixed.", said=("why",), errors=("`make` failed",), files=("a.py", "b.py")
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.model.session.kept import LEFT_OUT, headline, kept, noted
+from gitmem.model.session.kept import LEFT_OUT, headline, kept, said
 
 SENTENCE = "This is one sentence of a long answer that goes on. "
 
@@ -35,14 +35,9 @@ def test_code_and_tables_at_the_ends_are_whole() -> None:
     assert LEFT_OUT in short
 
 
-def test_a_long_code_block_keeps_its_beginning_and_end() -> None:
-    lines = [f"x = {number}" for number in range(100)]
-    short = kept("```py\n" + "\n".join(lines) + "\n```", 6_000).split("\n")
-    assert short[0] == "```py"
-    assert short[-1] == "```"
-    assert short[1:21] == lines[:20]
-    assert short[-10:-1] == lines[-9:]
-    assert short.count(LEFT_OUT) == 1
+def test_a_long_code_block_is_whole() -> None:
+    code = "```py\n" + "\n".join(f"x = {number}" for number in range(100)) + "\n```"
+    assert kept(f"Look:\n\n{code}", 6_000) == f"Look:\n\n{code}"
 
 
 def test_one_long_line_is_cut_between_sentences() -> None:
@@ -67,16 +62,15 @@ def test_the_title_of_a_plan_stands_for_the_plan() -> None:
     assert headline("Fix this:\n\nTraceback", 200).startswith("Fix this:")
 
 
-def test_what_is_stated_between_tool_calls() -> None:
-    said = [
+def test_what_is_said_between_tool_calls_is_kept_whole() -> None:
+    texts = [
         "Let me look at the lock because it hangs.",
-        "The root cause is a lock file that a killed process left. I'll remove it.",
-        "Now running the tests.",
+        "The root cause is a lock file.\n\n```py\nlock.clear()\n```",
+        "Let me look at the lock because it hangs.",
         "원인은 잠금 파일이 남아 있기 때문입니다.",
-        "The issue is that the answer says this too.",
+        "The answer says this, too.",
     ]
-    answer = "Fixed. The issue is that the answer says this too."
-    assert noted(said, answer) == (
-        "The root cause is a lock file that a killed process left.",
-        "원인은 잠금 파일이 남아 있기 때문입니다.",
-    )
+    assert said(texts, "Fixed. The answer\nsays this, too.", 6_000) == (texts[0], texts[1], texts[3])
+    assert said(["", "\n"], "", 6_000) == ()
+    (long,) = said([SENTENCE * 100], "", 1_000)
+    assert LEFT_OUT in long

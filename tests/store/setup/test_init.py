@@ -255,7 +255,7 @@ def test_a_work_tree_that_was_deleted_comes_back(project, init, boxes):
 def test_a_project_that_was_moved(project, tmp_path, init, boxes, home):
     init(project, Place.BRANCH)
     project.rename(tmp_path / "moved")
-    assert find_store(str(tmp_path / "moved"), str(home)) is None
+    assert find_store(str(tmp_path / "moved"), str(home)) == str(tmp_path / "moved" / ".gitmem")
     made = init(tmp_path / "moved", Place.BRANCH)
     assert made.store.root == str(tmp_path / "moved" / ".gitmem")
     boxes(made.store.root).sound()

@@ -310,7 +310,7 @@ def test_a_remote_that_was_force_pushed_stops_the_sync_and_nothing_is_forced(
     first.sync()
     bare_git(remote, "update-ref", "refs/heads/gitmem", old)
     first.save("two")
-    with pytest.raises(RefusedError, match="was rewritten"):
+    with pytest.raises(RefusedError, match="serves an old state"):
         first.sync()
     assert bare_git(remote, "rev-parse", "refs/heads/gitmem") == old
     second.save("three")
