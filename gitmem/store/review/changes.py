@@ -14,7 +14,7 @@ import os
 
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.machine.beneath import read_text
-from gitmem.model.fact.fact import FOLDER, PATH, Fact, FactKind
+from gitmem.model.fact.fact import PATH, Fact, FactKind
 from gitmem.model.message import Message, Op, Trailer, one_line
 from gitmem.model.paths import MEMORY
 from gitmem.values import Value
@@ -118,15 +118,15 @@ def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange])
     from gitmem.store.history.authors import People
 
     repository, people = store.repository, People(store)
-    folders = [f"{FOLDER}/{kind}" for kind in _KINDS]
     try:
-        changes = repository.changes(seen, tip, *folders)
+        with repository.reading():  # then no git compares the trees
+            changes = repository.changes(seen, tip)
     except GitmemError:  # a purge rewrote history
         return waiting
     left = dict(waiting)
     for change in changes:
         match = PATH.fullmatch(change.path)
-        if match is None or (change.old is None and match["id"] not in waiting):
+        if match is None or match["kind"] not in _KINDS or (change.old is None and match["id"] not in waiting):
             continue
         commits = log(repository.git, f"{seen}..{tip}", paths=[change.path], limit=_MAX_COMMITS)
         left.pop(match["id"], None)

@@ -5,7 +5,7 @@ Tested through `tests/store/sync/test_memory.py`.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from gitmem.model.paths import FORMAT
 from gitmem.store.setup import incoming
 from gitmem.store.setup.incoming import arrivals_of, check_files, check_version, reserved_folders
 from gitmem.store.setup.remotes import FETCHED
-from gitmem.store.sync.losses import losses
+from gitmem.store.sync.losses import add_up, losses, noted_losses
 from gitmem.store.transaction.merge import merge_bases
 
 if TYPE_CHECKING:
@@ -170,18 +170,23 @@ def check_signed(store: Store, remote: Remote, commit: str | None, known: Collec
     )
 
 
-def check_losses(store: Store, remote: Remote, local: str, target: str, accept: Collection[Accept]) -> None:
+def check_losses(
+    store: Store, remote: Remote, local: str, target: str, accept: Collection[Accept]
+) -> Mapping[str, float]:
     """Refuse a merge that would remove much of this memory, whatever operations its commits claim.
+
+    Losses of the last 30 days add up. Return what this one adds, to be noted once it is merged.
 
     Raises:
         RefusedError: it would.
 
     """
     if local == target or Accept.DELETIONS in accept:
-        return
+        return {}
     lost = losses(store, local, target)
-    if lost is None:
-        return
+    earlier = [shares for _, shares in noted_losses(store)]
+    if lost is None or not (lost.is_much or add_up(earlier, lost.shares)):
+        return lost.shares if lost else {}
     remedy = f"'git log {target[:10]}' shows who did it. To accept: {remote.to_accept('deletions')}."
     if lost.records:
         raise RefusedError(
@@ -191,8 +196,9 @@ def check_losses(store: Store, remote: Remote, local: str, target: str, accept: 
         )
     names = ", ".join(lost.files[:_NAMED]) + (", …" if len(lost.files) > _NAMED else "")
     named = f" ({names})" if names else ""
+    together = "" if lost.is_much else f", with what {len(earlier)} syncs of the last 30 days removed"
     raise RefusedError(
-        f"{remote.called} has commits that would remove much of this memory: {lost.percent} % of its text; "
+        f"{remote.called} has commits that would remove much of this memory{together}: {lost.percent} % of its text; "
         f"{len(lost.files)} of {lost.of} files lose most of theirs{named}. Nothing was merged.",
         remedy,
     )

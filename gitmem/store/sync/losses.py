@@ -6,13 +6,17 @@ weekly or monthly summary replaces, and archives that the retention settings her
 
 from __future__ import annotations
 
+import json
+import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.git.objects.treediff import read_tree
+from gitmem.machine.beneath import read_text
 from gitmem.model.document.document import Document
 from gitmem.model.paths import ARCHIVE, CONFIG, FORMAT, PURGED, SUMMARIES
 from gitmem.model.tiers.consolidation import replaced_lines, retold_lines
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
 _SHARE = 3  # a loss above 1/3 is much
 _FEW_LINES = 2  # lines that may always go
 _FEW_FILES = 4  # in folders with at least as many, at most half may go
+_FILE = "losses.json"  # in the private folder
+_DAYS, _MOST_NOTED = 30, 1_000
 _LITTLE = 512  # bytes; every sync replaces the state of the work
 _OWN = {FORMAT, CONFIG, ".gitattributes", ".gitignore"}
 _TIERS = ("daily/", "weekly/", "monthly/")
@@ -38,16 +44,53 @@ Lines = list[str]
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """A loss: files that lose most of their text, of `of` files, the percentage of all text, and records of purges."""
+    """A loss: files that lose most of their text, of `of` files, the percentage of all text, and records of purges.
+
+    `shares` are what adds up over syncs: of all text (""), and of the files of top folders, what went with files that
+    shrank to less than half. `is_much` is whether this loss alone is to be asked about.
+    """
 
     files: tuple[str, ...]
     of: int
     percent: int
     records: tuple[str, ...]
+    shares: Mapping[str, float]
+    is_much: bool
+
+
+def add_up(earlier: Iterable[Mapping[str, float]], now: Mapping[str, float]) -> bool:
+    """Return whether losses that are small each are much together, and this one is a part of it."""
+    left: dict[str, float] = {}
+    for shares in (*earlier, now):
+        for place, share in shares.items():
+            left[place] = left.get(place, 1.0) * (1 - min(share, 1.0))
+    return any(share > 0 and (1 - left[place]) > (1 / 2 if place else 1 / _SHARE) for place, share in now.items())
+
+
+def noted_losses(store: Store) -> list[tuple[str, dict[str, float]]]:
+    """Return the losses by syncs of the last 30 days: when, and their shares."""
+    since = store.context.clock() - timedelta(days=_DAYS)
+    try:
+        noted = json.loads(read_text(os.path.join(store.private, _FILE)) or "[]")
+        recent = [(str(at), shares) for at, shares in noted if datetime.fromisoformat(at) >= since]
+        return [(at, {str(place): float(share) for place, share in shares.items()}) for at, shares in recent]
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return []
+
+
+def note_losses(store: Store, shares: Mapping[str, float], *, accepted: bool) -> None:
+    """Note the losses by a sync; once the person accepted some, earlier ones count no more."""
+    if not shares and not accepted:
+        return
+    noted = [] if accepted else noted_losses(store)[-_MOST_NOTED:]
+    path = os.path.join(store.private, _FILE)
+    with open(f"{path}.new", "w", encoding="utf-8") as file:
+        json.dump([*noted, *([(store.context.clock().isoformat(), dict(shares))] if shares else [])], file)
+    os.replace(f"{path}.new", path)
 
 
 def losses(store: Store, local: str, target: str) -> Losses | None:
-    """Return the loss from one commit to another, None if it is small."""
+    """Return the loss from one commit to another, None if it is a few lines."""
     with store.repository.reading():
         changes = [change for change in store.repository.changes(local, target) if change.old is not None]
         followed = followed_paths(store)
@@ -66,8 +109,8 @@ def _is_little(old: Mapping[str, Lines], new: Mapping[str, Lines]) -> bool:
     """Return whether the changed files alone show that the loss is small."""
     standing = set[str]().union(*new.values())
     gone = {path: [line for line in lines if line not in standing] for path, lines in old.items()}
-    cut = sum(_size(lines) * 2 > _size(old[path]) for path, lines in gone.items())
-    return cut <= 1 and sum(map(_size, gone.values())) <= _LITTLE
+    cut = sum(_size(lines) * 2 > _size(old[path]) for path, lines in gone.items() if not path.startswith("counts/"))
+    return cut == 0 and sum(map(_size, gone.values())) <= _LITTLE
 
 
 def _weighed(
@@ -80,7 +123,8 @@ def _weighed(
     changed = {
         path: oid for path, (mode, oid) in there.items() if mode.startswith("100") and here.get(path) != (mode, oid)
     }
-    standing = set[str]().union(*kept.values(), *_texts(store, changed).values())
+    arrived = _texts(store, changed)
+    standing = set[str]().union(*kept.values(), *arrived.values())
     allowed = _allowed(store, old, here, there)
     gone = {path: _gone(lines, standing, allowed.get(path, set())) for path, lines in old.items()}
     emptied = [path for path, lines in gone.items() if lines and _size(lines) * 2 > _size(old[path])]
@@ -89,9 +133,19 @@ def _weighed(
     lost, lost_distinct = sum(map(_size, gone.values())), _size(set[str]().union(*gone.values()))
     many = sum(map(len, gone.values())) > _FEW_LINES
     share = max(lost / max(total, 1), lost_distinct / max(distinct, 1))
-    if records or (many and share * _SHARE > 1) or _most_of_a_folder(emptied, files):
-        return Losses(tuple(sorted(emptied)), len(files), round(100 * share), records)
-    return None
+    shares = _shares_of_folders(emptied, files)
+    is_empty = bool(_words(gone.values())) and not _words(
+        [*kept.values(), *(lines for path, lines in arrived.items() if _is_memory(path))]
+    )
+    is_much = bool(records) or (many and share * _SHARE > 1) or is_empty or any(one > 1 / 2 for one in shares.values())
+    shrunk = [path for path in emptied if _size(arrived.get(path, ())) * 2 < _size(old[path])]  # else it was rewritten
+    added = {"": sum(_size(gone[path]) for path in shrunk) / max(total, 1), **_shares_of_folders(shrunk, files)}
+    return Losses(tuple(sorted(emptied)), len(files), round(100 * share), records, added, is_much)
+
+
+def _words(texts: Iterable[Lines]) -> set[str]:
+    """Return the lines that are no headings."""
+    return {line for lines in texts for line in lines if not line.startswith("#")}
 
 
 def _gone(lines: Lines, standing: Collection[str], allowed: Collection[str]) -> Lines:
@@ -110,11 +164,10 @@ def _is_memory(path: str) -> bool:
     return path not in _OWN and not path.startswith(f"{PURGED}/")
 
 
-def _most_of_a_folder(emptied: Collection[str], files: Collection[str]) -> bool:
-    """Return whether most files of a top folder would be emptied; their share of all text may be small."""
-    folders = [path.partition("/")[0] for path in files]
-    gone = [path.partition("/")[0] for path in emptied]
-    return any(folders.count(one) >= _FEW_FILES and gone.count(one) * 2 > folders.count(one) for one in {*gone})
+def _shares_of_folders(emptied: Collection[str], files: Collection[str]) -> dict[str, float]:
+    """Return the share of emptied files in each top folder with some; their share of all text may be small."""
+    folders, gone = (Counter(path.partition("/")[0] for path in paths) for paths in (files, emptied))
+    return {one: number / folders[one] for one, number in gone.items() if folders[one] >= _FEW_FILES}
 
 
 def _allowed(store: Store, old: Collection[str], here: Tree, there: Tree) -> dict[str, set[str]]:

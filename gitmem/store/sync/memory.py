@@ -34,6 +34,7 @@ from gitmem.store.sync.guard import (
     check_rewritten,
     check_signed,
 )
+from gitmem.store.sync.losses import note_losses
 from gitmem.store.sync.retry import Options, SyncStep, in_rounds
 from gitmem.store.transaction.fast_forward import fast_forward
 from gitmem.store.transaction.merge import merge_commits
@@ -113,6 +114,7 @@ class _Sync:
         self._seen_ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
         self._notices: list[str] = []
         self._purges = read_state(store.private)
+        self._lost: Mapping[str, float] = {}
         self._began: str | None = None
         self._local: str | None = None  # the branch with edits by hand committed; None if unknown
 
@@ -149,7 +151,7 @@ class _Sync:
         if theirs is not None and both is not None and theirs not in both.bases:
             check_incoming(self._store, self._remote, local, theirs, self._options.accept, shared=bool(both.bases))
             target, review = self._merged(both)
-            check_losses(self._store, self._remote, local, target, self._options.accept)
+            self._lost = check_losses(self._store, self._remote, local, target, self._options.accept)
         try:
             if target != held:
                 target = self._signed(target)
@@ -263,6 +265,7 @@ class _Sync:
         notices = fast_forward(self._store, local, target, purpose="sync", notes={**notes, **self._held})
         if notices is not None:
             self._held.clear()
+            note_losses(self._store, self._lost, accepted=Accept.DELETIONS in self._options.accept)
         self._notices += notices or ()
         return notices is not None
 

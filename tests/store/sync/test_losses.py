@@ -300,3 +300,60 @@ def test_the_record_of_a_purge_is_not_removed_unasked(days: tuple[Machine, Machi
 def converge_commits(*machines: Machine) -> None:
     for each in (*machines, *machines):
         each.sync()
+
+
+def test_small_losses_of_several_syncs_add_up(machine):
+    """Ten of thirty percent left three of eighty files."""
+    first, second = make_pair(machine)
+    for number in range(80):
+        first.write(
+            f"knowledge/{number}.md", f"# Note {number}\n\nWhat is said in note {number}, and nowhere else.\n" * 3
+        )
+    first.sync()
+    second.sync()
+    files = sorted((second.root / "knowledge").iterdir())
+    for path in files[:24]:
+        path.unlink()
+    commit(second)
+    first.sync()
+    for path in files[24:41]:
+        path.unlink()
+    commit(second)
+    refused(first, "with what 1 syncs of the last 30 days removed")
+    assert len(list((first.root / "knowledge").iterdir())) == 56
+    first.sync(Accept.DELETIONS)
+    assert len(list((first.root / "knowledge").iterdir())) == 39
+    files[41].unlink()
+    commit(second)
+    first.sync()
+
+
+def test_losses_of_long_ago_do_not_count(machine):
+    first, second = make_pair(machine)
+    for number in range(20):
+        first.write(
+            f"knowledge/{number}.md", f"# Note {number}\n\nWhat is said in note {number}, and nowhere else.\n" * 3
+        )
+    first.sync()
+    second.sync()
+    files = sorted((second.root / "knowledge").iterdir())
+    for start in range(0, 12, 4):
+        for path in files[start : start + 4]:
+            path.unlink()
+        commit(second)
+        first.sync()
+        first.now += timedelta(days=31)
+
+
+@pytest.mark.parametrize("lines", [1, 2])
+def test_a_memory_of_a_line_is_not_emptied_unasked(machine, lines):
+    first, second = make_pair(machine)
+    first.write("knowledge/a.md", "# A\n\n" + "".join(f"Line {number}.\n\n" for number in range(lines)))
+    first.sync()
+    second.sync()
+    for name in ("knowledge", "daily", "facts"):
+        shutil.rmtree(second.root / name, ignore_errors=True)
+    memory = second.root / "memory.md"
+    memory.write_text("".join(line for line in memory.read_text().splitlines(keepends=True) if "**" not in line))
+    commit(second)
+    refused(first)

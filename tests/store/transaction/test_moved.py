@@ -29,6 +29,8 @@ class Person:
 
     def __init__(self, folder: Path, run_in: Callable[..., Ran], git: RunsGit, path: str) -> None:  # noqa: F811
         self.folder, self._run_in, self._git, self._path = folder, run_in, git, path
+        self.git("config", "user.name", "Ada")
+        self.git("config", "user.email", "ada@example.org")
 
     def run(self, *argv: str) -> Ran:
         return self._run_in(self.folder, *argv)
