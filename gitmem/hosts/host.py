@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Payload = dict[str, object]
 _PROMPT = "UserPromptSubmit"
+_MOST_BYTES = 4_000_000  # of the first line of a transcript, which may hold an agent's instructions
 
 
 class Scope(Enum):
@@ -123,6 +124,23 @@ def command_hooks(host: Host, timeout: int, **more: object) -> dict[str, Mapping
 def shared_server(place: Place) -> dict[str, object]:
     """Return gitmem's item in Claude Code's list of MCP servers; `alwaysLoad` spares a search for the tools."""
     return {"type": "stdio"} | place.server | {"alwaysLoad": True}
+
+
+def first_object(path: str) -> Payload:
+    """Return the JSON object on the first line of a transcript, an empty one if there is none."""
+    from gitmem.machine.beneath import open_regular
+    from gitmem.model.session.transcript import objects
+
+    file = open_regular(path)
+    if file is None:
+        return {}
+    with file:
+        return next(objects(file.readline(_MOST_BYTES).decode("utf-8", "replace")), {})
+
+
+def begun_below(project: str, paths: Iterable[str], *keys: str) -> list[str]:
+    """Return the transcripts whose first line says, under these keys, that they are of a project."""
+    return [path for path in paths if path.endswith(".jsonl") and is_below(text_of(first_object(path), *keys), project)]
 
 
 def text_of(payload: Mapping[str, object], *keys: str) -> str:

@@ -78,8 +78,8 @@ def _read(payload: Payload) -> Payload | None:
 def _recorded(payload: Payload) -> Payload:
     """Return a payload with the prompt, which is the last one of the session."""
     records = _records(_lines(text_of(payload, "transcript_path")))
-    typed = [part.text for part in records if part.role is Role.USER and not part.injected]
-    return payload | {"prompt": typed[-1] if typed else ""}
+    typed = ["", *(part.text for part in records if part.role is Role.USER and not part.injected)]
+    return payload | {"prompt": typed[-1]}
 
 
 def _input(given: object) -> Payload:

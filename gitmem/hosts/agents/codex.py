@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gitmem.hosts.host import Host, Payload, Place, Scope, command_hooks, is_below, text_of
+from gitmem.hosts.host import Host, Payload, Place, Scope, begun_below, command_hooks, text_of
 from gitmem.machine.beneath import read_end
 from gitmem.model.session.transcript import Record, Role, Unread, content_text, objects, records
 
@@ -23,7 +23,6 @@ _TIMEOUT = 10  # seconds
 _WINDOWS = "gitmem hook codex {} 2>nul || exit /b 0"  # there it is run by `%COMSPEC% /C`, which reads no shell's line
 _END_SECONDS = 3  # the most that Codex gives to the end of a session; a longer one is warned of
 _INJECTED = ("# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skills_instructions>")
-_MOST_CHARACTERS = 4_000_000  # of the first line of a rollout, which holds the instructions
 _FAILED = "Process exited with code "
 _END_BYTES = 262_144  # of a rollout, in which the command that just ended stands
 _EVENTS = "SessionStart UserPromptSubmit PostToolUse Stop SubagentStop PreCompact PostCompact SessionEnd"
@@ -133,15 +132,7 @@ def _sessions(place: Place) -> list[str]:
     """Return the rollouts of a project; Codex keeps them by day, and each says at its beginning where it was."""
     top = os.path.join(place._replace(scope=Scope.USER).folder(".codex", "CODEX_HOME"), "sessions")
     paths = (os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names)
-    return [path for path in paths if path.endswith(".jsonl") and is_below(_folder_of(path), place.project)]
-
-
-def _folder_of(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return next((text_of(item, "payload", "cwd") for item in objects(file.readline(_MOST_CHARACTERS))), "")
-    except OSError:
-        return ""
+    return begun_below(place.project, paths, "payload", "cwd")
 
 
 HOST = Host(

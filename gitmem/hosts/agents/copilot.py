@@ -11,9 +11,9 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitmem.hosts.host import Host, Payload, Place, Scope, command_hooks, is_below, shared_server, text_of
+from gitmem.hosts.host import Host, Payload, Place, Scope, begun_below, command_hooks, shared_server, text_of
 from gitmem.hosts.shim import LATE
-from gitmem.model.session.transcript import Record, Role, Unread, objects, records
+from gitmem.model.session.transcript import Record, Role, Unread, records
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ _BEGUN = '{\n  "version": 1\n}\n'
 _TOOLS = {"bash": "Bash", "create": "Write", "edit": "Edit", "str_replace_editor": "Edit"}
 _EXIT = re.compile(r"<shellId: \S+ completed with exit code (?!0>)-?[0-9]+>\s*$")
 _ADDED = re.compile(r'\n\nTool "[^"\n]*" \w+\. Additional guidance from \w+ hooks:\n.*', re.DOTALL)
-_MOST_CHARACTERS = 1_000_000  # of the first line of a session's events
 
 
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
@@ -102,16 +101,7 @@ def _sessions(place: Place) -> list[str]:
         paths = [os.path.join(top, name, "events.jsonl") for name in os.listdir(top)]
     except OSError:
         return []
-    return [path for path in paths if is_below(_folder_of(path), place.project)]
-
-
-def _folder_of(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            first = file.readline(_MOST_CHARACTERS)
-    except OSError:
-        return ""
-    return next((text_of(item, "data", "context", "cwd") for item in objects(first)), "")
+    return begun_below(place.project, paths, "data", "context", "cwd")
 
 
 HOST = Host(

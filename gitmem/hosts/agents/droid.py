@@ -18,14 +18,14 @@ from gitmem.hosts.host import (
     Place,
     Scope,
     command_hooks,
+    first_object,
     folder_name,
     named_as_claude,
     nested_answer,
     text_of,
     transcripts_in,
 )
-from gitmem.machine.beneath import open_regular
-from gitmem.model.session.transcript import Record, Role, Unread, blocks, objects, records
+from gitmem.model.session.transcript import Record, Role, Unread, blocks, records
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ _INJECTED = ("<system-reminder>", "<system_reminder>")
 _EXIT = re.compile(r"\n*\[Process exited with code (?P<code>-?[0-9]+)\]\s*$")
 _FAILED = re.compile(r"\AError: Command failed \(exit code: [0-9]+\)\n")  # before what the command printed
 _UNTITLED = "New Session"  # in the interactive screen, where each prompt has an event
-_MOST_BYTES = 10_000  # of the first line of a transcript
 _NAMES = ",".join(f"gitmem___memory_{name}" for name in ("search", "get", "guide", "save", "update"))
 _TOOLS_HINT = f'The tools of this memory come seconds after the start: load them by ToolSearch with "select:{_NAMES}".'
 _EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact", "SessionEnd")
@@ -65,13 +64,9 @@ def _read(payload: Payload) -> Payload | None:
 
 def _recorded(payload: Payload) -> Payload:
     """Return a payload, at a session's start with its prompt."""
-    file = open_regular(text_of(payload, "transcript_path")) if payload.get("source") == "startup" else None
-    if file is None:
-        return payload
-    with file:
-        first = next(objects(file.readline(_MOST_BYTES).decode("utf-8", "replace")), {})
-    title = text_of(first, "title")
-    return payload if title == _UNTITLED else payload | {"prompt": title}
+    title = text_of(first_object(text_of(payload, "transcript_path")), "title")
+    starts = payload.get("source") == "startup" and title != _UNTITLED
+    return payload | {"prompt": title} if starts else payload
 
 
 def _answer(event: str, text: str) -> Payload:

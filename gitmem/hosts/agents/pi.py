@@ -9,8 +9,8 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitmem.hosts.host import Host, Payload, Place, Scope, is_below, named_as_claude, text_of, without_help
-from gitmem.model.session.transcript import Record, Role, Unread, content_text, objects, records
+from gitmem.hosts.host import Host, Payload, Place, Scope, begun_below, named_as_claude, text_of, without_help
+from gitmem.model.session.transcript import Record, Role, Unread, content_text, records
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit"}
 _EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
 _EXIT = re.compile(r"(?<=\S)\s*\nCommand exited with code [0-9]+\s*\Z")  # after what a command printed
-_MOST_CHARACTERS = 1_000_000  # of the first line of a session
 
 
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
@@ -84,15 +83,7 @@ def _sessions(place: Place) -> list[str]:
     """Return the transcripts of a project; each says in its first line where it was."""
     top = os.path.join(place.home, ".pi", "agent", "sessions")
     paths = (os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names)
-    return [path for path in paths if path.endswith(".jsonl") and is_below(_folder_of(path), place.project)]
-
-
-def _folder_of(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return next((text_of(item, "cwd") for item in objects(file.readline(_MOST_CHARACTERS))), "")
-    except OSError:
-        return ""
+    return begun_below(place.project, paths, "cwd")
 
 
 HOST = Host(
