@@ -23,12 +23,14 @@ def _with_host(event: str, host: str) -> str:
     return f"{name}.{host}{dot}{when}"
 
 
-# What a project's settings start as the MCP server: gitmem, or for who has none a server without tools, which says so
-# to a client instead of failing in each session.
-_NO_TOOLS = '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"gitmem","version":"0"}}'
+# What a project's settings start as the MCP server: gitmem, or for who has none a server without tools instead of one
+# that fails in each session. Gemini CLI and Qwen Code take a server for failed that has nothing at all.
+_ABLE = '"capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"gitmem","version":"0"}'
 SERVER_LINE = f"""\
 command -v gitmem >/dev/null && exec gitmem mcp; while read -r m; do i=${{m##*'"id":'}}; i=${{i%%[,\\}}]*}}; \
-case $m in *'"initialize"'*) r='{_NO_TOOLS}';; *'"id":'*) r='{{"tools":[]}}';; *) continue;; esac; \
+case $m in *'"initialize"'*) r='{{"protocolVersion":"2025-06-18",{_ABLE}}}';; \
+*'"resources/list"'*) r='{{"resources":[{{"uri":"gitmem://none","name":"gitmem is not installed"}}]}}';; \
+*'"id":'*) r='{{"tools":[]}}';; *) continue;; esac; \
 printf '%s\\n' "{{\\"jsonrpc\\":\\"2.0\\",\\"id\\":$i,\\"result\\":$r}}"; done"""
 LATE = ".late"
 """After the name of an event: the host is told its memory with the next prompt, not at this event."""

@@ -216,13 +216,15 @@ def test_a_teammate_without_gitmem_gets_a_server_without_tools_instead_of_one_th
         {"method": "initialize", "params": {"clientInfo": {"name": "x"}}, "jsonrpc": "2.0", "id": 0},
         {"method": "notifications/initialized", "jsonrpc": "2.0"},
         {"jsonrpc": "2.0", "id": "two", "method": "tools/list"},
+        {"method": "resources/list", "jsonrpc": "2.0", "id": 3},
     ]
     lines = "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in asked).encode()
     words = [shutil.which(shell), *server["args"]]
     done = subprocess.run(words, input=lines, env={"PATH": ""}, capture_output=True, check=True)
-    first, second = map(json.loads, done.stdout.splitlines())
+    first, second, third = map(json.loads, done.stdout.splitlines())
     assert (first["id"], first["result"]["serverInfo"]["name"]) == (0, "gitmem")
     assert (second["id"], second["result"]) == ("two", {"tools": []})
+    assert (third["id"], [one["name"] for one in third["result"]["resources"]]) == (3, ["gitmem is not installed"])
     assert done.stderr == b""
     stand_in = project.parent / "bin" / "gitmem"
     stand_in.write_text('#!/bin/sh\necho "$@"\n')
