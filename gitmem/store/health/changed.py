@@ -2,7 +2,7 @@
 
 `examined.json` in the private folder names the checked commit, documents to check again (with findings or uncommitted
 edits), documents of the commit that wait for review, and up to which path all have been checked. Without it this begins
-anew: each look checks some more, since a person waits for it, and upkeep checks the rest (format.md, "Private folder").
+anew: each look checks some more, since a person waits for it, and upkeep checks the rest (format.md, "Tree").
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ def test_blame(desk: Desk):
     facts = [line for line in lines if "fact" in line]
     assert len(facts) == 3
     for n, line in enumerate(facts):
-        assert f"  cli/session-{n}-long  {saved[n]['commit'][:10]}  " in line
+        assert f"  cli/session-  {saved[n]['commit'][:10]}  " in line
         assert f"fact {n} " in line
     number = next(n for n, line in enumerate(lines, 1) if "fact 1" in line)
     assert desk.run("blame", f"{archive}:{number}").out.split() == lines[number - 1].split()
