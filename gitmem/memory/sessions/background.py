@@ -88,6 +88,7 @@ def tend(store: Store, late: Callable[[], bool]) -> None:
     _Steps(store).run("days", partial(_keep_days, store))
     _Steps(store).run("experience", partial(_read_experience, store))
     _Steps(store).run("contradictions", partial(_notice, store))
+    _Steps(store).run("documents", partial(_look_at_all, store))
     if store.config.summary.provider in MODELS:
         _Steps(store).run("summaries", partial(_Steps(store).improve, late))
     mark, today = os.path.join(store.private, _TENDED), store.context.clock().date().isoformat()
@@ -127,6 +128,13 @@ def _notice(store: Store) -> None:
     from gitmem.memory.facts.notice import notice
 
     notice(store)
+
+
+def _look_at_all(store: Store) -> None:
+    """Look at all documents that a `gitmem status` never looked at, so that it need not."""
+    from gitmem.store.health.changed import look
+
+    look(store, store.files.edited(), most=None)
 
 
 def _learn_project(store: Store) -> None:

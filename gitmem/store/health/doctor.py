@@ -24,17 +24,18 @@ _RECORD = "diagnosed.json"
 
 def check_documents(store: Store) -> Iterator[Finding]:
     """Report what is wrong with documents: those that changed since the last time, and some that were never checked."""
-    yield from _look(store, _AT_ONCE)
+    yield from look_at(store, _AT_ONCE)
 
 
 def check_all_documents(store: Store) -> Iterator[Finding]:
     """Report what is wrong with documents."""
     with contextlib.suppress(OSError):
         os.unlink(os.path.join(store.private, _RECORD))
-    yield from _look(store, None)
+    yield from look_at(store, None)
 
 
-def _look(store: Store, most: int | None) -> Iterator[Finding]:
+def look_at(store: Store, most: int | None) -> Iterator[Finding]:
+    """Report what is wrong with documents that changed, and with at most `most` that were never checked."""
     edited = store.files.edited()
     looked = look(store, edited, most=most, record=_RECORD, more=(files.check_secrets, files.check_names))
     yield from looked.findings

@@ -15,9 +15,10 @@ from gitmem.memory.capture.tail import context_used, in_context
 from gitmem.memory.guide.given import read_notes
 from gitmem.memory.guide.measure import measure
 from gitmem.memory.learned.known import known_patterns
-from gitmem.memory.sessions.background import settle
+from gitmem.memory.sessions.background import settle, tend
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.session.fields import split_fields
+from gitmem.store.health import changed
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store
 from gitmem.store.transcripts import transcripts
@@ -336,3 +337,9 @@ def test_a_lesson_is_saved_on_the_day_it_was_learned(desk, session):
     session.deliver("PreCompact", second=9)
     drain(desk)
     assert LEARNED in desk.text("daily/2026/11/2026-11-20.md")
+
+
+def test_upkeep_looks_at_the_documents_that_status_did_not(desk):
+    assert changed.look(desk.store, (), most=1).left > 0
+    tend(desk.store, lambda: False)
+    assert changed.look(desk.store, (), most=0).left == 0

@@ -9,10 +9,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitmem.errors import GitmemError, StoreFormatError
+from gitmem.git.upkeep.integrity import tracked_files
 from gitmem.machine.context import Context
 from gitmem.memory.save.save import save
 from gitmem.model.entry.save import Save
 from gitmem.model.ids import make_id
+from gitmem.store.health import doctor, repository
 from gitmem.store.health.doctor import DEEP, FULL
 from gitmem.store.health.examine import examine
 from gitmem.store.health.files import conflicts
@@ -439,3 +441,43 @@ def test_status_of_a_store_without_a_commit(patient):
     status = read_status(patient.store)
     assert status.last_save is None
     assert "branch" in {finding.check for finding in status.attention}
+
+
+def test_a_large_store_is_looked_at_bit_by_bit_and_deeply_at_once(patient, monkeypatch):
+    for number in range(30):
+        patient.write(f"facts/{number:02}.md", "---\nid: x\n---\nbody\n")
+    patient.write("facts/29.md", "---\nid: [\n---\nbody\n")
+    patient.git("add", "-A")
+    patient.git("commit", "-qm", "mine")
+    patient.save("so that the files follow")
+    monkeypatch.setattr(doctor, "_AT_ONCE", 10)
+    left = patient.examine()["files"].message
+    assert "of this large store not looked at yet" in left
+    assert left != patient.examine()["files"].message
+    assert {"headers"} == patient.examine(DEEP).keys() == patient.examine().keys()
+
+
+def test_of_large_packs_the_objects_of_the_newest_commits_are_looked_at(patient, monkeypatch):
+    patient.save("one")
+    monkeypatch.setattr(repository, "_LARGE", 0)
+    found = {finding.check: finding for finding in examine(patient.store, FULL)}["objects"]
+    assert (found.level, found.message) == (Level.OK, "All objects of the newest 100 commits exist.")
+    assert "--deep" in found.remedy
+    blob = patient.git("rev-parse", "HEAD:memory.md").strip()
+    for pack in (patient.root / ".git" / "objects" / "pack").glob("*"):
+        pack.chmod(0o600)
+        pack.unlink()
+    assert patient.examine()["objects"].level is Level.PROBLEM
+    assert blob
+
+
+def test_the_files_of_the_index_are_told_with_their_bytes(patient):
+    names = ["한글.md", "a\nb.md", 'with "quotes".md', "facts/rule/x.md"]
+    for name in names:
+        patient.write(name, name * 7)
+    patient.git("add", "-A")
+    found, size = tracked_files(patient.store.repository.git)
+    tracked = patient.git("ls-files", "-z").split("\0")[:-1]
+    assert sorted(found) == sorted(tracked)
+    assert {*names} <= {*found}
+    assert size == sum((patient.root / name).stat().st_size for name in tracked)
