@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # The variables with the session of the agent that started a command or server.
 SESSIONS = ("CLAUDE_CODE_SESSION_ID", "QWEN_CODE_SESSION_ID", "GEMINI_SESSION_ID")
-VECTORS = "vectors"  # as in gitmem.search.vectors.cache, which a save need not import
+VECTORS, TEXTS = "vectors", "texts"  # as in gitmem.search.vectors.cache and .scan.texts, which a save need not import
 
 
 class Door(Value):
@@ -147,7 +147,7 @@ class Door(Value):
         return f"[GITMEM_ROTATE] file={archive}"
 
     def maintain_later(self, store: Store, *, much: bool = False) -> None:
-        """Pack the repository in the background at each tenth spare pack, and keep existing vectors complete.
+        """Pack the repository in the background at each tenth spare pack, and renew existing caches of searches.
 
         After a command that made `much` at once, it is packed at any spare pack.
         """
@@ -156,7 +156,7 @@ class Door(Value):
             from gitmem.store.upkeep.background import start
 
             start(store, "maintain", "--if-needed")
-        if os.path.isdir(os.path.join(store.private, VECTORS)):
+        if any(os.path.isdir(os.path.join(store.private, cache)) for cache in (VECTORS, TEXTS)):
             from gitmem.store.upkeep.background import start
 
             start(store, "reindex", "--background")

@@ -18,7 +18,7 @@ from gitmem.search.standing import holding, marked
 from gitmem.search.units.cut import HEADING
 from gitmem.search.units.past import is_told_again
 from gitmem.search.units.units import FRAME
-from gitmem.store.headers.facts import known_marks
+from gitmem.store.headers.facts import known_marks, marks_for
 from gitmem.store.history.authors import People
 from gitmem.values import Value
 
@@ -71,13 +71,15 @@ def answer(
     beside: str = "",
     around: bool = False,
     scanner: Scanner | None = None,
+    hurried: bool = False,
 ) -> Answer:
     """Return at most `limit` hits for a query, the best first; all with 0.
 
     `deep` adds the raw transcripts, `history` lines that only old commits hold; `at` is the id of a commit whose files
     are searched instead of the working tree, without `vectors`. `beside` is a folder whose best hits follow the others,
     `limit` of them at most. `around` adds the exchanges before and after good hits. Facts that no longer hold are left
-    out, unless nothing else is found, or `ended`, `history` or `at` is given.
+    out, unless nothing else is found, or `ended`, `history` or `at` is given. A `hurried` search may miss a text
+    that was edited in place and not committed yet.
 
     Raises:
         FilterError: a date in the query is invalid.
@@ -86,7 +88,7 @@ def answer(
     query = parse_query(text)
     filters = read_filters(store, query)
     similar = _begin_vectors(store, query) if vectors and at is None else None
-    scope = _Scope(limit, deep, history, ended, at, beside, around, scanner)
+    scope = _Scope(limit, deep, history, ended, at, beside, around, scanner, hurried)
     top, result = _search(store, query, filters, scope, similar)
     if not any(item.found.counts for item in top) and (decomposed := query.decomposed()) is not None:
         other_top, other = _search(store, decomposed, filters, scope, similar)
@@ -106,6 +108,7 @@ class _Scope(Value):
     beside: str
     around: bool
     scanner: Scanner | None
+    hurried: bool
 
 
 def _search(
@@ -126,7 +129,8 @@ def _search(
     # To count all hits, filters that need the text of a unit would have to read every unit.
     most = scope.limit + _WEIGHED if scope.limit and _needs_text(query, filters) else None
     matches = list(islice(fitting, most))
-    marks = known_marks(store)
+    shown = {item.units.memory(item.index) for item in matches} if scope.hurried else ()
+    marks = marks_for(store, shown) if scope.hurried else known_marks(store)
     kept = matches if scope.ended or scope.history or scope.at else holding(matches, marks)
     memories = kept if scope.around else without_views(kept)  # recall tells the lines that are new in a view
     top = best(store, memories, query, scope, marks)
@@ -155,7 +159,8 @@ def _pools(store: Store, query: Query, filters: Filters, scope: _Scope) -> list[
         pools = [sources.revision(store, scope.at, literals, allow)]
     else:
         most = _most(query, filters)
-        pools = [sources.work_tree(store, scope.scanner, query.terms, literals, allow, most=most)]
+        tree = sources.work_tree(store, scope.scanner, query.terms, literals, allow, most=most, hurried=scope.hurried)
+        pools = [tree]
     pools += [sources.transcripts(store, literals, allow)] if scope.deep else []
     pools += [sources.lost(store, literals, allow)] if scope.history else []
     return pools
@@ -273,13 +278,15 @@ def measure(pool: Pool, found: Sequence[Mapping[int, Found]], terms: int) -> Cor
     units = sum(map(len, matching))
     characters = sum(one.total for one in matching)
     times = pool.times * sum(one.size for one in pool.read) / max(sum(one.size for one in matching), 1)
-    frequencies = [0.0] * terms
+    having, counts = [0.0] * terms, [0.0] * terms
     for of_file in found:
         for unit in of_file.values():
-            for term in unit.counts:
-                frequencies[term] += 1 / pool.share
-    for term, estimate in pool.estimated.items():
-        frequencies[term] = max(frequencies[term], estimate)
+            for term, count in unit.counts.items():
+                having[term] += 1
+                counts[term] += count
+    frequencies = [one * more for one, more in zip(having, pool.more or [1.0] * terms, strict=True)]
+    for term, estimate in pool.estimated.items():  # a unit may have a word in several lines
+        frequencies[term] = max(frequencies[term], estimate * (having[term] or 1.0) / (counts[term] or 1.0))
     return Corpus(units * times, max(characters / units, 1.0) if units else 1.0, tuple(frequencies))
 
 

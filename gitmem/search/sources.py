@@ -5,12 +5,14 @@ Each source returns the files worth ranking, cut into units, and how large a par
 
 from __future__ import annotations
 
+import os
 from _thread import allocate_lock as Lock  # noqa: N812  # `threading` takes a search a millisecond to import
-from itertools import islice
 
 from gitmem.search.files import is_searched, list_paths, read_file, stat_file
-from gitmem.search.order.choose import choose_files
+from gitmem.search.order.choose import BUDGET, Rarity, choose_files, mixed
 from gitmem.search.query.query import fold
+from gitmem.search.scan.texts import FOLDER as TEXTS
+from gitmem.search.scan.texts import keep_texts, open_texts
 from gitmem.search.units.past import PastUnits
 from gitmem.search.units.units import Excerpts, Units
 from gitmem.store.history.kept import FOLDER, kept_days, week_name
@@ -30,24 +32,25 @@ MOST_FILES = 60  # read and ranked
 FEW_FILES, FEW_BYTES = 200, 2_000_000
 MANY_BYTES = 8_000_000  # of a store in which common words of a query are not scanned for (BUDGET)
 MANY_FILES = 400  # read where a filter needs the text of a unit
-BUDGET = 2_000  # matching lines of one scan
 _SAMPLED_FILES = 24
+_NEWEST = 500  # lines of a word beyond the budget, where there is no time for all
 _WEIGHED_FILES = 200  # from which the size of all files is estimated
 _KEPT_CHARACTERS = 16_000_000  # of the files in the cache of a process
 _PER_FILE = 200  # lines of one transcript
 
 
 class Pool(Value):
-    """The files read from a source, the factor by which the source is larger, and their share of matching lines.
+    """The files read from a source.
 
-    `estimated` maps each term that was not scanned for to its number of lines in the source. `complete` means that all
-    matching files were read; `told` are days and weeks that are covered in full by days kept from history. `without`
-    are texts that were scanned for and that a file has not.
+    The source is larger by the factor `times` in bytes, by those of `more` in lines with each term. `estimated` maps
+    each term that was not scanned for to its number of lines in the source. `complete` means that all matching files
+    were read; `told` are days and weeks that are covered in full by days kept from history. `without` are texts that
+    were scanned for and that a file has not.
     """
 
     read: list[Units]
     times: float = 1.0
-    share: float = 1.0
+    more: Sequence[float] = ()
     estimated: Mapping[int, float] = {}  # never changed
     complete: bool = True
     told: frozenset[str] = frozenset()
@@ -62,14 +65,18 @@ def work_tree(
     allow: Callable[[str], bool],
     *,
     most: int = MOST_FILES,
+    hurried: bool = False,
 ) -> Pool:
     """Search the files of the working tree and the days that history holds; read at most `most` of them.
 
-    The default is the best scanner available.
+    The default is the best scanner available. One that is `hurried` asks the texts that are kept of a large store.
     """
+    if hurried and (pool := _in_texts(store, terms, literals, allow, most)):
+        return pool
     documents = Documents(store)
     size = documents.size()
-    share, complete = 1.0, True
+    complete = True
+    more: Sequence[float] = ()
     estimated: dict[int, float] = {}
     without: Mapping[Units, Collection[str]] = {}
     if scanner is None and len(documents.keys) <= FEW_FILES and size <= FEW_BYTES:
@@ -81,7 +88,9 @@ def work_tree(
 
         large = size > MANY_BYTES
         scanner = scanner or make_scanner(store, large=large)
-        rarity = Rarity(documents, size, terms, literals) if large and len(literals) > 1 else None
+        rarity = Rarity(*documents.sample(size), terms, literals) if large and len(literals) > 1 else None
+        if hurried and large:
+            _want_texts(store)
         lines: dict[str, list[Line]] = {}
         scanned: list[str] = []
         for part in rarity.parts if rarity else [literals]:
@@ -91,22 +100,24 @@ def work_tree(
             found = documents.scan(scanner, part)
             _add_lines(lines, {key: found[key] for key in filter(documents.allowed(allow), found)})
         estimated = rarity.estimated(scanned) if rarity else {}
-        chosen, share = choose_files(lines, terms, scanned, most)
+        chosen, more = choose_files(lines, terms, scanned, most)
         complete = len(chosen) == len(lines) and not estimated
         without = {units: chosen[key] for key in chosen for units in documents.load_all([key])}
         read = list(without)
     times = _times(size, sum(units.size for units in read))
-    return Pool(read, times, share, estimated, complete, documents.told, without)
+    return Pool(read, times, more, estimated, complete, documents.told, without)
 
 
 class Documents:
     """The files of the working tree by their paths, and the days that history holds, by keys that begin with `/`."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, listed: bool = True) -> None:
+        """List the documents; those of history alone, if they are not to be `listed`."""
         self._root = store.root
         self._private = store.private
-        self._paths = list_paths(store.root)
-        self._days = {f"/{FOLDER}/{day.name}": day for day in kept_days(store.private, frozenset(self._paths))}
+        self._paths = list_paths(store.root) if listed else []
+        there = frozenset(self._paths) if listed else None
+        self._days = {f"/{FOLDER}/{day.name}": day for day in kept_days(store.private, there)}
         self.keys = [*self._paths, *self._days]
 
     @property
@@ -129,12 +140,26 @@ class Documents:
         sizes = [file.size for key in sample if (file := self.stat(key)) is not None]
         return sum(sizes) * len(self.keys) / max(len(sizes), 1)
 
+    def sample(self, size: float) -> tuple[list[str], float]:
+        """Return some of the texts, and how many times larger all files are."""
+        step = max(len(self.keys) // _SAMPLED_FILES, 1)
+        some = self.load_all(self.keys[step // 2 :: step])
+        return [units.low for units in some], size / max(sum(units.size for units in some), 1)
+
     def load(self, key: str, file: File) -> Units:
         """Return a file cut into units."""
         day = self._days.get(key)
         if day is None:
             return load(self._root, file)
         return load(self._private, file, lambda data: PastUnits(day.path, data, day.commit))
+
+    def newest_last(self) -> dict[str, File]:
+        """Return the documents of all folders in turn, the newest last."""
+        return {key: file for key in reversed(mixed(self.keys)) if (file := self.stat(key)) is not None}
+
+    def read(self, key: str, file: File) -> str:
+        """Return the text of a document."""
+        return read_file(self._private if key in self._days else self._root, file.path).decode("utf-8", "replace")
 
     def load_all(self, keys: Iterable[str]) -> list[Units]:
         """Return those of some files that are not gone, cut into units."""
@@ -149,64 +174,63 @@ class Documents:
         return found
 
 
+def _in_texts(
+    store: Store, terms: Sequence[Term], literals: Sequence[str], allow: Callable[[str], bool], most: int
+) -> Pool | None:
+    """Search the texts that are kept of a large store; None without them.
+
+    Of a word beyond the budget the newest lines are found.
+    """
+    texts = open_texts(store.root, store.private)
+    if texts is None or not terms:
+        return None
+    from gitmem.search.scan.choose import make_rg
+
+    documents = Documents(store, listed=False)
+    sample = texts.sample()
+    rarity = Rarity(sample, texts.size / max(sum(map(len, sample)), 1), terms, literals)
+    rare = [literal for literal in literals if rarity.estimate(literal) <= BUDGET]
+    allowed = documents.allowed(allow)
+    found = texts.scan(rare, make_rg(store)) if rare else {}
+    lines = {key: found[key] for key in filter(allowed, found)}
+    for literal in sorted(rarity.asked, key=rarity.estimate):
+        if literal not in rare and not rarity.is_enough(lines, most):
+            found = texts.newest(literal, _NEWEST)
+            _add_lines(lines, {key: found[key] for key in filter(allowed, found)})
+    chosen, more = choose_files(lines, terms, rare, most)
+    without = {units: chosen[key] for key in chosen for units in documents.load_all([key])}
+    times = _times(texts.size, sum(units.size for units in without))
+    return Pool(
+        list(without), times, more, rarity.estimated(rare), complete=False, told=documents.told, without=without
+    )
+
+
+def _want_texts(store: Store) -> None:
+    """Have the texts kept in the background, unless that was asked for before; each commit renews them."""
+    try:
+        os.mkdir(os.path.join(store.private, TEXTS), 0o700)
+    except OSError:
+        return
+    from gitmem.store.upkeep.background import start
+
+    start(store, "reindex", "--background")
+
+
+def renew_texts(store: Store) -> None:
+    """Keep the texts of a store whose prompts asked for them.
+
+    Raises:
+        OSError: a write failed.
+
+    """
+    if os.path.isdir(os.path.join(store.private, TEXTS)):
+        documents = Documents(store)
+        keep_texts(store.private, documents.newest_last, documents.read)
+
+
 def _times(whole: float, part: float) -> float:
     """Return the ratio of a whole to its part, 1 for an empty part."""
     return max(whole / part, 1.0) if part else 1.0
-
-
-class Rarity:
-    """The literals of a query by rarity, as a sample of the files tells it.
-
-    The budget bounds the lines that are read and ranked. A literal that is nowhere in the sample takes nothing of it.
-    """
-
-    def __init__(self, documents: Documents, size: float, terms: Sequence[Term], literals: Sequence[str]) -> None:
-        step = max(len(documents.keys) // _SAMPLED_FILES, 1)
-        sample = documents.load_all(documents.keys[step // 2 :: step])
-        self._texts = [units.low for units in sample]
-        self._times = size / max(sum(units.size for units in sample), 1)
-        self._terms = terms
-        words = [needle.text for term in terms if not term.aside for needle in term.needles]
-        self._asked = [literal for literal in literals if not terms or any(literal in word for word in words)]
-        self.parts = self._in_parts(literals)
-
-    def _in_parts(self, literals: Sequence[str]) -> list[list[str]]:
-        """Return the literals to scan for first, then one by one those words of the query that go beyond the budget.
-
-        The rarest word of the query that occurs is among the first however many lines have it. Words beyond the
-        budget that only stand for others are in no part, and count in the files that the others match.
-        """
-        first: list[str] = []
-        later: list[list[str]] = []
-        spent, occurs = 0.0, False
-        for literal in sorted(literals, key=self._estimate):
-            lines, asked = self._estimate(literal), literal in self._asked
-            if spent + lines <= BUDGET or (asked and not occurs):
-                first.append(literal)
-                spent += lines
-                occurs = occurs or (asked and lines > 0)
-            elif asked:
-                later.append([literal])
-        return [first, *later]
-
-    def _estimate(self, text: str) -> float:
-        """Return in how many lines of the store a text is, about."""
-        return self._times * sum(low.count(text) for low in self._texts)
-
-    def is_enough(self, lines: Mapping[str, Sequence[Line]], most: int) -> bool:
-        """Return whether words of the query are in as many files as are read."""
-        have = (
-            found for found in lines.values() if any(text in fold(line.text) for line in found for text in self._asked)
-        )
-        return sum(1 for _ in islice(have, most)) == most
-
-    def estimated(self, scanned: Sequence[str]) -> dict[int, float]:
-        """Return the estimated number of lines of each term that was not scanned for."""
-        return {
-            number: max(self._estimate(needle.text) for needle in term.needles)
-            for number, term in enumerate(self._terms)
-            if not all(any(literal in needle.text for literal in scanned) for needle in term.needles)
-        }
 
 
 def _add_lines(lines: dict[str, list[Line]], more: Mapping[str, list[Line]]) -> None:

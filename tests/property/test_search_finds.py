@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ from gitmem.memory.guide.prompt import plain_query
 from gitmem.search.engine import answer
 from gitmem.search.query.query import fold
 from gitmem.search.recall import recall
+from gitmem.search.scan import texts
+from gitmem.search.sources import renew_texts
 from tests.search.conftest import NOW
 
 if TYPE_CHECKING:
@@ -90,7 +93,12 @@ def test_what_the_files_have_every_door_finds(home, environ, tmp_path, new_store
         hits = answer(store, query).hits
         assert hits, query
         assert query == "neutral" or any(word in fold(hits[0].text) for word in query.split()), query
+    os.makedirs(os.path.join(store.private, texts.FOLDER), exist_ok=True)
+    renew_texts(store)  # as the background does
+    for query in asked[:: 1 if megabytes > 1 else 10]:
+        hits = answer(store, plain_query(query), limit=12, vectors=False, beside="episodes", hurried=True).hits
+        assert hits, query
+        assert query == "neutral" or any(word in fold(hits[0].text) for word in query.split()), query
     for query in asked[::10]:
-        assert answer(store, plain_query(query), limit=12, vectors=False, beside="episodes").hits, query
         assert recall(query, answer(store, query, around=True).hits, 2_000).text, query
         assert json.loads(find(store, query)[0])["hits"], query

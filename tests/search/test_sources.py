@@ -8,6 +8,7 @@ import pytest
 
 from gitmem.model.message import Message
 from gitmem.search import sources
+from gitmem.search.order import choose
 from gitmem.search.scan.base import PythonScanner
 from gitmem.store.transaction.transact import transact
 from gitmem.store.transcripts import transcripts
@@ -94,7 +95,7 @@ def test_only_a_small_store_is_read_as_a_whole(shelf, monkeypatch):
 @pytest.fixture
 def large(shelf, monkeypatch):
     monkeypatch.setattr(sources, "MANY_BYTES", 1000)
-    monkeypatch.setattr(sources, "BUDGET", 60)
+    monkeypatch.setattr(choose, "BUDGET", 60)
     for number in range(200):
         word = "zebra" if number % 50 == 4 else "horse"
         shelf.put(f"knowledge/part-{number:03}.md", f"# Part {number}\n\ncommon common words of the {word}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING
 
@@ -88,14 +89,17 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 
 def _in_background(store: Store, embedder: Embedder | None) -> int:
-    """Make missing vectors until none is missing; log a failure once."""
+    """Keep the texts of a large store, and make vectors until none is missing; log a failure once."""
+    from gitmem.search.sources import renew_texts
     from gitmem.search.vectors.cache import is_news
     from gitmem.search.vectors.fill import fill
     from gitmem.store.upkeep.failures import Failure, FailureLog
 
+    lower_priority()
+    with contextlib.suppress(OSError):  # it only saves prompts time
+        renew_texts(store)
     if embedder is None:
         return ExitCode.OK
-    lower_priority()
     end = time.monotonic() + _BACKGROUND_SECONDS
     problem = ""
     try:

@@ -108,7 +108,7 @@ def remembered(
     if not typed:
         return _told(mends)
     query = plain_query(typed)
-    hits = answer(store, query, limit=_CANDIDATES, vectors=False, beside=_EPISODES).hits
+    hits = answer(store, query, limit=_CANDIDATES, vectors=False, beside=_EPISODES, hurried=True).hits
     asks = (classify(typed) is TaskType.QUESTION and not remarks(typed)) or re.search(_REMIND, typed) is not None
     least = ASKED if asks else ORDERED
     advice = _advice(store, typed, [] if asks else [hit for hit in hits if reaches(hit, least)], session, known)

@@ -1,11 +1,11 @@
-"""Choose the files worth reading by their matching lines.
+"""Choose what to scan for, and the files worth reading by their matching lines.
 
 Tested through `tests/search/test_sources.py`.
 """
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 from gitmem.search.order.hits import day_of
 from gitmem.search.order.rank import starts_word
@@ -22,30 +22,91 @@ if TYPE_CHECKING:
 
 _NEIGHBOURS = 3  # lines apart that count as one place when files are chosen
 _LOOSE = 0.01  # of the weight of a word: a needle inside a word counts where nothing better is
+BUDGET = 2_000  # matching lines of one scan
 _UNDATED = "9999"
+
+
+class Rarity:
+    """The literals of a query by rarity, as a sample of the files tells it.
+
+    The budget bounds the lines that are read and ranked. A literal that is nowhere in the sample takes nothing of it.
+    """
+
+    def __init__(self, sample: Sequence[str], times: float, terms: Sequence[Term], literals: Sequence[str]) -> None:
+        """Weigh literals by a sample of texts; the store is larger `times`."""
+        self._texts = sample
+        self._times = times
+        self._terms = terms
+        self._counts: dict[str, int] = {}
+        words = [needle.text for term in terms if not term.aside for needle in term.needles]
+        self.asked = [literal for literal in literals if not terms or any(literal in word for word in words)]
+        self.parts = self._in_parts(literals)
+
+    def _in_parts(self, literals: Sequence[str]) -> list[list[str]]:
+        """Return the literals to scan for first, then one by one those words of the query that go beyond the budget.
+
+        The rarest word of the query that occurs is among the first however many lines have it. Words beyond the
+        budget that only stand for others are in no part, and count in the files that the others match.
+        """
+        first: list[str] = []
+        later: list[list[str]] = []
+        spent, occurs = 0.0, False
+        for literal in sorted(literals, key=self.estimate):
+            lines, asked = self.estimate(literal), literal in self.asked
+            if spent + lines <= BUDGET or (asked and not occurs):
+                first.append(literal)
+                spent += lines
+                occurs = occurs or (asked and lines > 0)
+            elif asked:
+                later.append([literal])
+        return [first, *later]
+
+    def estimate(self, text: str) -> float:
+        """Return in how many lines of the store a text is, about."""
+        if text not in self._counts:
+            self._counts[text] = sum(low.count(text) for low in self._texts)
+        return self._times * self._counts[text]
+
+    def is_enough(self, lines: Mapping[str, Sequence[Line]], most: int) -> bool:
+        """Return whether words of the query are in as many files as are read."""
+        have = (
+            found for found in lines.values() if any(text in fold(line.text) for line in found for text in self.asked)
+        )
+        return sum(1 for _ in islice(have, most)) == most
+
+    def estimated(self, scanned: Sequence[str]) -> dict[int, float]:
+        """Return the estimated number of lines of each term that was not scanned for."""
+        return {
+            number: max(self.estimate(needle.text) for needle in term.needles)
+            for number, term in enumerate(self._terms)
+            if not all(any(literal in needle.text for literal in scanned) for needle in term.needles)
+        }
 
 
 def choose_files(
     lines: Mapping[str, Sequence[Line]], terms: Sequence[Term], literals: Sequence[str], most: int
-) -> tuple[dict[str, Collection[str]], float]:
-    """Return the most promising files, sorted, and their share of all matching lines; without terms the newest files.
+) -> tuple[dict[str, Collection[str]], list[float]]:
+    """Return the most promising files, sorted; without terms the newest files.
 
-    With each file come the texts of needles that it has not, as far as its `lines` with `literals` say so.
+    With each file come the texts of needles that it has not, as far as its `lines` with `literals` say so. Return, too,
+    for each term how many times more lines than those of these files have it.
     """
     if not terms:
         newest = sorted(lines, key=_day, reverse=True)
-        return dict.fromkeys(sorted(newest) if len(newest) <= most else newest[:most], ()), 1.0
+        return dict.fromkeys(sorted(newest) if len(newest) <= most else newest[:most], ()), []
     needles = _Needles(terms, literals)
     marked = {path: [(line.number, needles.within(line)) for line in found] for path, found in lines.items()}
-    best, share = list(marked), 1.0
+    best, times = list(marked), [1.0] * len(terms)
     if len(lines) > most:
-        needles.weigh([mask for found in marked.values() for _, mask in found])
-        best = sorted(_mixed(marked), key=lambda path: -_promise(marked[path], needles))[:most]
-        share = sum(len(lines[path]) for path in best) / sum(map(len, lines.values()))
-    return {path: needles.missing(lines[path], marked[path]) for path in sorted(best)}, share
+        counts = needles.counts(marked.values())
+        needles.weigh(counts, sum(map(len, lines.values())))
+        best = sorted(mixed(marked), key=lambda path: -_promise(marked[path], needles))[:most]
+        read = needles.counts(marked[path] for path in best)
+        times = [every / max(some, 1) for every, some in zip(counts, read, strict=True)]
+    return {path: needles.missing(lines[path], marked[path]) for path in sorted(best)}, times
 
 
-def _mixed(paths: Iterable[str]) -> list[str]:
+def mixed(paths: Iterable[str]) -> list[str]:
     """Return paths of all top-level folders in turn, of each the newest first."""
     folders: dict[str, list[str]] = {}
     for path in paths:
@@ -105,15 +166,19 @@ class _Needles:
             there |= mask | mask >> self._shift
         return [text for text, bit in self._scanned if not bit & there]
 
-    def weigh(self, masks: Sequence[int]) -> None:
-        """Weigh the terms by the share of all lines that have them, each line by its needles."""
+    def counts(self, marked: Iterable[Sequence[tuple[int, int]]]) -> list[int]:
+        """Return the number of lines that have each term."""
         from collections import Counter
+
+        numbers = Counter(mask for found in marked for _, mask in found)
+        return [sum(number for mask, number in numbers.items() if mask & own) for own in self._masks]
+
+    def weigh(self, counts: Sequence[int], lines: int) -> None:
+        """Weigh the terms by the number of lines that have them."""
         from math import log
 
-        numbers = Counter(masks)
-        counts = [sum(number for mask, number in numbers.items() if mask & own) for own in self._masks]
         self._says = [
-            term.weight * log(1 + len(masks) / (count + 1)) for term, count in zip(self._terms, counts, strict=True)
+            term.weight * log(1 + lines / (count + 1)) for term, count in zip(self._terms, counts, strict=True)
         ]
 
     def worth(self, mask: int) -> float:

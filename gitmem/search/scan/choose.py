@@ -10,6 +10,7 @@ from gitmem.search.scan.base import PythonScanner
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.search.scan.base import Scanner
+    from gitmem.search.scan.rg import RgScanner
     from gitmem.store.store import Store
 
 
@@ -20,16 +21,17 @@ def make_scanner(store: Store, *, large: bool = False) -> Scanner:
     """
     from gitmem.search.scan.bindings import BindingsMissingError, BindingsScanner
 
-    rg = _make_rg(store) if large else None
+    rg = make_rg(store) if large else None
     if rg is not None:
         return rg
     try:
         return BindingsScanner(store.private, store.context.home)
     except BindingsMissingError:
-        return _make_rg(store) or PythonScanner()
+        return make_rg(store) or PythonScanner()
 
 
-def _make_rg(store: Store) -> Scanner | None:
+def make_rg(store: Store) -> RgScanner | None:
+    """Return the scanner on the `rg` binary, None without it."""
     from gitmem.machine.programs import find_program
     from gitmem.search.scan.rg import RgScanner
 

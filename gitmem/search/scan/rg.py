@@ -53,6 +53,20 @@ class RgScanner:
                 found.setdefault(path, []).append(line)
         return found
 
+    def scan_file(self, path: str, literals: Sequence[str], end: int) -> list[tuple[int, str]]:
+        """Return offset and text of the lines before `end` of a file in lower case that have one of the literals."""
+        patterns = [f"--regexp={literal}" for literal in literals]
+        options = ("--no-config", "--text", "--encoding=none", "--fixed-strings", "--byte-offset", "--no-line-number")
+        with Child((self._executable, *options, *patterns, "--", path), self._environ, stdin=False) as rg:
+            try:
+                output, _ = rg.communicate(timeout=_SECONDS)
+            except ExpiredError:
+                rg.kill()
+                output, _ = rg.communicate()
+        pairs = (line.partition(b":") for line in output.split(b"\n")[:-1])
+        found = ((int(offset), text[: 4 * LONGEST_LINE].decode("utf-8", "replace")) for offset, _, text in pairs)
+        return [one for one in found if one[0] < end]
+
 
 def parse_lines(output: bytes) -> Iterator[tuple[bytes, Line]]:
     """Yield paths and lines from the output of `rg --null --line-number`: `path NUL number : line`.

@@ -116,6 +116,27 @@ def read_headers(
     return _headers(kept, longest)
 
 
+def cached_headers(store: Store, folder: str, wanted: Callable[[str], bool]) -> list[Header] | None:
+    """Return the cached headers whose lines are `wanted`, without a look at the documents.
+
+    None if a document may have come, gone or been replaced since; one edited in place is the caller's to check.
+    """
+    cache = os.path.join(store.private, FOLDER, f"{folder}.tsv")
+    root = os.path.join(store.root, folder)
+    try:
+        known = os.lstat(cache)
+        folders = [root, *(entry.path for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False))]
+        if any(os.lstat(one).st_mtime_ns >= known.st_mtime_ns for one in folders):
+            return None
+        version, *lines = (read_regular(cache, _UNLIMITED) or b"").decode().split("\n")
+    except (OSError, ValueError):
+        return None
+    if version != _VERSION or lines[-1:] != [""]:
+        return None
+    found = (line.partition("\t") for line in lines[:-1] if wanted(line))
+    return _headers({path: rest for path, _, rest in found}, _UNLIMITED)
+
+
 def _headers(lines: Mapping[str, str], longest: int) -> list[Header]:
     """Return the headers in lines of the cache, by path."""
     return [

@@ -9,13 +9,13 @@ from functools import lru_cache
 
 from gitmem.machine.moment import datetime
 from gitmem.model.fact.fact import BINDING, FOLDER, Fact, FactKind, FactStatus
-from gitmem.model.ids import is_id
-from gitmem.store.headers.cache import Header, read_headers
+from gitmem.model.ids import SHORT_LENGTH, is_id
+from gitmem.store.headers.cache import Header, cached_headers, read_headers
 from gitmem.store.headers.edits import as_edited
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from gitmem.model.fact.holds import Status
     from gitmem.model.fact.views.marks import Marks
@@ -60,6 +60,48 @@ def disputing_facts(store: Store, bounds: Bounds) -> list[Fact]:
 def known_marks(store: Store) -> Marks:
     """Return the marks of the facts of the work tree."""
     return _marks(known_facts(store))
+
+
+def marks_for(store: Store, shown: Collection[str]) -> Marks:
+    """Return marks that say of texts about to be shown, and of the memories `shown`, what `known_marks` does.
+
+    Facts in force that nothing contradicts and that still have their first words need no mark: of 10,000 only the
+    others are parsed, those shown, and those that take the place of one.
+    """
+    from gitmem.model.fact.views.marks import normalized
+
+    headers = cached_headers(store, FOLDER, lambda line: not _is_plain(line) or _id_in(line) in shown)
+    if headers is None or any(_id_in(one.path) in shown and not one.is_current(store.root) for one in headers):
+        return known_marks(store)
+    facts = [fact_of(header) for header in headers]
+    linked = {other for fact in facts for other in (fact.superseded_by, *fact.review) if other}
+    ended = {normalized(fact.description) for fact in facts if fact.status not in BINDING}
+    if linked or ended:  # a successor, or the same words in another fact
+        more = cached_headers(
+            store,
+            FOLDER,
+            lambda line: _is_plain(line) and (_id_in(line) in linked or (bool(ended) and _words_in(line) in ended)),
+        )
+        headers += [one for one in more or () if one not in headers]
+    return _marks(facts_of(store, headers))
+
+
+def _is_plain(line: str) -> bool:
+    """Return whether a fact is in force by its line in the cache, as it was made, and beside no other."""
+    return line.endswith(',[],"",[]]') and ',"","active",' in line
+
+
+def _id_in(path: str) -> str:
+    """Return the id in a path of a fact, from which a line in the cache begins, too."""
+    start = path.find("/", len(FOLDER) + 1) + 1
+    return path[start : start + SHORT_LENGTH]
+
+
+def _words_in(line: str) -> str:
+    """Return the description in a line of the cache as `normalized` gives it, if nothing in it is escaped."""
+    from gitmem.model.fact.views.marks import normalized
+
+    return normalized(line.split('","', 5)[4])
 
 
 def standing_of(facts: Sequence[Fact]) -> Mapping[str, Status]:

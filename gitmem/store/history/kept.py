@@ -38,8 +38,8 @@ class KeptDay(Value):
         return f"daily/{self.day[:4]}/{self.day[5:7]}/{self.day}.md"
 
 
-def kept_days(private: str, there: Collection[str]) -> list[KeptDay]:
-    """Return the kept days whose week or month has a file in `there`.
+def kept_days(private: str, there: Collection[str] | None) -> list[KeptDay]:
+    """Return the kept days whose week or month has a file in `there`; all with None.
 
     Days that a person cleared or deleted with their week are left out.
     """
@@ -48,7 +48,7 @@ def kept_days(private: str, there: Collection[str]) -> list[KeptDay]:
     except OSError:
         return []
     found = [KeptDay(match[1], match[2]) for name in names if (match := re.fullmatch(NAME, name))]
-    return [one for one in found if is_told(one.day, there)] if found else []
+    return [one for one in found if there is None or is_told(one.day, there)]
 
 
 def is_told(day: str, there: Collection[str]) -> bool:

@@ -35,6 +35,7 @@ _ATTEMPTS = 20  # to bring up a file that a person edits at the same moment
 _MAX_BYTES = 256 << 20
 _DERIVED = (
     "vectors",
+    "texts",
     "days",
     "search.json",
     os.path.join("maintenance", "kept"),
