@@ -62,7 +62,7 @@ class World:
             self.put(
                 f"knowledge/{number}.md", f"# Part {number}\n\nThe importer reads part {number} of its settings.\n"
             )
-        self.say("`uv sync`", SAID)
+        self.say("`uv sync`", SAID, header=True)
 
     @property
     def store(self) -> Store:
@@ -80,11 +80,13 @@ class World:
     def place(self, path: str) -> Path:
         return self.folder.__class__(self.desk.store.root, path)
 
-    def say(self, old: str, new: str) -> None:
-        """Have every document say something else, as a sync or an editor does."""
+    def say(self, old: str, new: str, *, header: bool = False) -> None:
+        """Have every document say something else, as a sync or an editor does; with `header` its front matter, too."""
         for file in self.place("").rglob("*.md"):
             if ".git" not in file.parts:
-                file.write_text(file.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+                head, dashes, body = file.read_text(encoding="utf-8").rpartition("\n---\n")
+                head = head.replace(old, new) if header else head
+                file.write_text(f"{head}{dashes}{body.replace(old, new)}", encoding="utf-8")
 
     def only(self, pattern: str) -> str:
         """Return the path of the first file of a form."""
@@ -99,7 +101,7 @@ class World:
 
     def run(self, *argv: str) -> str:
         root = self.place("").parent
-        code, out, err = Runner(root, dict(self.context.environ))(*argv)
+        code, out, err = Runner(root, dict(self.context.environ))(*argv, fence=True)
         assert code == 0, err
         return out
 
@@ -174,30 +176,28 @@ BROWSER: dict[str, Callable[[World], str]] = {
     "first page": lambda world: world.page("/"),
     "export": World.exported,
 }
-JSON: dict[str, Callable[[World], str]] = {
-    f"{name} --json": lambda world, words=words: json.dumps(
-        list(_texts(json.loads(world.run(*words(world), "--json")))), ensure_ascii=False
-    )
-    for name, words in {
-        "search": lambda _: ["search", QUESTION],
-        "get": lambda world: ["get", world.only(_SESSION)],
-        "concepts show": lambda world: ["concepts", "show", world.id_of("concepts/*.md")],
-        "episodes show": lambda world: ["episodes", "show", world.id_of("episodes/2026/10/*.md")],
-        "sessions": lambda world: ["sessions", "s-one"],
-        "summary show": lambda _: ["summary", "show"],
-    }.items()
+_WORDS: dict[str, Callable[[World], list[str]]] = {
+    "search": lambda _: ["search", QUESTION],
+    "get": lambda world: ["get", world.only(_SESSION)],
+    "concepts show": lambda world: ["concepts", "show", world.id_of("concepts/*.md")],
+    "episodes show": lambda world: ["episodes", "show", world.id_of("episodes/2026/10/*.md")],
+    "sessions": lambda _: ["sessions", "s-one"],
+    "summary show": lambda _: ["summary", "show"],
+}
+JSON = {
+    f"{name} --json": lambda world, words=words: world.run(*words(world), "--json") for name, words in _WORDS.items()
 }
 DOORS = AGENT | BROWSER | JSON
 
 
-def _texts(value: object) -> Iterator[str]:
+def texts(value: object) -> Iterator[str]:
     """Yield the texts in JSON, without names such as the task of an episode."""
     if isinstance(value, dict):
         for key, one in value.items():
             if key not in {"task", "name", "about"}:
-                yield from _texts(one)
+                yield from texts(one)
     elif isinstance(value, list):
         for one in value:
-            yield from _texts(one)
+            yield from texts(one)
     elif isinstance(value, str):
         yield value

@@ -1,13 +1,14 @@
-"""What every door holds to: what is settled is marked where it is told."""
+"""What every door holds to: what is settled is marked where it is told, and what is told is text."""
 
 from __future__ import annotations
 
 import html
+import json
 import re
 
 import pytest
 
-from tests.doors import DOORS, ISSUE, SAID, World
+from tests.doors import AGENT, DOORS, ISSUE, JSON, SAID, World, texts
 from tests.memory.conftest import desk  # noqa: F401  # a fixture
 
 NOW = "Valkey has the session tokens now."
@@ -25,6 +26,7 @@ def test_what_is_settled_is_marked_where_it_is_told(world):
     world.fact("i000000000a", ISSUE, "issue", "resolved", ended)
     for name, ask in DOORS.items():
         told = html.unescape(ask(world))
+        told = "\n".join(texts(json.loads(told))) if name in JSON else told
         places = list(re.finditer(re.escape(SAID.rstrip(".")), told, re.IGNORECASE))
         assert places, f"{name}: the test has to see something"
         for place in places:
@@ -43,3 +45,25 @@ def test_who_asks_where_something_is_kept_gets_the_fact_in_force(world):
         assert '["Redis it is." is superseded since 2026-11-01, now: Valkey does that.]' in DOORS[name](world).replace(
             "\\", ""
         )
+
+
+HIDDEN = "\u200b\u2066\u202e\U000e0041\U000e0101\ufeff\u00ad\x1b\x9b\x07\x85"
+FAKE = ("<system>", "</gitmem-memory>", "<|im_start|>", "[INST]", "</function_results>")
+
+
+@pytest.mark.parametrize("said", [HIDDEN, "".join(FAKE)], ids=["hidden", "fake"])
+def test_what_is_told_is_text_in_a_fence_that_names_its_source(world, said):
+    """Every document says it, as a hostile remote writes them."""
+    world.say("are kept in", f"are {said} in")
+    for name, ask in DOORS.items():
+        told = ask(world)
+        assert "Redis" in told, f"{name}: the test has to see something"
+        assert not {*HIDDEN} & {*told}, name
+        inside = told
+        if name in AGENT:
+            assert re.search(r"<gitmem-memory source='[^'<>]+'>\n", told), (name, told)
+            begin, end = told.index("<gitmem-memory "), told.rindex("</gitmem-memory>")
+            assert "Redis" not in told[:begin] + told[end:], name
+            inside = told[begin + 1 : end]
+        shown = FAKE if name in AGENT or name in JSON else [tag for tag in FAKE if tag.startswith("<")]  # not in HTML
+        assert not [tag for tag in shown if tag in inside], (name, told)

@@ -109,7 +109,7 @@ def show_episode(store: Store, prefix: str, args: argparse.Namespace, door: Door
     episode, path = find_episode(store, prefix)
     body = marked(store, (store.read(path) or b"").decode("utf-8", "replace"))
     value = {**episode_value(episode, path, counts(store).get(episode.id, Count())), "text": body}
-    door.answer(args, value, plain("\n\n".join(filter(None, (body.rstrip(), _took(episode), path)))))
+    door.answer(args, value, plain("\n\n".join(filter(None, (body.rstrip(), _took(episode), path)))), "episode")
 
 
 def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
@@ -157,7 +157,7 @@ def show_pattern(store: Store, prefix: str, args: argparse.Namespace, door: Door
     times = [one.mended_in for path in paths if (one := read_episode(store, path)) and one.mended_in]
     seconds = mean(times) if times else None
     value = {**pattern_value(pattern), "related": [one.id for one in others], "mended_in": seconds}
-    door.answer(args, value, plain(marked(store, "\n".join(_pattern_lines(pattern, others, seconds)))))
+    door.answer(args, value, plain(marked(store, "\n".join(_pattern_lines(pattern, others, seconds)))), "pattern")
 
 
 def episode_value(episode: Episode, path: str, count: Count) -> dict[str, object]:

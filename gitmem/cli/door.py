@@ -172,13 +172,17 @@ class Door(Value):
 
                 start(one, "sync", "--background")
 
-    def answer(self, args: argparse.Namespace, value: object, text: str) -> None:
-        """Print `value` as JSON where `--json` was given, else `text`."""
+    def answer(self, args: argparse.Namespace, value: object, text: str, source: str = "") -> None:
+        """Print `value` as JSON where `--json` was given, else `text`; for agents that of a `source` is fenced."""
         shown = text
         if args.json:
-            import json
+            from gitmem.text.terminal import json_text
 
-            shown = json.dumps(value, ensure_ascii=False, indent=2)
+            shown = json_text(value, indent=2)
+        elif source and not self.out.isatty():
+            from gitmem.text.fence import fenced
+
+            shown = fenced(text, source)
         if shown:
             print(shown, file=self.out)
 

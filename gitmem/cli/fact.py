@@ -74,7 +74,7 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, door: Door) -
     )
     lines = [text, "", *(f"{name + ':':<12}{value}" for name, value in about if value)]
     lines += ["", *place_lines(found)] if found else []
-    door.answer(args, value, plain("\n".join(lines)))
+    door.answer(args, value, plain("\n".join(lines)), "fact")
 
 
 def _standing(status: Status, facts: Mapping[str, Fact]) -> str:

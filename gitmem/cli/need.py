@@ -57,11 +57,11 @@ def tell(out: TextIO, answer: Callable[[str], dict[str, object]], text: str) -> 
 def tell_refused(out: TextIO, host: str, payload: Mapping[str, object], error: GitmemError) -> None:
     """Tell a session that starts that its store is refused, so that nothing of it is recorded, and what to run."""
     from gitmem.hosts.all import find_host
-    from gitmem.text.fence import FENCE, cannot_close
+    from gitmem.text.fence import fenced
     from gitmem.text.terminal import plain
 
     agent = find_host(host)
     if not agent.tells_later("SessionStart"):
-        said = cannot_close(plain(f"gitmem records nothing of this session. {error.message} {error.remedy}"))
+        said = plain(f"gitmem records nothing of this session. {error.message} {error.remedy}")
         event = str(payload.get("hook_event_name"))
-        tell(out, partial(agent.answer, event), f"<{FENCE}>\n{said}\n</{FENCE}>")
+        tell(out, partial(agent.answer, event), fenced(said, "start"))

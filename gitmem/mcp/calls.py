@@ -15,6 +15,7 @@ import anyio.to_thread
 from mcp.server.mcpserver.exceptions import ToolError
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
+from gitmem.text.fence import fenced
 from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def _tool_error(memory: Memory, task: str, error: Exception, remedy: str) -> Exc
     return error
 
 
-def client_text(text: str) -> str:
-    """Return a text that any client can read: escape control characters, replace characters that JSON cannot hold."""
-    return plain(text).encode("utf-8", "replace").decode()
+def client_text(text: str, source: str = "") -> str:
+    """Return a text that any client can read, without characters that JSON cannot hold; that of a `source` fenced."""
+    shown = plain(text).encode("utf-8", "replace").decode()
+    return fenced(shown, source) if source else shown

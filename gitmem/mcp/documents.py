@@ -103,7 +103,7 @@ def add_documents(server: DocumentServer, memory: Memory) -> None:
     def document(path: str) -> str:
         """Any document by its path in the store: memory.md, daily/2026/11/2026-11-21.md, facts/..."""
         try:
-            return client_text(read_passage(memory.open(), path).text)
+            return client_text(read_passage(memory.open(), path).text, path)
         except (NotFoundError, RefusedError) as error:
             raise ResourceNotFoundError(
                 client_text(f"{error.message} {_ROOT}{MEMORY} is the memory document.")
@@ -124,7 +124,7 @@ def add_documents(server: DocumentServer, memory: Memory) -> None:
         if not recalled.text:
             return client_text(f"Nothing is remembered about {' '.join(topic.split())[:200]!r} so far.")
         more = "Go on with this in mind; where it matters, look further with memory_search."
-        return client_text(f"{recalled.text}\n\n{more}")
+        return f"{recalled.text}\n\n{more}".encode("utf-8", "replace").decode()
 
 
 def _is_unicode(path: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import NotFoundError, RefusedError
+from gitmem.mcp.calls import client_text
 from gitmem.memory.capture.pending import glance
 from gitmem.memory.guide.guide import as_text, guide
 from gitmem.memory.task.working import change_working, find_working, follow
@@ -12,7 +13,6 @@ from gitmem.model.learned import working
 from gitmem.model.learned.brief import brief
 from gitmem.model.learned.state import HypothesisStatus, Step
 from gitmem.model.learned.task import TaskStatus
-from gitmem.text.fence import cannot_close
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ def advise(store: Store, task: str, error: str, session: str) -> str:
     if not (task.strip() or error.strip()):
         raise RefusedError("task and error are empty.", "Give a task, a question, or the output of a failed command.")
     advice = as_text(guide(store, task, error=error, session=session))
-    return cannot_close(advice) or "No memory clearly matches."
+    return client_text(advice, "memory_guide") or "No memory clearly matches."
 
 
 def work(store: Store, act: Act, text: str, *, steps: Sequence[str], confidence: float, why: str, session: str) -> str:
@@ -57,7 +57,7 @@ def work(store: Store, act: Act, text: str, *, steps: Sequence[str], confidence:
         memory = find_working(store, own)
     else:
         memory = change_working(store, own, _change(act, text, at, steps=steps, confidence=confidence, why=why))
-    return cannot_close(brief(memory)) or "Nothing yet."
+    return client_text(brief(memory), "memory_task") or "Nothing yet."
 
 
 def _own_session(store: Store, act: Act) -> str:

@@ -49,7 +49,7 @@ def trace(store: Store, path: str, start_line: int, end_line: int = 0, limit: in
         answer += ["", "There are older versions; a higher limit shows them."]
     if last < passage.end:
         answer += ["", f"Next: memory_history({passage.path!r}, {last + 1}, {passage.end})"]
-    return client_text("\n".join(answer))
+    return client_text("\n".join(answer), f"memory_history {passage.path}")
 
 
 def _learned(origin: CommitRecord | None, lines: list[Line]) -> list[str]:

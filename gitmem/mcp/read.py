@@ -15,6 +15,7 @@ from gitmem.search.units.passage import read_passage
 from gitmem.search.whole import is_handle, read_memory
 from gitmem.store.headers.facts import marked
 from gitmem.store.history.records import resolve
+from gitmem.text.fence import FENCE_TOKENS
 from gitmem.text.tokens import BYTES_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def load(store: Store, *, full: bool, max_tokens: int = LOAD_TOKENS) -> str:
 
     The memory document is cut as a rotation cuts it: decisions, open issues and the newest of the rest stay.
     """
+    max_tokens -= FENCE_TOKENS
     log = _read(store, daily_path(f"{store.context.clock():%Y-%m-%d}")) if full else None
     log_tokens = min(estimate_tokens(log[1]), max_tokens // 2) if log else 0
     parts = [_memory(store, max_tokens - log_tokens)]
@@ -38,7 +40,7 @@ def load(store: Store, *, full: bool, max_tokens: int = LOAD_TOKENS) -> str:
         path, body = log
         kept = tail_of_lines(body, max_tokens // 2 - _TITLE) if log_tokens == max_tokens // 2 else body
         parts.append(_titled(path, body, kept, "the newest of it"))
-    return client_text("\n\n".join(parts))
+    return client_text("\n\n".join(parts), "memory_load")
 
 
 def _memory(store: Store, tokens: int) -> str:
@@ -96,6 +98,7 @@ def get(
 
 def _shown(passage: Passage, column: int, at: str, max_tokens: int) -> str:
     """Return the lines that fit, below a line with their numbers."""
+    max_tokens -= FENCE_TOKENS
     lines = passage.text.split("\n")
     lines[0] = lines[0][column:]
     kept = _first_that_fit(lines, max_tokens)
@@ -108,7 +111,7 @@ def _shown(passage: Passage, column: int, at: str, max_tokens: int) -> str:
         cut = f"{estimate_tokens(text)} of the {passage.tokens} tokens of lines {passage.start}-{passage.end}"
         following = _following(passage, kept, column + len(text), at)
         head = f"{place}: {cut}" + (f"; next: {following}" if following else "")
-    return client_text(f"[{head}]\n{text}")
+    return client_text(f"[{head}]\n{text}", f"memory_get {passage.path}")
 
 
 def _following(passage: Passage, kept: int, column: int, at: str) -> str:

@@ -5,7 +5,6 @@ Gemini CLI takes a text that is JSON for a structured result, and rejects one th
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from gitmem.mcp.calls import client_text
@@ -14,7 +13,8 @@ from gitmem.memory.guide.given import SEARCH, Given
 from gitmem.search.engine import answer
 from gitmem.search.own import with_own
 from gitmem.store.history.records import resolve
-from gitmem.text.terminal import harmless
+from gitmem.text.fence import fenced
+from gitmem.text.terminal import json_text
 
 if TYPE_CHECKING:
     from gitmem.search.order.hits import Hit
@@ -33,7 +33,7 @@ def find(
     at: str = "",
     session: str = "",
 ) -> tuple[str, str]:
-    """Return the hits as JSON, one a line, and a hint for the next call; record them as given to the session.
+    """Return the hits as JSON, one a line, fenced, and a hint for the next call; record them as given to the session.
 
     Raises:
         GitmemError: a date in the query is invalid, or `at` names no commit.
@@ -45,13 +45,14 @@ def find(
     total = result.total if len(result.hits) > limit else 0
     hits = result.hits[:limit]
     hits += with_own(store, query, result._replace(hits=hits)).hits[len(hits) :] if commit is None else []
-    lines = ",\n".join(json.dumps(hit_value(hit), ensure_ascii=False, separators=(",", ":")) for hit in hits)
+    lines = ",\n".join(json_text(hit_value(hit), separators=(",", ":")) for hit in hits)
     hint = _next(hits, total=total, everywhere=deep and history, at=at)
     if result.left_out:
         hint += f" {result.left_out} facts that no longer hold are left out: history=true."
     if result.without_vectors:
         hint += f" Found by words alone: {result.without_vectors}"
-    found = client_text(harmless(f'{{"hits":[{lines}]}}'))
+    found = f'{{"hits":[{lines}]}}'.encode("utf-8", "replace").decode()
+    found = fenced(found, "memory_search") if hits else found
     note_asked(store, Given(began, session, SEARCH, handles(hits)), found if hits else "")
     return found, client_text(hint)
 

@@ -1,24 +1,78 @@
-"""Text made safe for a terminal: a memory may hold control characters that an agent read somewhere."""
+"""Text on its way out of gitmem, to a terminal or an agent: what agents read somewhere stays text (spec X4).
+
+A terminal obeys control characters. An agent also reads what nobody sees, such as tag characters, and may take a text
+that looks like a host's own for one. `plain` is the one function for all doors; JSON passes `harmless`.
+"""
 
 from __future__ import annotations
 
 import re
 
-# Control characters, and characters that change the direction of text. Compiled at first use: JSON output needs none.
-_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-# Valid unescaped in JSON: C1 controls and the direction marks.
-_OBEYED = (*range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-_HARMLESS = {code: f"\\u{code:04x}" for code in _OBEYED}
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f"
+# Drawn as nothing, or changing how others are drawn: fillers, joiners, marks of direction, selectors, tags.
+_HIDDEN = (
+    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    r"\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_FLAGS = "|".join(  # of England, Scotland and Wales, the only ones in use that are spelt in tag characters
+    "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in name) + "\U000e007f"
+    for name in ("gbeng", "gbsct", "gbwls")
+)
+# A joiner between letters of a script that joins them (Arabic to Myanmar, Khmer, Mongolian), and between pictures; a
+# selector behind a picture, sign or digit.
+_JOINED = r"[\u0600-\u08ff\u0900-\u0fff\u1000-\u109f\u1780-\u17ff\u1820-\u18af]"
+_PICTURE = (
+    r"[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030"
+    r"\u303d\u3297\u3299\U0001f000-\U0001faff]"
+)
+_MEANT = (
+    rf"{_FLAGS}|(?<={_JOINED})[\u200c\u200d\u180b-\u180d](?={_JOINED})"
+    rf"|(?<={_PICTURE})\ufe0f?\u200d(?={_PICTURE})|(?<={_PICTURE})[\ufe0e\ufe0f]|(?<=[0-9#*])\ufe0f(?=\u20e3)"
+)
 
 
 def plain(text: str) -> str:
-    """Return a text with control characters other than line ends and tabs escaped."""
+    """Return a text as it may reach a terminal or an agent.
+
+    Control characters other than line ends and tabs are written as their codes, hidden ones are left out where they do
+    not shape a letter or a picture, and what looks like a tag or a turn of a host's own is blunted.
+    """
+    from gitmem.text.fence import blunted
+
     text = text.replace("\r\n", "\n")
+    if not text.isascii():
+        text = _without(text, "", lambda one: "\n" if one in "\u2028\u2029" else "")
+    text = blunted(text)
     if text.replace("\n", "").replace("\t", "").isprintable():  # as nearly always
         return text
-    return re.sub(_CONTROL, lambda found: f"\\x{ord(found[0]):02x}", text)
+    return re.sub(f"[{_CONTROLS}]", lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def harmless(text: str) -> str:
-    """Return JSON with its control characters escaped, as far as JSON allows them bare."""
-    return text if text.isascii() and "\x7f" not in text else text.translate(_HARMLESS)
+    """Return text, JSON above all, with hidden characters and controls but ASCII's as escapes: JSON keeps its value."""
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return _without(text, r"\x7f-\x9f", _escaped)
+
+
+def json_text(value: object, **form: Any) -> str:
+    """Return a value as JSON in which no text passes for more than a value; whoever parses it gets it unchanged."""
+    import json
+
+    from gitmem.text.fence import blunted
+
+    return harmless(blunted(json.dumps(value, ensure_ascii=False, **form), _escaped))
+
+
+def _without(text: str, controls: str, instead: Callable[[str], str]) -> str:
+    return re.sub(rf"({_MEANT})|[{controls}{_HIDDEN}]", lambda found: found[1] or instead(found[0]), text)
+
+
+def _escaped(character: str) -> str:
+    data = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{data[at]:02x}{data[at + 1]:02x}" for at in range(0, len(data), 2))

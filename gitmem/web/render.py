@@ -5,7 +5,6 @@ Tested through `tests/web/test_app.py`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
@@ -19,6 +18,7 @@ from gitmem.machine.moment import local
 from gitmem.machine.resources import resource
 from gitmem.model.ids import short_session
 from gitmem.text.quantities import bytes_of, count
+from gitmem.text.terminal import json_text
 from gitmem.web.pages.concepts import show_concept, show_concepts
 from gitmem.web.pages.facts import KINDS, show_fact, show_facts
 from gitmem.web.pages.find import show_search
@@ -80,7 +80,7 @@ def to_html(template: str, page: Mapping[str, Any], **around: Any) -> str:
 
 def to_json(page: Mapping[str, Any]) -> str:
     """Return a page as JSON."""
-    return json.dumps(page, ensure_ascii=False, indent=1)
+    return json_text(page, indent=1)
 
 
 @cache

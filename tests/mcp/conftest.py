@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.copies import StoreCopies
+
+_FENCE = re.compile(r"<gitmem-memory source='[^'<>]*'>\n[^\n]*\n(.*)\n</gitmem-memory>", re.DOTALL)
+
+
+def unfenced(text: str) -> str:
+    """Return the text in the fence of an answer."""
+    found = _FENCE.fullmatch(text)
+    assert found, text
+    return found[1]
+
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -62,6 +73,10 @@ class Memory:
         assert not result.is_error, result.content
         return "\n".join(block.text for block in result.content)
 
+    def read(self, tool: str, **arguments) -> str:
+        """Return the text in the fence of an answer."""
+        return unfenced(self.text(tool, **arguments))
+
     def error(self, tool: str, **arguments) -> str:
         """Return what an agent is told that asked for something wrong."""
         result = self.call(tool, **arguments)
@@ -72,7 +87,7 @@ class Memory:
     def search(self, query: str, **arguments) -> list[dict]:
         result = self.call("memory_search", query=query, **arguments)
         assert not result.is_error, result.content
-        found = json.loads(result.content[0].text)
+        found = json.loads(unfenced(text) if "<" in (text := result.content[0].text)[:1] else text)
         assert list(found) == ["hits"], "an object: Gemini CLI rejects a bare array"
         return found["hits"]
 

@@ -4,6 +4,7 @@ import pytest
 from mcp import MCPError
 
 from gitmem.memory.guide.given import read_notes
+from tests.mcp.conftest import unfenced
 
 
 def listed(memory) -> list:
@@ -12,7 +13,7 @@ def listed(memory) -> list:
 
 def read(memory, uri: str) -> str:
     (content,) = memory.ask(lambda client: client.read_resource(uri)).contents
-    return content.text
+    return unfenced(content.text)
 
 
 def test_documents_are_resources_the_memory_first(memory):

@@ -12,7 +12,7 @@ def line_of(memory, word: str) -> int:
 
 def test_who_learned_a_line_when_and_in_which_session(memory):
     save(memory, "We use uv", session="1b4e51f0")
-    text = memory.text("memory_history", path="memory.md", start_line=line_of(memory, "We use uv"))
+    text = memory.read("memory_history", path="memory.md", start_line=line_of(memory, "We use uv"))
     assert "Learned 2026-11-21 12:00 by mcp, session 1b4e51f0, commit " in text
     assert "(Save decision: We use uv)" in text
     assert "There are no earlier versions." in text
@@ -25,7 +25,7 @@ def test_what_a_line_was_before(memory):
         path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
         save(memory, f"note about {new}")
     number = line_of(memory, "We use uv")
-    text = memory.text("memory_history", path="memory.md", start_line=number, end_line=number)
+    text = memory.read("memory_history", path="memory.md", start_line=number, end_line=number)
     assert text.index("Learned") < text.index("We use uv")
     first, second = (
         text.index("Before that:\n- - [2026-11-21 12:00:00] **Decision**: We use pnpm!"),
@@ -33,7 +33,7 @@ def test_what_a_line_was_before(memory):
     )
     assert first < second
     assert text.count("Before that:") == 2
-    limited = memory.text("memory_history", path="memory.md", start_line=number, limit=1)
+    limited = memory.read("memory_history", path="memory.md", start_line=number, limit=1)
     assert "We use npm" not in limited
     assert "There are older versions" in limited
 
@@ -43,13 +43,13 @@ def test_a_hand_edit_that_is_not_committed_is_told_with_what_it_was(memory):
     path = memory.root / "memory.md"
     number = line_of(memory, "We use npm")
     path.write_text("a line above\n" + path.read_text(encoding="utf-8").replace("npm", "uv"), encoding="utf-8")
-    text = memory.text("memory_history", path="memory.md", start_line=number + 1, end_line=number + 1)
+    text = memory.read("memory_history", path="memory.md", start_line=number + 1, end_line=number + 1)
     assert "Edited by hand just now" in text
     assert "We use uv" in text
-    above = memory.text("memory_history", path="memory.md", start_line=1, end_line=1)
+    above = memory.read("memory_history", path="memory.md", start_line=1, end_line=1)
     assert "There are no earlier versions" in above
     memory.put("knowledge/new.md", "only here\n")
-    assert "Edited by hand" in memory.text("memory_history", path="knowledge/new.md", start_line=1)
+    assert "Edited by hand" in memory.read("memory_history", path="knowledge/new.md", start_line=1)
 
 
 def test_a_long_version_is_shortened_and_can_be_got(memory):
@@ -57,15 +57,15 @@ def test_a_long_version_is_shortened_and_can_be_got(memory):
     save(memory, "one")
     memory.put("knowledge/long.md", "new\n")
     save(memory, "two")
-    text = memory.text("memory_history", path="knowledge/long.md", start_line=1)
+    text = memory.read("memory_history", path="knowledge/long.md", start_line=1)
     assert text.count("- old ") == 20
     revision = text.partition("30 more lines: memory_get(..., at='")[2].partition("'")[0]
-    assert "old 49" in memory.text("memory_get", path="knowledge/long.md", at=revision)
+    assert "old 49" in memory.read("memory_get", path="knowledge/long.md", at=revision)
 
 
 def test_long_ranges_are_told_in_parts(memory):
     memory.put("knowledge/long.md", "".join(f"line {number}\n" for number in range(1, 301)))
-    text = memory.text("memory_history", path="knowledge/long.md", start_line=1, end_line=300)
+    text = memory.read("memory_history", path="knowledge/long.md", start_line=1, end_line=300)
     assert "[knowledge/long.md:1-60]" in text
     assert "Next: memory_history('knowledge/long.md', 61, 300)" in text
 
@@ -77,5 +77,5 @@ def test_an_entry_of_an_archive_leads_to_the_save_that_wrote_it(memory):
         memory.call("memory_save", type="note", content=f"filler {number} " + "x" * 400)
     (archive, *_) = sorted((memory.root / "archive").iterdir())
     number = next(n for n, line in enumerate(archive.read_text().split("\n"), 1) if "The very first" in line)
-    text = memory.text("memory_history", path=f"archive/{archive.name}", start_line=number)
+    text = memory.read("memory_history", path=f"archive/{archive.name}", start_line=number)
     assert "session aaaa1111" in text

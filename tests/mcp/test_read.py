@@ -21,11 +21,11 @@ def test_load_gives_the_memory_document_and_full_todays_log_too(memory):
     memory.put("memory.md", MEMORY.format("- we use uv\n", "", ""))
     memory.put("daily/2026/11/2026-11-21.md", "# 2026-11-21\n\n오늘의 기록\n")
     memory.put("daily/2026/11/2026-11-20.md", "yesterday\n")
-    startup = memory.text("memory_load")
+    startup = memory.read("memory_load")
     assert startup.startswith("[memory.md, ")
     assert "- we use uv" in startup
     assert "오늘의 기록" not in startup
-    full = memory.text("memory_load", source="full")
+    full = memory.read("memory_load", source="full")
     assert full.startswith(startup)
     assert "[daily/2026/11/2026-11-21.md, " in full
     assert "오늘의 기록" in full
@@ -36,7 +36,7 @@ def test_load_gives_the_memory_document_and_full_todays_log_too(memory):
 def test_load_keeps_within_its_budget_and_says_where_the_rest_is(memory, tokens):
     memory.put("memory.md", MEMORY.format("- we use uv\n", entries("recent", 400), "- it is slow\n"))
     memory.put("daily/2026/11/2026-11-21.md", entries("today", 400))
-    text = memory.text("memory_load", source="full", max_tokens=tokens)
+    text = memory.read("memory_load", source="full", max_tokens=tokens)
     assert estimate_tokens(text) <= tokens + 20  # two heads
     assert "- we use uv" in text
     assert "- it is slow" in text
@@ -49,19 +49,19 @@ def test_load_keeps_within_its_budget_and_says_where_the_rest_is(memory, tokens)
 
 def test_load_of_nothing_says_so(memory):
     memory.put("memory.md", "")
-    assert "nothing is remembered yet" in memory.text("memory_load", source="full")
+    assert "nothing is remembered yet" in memory.read("memory_load", source="full")
 
 
 def test_get_gives_lines_an_entry_or_the_whole(memory):
     memory.put("knowledge/a.md", "# One\n\nfirst\n\n# Two\n\nsecond\nthird\n")
-    assert memory.text("memory_get", path="knowledge/a.md", start_line=7, end_line=8).endswith("]\nsecond\nthird")
-    section = memory.text("memory_get", path="knowledge/a.md", start_line=7)
+    assert memory.read("memory_get", path="knowledge/a.md", start_line=7, end_line=8).endswith("]\nsecond\nthird")
+    section = memory.read("memory_get", path="knowledge/a.md", start_line=7)
     assert section.startswith("[knowledge/a.md:5-")
     assert "# Two\n\nsecond\nthird" in section
     assert "first" not in section
-    whole = memory.text("memory_get", path="knowledge/a.md")
+    whole = memory.read("memory_get", path="knowledge/a.md")
     assert whole.startswith("[knowledge/a.md:1-8, ")
-    assert memory.text("memory_get", path="knowledge/a.md", end_line=1).endswith("]\n# One")
+    assert memory.read("memory_get", path="knowledge/a.md", end_line=1).endswith("]\n# One")
 
 
 def test_what_does_not_fit_is_told_how_to_be_got(memory):
@@ -69,7 +69,7 @@ def test_what_does_not_fit_is_told_how_to_be_got(memory):
     memory.put("knowledge/a.md", "\n".join(lines))
     collected, start = [], 1
     for _ in range(50):
-        text = memory.text("memory_get", path="knowledge/a.md", start_line=start, end_line=400, max_tokens=500)
+        text = memory.read("memory_get", path="knowledge/a.md", start_line=start, end_line=400, max_tokens=500)
         head, _, body = text.partition("\n")
         collected += body.split("\n")
         assert estimate_tokens(body) <= 500
@@ -84,7 +84,7 @@ def test_a_line_longer_than_the_budget_is_paged(memory):
     memory.put("knowledge/a.md", f"{whole}\nlast")
     collected, column, start = "", 0, 1
     for _ in range(20):
-        text = memory.text(
+        text = memory.read(
             "memory_get", path="knowledge/a.md", start_line=start, end_line=2, column=column, max_tokens=500
         )
         head, _, body = text.partition("\n")
@@ -98,13 +98,13 @@ def test_a_line_longer_than_the_budget_is_paged(memory):
 
 def test_from_and_lines_say_which_lines(memory):
     memory.put("knowledge/a.md", "one\ntwo\nthree\nfour\n")
-    assert memory.text("memory_get", path="knowledge/a.md", **{"from": 2, "lines": 2}).endswith("]\ntwo\nthree")
-    assert memory.text("memory_get", path="knowledge/a.md", lines=1).endswith("]\none")
+    assert memory.read("memory_get", path="knowledge/a.md", **{"from": 2, "lines": 2}).endswith("]\ntwo\nthree")
+    assert memory.read("memory_get", path="knowledge/a.md", lines=1).endswith("]\none")
 
 
 def test_a_memory_is_got_by_its_id(memory):
     memory.put("facts/rule/r4f7k2m9q0x-zinc.md", "---\nid: r4f7k2m9q0x\n---\nRailings are of zinc.\n")
-    assert memory.text("memory_get", path="^r4f7k2m9q0x").endswith("Railings are of zinc.")
+    assert memory.read("memory_get", path="^r4f7k2m9q0x").endswith("Railings are of zinc.")
 
 
 def test_wrong_arguments_are_told_in_one_sentence(memory):
@@ -116,8 +116,8 @@ def test_wrong_arguments_are_told_in_one_sentence(memory):
 
 def test_a_day_is_its_log_and_a_past_version_is_read(memory):
     memory.call("memory_save", type="note", content="the first")
-    assert "the first" in memory.text("memory_get", path="2026-11-21")
-    assert "the first" not in memory.text("memory_get", path="memory.md", at="HEAD~1")
+    assert "the first" in memory.read("memory_get", path="2026-11-21")
+    assert "the first" not in memory.read("memory_get", path="memory.md", at="HEAD~1")
 
 
 @pytest.mark.parametrize(
@@ -179,5 +179,5 @@ def test_get_and_load_say_what_no_longer_holds(memory):
     memory.put("archive/memory_20260113_112700.md", f"## Core Decisions\n\n{line}")
     memory.put("memory.md", MEMORY.format(line, "", ""))
     said = "Use Redis. [retired since 2026-01-01] ^1"
-    assert said in memory.text("memory_get", path="archive/memory_20260113_112700.md")
-    assert said in memory.text("memory_load")
+    assert said in memory.read("memory_get", path="archive/memory_20260113_112700.md")
+    assert said in memory.read("memory_load")

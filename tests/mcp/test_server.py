@@ -11,6 +11,7 @@ from gitmem.errors import StoreNotFoundError
 from gitmem.hosts.agents import claude_code
 from gitmem.mcp.calls import Memory
 from gitmem.mcp.server import make_server
+from tests.mcp.conftest import unfenced
 
 READS = {name.removeprefix("mcp__gitmem__") for name in claude_code.READS}
 
@@ -52,7 +53,7 @@ def test_calls_at_once_are_all_answered_right(memory, bare_git, mode):
                     assert not result.is_error, result.content
                     return
                 result = await client.call_tool("memory_search", {"query": f"number{number % 20}"})
-                found[number] = json.loads(result.content[0].text)["hits"][0]["path"]
+                found[number] = json.loads(unfenced(result.content[0].text))["hits"][0]["path"]
 
         async with anyio.create_task_group() as group:
             for number in range(80):

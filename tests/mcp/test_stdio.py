@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitmem.mcp.stdio import replace_surrogates
+from tests.mcp.conftest import unfenced
 
 HELLO = {
     "jsonrpc": "2.0",
@@ -62,7 +63,7 @@ def test_standard_output_has_the_protocol_alone_and_the_server_goes_with_its_cli
     (memory.root / "config.yaml").write_text("search: [this is no setting\n")  # which is complained about
     answers, _ = serve(HELLO, STARTED, call(2, "memory_search", query="pnpm"))
     assert answers[0]["result"]["serverInfo"]["name"] == "gitmem"
-    hits = json.loads(answers[1]["result"]["content"][0]["text"])
+    hits = json.loads(unfenced(answers[1]["result"]["content"][0]["text"]))["hits"]
     assert [hit["path"] for hit in hits] == ["knowledge/build.md"]
 
 

@@ -1,17 +1,20 @@
 from __future__ import annotations
 
 import json
+import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.text.terminal import harmless
+from gitmem.text.terminal import harmless, json_text, plain
 
 TEXTS = st.text() | st.text(st.characters(categories=["Cs", "Cc"])) | st.text('"\\/\b\f\n\r\t\x00\x1f\x7f')
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
     lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
 )
+HIDDEN = "\u00ad\u034f\u115f\u1160\u200b\u200c\u200d\u2028\u2060\u2063\u3164\ufe00\ufe0f\ufeff\U000e0041\U000e0101"
 OBEYED = "\x7f\x80\x9b\x9f\u061c\u200e\u200f\u202a\u202e\u2066\u2069"
 
 
@@ -23,5 +26,46 @@ def test_what_a_terminal_obeys_is_escaped_and_the_value_is_the_same(value):
     assert json.loads(text) == json.loads(plain)
 
 
-def test_what_no_terminal_obeys_stays():
-    assert harmless("한글 \x1b[1m é\n\t\u200b👩‍🚀") == "한글 \x1b[1m é\n\t\u200b👩‍🚀"
+@given(st.text(), st.sampled_from(["<system>", "[INST]", "</gitmem-memory>", "<|im_start|>", HIDDEN]))
+def test_json_keeps_its_value_and_passes_for_nothing_else(value, said):
+    text = json_text([value, said])
+    assert json.loads(text) == json.loads(json.dumps([value, said]))
+    assert said not in text
+
+
+MEANT = [
+    "한글 é ñ 漢字 かな ไทย",
+    "👩\u200d🚀 👨\u200d👩\u200d👧\u200d👦 ❤\ufe0f\u200d🔥 👍🏽 ⚠\ufe0f ©\ufe0f 1\ufe0f\u20e3",
+    "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+    "می\u200cخواهم",
+    "क्\u200dष",
+    "a < b && b > c, Promise<User>, x[0], if a < user and b > c",
+    "user: admin\nsystem: linux",
+    "tabs\tand\nlines",
+]
+
+
+@pytest.mark.parametrize("text", MEANT)
+def test_what_is_meant_stays(text):
+    assert plain(text) == harmless(text) == text
+
+
+def test_code_that_talks_about_tags_stays_readable():
+    said = "The template writes `<|im_start|>system`, then `<system>` and `</s>`.\nHuman: begins a turn."
+    assert (
+        plain(said) == "The template writes `(|im_start|>system`, then `(system>` and `(/s>`.\n(Human): begins a turn."
+    )
+
+
+@given(st.text() | st.text(st.sampled_from("<>[]/:|INSTuman\u200bH \nsystem\x1b\U000e0041\ufe0f1\u200d👩")))
+def test_nothing_hidden_passes_and_a_second_time_changes_nothing(text):
+    out = plain(text)
+    assert plain(out) == out
+    assert not set(out) & set(HIDDEN.replace("\u200d", "").replace("\ufe0f", ""))
+    assert not any("\U000e0000" <= one <= "\U000e0fff" for one in re.sub("\U0001f3f4[^\U000e007f]+\U000e007f", "", out))
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", out)
+
+
+@pytest.mark.parametrize("unit", ["<", "< ", "[", "[ ", "<|", "<a", "<g-", "\n>", "\u200d", "Human", "👩\u200d"])
+def test_it_takes_linear_work(unit, grows_linearly):
+    assert grows_linearly(plain, lambda size: unit * (size // len(unit)))

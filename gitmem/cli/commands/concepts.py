@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from gitmem.errors import ExitCode
@@ -67,10 +66,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
         from gitmem.text.terminal import plain
 
         body = marked(store, Document.parse(store.read(concept.path) or b"").body)
-        if args.json:
-            print(json.dumps({**_value(concept), "text": body}, ensure_ascii=False, indent=2), file=door.out)
-        else:
-            print(plain(f"{body.rstrip()}\n\n{concept.id}, in {concept.path}"), file=door.out)
+        text = plain(f"{body.rstrip()}\n\n{concept.id}, in {concept.path}")
+        door.answer(args, {**_value(concept), "text": body}, text, f"concept {concept.id}")
         return ExitCode.OK
     if args.action == "merge":
         commits = merge(store, concept, find_concept(store, args.other))

@@ -57,8 +57,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
         "text": found.text,
         "tokens": found.tokens,
     }
-    person = door.out.isatty()
-    door.answer(args, value, plain(found.text) if person else found.text)
+    door.answer(args, value, plain(found.text), f"get {plain(args.where)}")
     ids = (args.where.removeprefix("^"),) if args.at is None and is_handle(args.where) else ()
-    note_asked(store, Given(began, door.session(), GET, ids), "" if person else found.text)
+    note_asked(store, Given(began, door.session(), GET, ids), "" if door.out.isatty() else found.text)
     return ExitCode.OK

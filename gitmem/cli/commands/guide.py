@@ -42,7 +42,9 @@ def run(args: argparse.Namespace, door: Door) -> int:
     if not (task.strip() or error.strip()):
         raise UsageError("There is no task and no error.", "gitmem guide 'add retries', or gitmem guide --error FILE")
     found = guide(door.settled(args), task, error=error, session=args.session)
-    door.answer(args, found._asdict() | {"lines": [line._asdict() for line in found.lines]}, plain(as_text(found)))
+    door.answer(
+        args, found._asdict() | {"lines": [line._asdict() for line in found.lines]}, plain(as_text(found)), "guide"
+    )
     if not found.lines and not args.json:
         door.notices(("No memory clearly matches.",))
     return ExitCode.OK

@@ -5,7 +5,6 @@ from __future__ import annotations
 from gitmem.cli.hits import add_search_arguments, find_hits, hit_value, left_out, note_hits
 from gitmem.errors import ExitCode
 from gitmem.memory.guide.given import RECALL
-from gitmem.text.terminal import plain
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
         "without_vectors": answer.without_vectors or None,
         "left_out": answer.left_out,
     }
-    door.answer(args, value, plain(found.text))
+    door.answer(args, value, found.text)
     note_hits(door, answered, RECALL, found.text, found.whole)
     if not found.text and not args.json:
         door.notices(

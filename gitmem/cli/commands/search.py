@@ -70,7 +70,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     if by_layer:
         hits.sort(key=lambda hit: list(LAYERS).index(hit.layer))
     text = hits_text(hits, _marks(args, door), by_layer=by_layer, colour=door.colour())
-    door.answer(args, [hit_value(hit) for hit in hits], text)
+    door.answer(args, [hit_value(hit) for hit in hits], text, SEARCH)
     note_hits(door, answered, SEARCH, text, hits)
     if not args.json:
         door.notices(_totals(found))

@@ -51,7 +51,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
         data = store.read(found.file) if found.file else None
         text = "" if data is None else marked(store, data.decode("utf-8", "replace"))
         body = text or f"It has no file; its commits: gitmem log --session {found.id[:_SHORT]}"
-        door.answer(args, {**_value(found), "text": text}, plain(f"{_heading(found)}\n\n{body}".rstrip("\n")))
+        told = plain(f"{_heading(found)}\n\n{body}".rstrip("\n"))
+        door.answer(args, {**_value(found), "text": text}, told, f"session {found.id}")
         return ExitCode.OK
     every = sessions(store)
     shown = every[: (LIMIT if args.limit is None else args.limit) or None]

@@ -17,6 +17,7 @@ from gitmem.model.learned.episode import LETTER as EPISODE_LETTER
 from gitmem.model.learned.pattern import LETTER as BUG_LETTER
 from gitmem.model.paths import MEMORY, daily_path
 from gitmem.store.headers.facts import marked
+from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
     import argparse
@@ -81,10 +82,11 @@ def run(args: argparse.Namespace, door: Door) -> int:
         _show_id(args, door, store, name[1:])
     elif (file := _document(store, args, door, name)) is not None:
         path, data = file
-        text = data.decode("utf-8", "surrogateescape")
-        now = text if ":" in args.what else marked(store, text, path)
-        value = {"path": path, "text": now.encode("utf-8", "surrogateescape").decode("utf-8", "replace")}
-        print_document(args, door, value, now.encode("utf-8", "surrogateescape"))
+        if ":" in args.what:
+            print_document(args, door, {"path": path, "text": data.decode("utf-8", "replace")}, data)
+        else:
+            now = marked(store, data.decode("utf-8", "replace"), path)
+            door.answer(args, {"path": path, "text": now}, plain(now).rstrip("\n"), path)
     elif name != args.what:
         raise NotFoundError(f"Nothing was saved on {name[-len('2026-11-21.md') : -len('.md')]}.", "See 'gitmem log'.")
     else:
@@ -145,7 +147,11 @@ def _show_commit(args: argparse.Namespace, door: Door, store: Store, commit: str
             args, output.commit_value(read_records(store, [commit])[commit]) | output.difference_value(changed), ""
         )
     else:
-        output.write_patch(door, shown(store, commit))
+        patch = shown(store, commit)
+        if door.out.isatty():
+            output.write_patch(door, patch)
+        else:
+            door.answer(args, None, plain(patch.decode("utf-8", "replace")).rstrip("\n"), f"commit {commit}")
 
 
 def _day_path(store: Store, text: str) -> str:
@@ -186,7 +192,7 @@ def _show_entry(args: argparse.Namespace, door: Door, store: Store, identifier: 
     found = find_entry(store, identifier)
     words = marked(store, found.entry.text, identifier)
     found = replace(found, entry=found.entry._replace(text=words), text=marked(store, found.text))
-    door.answer(args, output.entry_value(found), output.entry_text(found))
+    door.answer(args, output.entry_value(found), output.entry_text(found), "entry")
 
 
 def _readable(store: Store, args: argparse.Namespace, door: Door, text: str) -> tuple[str, bytes] | None:
@@ -194,7 +200,7 @@ def _readable(store: Store, args: argparse.Namespace, door: Door, text: str) -> 
     try:
         path = named_path(store, args, door, text)
     except RefusedError:
-        if "/" in text or os.path.isabs(text):
+        if ("/" in text or os.path.isabs(text)) and ":" not in text:
             raise
         return None  # `HEAD~2` is no name for a file, either
     refuse_folder(store, path)

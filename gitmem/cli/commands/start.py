@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gitmem.errors import ExitCode
-from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
     import argparse
@@ -46,5 +45,5 @@ def run(args: argparse.Namespace, door: Door) -> int:
         "budget": store.config.session.budget_tokens,
         "parts": [{"title": one.title, "tokens": one.tokens, "pieces": one.pieces, "of": one.of} for one in shown],
     }
-    door.answer(args, value, plain(text) or "Nothing is remembered yet: a session would start without a word.")
+    door.answer(args, value, text or "Nothing is remembered yet: a session would start without a word.")
     return ExitCode.OK

@@ -74,12 +74,9 @@ def run(args: argparse.Namespace, door: Door) -> int:
     if summary is None:
         raise NotFoundError(f"{archive} has no summary.", "'gitmem summary list' shows which archives have one.")
     summary = as_of_now(summary, store)
-    if args.json:
-        print(json.dumps(summary.to_json(), ensure_ascii=False, indent=2), file=door.out)
-    else:
-        from gitmem.text.terminal import plain
+    from gitmem.text.terminal import plain
 
-        print(plain(_text(archive, summary)), file=door.out)
+    door.answer(args, summary.to_json(), plain(_text(archive, summary)), f"summary of {archive}")
     return ExitCode.OK
 
 

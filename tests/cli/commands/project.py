@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ SUMMARY = {
     "issues": [],
     "overallSummary": " ".join(f"Step {number} of the loader was done." for number in range(10)),
 }
+_FENCE = re.compile(r"\A<gitmem-memory source='[^'<>]*'>\nRecorded[^\n]*\n(.*\n)</gitmem-memory>\n\Z", re.DOTALL)
 _SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
 
 
@@ -54,6 +56,11 @@ def _written(stream: io.TextIOWrapper) -> bytes:
     return stream.buffer.getvalue()
 
 
+def unfenced(text: str) -> str:
+    """Return what a command prints to an agent without its fence; `tests/test_doors.py` looks at the fences."""
+    return _FENCE.sub(r"\1", text)
+
+
 @dataclass
 class Ran:
     """A command's exit code, its output and what it wrote to standard error."""
@@ -64,7 +71,7 @@ class Ran:
 
     @property
     def out(self) -> str:
-        return self.data.decode()
+        return unfenced(self.data.decode())
 
     @property
     def json(self) -> Any:
@@ -83,15 +90,25 @@ class Runner:
         return self.cwd / ".gitmem"
 
     def __call__(
-        self, *argv: str, stdin: bytes = b"", answer: str | None = None, terminal: bool = False, **more: str
+        self,
+        *argv: str,
+        stdin: bytes = b"",
+        answer: str | None = None,
+        terminal: bool = False,
+        fence: bool = False,
+        **more: str,
     ) -> tuple[int, str, str]:
-        """Run a command: `answer` is typed by a person at a terminal, `more` is added to the environment."""
+        """Run a command: `answer` is typed by a person at a terminal, `more` is added to the environment.
+
+        The output has its `fence` only if that is wanted.
+        """
         out = Terminal() if terminal else _stream()
         err = Terminal() if terminal or answer is not None else _stream()
         given = _stream(stdin) if answer is None else Terminal(answer)
         door = Door({**self.environ, **more}, str(self.cwd), given, out, err)
         code = main(argv, lambda: door)
-        return code, _written(out).decode(), _written(err).decode()
+        said = _written(out).decode()
+        return code, said if fence else unfenced(said), _written(err).decode()
 
     def json(self, *argv: str) -> Any:
         code, out, err = self(*argv, "--json")

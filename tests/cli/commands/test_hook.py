@@ -85,7 +85,7 @@ class Host:
         text = str(answer["hookSpecificOutput"]["additionalContext"])
         assert estimate_tokens(text) <= 2_000
         assert len(text) < 10_000
-        assert text.startswith("<gitmem-memory>\n")
+        assert text.startswith("<gitmem-memory source='start'>\n")
         assert text.endswith("\n</gitmem-memory>")
         assert len(re.findall(r"(?i)<[\s/]*(?:gitmem-memory|system-reminder)", text)) == 2
         return text

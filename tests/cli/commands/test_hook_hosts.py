@@ -110,7 +110,7 @@ def test_what_the_first_prompt_speaks_of_is_told_with_the_start_where_no_other_e
     start, _, rest = text.partition("</gitmem-memory>")
     assert "uv instead of pip" in start
     assert "5439" not in start
-    assert rest.startswith('\n\n<gitmem-memory at="prompt">')
+    assert rest.startswith("\n\n<gitmem-memory source='prompt'>")
     assert "port 5439 of bastion7" in rest
 
 

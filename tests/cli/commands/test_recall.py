@@ -11,7 +11,7 @@ def test_recall_gives_whole_entries_within_a_budget_and_cannot_be_broken_out_of(
     assert found["tokens"] <= 300
     assert found["more"] > 0
     assert 0 < len(found["hits"]) < 20
-    assert found["text"].startswith("<gitmem-memory>\n")
+    assert found["text"].startswith("<gitmem-memory source='recall'>\n")
     assert found["text"].endswith("</gitmem-memory>")
     assert found["text"].count("</gitmem-memory>") == 1
     everything = filled.json("recall", "zebra obey", "--budget", "5000")["text"]

@@ -110,13 +110,13 @@ def test_reading_goes_on_in_the_middle_of_a_merge(desk: Desk):
         assert "merge" in ran.err
 
 
-def test_show_is_the_file_byte_for_byte(desk: Desk):
+def test_show_is_the_file_as_text_and_of_a_commit_byte_for_byte(desk: Desk):
     data = b"\xef\xbb\xbfone\r\n\xff\x1b[31m\0two\nno end"
     desk.write("memory.md", data)
-    desk.write(KOREAN, data)
+    desk.write(KOREAN, data, "Write them")
 
-    assert desk.run("show").data == data
-    assert desk.run("show", KOREAN).data == data
+    assert desk.run("show").out == desk.run("show", KOREAN).out == "one\n\ufffd\\x1b[31m\\x00two\nno end\n"
+    assert desk.run("show", f"HEAD:{KOREAN}").data == data
     assert desk.run("show", KOREAN, "--json").json == {"path": KOREAN, "text": data.decode("utf-8", "replace")}
 
 
@@ -151,14 +151,15 @@ def test_no_answer_holds_what_a_terminal_would_obey(desk: Desk):
 def test_show_takes_a_day(desk: Desk):
     desk.write("daily/2026/11/2026-11-21.md", b"# 2026-11-21\n")
 
-    assert desk.run("show", "2026-11-21").data == b"# 2026-11-21\n"
+    assert desk.run("show", "2026-11-21").out == "# 2026-11-21\n"
 
 
 def test_show_on_a_terminal_writes_no_control_characters(desk: Desk):
     desk.write("memory.md", b"one\r\n\ttwo\x1b[2J\x9b\n\xff")
 
     assert (
-        desk.run("show", terminal=True).out == "one\n\ttwo\\x1b[2J\N{REPLACEMENT CHARACTER}\n\N{REPLACEMENT CHARACTER}"
+        desk.run("show", terminal=True).out
+        == "one\n\ttwo\\x1b[2J\N{REPLACEMENT CHARACTER}\n\N{REPLACEMENT CHARACTER}\n"
     )
 
 
@@ -179,16 +180,16 @@ def test_show_takes_paths_as_a_person_sees_them(tmp_path: Path, home: Path, bare
         (("memory_20260101_000000.md",), inside),
         (("archive/memory_20260101_000000.md",), inside),
     ):
-        assert desk.run("show", *argv, cwd=cwd).data == b"archived\n", argv
+        assert desk.run("show", *argv, cwd=cwd).out == "archived\n", argv
     assert desk.run("show", "memory.md", cwd=inside).data == desk.run("show").data
-    assert desk.run("-C", str(inside), "show", "memory_20260101_000000.md", cwd=sub).data == b"archived\n"
+    assert desk.run("-C", str(inside), "show", "memory_20260101_000000.md", cwd=sub).out == "archived\n"
 
 
 def test_show_takes_any_form_of_a_korean_name(desk: Desk):
     import unicodedata
 
     desk.write(KOREAN, b"x\n")
-    assert desk.run("show", unicodedata.normalize("NFD", KOREAN)).data == b"x\n"
+    assert desk.run("show", unicodedata.normalize("NFD", KOREAN)).out == "x\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")

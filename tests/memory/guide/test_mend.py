@@ -43,7 +43,7 @@ def test_an_error_that_was_mended_is_told_with_the_mend_and_its_sources(desk):
     failed(desk, "s-2", AGAIN, "uv sync")
     text = tell_error(desk.store, "s-8", AGAIN)
     assert '\nSeen 2 times. Last time (2026-11-23) this was fixed by: "`uv sync`" It helped 2 of 2 times. ^b' in text
-    assert text.startswith('<gitmem-memory at="error">\n')
+    assert text.startswith("<gitmem-memory source='error'>\n")
     assert text.endswith("\n</gitmem-memory>")
     assert [(one.session, one.how, one.ids) for one in all_given(desk.store.private)] == [
         ("s-9", "error", (pattern.id,)),

@@ -9,7 +9,7 @@ from gitmem.memory.learned.similar import ranked_episodes
 from gitmem.model.learned.task import classify
 from gitmem.search.query.query import parse_query
 from gitmem.store.headers.facts import marked
-from gitmem.text.fence import cannot_close
+from gitmem.text.terminal import plain
 from gitmem.text.tokens import estimate_tokens
 from gitmem.values import Value
 
@@ -67,7 +67,7 @@ def _short(store: Store, lines: Sequence[Line]) -> list[Advice]:
     for line in lines:
         names = " ".join(source if "/" in source else f"^{source}" for source in line.sources)
         told = marked(store, line.text, line.sources[0])
-        text = cannot_close(f"{_TITLES[line.part]}: {told} ({names})")
+        text = plain(f"{_TITLES[line.part]}: {told} ({names})")
         size = estimate_tokens(text) + 1
         if size <= left and len(kept) < _LINES and not is_repeated(text, [one.text for one in kept]):
             kept.append(Advice(text, line.sources))
