@@ -192,6 +192,12 @@ class RemoteConfig(Value):
     trust: str = "any"
 
 
+class PurgeConfig(Value):
+    """The names of the person's own machines, whose purges are followed unasked, within limits."""
+
+    machines: tuple[str, ...] = ()
+
+
 class ReviewConfig(Value):
     """Whether a change of a rule, preference or decision of the person by another author waits for the person."""
 
@@ -234,6 +240,7 @@ class Config(Value):
     author: AuthorConfig = AuthorConfig()
     remote: RemoteConfig = RemoteConfig()
     review: ReviewConfig = ReviewConfig()
+    purge: PurgeConfig = PurgeConfig()
     problems: tuple[str, ...] = ()
     untrusted: tuple[Untrusted, ...] = ()
     origins: tuple[Origin, ...] = ()
@@ -318,6 +325,7 @@ RULES = {
     "prompts.exchanges": Rule("instructions for one that rewords the exchanges of a session"),
     "prompts.concept": Rule("instructions for one that names a concept"),
     "prompts.contradiction": Rule("instructions for one that compares two facts"),
+    "purge.machines": Rule("machines of yours whose purges are followed without asking"),
     "review.changes": Rule("ask before what others make of your rules, preferences and decisions counts"),
     "author.also": Rule("other names and addresses under which you commit, as on other machines"),
     "remote.trust": Rule("whose commits a sync accepts: anyone's, or signed ones", choices=("any", "signed")),

@@ -47,6 +47,7 @@ DEFAULTS = {
     "author.also": (),
     "remote.trust": "any",
     "review.changes": True,
+    "purge.machines": (),
     "capture.answer_chars": 20_000,
     "cleanup.max_age_days": 180,
     "cleanup.min_usage_count": 2,

@@ -106,7 +106,8 @@ def purge(store: Store, plan: PurgePlan) -> Purge:
         make_record(_identifier(now), now.isoformat(timespec="seconds"), os.urandom(16), texts[at : at + MOST_TEXTS])
         for at in range(0, len(texts), MOST_TEXTS)
     ]
-    message = Message(f"Purge {count(plan.purge.texts, 'text')}", ((Trailer.OP.value, Op.PURGE.value),))
+    where = f" from {count(len(plan.purge.files), 'file')}" if plan.purge.files else ""
+    message = Message(f"Purge {count(plan.purge.texts, 'text')}{where}", ((Trailer.OP.value, Op.PURGE.value),))
     changes = {record_path(record.id): record.render() for record in records}
 
     def commit(transaction: Transaction) -> bool:

@@ -215,6 +215,14 @@ class Store:
             self._identity = IdentityLookup(layout.git_dir, layout.work_tree, self.context.environ)
         return self._identity
 
+    def is_person(self, name: str, email: str, *, gitmem: bool = True) -> bool:
+        """Return whether git's name and address are the person's, or gitmem's own if that counts."""
+        from gitmem.git.identity import GITMEM
+
+        also = {one.casefold() for one in self.config.author.also}
+        known = {self.identity().result().email.casefold(), *also, *((GITMEM.email,) if gitmem else ())}
+        return email.casefold() in known or name.casefold() in also
+
     @contextlib.contextmanager
     def saving(self) -> Iterator[None]:
         """Raise NotSavedError in place of an OSError, as of a disk that is full or read-only."""

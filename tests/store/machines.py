@@ -14,6 +14,7 @@ from gitmem.store.setup.remotes import find_remote
 from gitmem.store.store import Store
 from gitmem.store.sync.memory import sync
 from gitmem.store.sync.retry import Chance, Options
+from tests.own_settings import own_file, own_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tests.conftest import RunsGit
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+LISTED = "purge:\n  machines: [laptop, desktop, phone, notebook, tablet, server, third]\n"  # of the person's own
 QUICK = Chance(random=lambda: 0.0, sleep=lambda _: None)
 
 
@@ -39,6 +41,8 @@ class Machine:
         self._git = bare_git
         self._number = 0
         self.ids: set[str] = set()
+        if not own_file(context.environ, context.home).exists():
+            own_settings(context, LISTED)
         self.store = Store(str(root), self.context)
 
     def like(self, other: Machine) -> Self:

@@ -154,7 +154,10 @@ def check_purges(store: Store) -> Iterator[Finding]:
     if state.aside:
         message = f"{count(len(state.aside), 'file')} in purged/ not valid as records of purges; ignored."
         yield Finding("purges", Level.WARNING, message, "Remove them if nobody needs them.", state.aside[:_SHOWN])
-    if not waiting and not state.aside:
+    if state.told:
+        message = f"{count(len(state.told), 'purge')} of other machines followed here; they removed:"
+        yield Finding("purges", Level.NOTE, message, "'gitmem log --op purge' lists all.", state.told[-_SHOWN:])
+    elif not waiting and not state.aside:
         refused = f" {count(len(state.refused), 'purge')} refused." if state.refused else ""
         yield Finding("purges", Level.OK, f"No purge waits for an answer.{refused}")
 

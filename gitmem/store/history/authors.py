@@ -12,7 +12,6 @@ import re
 from enum import StrEnum
 
 from gitmem.errors import GitmemError
-from gitmem.git.identity import GITMEM, IdentityLookup
 from gitmem.machine.beneath import read_regular
 from gitmem.model.ids import ID_FORM
 from gitmem.model.message import Op, Trailer, one_line
@@ -66,8 +65,6 @@ class People:
     """Answers whose memories are: those of the person at this machine, or those of others."""
 
     def __init__(self, store: Store) -> None:
-        self._email = ""
-        self._also = frozenset(name.casefold() for name in store.config.author.also)
         self._store = store
         self._data: bytes | None = None
         self._origins: Sequence[Origin] = ()
@@ -92,12 +89,7 @@ class People:
 
     def is_person(self, name: str, email: str, *, gitmem: bool = True) -> bool:
         """Return whether git's name and address are the person's, or gitmem's own if that counts."""
-        if not self._email:
-            layout = self._store.repository.layout
-            lookup = IdentityLookup(layout.git_dir, layout.work_tree, self._store.context.environ)
-            self._email = lookup.result().email.casefold()
-        known = {self._email, *self._also, *((GITMEM.email,) if gitmem else ())}
-        return email.casefold() in known or name.casefold() in self._also
+        return self._store.is_person(name, email, gitmem=gitmem)
 
     def _read(self) -> bytes:
         if self._data is None:

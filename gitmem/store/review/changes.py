@@ -149,7 +149,7 @@ def _waits(
     who: Commit | None = None
     for own, after, was in zip(commits, rest[::2], rest[1::2], strict=True):  # the newest first
         commit = _source(store, own, before.id) if own.value(Trailer.OP) == Op.REPAIR else own
-        if people.is_person(commit.author, commit.email, gitmem=False):
+        if store.is_person(commit.author, commit.email, gitmem=False):
             mine = mine or _says(after) != _says(was)
             answered = commit.value(Trailer.OP) == Op.REVIEW and before.id in commit.values(Trailer.FACT)
             if answered or (_says(after) == _says(now) and _says(after) != _says(was)):

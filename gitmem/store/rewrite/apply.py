@@ -17,24 +17,33 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError
+from gitmem.git.history.commits import additions
 from gitmem.git.locks.heartbeat import beating
+from gitmem.git.refs import read_refs
+from gitmem.git.signatures import Signatures
 from gitmem.git.upkeep.rewrite import contents, find, history, rewrite
+from gitmem.model.message import Trailer, one_line
+from gitmem.model.paths import PURGED
 from gitmem.model.purge.purge import PurgeRecord, Replacer
 from gitmem.model.purge.seek import Seeker
 from gitmem.store.rewrite.finish import Applied, finish
 from gitmem.store.rewrite.judge import Judgement, judge
-from gitmem.store.rewrite.progress import Journal, read_state, write_state
-from gitmem.store.rewrite.purge_records import answer, followed, followed_at, look_at_records
+from gitmem.store.rewrite.progress import Journal, State, read_state, write_state
+from gitmem.store.rewrite.purge_records import answer, followed, followed_at, look_at_records, record_path
 from gitmem.store.upkeep.recovery import recover, remove_litter
 from gitmem.store.upkeep.refs import own_refs
+from gitmem.text.quantities import count
 
 if TYPE_CHECKING:
+    from gitmem.git.history.commits import Commit
     from gitmem.git.locks.choose import Lock
     from gitmem.git.upkeep.rewrite import Occurrences, Written
     from gitmem.store.store import Store
 
 _FETCHED = "refs/gitmem/fetched/"
 _STASH = "refs/stash"
+_MOST_TOLD = 20  # purges of which it is told what they removed
+_NAME = 80  # characters of an author's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +89,35 @@ def clean_commits(
 def _judged(store: Store, walked: Sequence[Written], tips: Collection[str], seeker: Seeker, before: int) -> Judgement:
     done = {*read_state(store.private).agreed, *seeker.tired}
     found = {key: texts for key, texts in seeker.found.items() if texts and key not in done}
+    strange = _by_others(store, tips, found)
+    found = {key: texts for key, texts in found.items() if key not in strange}
     judgement = judge(store, walked, tips, found, before) if found else Judgement({}, 0)
     tired = dict.fromkeys(seeker.tired, "the search for its texts takes too long")
-    return Judgement({**judgement.waiting, **tired}, judgement.removed)
+    return Judgement({**judgement.waiting, **strange, **tired}, judgement.removed)
+
+
+def _by_others(store: Store, tips: Iterable[str], keys: Collection[str]) -> dict[str, str]:
+    """Return the purges that no machine of the person's made, each with the reason to ask.
+
+    It is theirs if the commit of the record is by them, and they listed its machine or the commit is signed.
+    """
+    if not keys:
+        return {}
+    fetched = read_refs(store.repository.git, _FETCHED).values()
+    made: dict[str, list[Commit]] = {}
+    for revision in dict.fromkeys([*tips, *filter(None, [store.tip]), *fetched]):
+        for one in additions(store.repository.git, revision, PURGED):
+            made.setdefault(one.path, []).append(one.commit)
+    signatures = Signatures(store.repository.layout, store.context.environ)
+    strange = {}
+    for key in keys:
+        for commit in made.get(record_path(key.partition(" ")[0]), []):
+            machine = commit.value(Trailer.MACHINE) or "an unknown machine"
+            own = store.is_person(commit.author, commit.email, gitmem=False)
+            if not (own and (machine in store.config.purge.machines or signatures.is_signed(commit.oid))):
+                name = one_line(commit.author, _NAME)
+                strange[key] = f"it is by {name} on {machine}, which purge.machines does not list"
+    return strange
 
 
 def seek_texts(
@@ -146,7 +181,9 @@ def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | N
             write_state(store.private, now.with_clean(tips))
         return None
     with locked(store) as lock:
-        return apply(store, lock, followed(store, records), cleaned.texts)
+        done = apply(store, lock, followed(store, records), cleaned.texts)
+    _tell(store, state, done)
+    return done
 
 
 def _note_removed(store: Store, cleaned: Cleaned) -> None:
@@ -154,6 +191,16 @@ def _note_removed(store: Store, cleaned: Cleaned) -> None:
     if cleaned.removed:
         state = read_state(store.private)
         write_state(store.private, replace(state, removed=state.removed + cleaned.removed))
+
+
+def _tell(store: Store, before: State, done: Applied) -> None:
+    """Note what purges of other machines removed, for `gitmem status`."""
+    after = read_state(store.private)
+    new = [record_path(key.partition(" ")[0]) for key in after.records if key not in before.records]
+    if new:
+        size = f"{after.removed - before.removed:,} bytes, " if after.removed > before.removed else ""
+        words = f"{store.context.clock():%Y-%m-%d}: {size}in {count(done.files, 'file')} of today ({', '.join(new)})"
+        write_state(store.private, replace(after, told=(*after.told, words)[-_MOST_TOLD:]))
 
 
 def sweep(store: Store) -> None:
@@ -196,7 +243,7 @@ def apply(store: Store, lock: Lock, records: Collection[PurgeRecord], known: Ite
     journal.write(store.private)
     _note_removed(store, cleaned)
     done = finish(store, journal, records, cleaned.texts)
-    done.commits = len(cleaned.commits)
+    done.commits, done.files = len(cleaned.commits), len(files)
     return done
 
 

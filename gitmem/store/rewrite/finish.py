@@ -46,10 +46,11 @@ _LISTED = 5
 
 @dataclass(slots=True)
 class Applied:
-    """Counts of moved refs, rewritten commits and objects read to verify, and notices for the user."""
+    """Counts of moved refs, rewritten commits, changed files and objects read to verify, and notices for the user."""
 
     refs: int = 0
     commits: int = 0
+    files: int = 0
     objects: int = 0
     notices: list[str] = field(default_factory=list)
 

@@ -26,7 +26,8 @@ class State:
 
     `records` were applied, and the history of the commits in `clean` holds none of their texts. The person made or
     accepted those in `agreed` and refused those in `refused`; `waiting` maps those without an answer to the reason.
-    `aside` are invalid files in the records' folder. `removed` counts the bytes removed unasked since the last answer.
+    `aside` are invalid files in the records' folder. `removed` counts the bytes removed unasked since the last answer,
+    `told` says in words what the last purges of other machines removed.
     """
 
     records: tuple[str, ...] = ()
@@ -36,6 +37,7 @@ class State:
     waiting: Mapping[str, str] = field(default_factory=dict)
     aside: tuple[str, ...] = ()
     removed: int = 0
+    told: tuple[str, ...] = ()
 
     def with_clean(self, commits: Iterable[str]) -> State:
         """Return the state with more clean commits, without the oldest beyond the limit."""
@@ -63,7 +65,8 @@ def read_state(private: str) -> State:
             return State()
         lists = {name: tuple(map(str, fields[name])) for name in ("records", "clean", "agreed", "refused", "aside")}
         waiting = {str(key): str(why) for key, why in fields["waiting"].items()}
-        return State(**lists, waiting=waiting, removed=int(fields["removed"]))
+        told = tuple(map(str, fields.get("told", ())))
+        return State(**lists, waiting=waiting, removed=int(fields["removed"]), told=told)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return State()
 

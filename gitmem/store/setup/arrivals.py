@@ -30,7 +30,11 @@ ARRIVALS = (
     ),
     Arrival("*.gitattributes", MAX_BYTES, "nothing, in any folder: gitmem reads and writes bytes as they are"),
     Arrival("*.gitignore", MAX_BYTES, "keep files a person makes from being committed; none of gitmem's"),
-    Arrival(f"{PURGED}/*.json", MAX_FILE_BYTES, "take texts out of bodies, within bounds; all else waits for a yes"),
+    Arrival(
+        f"{PURGED}/*.json",
+        MAX_FILE_BYTES,
+        "from a machine that the person listed, take texts out of bodies, within bounds; all else waits for a yes",
+    ),
     Arrival(MEMORY, MAX_FILE_BYTES, "be told to a session, as data, within its budget; become an archive"),
     Arrival("*.md", MAX_FILE_BYTES, "be found, merged, summed up, and told to a session as data"),
     Arrival("*", MAX_FILE_BYTES, "be kept, merged and found; it is never run, imported, or read as settings"),

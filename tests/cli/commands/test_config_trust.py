@@ -191,6 +191,7 @@ transcripts: {enabled: false, tool_result_chars: 1000000000}
 redaction: {allow: ["*"]}
 author: {also: [mallory@example.org]}
 review: {changes: false}
+purge: {machines: [evil]}
 remote: {trust: signed}
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,14 +11,16 @@ import pytest
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.model.purge.purge import make_record
 from gitmem.store.health.examine import examine
-from gitmem.store.health.quick import CHECKS
+from gitmem.store.health.quick import CHECKS, check_purges
 from gitmem.store.review.purges import answer_purge, preview_purge, waiting_purges
 from gitmem.store.rewrite.progress import read_state
 from gitmem.store.setup.init import Place
+from gitmem.store.store import Store
 from gitmem.store.sync.clone import clone_store
 from gitmem.store.sync.guard import Accept
 from gitmem.store.sync.retry import Options
 from gitmem.store.upkeep.findings import Level
+from tests.own_settings import own_settings
 from tests.store.machines import Machine, converge, make_pair
 from tests.store.purges import SECRET, clean, files_with, purge
 
@@ -31,14 +34,18 @@ BUILD = "knowledge/build.md"
 
 
 def plant(each: Machine, *texts: str, number: int = 0, data: bytes | None = None, name: str = "") -> str:
-    """Have a machine push the record of a purge that it does not carry out itself; returns the record's path."""
+    """Have a machine push the record of a purge that it does not carry out itself; returns the record's path.
+
+    It is, or calls itself, one that the person listed: its purges are limited, too.
+    """
     identifier = f"20261121-120000-{number:06x}"
     record = make_record(identifier, NOW, SALT, [text.encode() for text in texts])
     path = name or f"purged/{identifier}.json"
     (each.root / path).parent.mkdir(parents=True, exist_ok=True)
     (each.root / path).write_bytes(record.render() if data is None else data)
     each.git("add", "-A")
-    each.git("commit", "-q", "-m", "Nothing to see")
+    message = f"Nothing to see\n\nGitmem-Machine: {each.name}"
+    each.git("commit", "-q", "--author=gitmem <gitmem@localhost>", "-m", message)
     each.git("push", "-q", "origin", "HEAD:gitmem")
     return path
 
@@ -266,3 +273,43 @@ def test_records_of_the_transcripts_branch_count_for_nothing(rich: tuple[Machine
         sync_transcripts(victim.store, find_remote(victim.store, None), connection, Options())
     victim.sync()
     assert "in container 3" in victim.read("memory.md")
+
+
+@pytest.mark.parametrize("how", ["not listed", "another author", "gitmem"])
+def test_a_purge_that_is_not_of_the_persons_own_machine_asks(pair: tuple[Machine, Machine], how: str):
+    first, second = pair
+    first.save(f"Deploys use {SECRET} on the build machine, and nobody is to know that of us.")
+    converge(*pair)
+    if how == "another author":
+        first.git("config", "user.name", "Mallory")
+        first.git("config", "user.email", "mallory@example.org")
+    elif how == "gitmem":  # which anybody may call themselves
+        second.git("config", "user.name", "Ada")
+        second.git("config", "user.email", "ada@example.org")
+    else:
+        own_settings(second.context, "purge:\n  machines: [desktop]\n")
+    first.store, second.store = (Store(str(each.root), each.context) for each in pair)
+    purge(first.store, SECRET)
+    first.sync()
+    with pytest.raises(RefusedError, match="by a purge that is not followed here"):
+        second.sync()
+    [waiting] = waiting_purges(second.store)
+    assert "which purge.machines does not list" in waiting.why
+    assert SECRET in second.read("memory.md")
+    answer_purge(second.store, waiting.path, yes=True)
+    second.sync()
+    clean(*pair)
+
+
+def test_what_a_purge_of_ones_own_machine_removed_is_in_log_and_status(pair: tuple[Machine, Machine]):
+    first, second = pair
+    first.save(f"Deploys use {SECRET} on the build machine, and nobody is to know that of us.")
+    converge(*pair)
+    purge(first.store, SECRET)
+    converge(*pair)
+    clean(*pair)
+    [note] = [one for one in check_purges(second.store) if one.level is Level.NOTE]
+    assert re.search(r"bytes, in \d+ files of today \(purged/", note.details[0])
+    assert not [one for one in check_purges(first.store) if one.level is Level.NOTE]
+    for each in pair:
+        assert re.search(r"^Purge 1 text from \d+ files$", each.git("log", "--format=%s"), re.MULTILINE)
