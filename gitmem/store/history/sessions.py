@@ -13,7 +13,7 @@ from gitmem.model.message import Op
 from gitmem.store.history.records import HEAD, records
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from gitmem.store.history.records import CommitRecord
@@ -72,7 +72,7 @@ def find_session(store: Store, prefix: str) -> Session:
     return matches[0]
 
 
-def _session(identifier: str, commits: Sequence[CommitRecord], files: Sequence[str]) -> Session:
+def _session(identifier: str, commits: Sequence[CommitRecord], files: Mapping[str, str]) -> Session:
     """Return a session by its commits, the oldest first."""
     quoting = [commit for commit in commits if commit.op in _SAID] or commits
     about = quoting[0].subject
@@ -89,9 +89,11 @@ def _session(identifier: str, commits: Sequence[CommitRecord], files: Sequence[s
         requests=len(turns),
         about=about.partition(": ")[2] or about,
         commits=len(commits),
-        file=next((path for path in files if path.endswith(f"-{identifier}.md")), ""),
+        file=files.get(identifier, ""),
     )
 
 
-def _session_files(store: Store) -> list[str]:
-    return [file.path for file in store.repository.files(store.repository.resolve(HEAD), "sessions")]
+def _session_files(store: Store) -> dict[str, str]:
+    """Return the files of sessions by the session's id, which stands behind the time in their names."""
+    files = store.repository.files(store.repository.resolve(HEAD), "sessions")
+    return {file.path.rpartition("/")[2].partition("-")[2].removesuffix(".md"): file.path for file in reversed(files)}
