@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gitmem.cli.door import Door
     from gitmem.model.fact.fact import Fact
-    from gitmem.store.review.changes import OthersChange
+    from gitmem.store.headers.changes import OthersChange
     from gitmem.store.store import Store
 
 _KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern", "issue")

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from gitmem.cli.door import Door
     from gitmem.model.fact.fact import Fact
+    from gitmem.store.headers.changes import OthersChange
     from gitmem.store.history.authors import People
-    from gitmem.store.review.changes import OthersChange
     from gitmem.store.review.pairs import Pair
     from gitmem.store.review.purges import Preview, WaitingPurge
     from gitmem.store.review.waiting import ToReview

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gitmem.project.code import Changes
     from gitmem.project.state import ProjectState
     from gitmem.store.headers.cache import Header, Late
-    from gitmem.store.review.changes import OthersChange
+    from gitmem.store.headers.changes import OthersChange
     from gitmem.store.store import Store
 
 MAX_PARSED = 200  # facts not cached yet that a session's start parses; the drain parses the others

@@ -11,6 +11,7 @@ from gitmem.machine.moment import datetime
 from gitmem.model.fact.fact import BINDING, FOLDER, Fact, FactKind, FactStatus
 from gitmem.model.ids import SHORT_LENGTH, is_id
 from gitmem.store.headers.cache import Header, cached_headers, read_headers
+from gitmem.store.headers.changes import read_changes
 from gitmem.store.headers.edits import as_edited
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -59,7 +60,7 @@ def disputing_facts(store: Store, bounds: Bounds) -> list[Fact]:
 
 def known_marks(store: Store) -> Marks:
     """Return the marks of the facts of the work tree."""
-    return _marks(known_facts(store))
+    return _with_changes(store, _marks(known_facts(store)))
 
 
 def marks_for(store: Store, shown: Collection[str]) -> Marks:
@@ -83,7 +84,13 @@ def marks_for(store: Store, shown: Collection[str]) -> Marks:
             lambda line: _is_plain(line) and (_id_in(line) in linked or (bool(ended) and _words_in(line) in ended)),
         )
         headers += [one for one in more or () if one not in headers]
-    return _marks(facts_of(store, headers))
+    return _with_changes(store, _marks(facts_of(store, headers)))
+
+
+def _with_changes(store: Store, marks: Marks) -> Marks:
+    """Return marks that also say what others changed of the person's facts."""
+    waiting = read_changes(store)[1] if store.config.review.changes else {}
+    return marks._replace(changes={one: str(change) for one, change in waiting.items()}) if waiting else marks
 
 
 def _is_plain(line: str) -> bool:

@@ -8,20 +8,15 @@ Tested through `tests/store/review/test_changes.py`.
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.machine.beneath import read_text
 from gitmem.model.fact.fact import PATH, Fact, FactKind
 from gitmem.model.message import Message, Op, Trailer, one_line
 from gitmem.model.paths import MEMORY
-from gitmem.values import Value
+from gitmem.store.headers.changes import OthersChange, read_changes, write_changes
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from gitmem.git.history.commits import Commit
     from gitmem.git.objects.treediff import PathChange
@@ -29,7 +24,6 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
-_FILE = "changed.json"
 _KINDS = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION)
 _MAX_COMMITS = 200  # of one fact since the last look
 _MAX_SOURCES = 50  # commits among which one is looked for whose edit another commit followed
@@ -37,28 +31,11 @@ _NAME = 80  # characters of an author's name
 REMOVED = "removed"
 
 
-class OthersChange(Value):
-    """A change of a fact by another author: what it did, who, when (ISO), and the fact's file before as a blob."""
-
-    id: str
-    path: str
-    act: str
-    author: str
-    date: str
-    commit: str
-    before: str
-    blob: str
-
-    def __str__(self) -> str:
-        """Return who did what, for a line of text."""
-        return f"{self.act} by {self.author} on {self.date[:10]}, before: {self.before}"
-
-
 def others_changes(store: Store, *, look: bool = True) -> dict[str, OthersChange]:
     """Return the changes that wait, by the fact's id; without `look` as far as they are known, unless git moved it."""
     if not store.config.review.changes:
         return {}
-    seen, waiting = _load(store)
+    seen, waiting = read_changes(store)
     try:
         tip = store.repository.tip(store.repository.branch()) or ""
         if tip in {seen, ""} or not (look or tip != store.marked()):
@@ -67,7 +44,7 @@ def others_changes(store: Store, *, look: bool = True) -> dict[str, OthersChange
             waiting = _looked(store, seen, tip, waiting)
     except GitmemError:  # as in the middle of a merge
         return waiting
-    _save(store, tip, waiting)
+    write_changes(store, tip, waiting)
     return waiting
 
 
@@ -108,7 +85,7 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
     outcome = transact(store, plan, purpose="review")
     waiting = others_changes(store)
     if waiting.pop(change.id, None):
-        _save(store, store.tip or "", waiting)
+        write_changes(store, store.tip or "", waiting)
     return outcome.commits[-1] if outcome.value else None
 
 
@@ -195,23 +172,3 @@ def _facts(path: str, contents: Iterable[bytes | None]) -> list[Fact | None]:
 
 def _says(fact: Fact | None) -> object:
     return fact and (fact.text, fact.binds, fact.superseded_by)
-
-
-def _load(store: Store) -> tuple[str, dict[str, OthersChange]]:
-    try:
-        fields = json.loads(read_text(os.path.join(store.private, _FILE)))
-        waiting = {
-            str(one["id"]): OthersChange(**{name: str(one[name]) for name in OthersChange._fields})
-            for one in fields["waiting"]
-        }
-        return str(fields["seen"]), waiting
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return "", {}
-
-
-def _save(store: Store, tip: str, waiting: Mapping[str, OthersChange]) -> None:
-    path = os.path.join(store.private, _FILE)
-    with contextlib.suppress(OSError):  # the store may be read-only
-        with open(f"{path}.new", "w", encoding="utf-8") as file:
-            json.dump({"v": 1, "seen": tip, "waiting": [one._asdict() for one in waiting.values()]}, file)
-        os.replace(f"{path}.new", path)

@@ -96,6 +96,15 @@ def test_a_rule_that_another_author_changed_waits_and_is_told(people, rule, act,
     for text in (ada.told(), ada.run("status").out, ada.run("doctor").out):
         assert f"{word} by Mallory on " in text
         assert f"before: {RULE}" in text
+    if word != "removed":
+        memory = ada.run("facts", "show", rule, "--json").json["places"][0]["path"]
+        for door in (
+            ("show", memory),
+            ("get", memory),
+            ("search", "push", "main", "review"),
+            ("recall", "push to main"),
+        ):
+            assert f"{word} by Mallory on " in ada.run(*door).out, door
     assert mallory.waiting() == []
     assert "by Ada" not in mallory.told().replace("(by Ada", "")
 

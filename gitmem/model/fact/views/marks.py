@@ -51,6 +51,7 @@ class Marks(Value):
 
     `sources` are, by the digest of a memory, the facts that were learned from it. `words` are the words of facts that
     do not hold, `in_force` those of the others; `wordings` match what reworded facts said first, by their names.
+    `changes` say who changed a fact of the person's, until the person answers.
     """
 
     facts: Mapping[str, Fact]
@@ -59,6 +60,7 @@ class Marks(Value):
     words: Mapping[str, str] = {}  # never changed
     in_force: frozenset[str] = frozenset()
     wordings: Mapping[str, str] = {}  # never changed
+    changes: Mapping[str, str] = {}  # never changed
 
     def id_of(self, entry: Entry) -> str:
         """Return the id of the fact whose line an entry is, "" if it is none."""
@@ -69,8 +71,8 @@ class Marks(Value):
         return identifier if identifier in self.statuses else ""
 
     def has_ended(self, identifier: str) -> bool:
-        """Return whether this is a fact that no longer holds."""
-        return identifier in self.statuses and not self.statuses[identifier].holds
+        """Return whether this is a fact that no longer holds; one that somebody else ended is in question."""
+        return identifier in self.statuses and not self.statuses[identifier].holds and identifier not in self.changes
 
     def said_in(self, memory: str, text: str) -> tuple[str, ...]:
         """Return the facts that a memory tells otherwise than they stand now, by its id ("" for none) and its text."""
@@ -103,6 +105,8 @@ class Marks(Value):
     def mark(self, identifier: str) -> str:
         """Return the status of a fact in words, with those of its successor; "" if it is undisputed and in force."""
         status = self.statuses.get(identifier)
+        if identifier in self.changes:
+            return self.changes[identifier]
         if status is None or (status.holds and not status.disputes):
             return ""
         if status.holds:
@@ -139,7 +143,9 @@ class Marks(Value):
 
     def now(self, identifier: str) -> str:
         """Return the status of a fact, or what a reworded one says now, in words."""
-        return self.mark(identifier) if self.has_ended(identifier) else f"now: {self.facts[identifier].description}"
+        if self.has_ended(identifier) or identifier in self.changes:
+            return self.mark(identifier)
+        return f"now: {self.facts[identifier].description}"
 
     def _quoted(self, identifier: str) -> str:
         words = self.facts[identifier].description
