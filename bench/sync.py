@@ -172,7 +172,7 @@ def many(folder: Path, clones: int, saves: int) -> None:
         gitmem(project, "init")
         gitmem(project, "remote", "add", str(remote))
         gitmem(project, "config", "maintenance.automatic", "false")
-        gitmem(project, "sync")
+        gitmem(project, "sync", "--accept", "other-project")
 
     def work(project: Path) -> tuple[int, int]:
         rounds = late = 0
@@ -189,7 +189,7 @@ def many(folder: Path, clones: int, saves: int) -> None:
     seconds = time.perf_counter() - started
     for _ in range(2):
         for project in projects:
-            gitmem(project, "sync")
+            gitmem(project, "sync", "--accept", "other-project")
     tips = {git(project / ".gitmem", "rev-parse", "HEAD") for project in projects}
     text = "".join(path.read_text() for path in (projects[0] / ".gitmem" / "daily").rglob("*.md"))
     lost = sum(text.count(f": clone-{n} says {i} ^") != 1 for n in range(clones) for i in range(saves))

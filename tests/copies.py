@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING
 
+from gitmem.cli.door import now
 from gitmem.git.setup import exclude
+from gitmem.machine.context import Context
+from gitmem.store.config.locate import is_store
 from gitmem.store.setup.init import Place, init_store
+from gitmem.store.setup.remotes import remotes
 from gitmem.store.store import Store
 
 if TYPE_CHECKING:
@@ -14,7 +19,12 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from gitmem.machine.context import Context
+
+def accept(project: Path, context: Context) -> Store:
+    """Say yes to a project's store and its remotes, as on the machine that made it."""
+    store = Store(str(project / ".gitmem"), context)
+    store.acceptance.give(tuple(url for one in remotes(store) for url in (one.url, one.push_url)))
+    return store
 
 
 class StoreCopies:
@@ -34,7 +44,7 @@ class StoreCopies:
         shutil.copytree(self._made[made_by] / ".gitmem", project / ".gitmem", symlinks=True)
         if (project / ".git").is_dir():
             exclude(str(project / ".git"), "/.gitmem/")
-        return Store(str(project / ".gitmem"), context)
+        return accept(project, context)
 
 
 class FolderCopies:
@@ -60,6 +70,9 @@ class FolderCopies:
                 for config in (to / name).glob("**/.git/config"):
                     text = config.read_text(encoding="utf-8")
                     config.write_text(text.replace(_quoted(self._made[what]), _quoted(to)), encoding="utf-8")
+        for project in {to / name for name in names}:
+            if is_store(str(project / ".gitmem")):
+                accept(project, Context(os.environ, os.environ["HOME"], "copies", now))
         return self._made[what]
 
 

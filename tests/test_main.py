@@ -79,7 +79,7 @@ def test_commands_with_closed_streams_do_their_work(store, redirect):
 def test_a_hook_with_closed_streams(store, redirect, event):
     payload = {"hook_event_name": event, "session_id": "s", "prompt_id": "t", "prompt": KOREAN}
     path = Path(script_path(store.context.environ["HOME"]))
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(script(""))
     words = ["sh", "-c", command(event)]
     status, _, err = run(store, *words, redirect=redirect, stdin=json.dumps(payload).encode())

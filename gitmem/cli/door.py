@@ -104,6 +104,8 @@ class Door(Value):
         from gitmem.errors import GitmemError
 
         store = self.open(args)
+        if not store.acceptance.given():  # it can be read
+            return store
         try:
             if store.spool.names() or store.tip != store.marked():
                 from gitmem.memory.save.save import drain

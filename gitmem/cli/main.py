@@ -68,6 +68,7 @@ GROUPS = {
     "share between machines and agents": {
         "sync": "exchange memories with other machines",
         "remote": "list, add and remove the repositories memory is synced with",
+        "trust": "say yes to a memory that came with a project",
         "mcp": "serve the memory to an agent by MCP",
     },
     "keep house": {

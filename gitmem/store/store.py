@@ -13,6 +13,7 @@ from gitmem.git.repository import Repository, is_object_id
 from gitmem.git.trust import check_layout, is_linked
 from gitmem.machine.beneath import in_the_way, read_text
 from gitmem.model.paths import FORMAT, TEMPORARY
+from gitmem.store.config.accepted import Acceptance
 from gitmem.store.config.locate import is_store, user_store
 from gitmem.store.config.personal import read_config, read_small
 from gitmem.store.spool.spool import Spool
@@ -65,6 +66,14 @@ def private_folder(work_tree: str, environ: Mapping[str, str]) -> str:
     return os.path.join(_checked_layout(work_tree, environ).common_dir, PRIVATE_FOLDER)
 
 
+def accepted_folder(work_tree: str, context: Context) -> str:
+    """Return the private folder of a store that may be written to. Raises as `private_folder`, and NotAcceptedError."""
+    layout = _checked_layout(work_tree, context.environ)
+    private = os.path.join(layout.common_dir, PRIVATE_FOLDER)
+    Acceptance(layout, private, context).check()
+    return private
+
+
 def _checked_layout(work_tree: str, environ: Mapping[str, str]) -> Layout:
     layout = find_layout(work_tree)
     if layout is None and is_linked(work_tree):
@@ -115,6 +124,11 @@ class Store:
         from gitmem.git.worktree.files import WorkTree
 
         return WorkTree(self.root, self.repository.git, TEMPORARY)
+
+    @cached_property
+    def acceptance(self) -> Acceptance:
+        """Whether the person said yes to this store, and to which remotes."""
+        return Acceptance(self.repository.layout, self.private, self.context)
 
     @property
     def own_repository(self) -> bool:

@@ -19,8 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gitmem.cli.door import now
+from gitmem.machine.context import Context
 from gitmem.model.entry.entry import find_entries
 from tests.cli.commands.project import Runner
+from tests.copies import accept
 from tests.own_settings import own_file
 
 if TYPE_CHECKING:
@@ -499,6 +502,8 @@ def projects(tmp_path: Path, home: Path, templates: Callable[..., Path]) -> Call
         root = tmp_path / name
         if options in ((), (None,)):
             shutil.copytree(templates(store=not options), root, symlinks=True)
+            if not options:
+                accept(root, Context(os.environ, str(home), "box", now))
         else:
             _new_project(root, *options)
         return Project(root)

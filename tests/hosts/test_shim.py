@@ -39,6 +39,8 @@ class Host:
 
     def __init__(self, folder: Path, shell: list[str]) -> None:
         self.shell = shell
+        self.folder = folder
+        self.accepts = True
         self.calls = folder / "calls"
         self.home = folder / "home"
         self.home.mkdir()
@@ -59,6 +61,8 @@ class Host:
         (self.bin / "gitmem").chmod(0o755)
 
     def run(self, cwd: Path, event="PostToolUse", payload: bytes = PAYLOAD, *, host="claude", stdin=None, **environ):
+        if self.accepts:
+            self.accept()
         done = subprocess.run(
             [self.find(), *self.shell[1:], "-c", command(event, host)],
             cwd=cwd,
@@ -71,6 +75,13 @@ class Host:
         assert done.returncode == 0
         assert done.stderr == b""
         return done.stdout
+
+    def accept(self) -> None:
+        """Say yes to all stores of the test, as far as the script looks."""
+        for private in self.folder.rglob("gitmem/spool"):
+            record = self.script.parent / "stores" / str(private.parent.resolve())[1:] / "accepted"
+            record.parent.mkdir(parents=True, exist_ok=True)
+            record.touch()
 
     def find(self) -> str:
         return shutil.which(self.shell[0])
@@ -123,6 +134,15 @@ def test_an_event_becomes_a_file_of_its_own_that_names_the_event_and_the_host(ho
     assert (event, int(parent), number) == ("PostToolUse", os.getpid(), "1")
     assert own.isdigit()
     assert file.read_bytes() == PAYLOAD
+
+
+def test_a_store_that_came_with_the_project_gets_no_event(host, project, spool):
+    """gitmem is asked, which knows whether it was moved, or is that of an older gitmem."""
+    host.accepts = False
+    host.install_gitmem()
+    host.run(project)
+    assert delivered(spool) == []
+    assert [call.split("|")[1:4] for call in host.called()] == [["-C", str(project), "hook"]]
 
 
 def test_the_store_is_found_from_a_subfolder_and_from_inside_the_store(host, project, spool):
@@ -324,6 +344,7 @@ def test_where_stores_are_kept_under_the_home_gitmem_is_asked(host, project):
 
 def test_a_taken_name_is_never_written_to(host, project, spool):
     # The number of the next process is not known, so that the shell itself takes the names first.
+    host.accept()
     taken = f'for i in 1 2 3; do echo taken >"{spool.name}/PostToolUse-$PPID-$$-$i.json"; done; '
     script = f'cd "$SPOOL/.."; {taken} cd "$BACK"; {command("PostToolUse")}'
     environ = host.environ | {"SPOOL": str(spool), "BACK": str(project)}

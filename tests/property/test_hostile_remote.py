@@ -22,12 +22,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from gitmem.cli.door import Door
+from gitmem.cli.door import Door, now
 from gitmem.cli.main import main
 from gitmem.errors import ExitCode
+from gitmem.machine.context import Context
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.paths import fold
 from gitmem.store.upkeep import background
+from tests.copies import accept
 from tests.property.hostile import PLAIN, Hostile, Said, Step, Tree, hostile, purge_record
 
 pytestmark = [
@@ -72,7 +74,7 @@ TRAPS = """
 """
 # Paths of a project that belong to the memory: the store, and files `init --branch` adds to the repository.
 OURS = re.compile(
-    r"project/\.gitmem|project/\.git/(gitmem|worktrees|objects|packed-refs|logs/refs/gitmem|refs/gitmem|refs/remotes"
+    r"home/\.local/share/gitmem/stores|project/\.gitmem|project/\.git/(gitmem|worktrees|objects|packed-refs|logs/refs/gitmem|refs/gitmem|refs/remotes"
     r"|(logs/)?refs/heads/gitmem(-l1)?)"
 )
 # Output for a person: no control characters but line ends and tabs, no characters that reverse text.
@@ -296,6 +298,7 @@ class Worlds:
             shutil.copytree(made.folder, folder, symlinks=True, dirs_exist_ok=True)
             for path in self._with_paths(folder):
                 path.write_text(path.read_text().replace(str(made.folder), str(folder)))
+            accept(folder / "project", Context(os.environ, str(folder / "home"), "box", now))
             yield World(folder, made.known, made.since)
         finally:
             shutil.rmtree(folder)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+from typing import TYPE_CHECKING
 
 import pytest
 
 from gitmem.errors import NotSavedError
 from tests.as_root import as_nobody, fill, give, root_needed, small_disk
+from tests.store.conftest import Box
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 
 @root_needed
@@ -33,20 +39,35 @@ def test_a_full_disk_loses_nothing(box, tmp_path, boxes, room):
         full.sound()
 
 
+@pytest.fixture
+def nobodys(folder_for_all, context, bare_git) -> Callable[[Path], Box]:
+    """Give a function that opens the store of another user, who has a home of their own and accepted the store."""
+
+    def open_it(root: Path) -> Box:
+        home = folder_for_all / "home"
+        home.mkdir()
+        box = Box(root, context._replace(home=str(home)), bare_git)
+        give(home)
+        give(root)
+        return box
+
+    return open_it
+
+
 @root_needed
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("closed", ["", ".git", ".git/objects/pack", ".git/refs/heads", ".git/gitmem", ".tmp", "daily"])
-def test_a_folder_that_is_not_ours_to_write(box, boxes, folder_for_all, closed):
+def test_a_folder_that_is_not_ours_to_write(box, boxes, nobodys, folder_for_all, closed):
     box.put({"daily/day.md": b"one\n"})
     root = shutil.copytree(box.root, folder_for_all / "store")
     (root / ".tmp").mkdir(exist_ok=True)
-    give(root)
+    theirs = nobodys(root)
     target = root / closed
     target.chmod(0o555)
     if closed == ".git/gitmem":
         for path in target.iterdir():
             path.chmod(0o444)
-    result = as_nobody(lambda: repr(boxes(root).put({"daily/day.md": b"two\n"}).notices))
+    result = as_nobody(lambda: repr(theirs.put({"daily/day.md": b"two\n"}).notices))
     target.chmod(0o755)
     for path in (root / ".git" / "gitmem").iterdir():
         path.chmod(0o644)
@@ -64,19 +85,19 @@ def test_a_folder_that_is_not_ours_to_write(box, boxes, folder_for_all, closed):
 
 @root_needed
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_files_that_cannot_be_read_keep_nothing_else_from_being_saved(box, boxes, folder_for_all):
+def test_files_that_cannot_be_read_keep_nothing_else_from_being_saved(box, boxes, nobodys, folder_for_all):
     box.put({"mine.md": b"one\n", "other.md": b"o\n"})
     root = shutil.copytree(box.root, folder_for_all / "store")
     (root / "mine.md").write_bytes(b"edited\n")
     (root / "new.md").write_bytes(b"new\n")
-    give(root)
+    theirs = nobodys(root)
     for name in ("mine.md", "new.md"):
         (root / name).chmod(0)
-    result = as_nobody(lambda: repr(boxes(root).append("other.md", b"saved\n", scan=True).notices))
+    result = as_nobody(lambda: repr(theirs.append("other.md", b"saved\n", scan=True).notices))
     assert result == repr(
         tuple(f"Not kept: {name} cannot be read: Permission denied." for name in ("mine.md", "new.md"))
     )
-    result = as_nobody(lambda: repr(boxes(root).append("mine.md", b"saved\n").notices))
+    result = as_nobody(lambda: repr(theirs.append("mine.md", b"saved\n").notices))
     assert result.startswith("NotSavedError: Nothing was saved to ")
     assert "mine.md" in result
     give(root, 0)

@@ -138,9 +138,11 @@ def _take(door: Door, call: Call) -> None:
     try:
         spool = _spool(door, root)
     except RefusedError as error:
+        from gitmem.store.config.accepted import NotAcceptedError
         from gitmem.store.spool.held import hold
 
-        hold(door.home(), root, name, owner, data)
+        if not isinstance(error, NotAcceptedError):
+            hold(door.home(), root, name, owner, data)
         if name == _ANSWERED:
             from gitmem.cli.need import tell_refused
             from gitmem.hosts.all import caller
@@ -317,6 +319,7 @@ def _drain(door: Door) -> None:
         from gitmem.cli.need import follow_settings
         from gitmem.memory.sessions.background import settle, tend
 
+        _spool(door, root)  # raises for a store that was not accepted
         store, started = _open(door, root), time.monotonic()
         ended = any(name.startswith(_LAST) for name in _spool(door, root).names())
         follow_settings(store, _spool(door, root))
@@ -382,11 +385,12 @@ def _private(door: Door, root: str) -> str:
 
 
 def _spool(door: Door, root: str) -> HookSpool:
-    """Return the spool of a store, with the events that were held elsewhere while git refused the store."""
+    """Return the spool of an accepted store, with the events that were held elsewhere while git refused the store."""
     from gitmem.store.spool.held import release
     from gitmem.store.spool.hooks import HookSpool
+    from gitmem.store.store import accepted_folder
 
-    spool = HookSpool(_private(door, root))
+    spool = HookSpool(accepted_folder(root, door.context()))
     release(door.home(), root, spool)
     return spool
 
@@ -409,10 +413,11 @@ def _log(door: Door, message: str) -> None:
     """Write to the log of the store, if there is one; ignore failures."""
     try:
         from gitmem.cli.door import now
+        from gitmem.store.store import accepted_folder
         from gitmem.store.upkeep.failures import Failure, FailureLog
 
         root = _find(door, ())
         if root is not None:
-            FailureLog(_private(door, root)).record(Failure(now(), "hook", message))
+            FailureLog(accepted_folder(root, door.context())).record(Failure(now(), "hook", message))
     except Exception:  # noqa: BLE001, S110  # the host must not feel this either
         pass

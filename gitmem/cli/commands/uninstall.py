@@ -174,6 +174,7 @@ def _told(change: Change) -> str:
 
 def _take_everything(args: argparse.Namespace, door: Door) -> list[tuple[Scope, Change]]:
     """Take gitmem out of all settings it is recorded in, then remove the files of its own."""
+    from gitmem.store.config.accepted import recorded_stores
     from gitmem.store.config.agree import made_files
 
     changes: list[tuple[Scope, Change]] = []
@@ -191,7 +192,8 @@ def _take_everything(args: argparse.Namespace, door: Door) -> list[tuple[Scope, 
     own = [replace(plan_whole(path, b""), after=None) for path in made_files(door.context())]
     if own:
         own[-1] = replace(own[-1], folders=(os.path.dirname(own[-1].path),))
-    for change in [*plan_removal(home), *own]:
+    said = [replace(plan_whole(path, b""), after=None, folders=made) for path, made in recorded_stores(home)]
+    for change in [*plan_removal(home), *said, *own]:
         changes.append((Scope.USER, _carried_out(args, change, None)))
     return changes
 

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.config import shown, value_of
+from gitmem.store.config.accepted import NotAcceptedError
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.upkeep.due import MAKE_ROOM, crowded, is_due
 from gitmem.store.upkeep.failures import FailureLog
@@ -40,6 +41,16 @@ def check_branch(store: Store) -> Iterator[Finding]:
         )
     else:
         yield Finding("branch", Level.OK, f"On the branch {name}, at {tip[:10]}.")
+
+
+def check_acceptance(store: Store) -> Iterator[Finding]:
+    """Report a store that the person did not say yes to."""
+    try:
+        store.acceptance.check()
+    except NotAcceptedError as error:
+        yield Finding("trusted", Level.PROBLEM, error.message, error.remedy)
+    else:
+        yield Finding("trusted", Level.OK, "Made, cloned or accepted on this machine.")
 
 
 def check_config(store: Store) -> Iterator[Finding]:
@@ -176,6 +187,7 @@ def check_changes(store: Store) -> Iterator[Finding]:
 
 
 CHECKS = (
+    check_acceptance,
     check_branch,
     check_config,
     check_size,

@@ -119,7 +119,10 @@ def make_store(start: str, context: Context, place: Place) -> NewStore:
         raise NotSavedError(
             f"The store could not be made at {target}: {error.strerror}.", "Make room or give access, then try again."
         ) from error
-    return NewStore(Store(target, context), new=new)
+    store = Store(target, context)
+    if new:
+        store.acceptance.give(())
+    return NewStore(store, new=new)
 
 
 def complete_store(store: Store) -> None:

@@ -55,6 +55,12 @@ def remotes(store: Store) -> list[Remote]:
     return sorted(result, key=lambda remote: (remote.name != DEFAULT, remote.name))
 
 
+def added_remotes(store: Store) -> list[Remote]:
+    """Return the remotes that were added on this machine: background syncs go there only."""
+    urls = store.acceptance
+    return [one for one in remotes(store) if urls.has_added(one.url) and urls.has_added(one.push_url)]
+
+
 def find_remote(store: Store, name: str | None) -> Remote:
     """Return the remote of this name, or the first one if `name` is None.
 
@@ -77,8 +83,10 @@ def add_remote(store: Store, name: str, url: str | None) -> Remote:
         RefusedError: the name or the URL is not allowed.
         UsageError: a remote of this name exists, or the URL is missing.
         NotFoundError: the project has no such remote.
+        NotAcceptedError: the store came from elsewhere, and the person did not say yes.
 
     """
+    store.acceptance.check()
     if not _NAME.fullmatch(name):
         raise RefusedError(f"{name!a} is not a valid name for a remote.", "Use letters, digits, '-' and '_'.")
     if url is not None:
@@ -99,7 +107,9 @@ def add_remote(store: Store, name: str, url: str | None) -> Remote:
         if not _config(store, f"branch.{branch}.remote", file=None):
             _set_config(store, None, f"branch.{branch}.remote", name)
             _set_config(store, None, f"branch.{branch}.merge", f"refs/heads/{branch}")
-    return find_remote(store, name)
+    added = find_remote(store, name)
+    store.acceptance.give((added.url, added.push_url))
+    return added
 
 
 def remove_remote(store: Store, name: str) -> None:

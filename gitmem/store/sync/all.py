@@ -12,7 +12,7 @@ from gitmem.git.locks.choose import open_lock
 from gitmem.git.refs import read_refs
 from gitmem.git.remote.connection import SECONDS, Connection
 from gitmem.git.repository import MEMORY_BRANCH
-from gitmem.store.setup.remotes import REFS, remotes
+from gitmem.store.setup.remotes import REFS, added_remotes, remotes
 from gitmem.store.sync.attempts import SyncRecord, read_records, write_record
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ BACKGROUND_SECONDS = 120.0  # time limit of each connection in the background
 class RemoteState:
     """A remote, the numbers of commits to push to it and to merge from it, and the record of its last sync.
 
-    The numbers are None if it was never synced, `behind` also if it was not asked for.
+    The numbers are None if it was never synced, `behind` also if it was not asked for. `automatic`: it was added on
+    this machine, so background syncs go there.
     """
 
     name: str
@@ -39,6 +40,7 @@ class RemoteState:
     waiting: int | None
     record: SyncRecord | None
     behind: int | None = None
+    automatic: bool = True
 
     def as_value(self) -> dict[str, object]:
         """Return the fields for `--json`."""
@@ -47,7 +49,7 @@ class RemoteState:
         failure = record.failure if record else ""
         behind = {} if self.behind is None else {"behind": self.behind}
         value = {"name": self.name, "url": self.url, "waiting": self.waiting, "synced": synced, "failure": failure}
-        return {**value, **behind}
+        return {**value, **behind, "automatic": self.automatic}
 
 
 def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool, seconds: float = SECONDS) -> Synced:
@@ -55,6 +57,7 @@ def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool, s
     from gitmem.store.sync.memory import sync  # `states` needs none of it
     from gitmem.store.sync.transcripts import sync_transcripts
 
+    store.acceptance.check()
     layout = store.repository.layout
     connection = Connection(
         layout,
@@ -79,7 +82,9 @@ def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool, s
 
 
 def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
-    """Sync all remotes without prompts, in one process at a time; yield the errors."""
+    """Sync the remotes that were added here, without prompts, in one process at a time; yield the errors."""
+    if not store.acceptance.given():
+        return
     folder = os.path.join(store.private, _FOLDER)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     lock = open_lock(store.repository.git, folder, purpose="sync", machine=store.context.machine)
@@ -88,7 +93,7 @@ def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
     except BusyError:
         return
     with lock:
-        for remote in remotes(store):
+        for remote in added_remotes(store):
             try:
                 sync_remote(store, remote, options, asks=False, seconds=BACKGROUND_SECONDS)
             except GitmemError as error:
@@ -98,11 +103,12 @@ def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
 def states(store: Store, *, behind: bool = False) -> list[RemoteState]:
     """Return the state of each remote as of the last fetch, without network access; `behind` counts what to merge."""
     git, records = store.repository.git, read_records(store.private)
-    result = []
+    added, result = added_remotes(store), []
     for remote in remotes(store):
         ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
         seen = read_refs(git, ref).get(ref)
         waiting = None if seen is None else count_commits(git, store.repository.branch(), without=seen)
         missing = count_commits(git, seen, without=store.repository.branch()) if behind and seen else None
-        result.append(RemoteState(remote.name, remote.shown, waiting, records.get(remote.name), missing))
+        record = records.get(remote.name)
+        result.append(RemoteState(remote.name, remote.shown, waiting, record, missing, remote in added))
     return result

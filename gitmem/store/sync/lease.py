@@ -20,7 +20,7 @@ from gitmem.git.identity import GITMEM
 from gitmem.git.remote.connection import Connection, PushRacedError
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.machine.moment import UTC
-from gitmem.store.setup.remotes import FETCHED, REFS, remotes
+from gitmem.store.setup.remotes import FETCHED, REFS, added_remotes
 
 if TYPE_CHECKING:
     from gitmem.git.remote.address import Remote
@@ -135,7 +135,7 @@ def alone(store: Store, job: str, *, seconds: float = 30.0) -> Iterator[bool]:
     Yields True, too, without a remote that was synced with, which may be another project's, or if the first one cannot
     be reached or rejects leases. `seconds` limits each connection.
     """
-    known = [remote for remote in remotes(store) if store.repository.tip(f"{REFS}/{remote.name}/{MEMORY_BRANCH}")]
+    known = [remote for remote in added_remotes(store) if store.repository.tip(f"{REFS}/{remote.name}/{MEMORY_BRANCH}")]
     if not known:
         yield True
         return

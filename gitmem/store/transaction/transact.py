@@ -44,8 +44,10 @@ def transact(
         BusyError: another process kept the lock for longer than `lock.wait_seconds`.
         NotSavedError: the store cannot be written; nothing was committed.
         UnfinishedError: the user has a git operation in progress in the store.
+        NotAcceptedError: the store came from elsewhere, and the person did not say yes.
 
     """
+    store.acceptance.check()
     from gitmem.git.commit.fast_import import TipLockedError, TipMovedError
     from gitmem.git.repository import clear_left_behind
     from gitmem.store.transaction.attempt import attempt

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
 
 def start(store: Store, *command: str) -> None:
-    """Start `gitmem COMMAND` for a store, detached; ignore a failure to start it.
+    """Start `gitmem COMMAND` for a store, detached; ignore a failure to start it, and do nothing for one not accepted.
 
     It gets no terminal and a session of its own, so neither Ctrl-C nor the caller's exit ends it. Its module and
     program paths hold no file of the store (gitmem.machine.programs). The command itself limits its time and sees to
     it that only one runs at a time on a store.
     """
+    if not store.acceptance.given():
+        return
     flags = 0
     if sys.platform == "win32":
         flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.cli.commands.hook import hook
-from gitmem.cli.door import Door, real_door
+from gitmem.cli.door import Door, now, real_door
 from gitmem.machine.context import Context
 from gitmem.memory.capture import pending
 from gitmem.model.entry.entry import find_entries
@@ -29,6 +29,7 @@ from gitmem.store.store import Store
 from gitmem.store.upkeep.failures import FailureLog
 from gitmem.text.tokens import estimate_tokens
 from tests.cli.commands.project import Runner
+from tests.copies import accept
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT.parent / "shared" / "data"
@@ -825,6 +826,9 @@ def test_a_copys_events_reach_no_other_store_and_wait_for_init(host, tmp_path, b
     host.turn("one", "Rename the parser, please.", "I renamed the parser to reader.")
     host.drain()
     assert tree(tmp_path / "branchy") == before
+    with pytest.raises(AssertionError, match="gitmem trust"):
+        host.run("init")
+    accept(host.project, Context(host.environ, host.environ["HOME"], "box", now))
     host.run("init")
     host.drain()
     assert "reader" in host.memory()

@@ -400,7 +400,7 @@ def test_a_check_that_fails_keeps_the_others_from_nothing(patient, monkeypatch):
 def test_progress_names_each_check(patient):
     said = []
     examine(patient.store, QUICK, said.append)
-    assert said[:2] == ["checking branch", "checking config"]
+    assert said[:2] == ["checking acceptance", "checking branch"]
     assert len(said) == len(QUICK)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.store.config.locate import find_project, find_store, home_store
-from gitmem.store.setup.init import Place, init_store
+from gitmem.store.setup.init import Place, complete_store, make_store
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store
 
@@ -31,7 +31,15 @@ def project(tmp_path, bare_git):
 
 @pytest.fixture
 def init(context):
-    return lambda folder, place=Place.BRANCH: init_store(str(folder), context, place)
+    """Connect a store, say yes to it where it is a copy, and add what it lacks."""
+
+    def make(folder, place=Place.BRANCH):
+        made = make_store(str(folder), context, place)
+        made.store.acceptance.give(())
+        complete_store(made.store)
+        return made
+
+    return make
 
 
 @pytest.fixture
@@ -258,6 +266,7 @@ def test_copies_of_other_stores_stand_for_themselves(tmp_path, init, boxes):
     (tmp_path / "one").mkdir()
     first = boxes(init(tmp_path / "one", Place.PROJECT).store.root)
     shutil.copytree(tmp_path / "one", tmp_path / "two", symlinks=True)
+    init(tmp_path / "two", Place.PROJECT)
     second = boxes(tmp_path / "two" / ".gitmem")
     second.append("memory.md", b"second\n")
     assert b"second" not in first.files()["memory.md"]
@@ -300,6 +309,7 @@ def test_links_that_are_relative(original, project, context, boxes):
     (project / ".gitmem" / ".git").write_text(f"gitdir: ../.git/worktrees/{record.name}\n")
     (record / "gitdir").write_text("../../../.gitmem/.git\n")
     copy = copied(project)
+    Store(str(copy / ".gitmem"), context).acceptance.give(())
     boxes(copy / ".gitmem").append("memory.md", b"copied\n")
     assert b"copied" not in original.files()["memory.md"]
 

@@ -213,7 +213,7 @@ def test_processes_that_save_while_a_person_commits(box):
         "from gitmem.machine.context import Context\n"
         "from gitmem.store.store import Store\n"
         "from gitmem.store.transaction.transact import transact\n"
-        f"store = Store({str(box.root)!r}, Context(os.environ, '/none', 'box', lambda: datetime.now(UTC)))\n"
+        f"store = Store({str(box.root)!r}, Context(os.environ, os.environ['HOME'], 'box', lambda: datetime.now(UTC)))\n"
         "for number in range(6):\n"
         "    line = f'{sys.argv[1]} {number}\\n'.encode()\n"
         "    def plan(t): t.commit(Message('m', (('Gitmem-Op', 'save'),)), {'log': (t.read('log') or b'') + line})\n"

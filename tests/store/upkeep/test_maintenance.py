@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.cli.door import now
 from gitmem.errors import BusyError, GitFailedError, GitmemError
 from gitmem.git.upkeep.packing import sizes
 from gitmem.machine.context import Context
@@ -24,6 +25,7 @@ from gitmem.store.store import MAX_PACKS, Store
 from gitmem.store.transaction.transact import transact
 from gitmem.store.upkeep.due import is_due
 from gitmem.store.upkeep.maintenance import ABANDONED_SECONDS, maintain
+from tests.copies import accept
 from tests.own_settings import own_file
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -103,6 +105,7 @@ def template(tmp_path_factory):
 @pytest.fixture
 def grown(template, tmp_path, bare_git):
     shutil.copytree(template, tmp_path / ".gitmem")
+    accept(tmp_path, Context(os.environ, os.environ["HOME"], "box", now))
     grown = Grown(tmp_path / ".gitmem", bare_git)
     grown.git("update-index", "-q", "--refresh")
     return grown
