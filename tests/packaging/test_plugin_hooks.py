@@ -72,6 +72,10 @@ def waiting(project: Path) -> list[Path]:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_an_event_is_delivered_into_the_spool(plugin, project, shell):
+    private = (project / ".gitmem" / ".git" / "gitmem").resolve()
+    record = plugin.home / ".local" / "share" / "gitmem" / "stores" / str(private)[1:] / "accepted"
+    record.parent.mkdir(parents=True)
+    record.touch()
     assert plugin.event("PostToolUse", b'{"hook_event_name":"PostToolUse"}', project, shell) == [""]
     (file,) = waiting(project)
     assert file.name.startswith("PostToolUse-")

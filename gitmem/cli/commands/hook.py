@@ -390,7 +390,7 @@ def _spool(door: Door, root: str) -> HookSpool:
     from gitmem.store.spool.hooks import HookSpool
     from gitmem.store.store import accepted_folder
 
-    spool = HookSpool(accepted_folder(root, door.context()))
+    spool = HookSpool(accepted_folder(root, door.environ, door.home()))
     release(door.home(), root, spool)
     return spool
 
@@ -418,6 +418,6 @@ def _log(door: Door, message: str) -> None:
 
         root = _find(door, ())
         if root is not None:
-            FailureLog(accepted_folder(root, door.context())).record(Failure(now(), "hook", message))
+            FailureLog(accepted_folder(root, door.environ, door.home())).record(Failure(now(), "hook", message))
     except Exception:  # noqa: BLE001, S110  # the host must not feel this either
         pass

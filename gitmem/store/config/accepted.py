@@ -19,10 +19,9 @@ from gitmem.store.config.personal import personal_folder, read_small
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from gitmem.git.layout import Layout
-    from gitmem.machine.context import Context
 
 _FOLDER = (".local", "share", "gitmem", "stores")  # as in hooks/hook.sh
 _NAME = "accepted"  # likewise
@@ -39,9 +38,9 @@ class NotAcceptedError(RefusedError):
 class Acceptance:
     """What the person accepted of one store."""
 
-    def __init__(self, layout: Layout, private: str, context: Context) -> None:
-        self._layout, self._private, self._context = layout, private, context
-        self._folder = os.path.join(context.home, *_FOLDER)
+    def __init__(self, layout: Layout, private: str, environ: Mapping[str, str], home: str) -> None:
+        self._layout, self._private, self._environ, self._home = layout, private, environ, home
+        self._folder = os.path.join(home, *_FOLDER)
 
     def check(self) -> None:
         """Raise NotAcceptedError unless the store was made, cloned or accepted on this machine."""
@@ -90,7 +89,7 @@ class Acceptance:
         return self._is_at_home() or _digest(url) in added or _digest(_ALL) in added
 
     def _is_at_home(self) -> bool:
-        home = os.path.realpath(user_store(self._context.home))
+        home = os.path.realpath(user_store(self._home))
         return os.path.join(os.path.realpath(self._private), "").startswith(os.path.join(home, ""))
 
     def _is_older(self) -> bool:
@@ -107,7 +106,7 @@ class Acceptance:
         )
         with contextlib.suppress(OSError):
             found = [os.lstat(path) for path in (head, format_file)]
-            same = {one.st_dev for one in found} == {os.stat(self._context.home).st_dev}
+            same = {one.st_dev for one in found} == {os.stat(self._home).st_dev}
             return same and min(one.st_ctime for one in found) < began
         return False
 
@@ -116,9 +115,9 @@ class Acceptance:
         path = os.path.join(self._folder, _BEGAN)
         with contextlib.suppress(ValueError):
             return float(read_small(path) or b"")
-        installed, home = os.stat(__file__).st_ctime, self._context.home
+        installed, home = os.stat(__file__).st_ctime, self._home
         began = 0.0
-        for trace in (user_store(home), personal_folder(self._context.environ, home), os.path.dirname(self._folder)):
+        for trace in (user_store(home), personal_folder(self._environ, home), os.path.dirname(self._folder)):
             for name in ("", "config.yaml", "trust.json", "hook.sh", "users.json"):
                 with contextlib.suppress(OSError):
                     began = installed if os.stat(os.path.join(trace, name)).st_ctime < installed else began

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gitmem.cli.door import Door
+from gitmem.cli.door import Door, now
 from gitmem.cli.main import main
 from gitmem.config import RULES
+from gitmem.machine.context import Context
+from tests.copies import accept
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,6 +109,8 @@ def shared(
         other.gitmem("clone", remote)
 
     folder_copies("people who share a memory", tmp_path, ("remote.git", "victim", "other"), make)
+    for person in people:
+        accept(person.project, Context(os.environ, str(person.home), "box", now))
     return victim, other
 
 

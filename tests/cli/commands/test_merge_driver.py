@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gitmem.cli.door import now
 from gitmem.errors import ExitCode
+from gitmem.machine.context import Context
 from tests.cli.commands.project import ROOT, Ran
+from tests.copies import accept
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +57,8 @@ def test_markers_of_a_pull_without_the_driver_are_repaired_by_the_next_command(
     store = first / ".gitmem"
     if not installed:
         assert run_in(first, "uninstall", "--everything", "--yes").code == 0
+        for project in (first, second):
+            accept(project, Context(os.environ, os.environ["HOME"], "box", now))
         assert "merge.gitmem" not in bare_git(store, "config", "--list")
     pull = subprocess.run(
         ["git", "pull", "-q", "--no-rebase", "--no-edit"],

@@ -13,6 +13,7 @@ from gitmem.model.entry.save import Save
 from gitmem.model.ids import make_id
 from gitmem.store.history.authors import How, Origin, People
 from gitmem.store.store import Store
+from tests.copies import accept
 from tests.own_settings import own_settings
 from tests.store.history.test_records import START
 
@@ -37,7 +38,7 @@ class Team:
         address = f"{name.lower().replace(' ', '.')}@example.org"
         (home / ".gitconfig").write_text(f"[user]\n\tname = {name}\n\temail = {address}\n", encoding="utf-8")
         environ = {**self.store.context.environ, "HOME": str(home), "USERPROFILE": str(home)}
-        return Store(self.store.root, Context(environ, str(home), machine, lambda: START))
+        return accept(self.folder / "project", Context(environ, str(home), machine, lambda: START))
 
 
 @pytest.fixture

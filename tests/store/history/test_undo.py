@@ -21,6 +21,7 @@ from gitmem.model.paths import summary_path
 from gitmem.store.history.undo import reversals, undo
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import Store
+from tests.copies import accept
 from tests.own_settings import own_settings
 
 
@@ -33,6 +34,7 @@ class Memory:
         environ = {**environ, "XDG_CONFIG_HOME": "", "APPDATA": ""}
         self.context = Context(environ, str(project / "home"), "host", self.clock)
         self.store = new_store(project, self.context, self.now)
+        accept(project, self.context._replace(home=environ["HOME"]))  # of the commands that tests start
         self.root = project / ".gitmem"
 
     def clock(self):
@@ -350,7 +352,7 @@ def test_two_machines_undo_the_same_and_then_meet(memory, tmp_path, bare_git):
     kept, saved = memory.save("kept"), memory.save("gone")
     other = tmp_path / "other" / ".gitmem"
     bare_git(tmp_path, "clone", "-q", str(memory.root), str(other))
-    undo(Store(str(other), memory.context), revision=saved.commit)
+    undo(accept(other.parent, memory.context), revision=saved.commit)
     first = memory.undo(revision=saved.commit)
     memory.git("pull", "-q", "--no-rebase", "--no-edit", str(other), "gitmem")
     again = memory.undo(revision=saved.commit)
