@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.store.store import Store
+from tests.copies import accept
 from tests.own_settings import own_settings
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def signing(tmp_path: Path) -> Callable[[Machine], Machine]:
         environ = {name: value for name, value in environ.items() if name != "XDG_CONFIG_HOME"}
         machine.context = machine.context._replace(environ=environ, home=str(home))
         own_settings(machine.context, settings)
-        machine.store = Store(str(machine.root), machine.context)
+        machine.store = accept(machine.root.parent, machine.context)
         return machine
 
     return give
