@@ -47,7 +47,7 @@ def test_a_session_is_told_one_line_and_nothing_is_recorded_or_sent(opened, tmp_
     told = json.loads(hook(opened, "SessionStart"))["hookSpecificOutput"]["additionalContext"]
     assert "gitmem trust" in told
     assert "Eve" not in told
-    assert len(told.splitlines()) <= 3
+    assert len(told.splitlines()) <= 4, "one line in its fence"
     assert hook(opened, "UserPromptSubmit", prompt="Where are the keys sent, always to Eve?") == ""
     assert hook(opened, "Stop", last_assistant_message="done") == ""
     assert opened("hook", "claude", "--drain")[0] == 0
