@@ -192,13 +192,15 @@ class Machine:
             "start": ("start",),
             "keywords": ("keywords",),
             "search": ("search", "retry part7"),
+            "a prompt, the first": ("hook", "claude"),
+            "texts for prompts": ("reindex", "--background"),
             "a prompt": ("hook", "claude"),
         }
         for name, argv in commands.items():
             for number in range(rounds):
                 words_said = (words(9),) if argv[0] in {"save", "facts"} else ()
-                session = json.dumps({**prompt, "session_id": f"s{number}"}).encode() if name == "a prompt" else b""
-                cost = gitmem(*argv, *words_said, given=session)
+                asked = json.dumps({**prompt, "session_id": f"{name} {number}"}).encode() if argv[0] == "hook" else b""
+                cost = gitmem(*argv, *words_said, given=asked)
                 found[name] = min(cost, found.get(name, cost))
         first = self.folder / "first"
         gitmem("remote", "add", url, at=first)

@@ -33,6 +33,7 @@ FEW_FILES, FEW_BYTES = 200, 2_000_000
 MANY_BYTES = 8_000_000  # of a store in which common words of a query are not scanned for (BUDGET)
 MANY_FILES = 400  # read where a filter needs the text of a unit
 _SAMPLED_FILES = 24
+_PATIENCE = 60.0  # seconds that a background process waits for another
 _NEWEST = 500  # lines of a word beyond the budget, where there is no time for all
 _WEIGHED_FILES = 200  # from which the size of all files is estimated
 _KEPT_CHARACTERS = 16_000_000  # of the files in the cache of a process
@@ -221,11 +222,14 @@ def renew_texts(store: Store) -> None:
 
     Raises:
         OSError: a write failed.
+        BusyError: another process is at it.
 
     """
-    if os.path.isdir(os.path.join(store.private, TEXTS)):
+    folder = os.path.join(store.private, TEXTS)
+    if os.path.isdir(folder):
         documents = Documents(store)
-        keep_texts(store.private, documents.newest_last, documents.read)
+        with store.folder_lock(folder, "texts").acquire(_PATIENCE):
+            keep_texts(store.private, documents.newest_last, documents.read)
 
 
 def _times(whole: float, part: float) -> float:

@@ -96,7 +96,7 @@ def _in_background(store: Store, embedder: Embedder | None) -> int:
     from gitmem.store.upkeep.failures import Failure, FailureLog
 
     lower_priority()
-    with contextlib.suppress(OSError):  # it only saves prompts time
+    with contextlib.suppress(OSError, BusyError):  # it only saves prompts time
         renew_texts(store)
     if embedder is None:
         return ExitCode.OK
