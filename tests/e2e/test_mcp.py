@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.mcp.conftest import unfenced
+
 pytestmark = pytest.mark.e2e
 
 INSPECTED = 60  # seconds, for a client to start, ask and go
@@ -105,7 +107,7 @@ def ask_for_everything(project, *server: str) -> None:
         arguments = [word for pair in pairs for word in ("--tool-arg", pair)]
         return inspect("--method", "tools/call", "--tool-name", tool, *arguments)
 
-    (hit,) = json.loads(call("memory_search", "query=pnpm")["content"][0]["text"])["hits"]
+    (hit,) = json.loads(unfenced(call("memory_search", "query=pnpm")["content"][0]["text"]))["hits"]
     assert hit["path"] == "memory.md"
     line = f"start_line={hit['start_line']}"
     assert "not pnpm" in call("memory_get", "path=memory.md", line)["content"][0]["text"]

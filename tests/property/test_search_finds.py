@@ -18,6 +18,7 @@ from gitmem.search.query.query import fold
 from gitmem.search.recall import recall
 from gitmem.search.scan import texts
 from gitmem.search.sources import renew_texts
+from tests.mcp.conftest import unfenced
 from tests.search.conftest import NOW
 
 if TYPE_CHECKING:
@@ -101,4 +102,4 @@ def test_what_the_files_have_every_door_finds(home, environ, tmp_path, new_store
         assert query == "neutral" or any(word in fold(hits[0].text) for word in query.split()), query
     for query in asked[::10]:
         assert recall(query, answer(store, query, around=True).hits, 2_000).text, query
-        assert json.loads(find(store, query)[0])["hits"], query
+        assert json.loads(unfenced(find(store, query)[0]))["hits"], query
