@@ -20,7 +20,8 @@ from gitmem.store.store import Store, own_store
 def own(desk, tmp_path) -> Store:
     home = tmp_path / "somebody's home"
     home.mkdir()
-    desk.store.context = desk.store.context._replace(home=str(home))
+    desk.store = Store(desk.store.root, desk.store.context._replace(home=str(home)))
+    desk.store.acceptance.give(())
     init_store(str(home), desk.store.context, Place.USER)
     found = own_store(desk.store)
     assert found is not None
