@@ -180,11 +180,11 @@ def test_a_hook_on_a_read_only_disk_tells_what_start_tells_and_records_nothing(
     project = projects(disk.folder / "project")
     project.gitmem("save", "--type", "decision", "We cache tokens in memory, since the disk is slow.")
     prompt = "Why do we cache tokens in memory, is the disk slow?"
-    payload = {"session_id": "s-1", "cwd": str(project.root), "prompt": prompt}
+    session = {"session_id": "s-1", "cwd": str(project.root)}
     disk.remount("ro")
     told = []
-    for event in ("SessionStart", "UserPromptSubmit"):
-        done = project.gitmem("hook", "claude", stdin=json.dumps(payload | {"hook_event_name": event}).encode())
+    for payload in ({"hook_event_name": "SessionStart"}, {"hook_event_name": "UserPromptSubmit", "prompt": prompt}):
+        done = project.gitmem("hook", "claude", stdin=json.dumps(session | payload).encode())
         told.append(done.said["hookSpecificOutput"]["additionalContext"])
     assert "We cache tokens in memory" in told[0]
     assert told[0].strip() == project.gitmem("start").out.strip()

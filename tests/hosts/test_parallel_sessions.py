@@ -46,7 +46,7 @@ def test_every_event_of_parallel_sessions_is_saved_once_in_the_right_project(tmp
         bare_git(folder, "commit", "-q", "--allow-empty", "-m", "first")
         gitmem(folder, environ, "init", *mode)
     path = Path(script_path(environ["HOME"]))
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(script(""))
     trees = [tmp_path / "tree 1", tmp_path / "tree 2"]
     for tree in trees:
