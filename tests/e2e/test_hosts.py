@@ -218,7 +218,7 @@ def test_memory_helps_with_a_prompt_and_an_error_and_answers_a_search(machine, c
     machine.remember(name)
     asked = machine.ask(name, program, script, machine.words(name, ASKS))
     first = asked[about.told_by_a_tool]
-    assert 'at=\\"prompt\\"' in first
+    assert "source='prompt'" in first
     assert "port 5439" in first, "the prompt is told what is remembered of it"
     helped = ["this was fixed by:" in body for body in asked]
     assert helped == sorted(helped)
