@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,7 @@ def test_it_counts_what_is_held_learned_and_told(desk: Desk):
 
 def test_it_says_how_told_turns_ended_and_what_was_told_most(desk: Desk):
     at = datetime.now(UTC).replace(microsecond=0)
-    store = Store(str(desk.store), Context({}, str(desk.store), "desk", lambda: at))
+    store = Store(str(desk.store), Context({}, os.environ["HOME"], "desk", lambda: at))
     ids = [f"e{number}4f7k2m9q0" for number in range(2)]
     for one in ids:
         path = desk.store / episode_path(one, at)
