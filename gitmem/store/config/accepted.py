@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _FOLDER = (".local", "share", "gitmem", "stores")  # as in hooks/hook.sh
 _NAME = "accepted"  # likewise
 _BEGAN = "began"
+_MAKING = "making"
 _TOKEN = "machine"  # noqa: S105  # in the private folder
 _TOKEN_LENGTH = 32
 _ALL = "*"  # in place of addresses: all, of a store that an older gitmem used here
@@ -33,6 +34,27 @@ _ALL = "*"  # in place of addresses: all, of a store that an older gitmem used h
 
 class NotAcceptedError(RefusedError):
     """The person has not said yes to this store."""
+
+
+class Making:
+    """The note that a store is being made here, by which the next `init` knows what a killed one left."""
+
+    def __init__(self, home: str, target: str) -> None:
+        self._path = os.path.join(home, *_FOLDER, f"{_MAKING}-{_digest(os.path.realpath(target))}")
+
+    def begin(self) -> None:
+        """Write the note; a home that cannot be written stops nobody."""
+        with contextlib.suppress(OSError):
+            _write(self._path, "")
+
+    def began(self) -> bool:
+        """Return whether the note is there."""
+        return os.path.isfile(self._path)
+
+    def end(self) -> None:
+        """Remove the note."""
+        with contextlib.suppress(OSError):
+            os.unlink(self._path)
 
 
 class Acceptance:

@@ -24,6 +24,7 @@ from gitmem.machine.beneath import read_text
 from gitmem.machine.resources import read_resource
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import CONFIG, FORMAT, MEMORY
+from gitmem.store.config.accepted import Making
 from gitmem.store.config.agree import make_personal_file
 from gitmem.store.config.locate import (
     HOME_HOSTS,
@@ -100,6 +101,7 @@ def make_store(start: str, context: Context, place: Place) -> NewStore:
     existing = target if place is Place.USER else find_store(start, context.home)
     disconnected = place in {Place.PROJECT, Place.BRANCH} and is_disconnected(target)
     new = not disconnected and (existing is None or not is_store(existing))
+    making = Making(context.home, target)
     if existing is not None and is_store(existing):
         _check_same(existing, target, place)
     if new and place is Place.USER:
@@ -109,6 +111,8 @@ def make_store(start: str, context: Context, place: Place) -> NewStore:
             _check_owner(project, context)
         if new and place is Place.HOME:
             _check_not_moved(project, target)
+        if new and place in {Place.PROJECT, Place.BRANCH}:
+            making.begin()
         if new or disconnected:
             _make_once(target, project, context, Place.BRANCH if disconnected else place)
         if place is Place.HOME:
@@ -120,8 +124,9 @@ def make_store(start: str, context: Context, place: Place) -> NewStore:
             f"The store could not be made at {target}: {error.strerror}.", "Make room or give access, then try again."
         ) from error
     store = Store(target, context)
-    if new:
+    if new or making.began():
         store.acceptance.give(())
+        making.end()
     return NewStore(store, new=new)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from gitmem.errors import ExitCode
 from gitmem.store.config import accepted
-from gitmem.store.config.accepted import NotAcceptedError
+from gitmem.store.config.accepted import Acceptance, NotAcceptedError
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.setup.remotes import add_remote, added_remotes, remotes
 from gitmem.store.store import Store
@@ -207,3 +207,19 @@ def test_a_home_that_cannot_be_written_stops_nobody(project: Path, context: Cont
     _forget(home)
     (home / ".local" / "share" / "gitmem" / "stores").write_text("in the way")
     assert not opened(project, context).acceptance.given()
+
+
+def test_what_a_killed_init_left_is_known_to_the_next(
+    tmp_path: Path, context: Context, monkeypatch: pytest.MonkeyPatch
+):
+    def kill(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Acceptance, "give", kill)
+        with pytest.raises(KeyboardInterrupt):
+            init_store(str(tmp_path), context, Place.PROJECT)
+    assert not opened(tmp_path, context).acceptance.given()
+    made = init_store(str(tmp_path), context, Place.PROJECT)
+    assert made.store.acceptance.given()
+    assert opened(tmp_path, context).acceptance.given()
