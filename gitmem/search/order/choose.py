@@ -102,7 +102,7 @@ def choose_files(
         needles.weigh(counts, sum(map(len, lines.values())))
         best = sorted(mixed(marked), key=lambda path: -_promise(marked[path], needles))[:most]
         read = needles.counts(marked[path] for path in best)
-        times = [every / max(some, 1) for every, some in zip(counts, read, strict=True)]
+        times = [max(every / max(some, 1), 1.0) for every, some in zip(counts, read, strict=True)]
     return {path: needles.missing(lines[path], marked[path]) for path in sorted(best)}, times
 
 
