@@ -7,7 +7,7 @@ memories tell a fact if it was learned from them, or if they contain its words.
 from __future__ import annotations
 
 import re
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.fact.fact import FactKind, fact_id
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gitmem.model.fact.holds import Status
 
 SHORTEST = 12  # characters of a statement that is known by its words alone
+_FEW = 3  # words of a statement whose first and last may be parts of other words
 _QUOTED = 60  # characters of a statement that a mark names
 _KINDS = {kind.value.replace("-", " ").title(): kind for kind in FactKind}  # by the label of a line
 STATE_MARK = rf" \[(?:superseded|retired|resolved): (?P<id>{ID_FORM})\]"  # on a State in memory.md
@@ -87,10 +88,10 @@ class Marks(Value):
         """Return where a text has old words of facts: begin, end and fact, of overlapping ones the longest."""
         found: list[tuple[int, int, str]] = []
         low = normalized(text) if self.words or self.wordings else ""
-        words = set(low.split())
+        pairs = set(pairwise(low.split()))  # a large text is not searched for each of many facts
         for identifier, said in self.words.items():
-            first, *more = said.split(" ", 2)
-            if (not more[1:] or more[0] in words) and first in low and said in low:
+            parts = said.split(" ", _FEW)
+            if (len(parts) <= _FEW or (parts[1], parts[2]) in pairs) and said in low:
                 form = r"\s+".join(map(re.escape, said.split()))
                 same = re.finditer(rf"(?<!\w){form}{_END}", text, re.IGNORECASE)
                 found += ((-one.end(), one.start(), identifier) for one in same)
