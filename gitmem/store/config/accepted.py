@@ -84,6 +84,11 @@ class Acceptance:
         record, token = self._record(), self._token()
         if record:
             return record[0] == token if token else record[1] == self._number()
+        making = Making(self._home, self._layout.work_tree)
+        if making.began():  # an `init` was killed before it could say so
+            self.give(())
+            making.end()
+            return True
         known = (path for path in self._records() if token and self._read(path)[:2] == [token, self._number()])
         former = next(known, "")
         with contextlib.suppress(OSError):  # of a home that cannot be written

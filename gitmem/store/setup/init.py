@@ -124,7 +124,7 @@ def make_store(start: str, context: Context, place: Place) -> NewStore:
             f"The store could not be made at {target}: {error.strerror}.", "Make room or give access, then try again."
         ) from error
     store = Store(target, context)
-    if new or making.began():
+    if new:
         store.acceptance.give(())
         making.end()
     return NewStore(store, new=new)

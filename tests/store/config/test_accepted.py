@@ -219,7 +219,6 @@ def test_what_a_killed_init_left_is_known_to_the_next(
         patch.setattr(Acceptance, "give", kill)
         with pytest.raises(KeyboardInterrupt):
             init_store(str(tmp_path), context, Place.PROJECT)
-    assert not opened(tmp_path, context).acceptance.given()
     made = init_store(str(tmp_path), context, Place.PROJECT)
     assert made.store.acceptance.given()
     assert opened(tmp_path, context).acceptance.given()
