@@ -105,10 +105,10 @@ class Acceptance:
         if self._is_at_home():
             return
         record = self._record()
-        token = self._token() or os.urandom(_TOKEN_LENGTH // 2).hex()
-        os.makedirs(self._private, mode=0o700, exist_ok=True)
-        _write(os.path.join(self._private, _TOKEN), token)
-        self._write([token, self._number(), *dict.fromkeys((*record[2:], *map(_digest, urls)))])
+        if not self._token():
+            path = os.path.join(self._private, _TOKEN)
+            _write(path, os.urandom(_TOKEN_LENGTH // 2).hex(), keep=not read_small(path, follow=False))
+        self._write([self._token(), self._number(), *dict.fromkeys((*record[2:], *map(_digest, urls)))])
 
     def has_added(self, url: str) -> bool:
         """Return whether the remote with this address was added on this machine, or was there with an older gitmem."""
@@ -205,9 +205,19 @@ def _digest(url: str) -> str:
     return hashlib.sha256(url.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _write(path: str, text: str) -> None:
+def _write(path: str, text: str, *, keep: bool = False) -> None:
+    """Write a file at once; `keep` leaves one that another process has written meanwhile."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     temporary = f"{path}.{os.getpid()}.new"
     with open(temporary, "w", encoding="utf-8", errors="surrogateescape") as file:
         file.write(f"{text}\n")
-    os.replace(temporary, path)
+    try:
+        if not keep:
+            raise OSError  # noqa: TRY301  # as a file system without hard links does
+        os.link(temporary, path)
+    except FileExistsError:
+        os.unlink(temporary)
+    except OSError:
+        os.replace(temporary, path)
+    else:
+        os.unlink(temporary)

@@ -62,6 +62,7 @@ class Transaction:
         self._edits: dict[str, bytes | None] = {}
         self._tips: dict[str, bytes | None] = {}  # content of edited files at the tip
         self._modes: dict[str, str] = {}
+        self._replaced: set[str] = set()  # files whose mode or kind was changed by hand
 
     def read(self, path: str) -> bytes | None:
         """Return a file as of the last planned commit, None if there is none.
@@ -98,7 +99,7 @@ class Transaction:
         tip, edited = self.edit_of(path)
         if edited is not None:
             self._edits[path] = self._state[path] = self._redacted(path, edited, change(edited))
-            if self._edits[path] == tip:
+            if self._edits[path] == tip and path not in self._replaced:
                 del self._edits[path]
         for index, draft in enumerate(self.drafts):
             planned = draft.changes.get(path)
@@ -193,7 +194,9 @@ class Transaction:
         if file is not None and file.executable != (mode == EXECUTABLE) and self._work_tree.trusts_modes():
             mode, replaced = (EXECUTABLE if file.executable else REGULAR), True
         self._modes[path] = mode
-        if disk == tip and not replaced:
+        if replaced:
+            self._replaced.add(path)
+        elif disk == tip:
             return tip
         if path == MEMORY and disk is not None and b"\0" in disk and self._keep_aside is not None:
             kept = self._keep_aside(path, disk)

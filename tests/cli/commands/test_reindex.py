@@ -28,6 +28,7 @@ def started(monkeypatch):
     monkeypatch.setattr("gitmem.search.vectors.near.SECONDS", 20.0)  # a busy machine is no late provider
     for module in ("gitmem.store.upkeep.background", "gitmem.search.vectors.near"):
         monkeypatch.setattr(f"{module}.start", lambda store, *command: commands.append(command))
+    monkeypatch.setattr("gitmem.cli.commands.reindex.lower_priority", lambda: None)  # of this process of tests
     return commands
 
 
