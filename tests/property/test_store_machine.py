@@ -126,7 +126,7 @@ class StoreMachine(RuleBasedStateMachine):
             _set(self.disk, path, after)
 
     def followed(self) -> list[str]:
-        """Return memory.md if its edit was committed without a scan, to make facts of its lines after a moved branch."""
+        """Return memory.md if its edit was committed without a scan, as after a branch that moved."""
         entry = self.git("ls-tree", "HEAD", "memory.md").decode().replace(" blob ", " ").partition("\t")[0]
         return ["memory.md"] if entry == (self.disk["memory.md"].entry() if "memory.md" in self.disk else "") else []
 
