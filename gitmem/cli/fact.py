@@ -116,4 +116,9 @@ def fact_state(fact: Fact, stale: Sequence[str]) -> str:
     """Return how a fact stands, in words."""
     words = fact.status + (f" by {fact.superseded_by}" if fact.superseded_by else "")
     words += f", contradicts {', '.join(fact.review)}" if fact.review else ""
-    return words + (f", stale: {', '.join(stale)} changed since {fact.commit[:7]}" if stale else "")
+    return ", ".join(filter(None, (words, stale_words(fact, stale))))
+
+
+def stale_words(fact: Fact, stale: Sequence[str]) -> str:
+    """Return which of a fact's files have changed since it was learned, in words."""
+    return f"stale: {', '.join(stale)} changed since {fact.commit[:7]}" if stale else ""

@@ -10,6 +10,7 @@ from gitmem.memory.facts.edit import MovedOnError, confirm, edit, find_fact, ret
 from gitmem.memory.facts.settle import Holds, settle
 from gitmem.model.fact.file import parse_fact
 from gitmem.store.history.undo import undo
+from gitmem.store.review.changes import answer_change, others_changes
 from gitmem.store.review.pairs import Pair, waiting_pairs
 from gitmem.store.review.take import Take, resolve_review
 from gitmem.web.life import lines_between
@@ -54,6 +55,8 @@ def act(view: View, path: str, form: Mapping[str, str]) -> Done:
             return _settle(view, form)
         case ["review", "take"]:
             return _take(view, form)
+        case ["review", "change"]:
+            return _answer_change(view, form)
         case ["undo"]:
             done = undo(view.store, revision=form.get("commit", ""))
             return Done(_local(form.get("back", "")), done.commit or "")
@@ -105,6 +108,19 @@ def _take(view: View, form: Mapping[str, str]) -> Done:
     if form.get("take") not in {Take.OURS.value, Take.THEIRS.value, Take.BOTH.value}:
         raise RefusedError("It was not said which version to keep.")
     return Done("/review", resolve_review(view.store, path, Take(form["take"])))
+
+
+def _answer_change(view: View, form: Mapping[str, str]) -> Done:
+    store, blob = view.store, form.get("blob", "")
+    change = others_changes(store).get(form.get("id", ""))
+    if change is None:
+        raise NotFoundError("This change does not wait any more.", "Look at the list again.")
+    data = store.read(change.path) or b""
+    if blob_id(data, len(blob)) != blob:
+        raise MovedError(_page(store, "/review", change.path, data, form))
+    if form.get("take") not in {Take.OURS.value, Take.THEIRS.value}:
+        raise RefusedError("It was not said whether to accept the change.")
+    return Done("/review", answer_change(store, change, accept=form["take"] == Take.THEIRS.value) or "")
 
 
 def _as_seen(store: Store, known: Fact, blob: str, form: Mapping[str, str]) -> Fact:

@@ -118,3 +118,30 @@ def test_read_only_shows_no_form_and_changes_nothing(place):
     assert 'method="post"' not in page
     assert viewer.post(f"/fact/{fact.id}/retire", blob=seen(viewer, fact)["blob"]).status_code == 422
     assert seen(viewer, fact)["holds"]
+
+
+@pytest.mark.parametrize("take, kept", [("ours", "Never push without a review."), ("theirs", "Always push at once.")])
+def test_a_change_by_another_author_is_answered(viewer, bare_git, take, kept):
+    rule = viewer.add("Never push without a review.", "rule")
+    assert viewer.json("/review.json")["changes"] == []  # what the store holds at the first look is taken as it is
+    path = viewer.root / rule.path
+    path.write_text(path.read_text().replace("Never push without a review.", "Always push at once."))
+    mallory = {
+        f"GIT_{who}_{what}": "mallory@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+    }
+    bare_git(viewer.root, "commit", "-qam", "Tidy up", env=mallory)
+    (change,) = viewer.json("/review.json")["changes"]
+    assert (change["before"], change["now"], change["author"]) == (
+        "Never push without a review.",
+        "Always push at once.",
+        "mallory@example.org",
+    )
+    assert "Bring back what I had" in viewer.get("/review")
+    assert "before: Never push without a review." in viewer.get("/facts")
+    form = {"id": rule.id, "blob": change["blob"]}
+    assert viewer.post("/review/change", **form, take="neither").status_code == 422
+    assert viewer.post("/review/change", **{**form, "blob": "0" * 40}, take=take).status_code == 409
+    done(viewer.post("/review/change", **form, take=take))
+    assert seen(viewer, rule)["text"] == kept
+    assert viewer.json("/review.json")["changes"] == []
+    assert viewer.post("/review/change", **form, take=take).status_code == 404

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gitmem.cli.fact import as_it_stands, fact_state, fact_value, project_folder, show_fact
+from gitmem.cli.fact import as_it_stands, fact_state, fact_value, project_folder, show_fact, stale_words
 from gitmem.errors import ExitCode, RefusedError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gitmem.cli.door import Door
     from gitmem.model.fact.fact import Fact
-    from gitmem.store.headers.changes import OthersChange
+    from gitmem.model.fact.views.marks import Marks
     from gitmem.store.store import Store
 
 _KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern", "issue")
@@ -150,9 +150,8 @@ def _add(store: Store, args: argparse.Namespace, door: Door) -> int:
 
 def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
     from gitmem.project.code import project_code
-    from gitmem.store.headers.facts import known_facts, standing_of
+    from gitmem.store.headers.facts import known_facts, known_marks, standing_of
     from gitmem.store.history.authors import People
-    from gitmem.store.review.changes import others_changes
 
     every = known_facts(store)
     statuses = standing_of(every)
@@ -163,8 +162,7 @@ def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
     found = sorted((fact for fact in found if fact.id in stale or not args.stale), key=_order)
     people = People(store)
     authors = {fact.id: people.other(fact.id) for fact in found}
-    changes = others_changes(store)
-    text = _table(found, stale, authors, changes) if found else _nothing(args, len(every), in_git=code is not None)
+    text = _table(found, stale, authors, known_marks(store)) if found else _nothing(args, len(every), in_git=code is not None)
     values = [{**fact_value(fact, stale.get(fact.id, ())), "author": authors[fact.id] or None} for fact in found]
     door.answer(args, values, text)
     return ExitCode.OK
@@ -192,7 +190,7 @@ def _table(
     found: Sequence[Fact],
     stale: Mapping[str, Sequence[str]],
     authors: Mapping[str, str],
-    changes: Mapping[str, OthersChange],
+    marks: Marks,
 ) -> str:
     from gitmem.text.terminal import plain
 
@@ -202,10 +200,9 @@ def _table(
         if fact.kind != kind:
             kind = fact.kind
             lines += ["", f"{kind}:"] if lines else [f"{kind}:"]
-        state = fact_state(fact, stale.get(fact.id, ()))
         author = f"by {authors[fact.id]}" if authors[fact.id] else ""
-        change = str(changes[fact.id]) if fact.id in changes else ""
-        notes = ", ".join(filter(None, (author, "" if state in ("active", "open") else state, change)))
-        note = f"  ({notes})" if notes else ""
+        notes = filter(None, (author, marks.mark(fact.id), stale_words(fact, stale.get(fact.id, ()))))
+        note = "; ".join(notes)
+        note = f"  ({note})" if note else ""
         lines.append(f"  {fact.id}  {fact.created:%Y-%m-%d}  {fact.description}{note}")
     return plain("\n".join(lines))

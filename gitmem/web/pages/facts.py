@@ -98,6 +98,7 @@ def fact_value(view: View, fact: Fact, status: Status, stale: Sequence[str] = ()
         "kind": fact.kind.value,
         "description": fact.description,
         "standing": status.standing.value,
+        "mark": view.marks.mark(fact.id),
         "holds": status.holds,
         "since": moment(status.since),
         "created": moment(fact.created),

@@ -1,4 +1,4 @@
-"""Decisions for a person: disputes, documents with two versions, stale facts, purges, extractive summaries."""
+"""Decisions for a person: disputes, others' changes, documents with two versions, stale facts, purges, summaries."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import GitmemError
 from gitmem.memory.facts.edit import read_fact
 from gitmem.memory.summaries.archives import pending_archives
+from gitmem.model.fact.file import parse_fact
+from gitmem.store.review.changes import others_changes
 from gitmem.store.review.pairs import waiting_pairs
 from gitmem.store.review.purges import preview_purge, waiting_purges
 from gitmem.store.review.take import sides_of
@@ -14,6 +16,7 @@ from gitmem.web.life import lines_between
 from gitmem.web.pages.facts import blob_id, fact_value
 
 if TYPE_CHECKING:
+    from gitmem.store.headers.changes import OthersChange
     from gitmem.store.review.waiting import ToReview
     from gitmem.web.pages.view import View
 
@@ -25,7 +28,7 @@ def show_review(view: View) -> dict[str, Any]:
     """Return the decisions that wait for a person."""
     store = view.store
     if not store.tip:
-        return {"pairs": [], "documents": [], "stale": [], "purges": [], "summaries": [], "more": {}}
+        return {"pairs": [], "changes": [], "documents": [], "stale": [], "purges": [], "summaries": [], "more": {}}
     statuses, code = view.statuses, view.code()
     disputed = any(status.disputes for status in statuses.values())
     pairs, documents = waiting_pairs(store) if disputed else [], view.documents_to_review()
@@ -43,9 +46,11 @@ def show_review(view: View) -> dict[str, Any]:
             "machine": origin.machine if origin else "",
         }
 
-    long = (("pairs", pairs), ("documents", documents), ("stale", stale))
+    changes = [*others_changes(store).values()]
+    long = (("pairs", pairs), ("changes", changes), ("documents", documents), ("stale", stale))
     return {
         "pairs": [{"older": side(pair.older), "newer": side(pair.newer)} for pair in pairs[:_MOST]],
+        "changes": [_change(view, one) for one in changes[:_MOST]],
         "documents": [_document(view, item) for item in documents[:_MOST]],
         "stale": [fact_value(view, fact, statuses[fact.id], stale[fact.id]) for fact in holding if fact.id in stale][
             :_MOST
@@ -53,6 +58,23 @@ def show_review(view: View) -> dict[str, Any]:
         "purges": [_purge(view, one.path, one.why) for one in waiting_purges(store)[:_MOST]],
         "summaries": pending_archives(store, _MOST),
         "more": {name: len(found) - _MOST for name, found in long if len(found) > _MOST},
+    }
+
+
+def _change(view: View, change: OthersChange) -> dict[str, Any]:
+    """Return a change with the fact's words as they are now, "" if its file is gone."""
+    store = view.store
+    data = store.read(change.path)
+    fact = parse_fact(data, change.path) if data else None
+    return {
+        "id": change.id,
+        "act": change.act,
+        "author": change.author,
+        "date": change.date,
+        "before": change.before,
+        "now": fact.text if fact else "",
+        "commit": change.commit,
+        "blob": blob_id(data or b"", len(store.tip or "")),
     }
 
 

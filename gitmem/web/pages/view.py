@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitmemError
 from gitmem.project.code import project_code
-from gitmem.store.headers.facts import known_facts, standing_of
+from gitmem.store.headers.facts import known_facts, known_marks, standing_of
 from gitmem.store.history.authors import People
 from gitmem.store.history.records import records
 from gitmem.store.review.waiting import documents_to_review, review_since
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from gitmem.model.fact.fact import Fact
     from gitmem.model.fact.holds import Status
+    from gitmem.model.fact.views.marks import Marks
     from gitmem.project.code import ProjectCode
     from gitmem.store.history.records import CommitRecord
     from gitmem.store.review.waiting import ToReview
@@ -91,6 +92,11 @@ class View:
     def statuses(self) -> Mapping[str, Status]:
         """Return the status of each fact."""
         return standing_of(self.facts)
+
+    @cached_property
+    def marks(self) -> Marks:
+        """The marks of facts that ended, are in dispute, or were changed by others."""
+        return known_marks(self.store)
 
     def documents_to_review(self) -> list[ToReview]:
         """Return the documents of the tip that hold two versions."""

@@ -75,7 +75,7 @@ def test_what_contradicts_is_for_review_until_one_is_confirmed(gitmem, store):
     ended(store, "use pnpm, not npm", "use uv, not pnpm")
     one, other = listed(gitmem)
     assert (one["review"], other["review"]) == ([other["id"]], [one["id"]])
-    assert "contradicts" in gitmem("facts", "list")[1]
+    assert f"(in dispute with: {other['description']})" in gitmem("facts", "list")[1]
     assert json.loads(gitmem("status", "--json")[1])["contradictions"] == 1
     assert gitmem("facts", "confirm", other["id"])[0] == 0
     [left] = listed(gitmem)
@@ -175,7 +175,7 @@ def test_confirm_and_edit_say_what_changed_for_whom(gitmem):
 def test_what_no_longer_holds_is_no_contradiction(gitmem):
     texts = ("Use Redis, not Memcached, for sessions.", "Use Memcached, not Redis, for sessions.", "Deploy by CI.")
     redis, memcached, other = (json.loads(gitmem("facts", "add", text, "--json")[1])["id"] for text in texts)
-    assert f"contradicts {redis}" in gitmem("facts", "list")[1]
+    assert f"(in dispute with: {texts[0]})" in gitmem("facts", "list")[1]
     gitmem("facts", "supersede", redis, other)
-    assert "contradicts" not in gitmem("facts", "list", "--all")[1]
+    assert "in dispute" not in gitmem("facts", "list", "--all")[1]
     assert "contradicts" not in gitmem("facts", "show", memcached)[1]
