@@ -162,7 +162,11 @@ def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
     found = sorted((fact for fact in found if fact.id in stale or not args.stale), key=_order)
     people = People(store)
     authors = {fact.id: people.other(fact.id) for fact in found}
-    text = _table(found, stale, authors, known_marks(store)) if found else _nothing(args, len(every), in_git=code is not None)
+    text = (
+        _table(found, stale, authors, known_marks(store))
+        if found
+        else _nothing(args, len(every), in_git=code is not None)
+    )
     values = [{**fact_value(fact, stale.get(fact.id, ())), "author": authors[fact.id] or None} for fact in found]
     door.answer(args, values, text)
     return ExitCode.OK
