@@ -57,7 +57,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 
 def _row(pattern: BugPattern) -> str:
-    best = pattern.best(pattern.error)
+    best = pattern.best()
     mend = f" → {best.text}" if best else ""
     stale = " (stale)" if pattern.stale else ""
     return f"{pattern.id}  {pattern.updated:%Y-%m-%d}  {len(pattern.seen):>3}  {pattern.title}{mend}{stale}"

@@ -56,5 +56,9 @@ def redacted(turn: Turn, allow: Sequence[str]) -> Turn:
 
 def redacted_with_runs(turn: Turn, allow: Sequence[str]) -> Turn:
     """Return a turn without secrets, in the commands it ran as well."""
-    runs = tuple(run._replace(command=redact(run.command, allow=allow).text) for run in turn.runs)
-    return redacted(turn._replace(runs=runs), allow)
+
+    def clean(text: str) -> str:
+        return redact(text, allow=allow).text
+
+    runs = tuple(run._replace(command=clean(run.command), after=tuple(map(clean, run.after))) for run in turn.runs)
+    return redacted(turn._replace(runs=runs, edits=tuple(map(clean, turn.edits))), allow)

@@ -203,7 +203,7 @@ def _of_hits(store: Store, hits: Sequence[Hit], episodes: Sequence[Ranked], task
     for hit in hits:
         read = read_pattern(store, hit.path) if hit.path.startswith(f"{BUGS}/") else None
         pattern = own_part(store, read) if read else None
-        best = pattern.best(pattern.error) if pattern else None
+        best = pattern.best() if pattern else None
         if pattern and best:
             text, sure = f"{pattern.title}: mended by {best.text}", min(hit.worth.share, 1.0) * best.confidence
             yield Line(Part.TRY, text, (pattern.id, *best.worked[-_LINES:]), round(sure, 2))

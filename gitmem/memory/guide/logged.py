@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from gitmem.model.learned.command import only_reads, runs_again
 from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, read_error
+from gitmem.model.session.changes import PLACE, is_place
+from gitmem.model.session.command import environment, has_effect, only_reads, works_now
 from gitmem.model.session.fields import MENDED
 from gitmem.search.engine import answer
 from gitmem.search.units.bare import fields_in
@@ -23,7 +24,7 @@ _MAX_WORDS = 6  # of an error that are searched for
 _LOGS = "daily/"  # exchanges stand there with their errors, also those of days that history holds
 _WORD = re.compile(r"\w[\w./-]*\w|\w")
 _COMMAND = re.compile(r"^`(?P<code>[^`\n]{1,400})`: ")  # before the error in an exchange's line
-_LED = re.compile(r"^[^:`]{1,30}: (?=`[^`\n]{1,400}`$)")  # before the command or action that mended an error
+_LED = re.compile(rf"^[^:`]{{1,30}}: (?=`[^`\n]{{1,400}}`$|{PLACE})")  # before what mended an error
 _WORKED = re.compile(r": `(?P<code>[^`\n]{1,400})`$")  # ends an error that a command mended
 _TOOL = re.compile(r"[A-Z][a-z]\w* ")  # begins the call of an agent's tool, such as `Read a.py`
 NAMES_A_FILE = re.compile(r": `[^\s`]*[/.][^\s`]*`$")  # a mend that names the changed file alone
@@ -67,7 +68,7 @@ def is_lesson(line: str) -> bool:
         return True
     code, worked = command["code"], _WORKED.search(line)
     looks = _TOOL.match(code) or only_reads(code)
-    return not looks and not (worked and runs_again(code, worked["code"], by_flags=True))
+    return not looks and not (worked and works_now(code, worked["code"]))
 
 
 def _telling(error: ErrorSignature) -> list[str]:
@@ -89,7 +90,10 @@ def _told(hit: Hit) -> Iterator[tuple[str, str, str, str, ErrorSignature]]:
 
 
 def _mend(line: str, mend: str) -> str:
-    """Return the mend of an error; "" if only the same command worked again, or only a file is named."""
-    command = _COMMAND.match(line)
-    same = command is not None and mend.endswith(f": `{command['code']}`")
-    return "" if same or NAMES_A_FILE.search(mend) else _LED.sub("", " ".join(mend.split()))
+    """Return the mend of an error; "" if it is the command that ran next, or only a file is named."""
+    command, told = _COMMAND.match(line), _LED.sub("", " ".join(mend.split()))
+    if command and (worked := _WORKED.search(mend)) and not told.startswith(PLACE):
+        around = environment(worked["code"])
+        moved = works_now(command["code"], worked["code"]) and around and around != environment(command["code"])
+        return told if moved or has_effect(worked["code"]) else ""
+    return "" if NAMES_A_FILE.search(mend) or is_place(told) else told

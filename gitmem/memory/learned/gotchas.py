@@ -44,7 +44,7 @@ def _in_several(pattern: BugPattern, own: set[str]) -> bool:
 
 def _findings(pattern: BugPattern) -> Iterator[Finding]:
     """Yield the same finding from each exchange in which an error came."""
-    mend = pattern.best(pattern.error)
+    mend = pattern.best()
     said = f"`{pattern.commands[0]}` failed in several sessions: {pattern.title.rstrip('.')}."
     text = f"{said}\n\n**How:** {mend.text}" if mend else said
     for exchange in pattern.seen:

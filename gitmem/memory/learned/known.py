@@ -53,7 +53,7 @@ def match_error(store: Store, error: ErrorSignature, headers: Sequence[Header], 
         score = likeness(signature_of(header), error)
         pattern = read_pattern(store, header.path) if score > MATCH else None
         parts = experience(store, pattern) if pattern is not None else ()
-        found += [Matched(one.part, error, score, one.part.best(error, command), one.author) for one in parts]
+        found += [Matched(one.part, error, score, one.part.best(command), one.author) for one in parts]
     return sorted(found, key=lambda one: (bool(one.author), -one.score, -len(one.pattern.seen), one.pattern.id))
 
 

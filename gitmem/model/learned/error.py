@@ -104,7 +104,7 @@ _WRAPPERS = tuple(
     )
 )
 _WRAPPED = re.compile(
-    r"^[{\"\[]|^(?:error: )?subprocess-exited-with-error|^make(?:\[[0-9]+\])?: \*\*\*|^Found [0-9]+ error"
+    r"^[{\"\[]|^(?:error: )?subprocess-exited-with-error|^make(?:\[[0-9]+\])?: \*\*\*|^Found [0-9]+ error|^npm warn"
 )
 _MAX_MESSAGE_LINES = 4  # of a wrapper's
 _NPM_DETAIL = re.compile(r"^npm (?:ERR!|error) (?!code |errno |syscall |path |A complete )(?P<message>\S.+)")

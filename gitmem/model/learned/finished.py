@@ -13,10 +13,10 @@ from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.ids import tail_of
 from gitmem.model.learned.episode import FAILED, REJECTED, UNMENDED, Episode, episode_id, title_of
 from gitmem.model.learned.error import MATCH, ErrorSignature, likeness
-from gitmem.model.learned.mend import is_place
 from gitmem.model.learned.sight import Sight, find_sights
 from gitmem.model.learned.task import TaskStatus, classify, follows_up
 from gitmem.model.message import one_line
+from gitmem.model.session.changes import PLACE
 from gitmem.model.session.cues.cues import find_cues
 from gitmem.model.session.kept import headline
 from gitmem.model.session.noise import human_text, is_trivial
@@ -195,7 +195,7 @@ class _Task:
         for sight in sights:
             title = one_line(title_of(sight.error), _SUMMARY)
             lines += [f"{title}: {tried} did not help" for tried in sight.tried]
-            lines += [] if sight.mend else [f"{title}{UNMENDED}"]
+            lines += [] if sight.works else [f"{title}{UNMENDED}"]
         for turn, exchange in zip(self._known, self._own, strict=True):
             if self._outcomes[turn.key] is Outcome.FAILED and turn.answer:
                 rejected = reaction_of(turn, self._said[turn.key]) is Outcome.FAILED
@@ -232,7 +232,7 @@ def _plan(notes: Sequence[Notes]) -> tuple[str, ...]:
 
 def _quoted(mend: str) -> str:
     """Return a mend, in quotes if it is a sentence of the agent."""
-    return mend if mend.startswith("`") or is_place(mend) else f'"{mend}"'
+    return mend if mend.startswith(("`", PLACE)) else f'"{mend}"'
 
 
 def _symbols(answers: Iterable[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Recognize mends that only name a changed file. Pure, and light: a hook waits for it.
+"""Tell what others say of a mend without the words of a risky command. Pure, and light: a hook waits for it.
 
 Tested through `tests/model/learned/test_sight.py`.
 """
@@ -7,11 +7,6 @@ from __future__ import annotations
 
 import re
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from gitmem.model.learned.error import ErrorSignature
-
-PLACE = "change `"  # begins such a mend
 # A pipe or a substitution into an interpreter, more rights, what downloads. As a string: rarely needed.
 _RISKY = (
     r"(?i)\|&?[\s(]{0,9}(?:\S{0,80}/)?(?:env\s{1,9})?"
@@ -20,11 +15,6 @@ _RISKY = (
     r"|<\(|\$[({]|\b(?:curl|wget|aria2c|axel|iwr|irm|invoke-(?:webrequest|restmethod)|download(?:string|file))\b"
     r"|\b(?:scp|sftp|tftp|ftp|rsync|nc|ncat|netcat|socat|git\s{1,9}clone)\b|[a-z+]{2,12}://"
 )
-
-
-def is_place(mend: str) -> bool:
-    """Return whether a mend says no more than which file was changed."""
-    return mend.startswith(PLACE)
 
 
 def is_risky(text: str) -> bool:
@@ -45,9 +35,3 @@ def without_risk(text: str, handle: str) -> str:
     """Return a text in which each line with a risky command says only where it is to be found."""
     named = f"a command, see ^{handle}"
     return "\n".join(named if is_risky(line) else line for line in text.split("\n")) if is_risky(text) else text
-
-
-def is_for(mend: str, error: ErrorSignature) -> bool:
-    """Return whether a mend helps with an error: a changed file alone helps only if the error is in it."""
-    name = mend.removeprefix(PLACE).rstrip("`").rpartition("/")[2]
-    return not is_place(mend) or any(frame.partition(":")[0] == name for frame in error.frames)

@@ -12,7 +12,7 @@ from gitmem.model.document.document import Document
 from gitmem.model.document.scalars import flow, plain_value
 from gitmem.model.ids import kind_id
 from gitmem.model.learned.error import ErrorSignature, names_in
-from gitmem.model.learned.mend import is_for
+from gitmem.model.session.changes import is_place
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -84,8 +84,8 @@ class BugPattern(Value):
         """The pattern's file."""
         return f"{BUGS}/{self.id}.md"
 
-    def best(self, error: ErrorSignature, command: str = "") -> Solution | None:
-        """Return the solution that worked in most of its trials and most often; None if none did, or in other files.
+    def best(self, command: str = "") -> Solution | None:
+        """Return the solution that worked in most of its trials and most often; None if none says what it did.
 
         One that worked for a program of `command`, which failed, goes before the others.
         """
@@ -93,7 +93,7 @@ class BugPattern(Value):
         def rank(one: Solution) -> tuple[bool, float, int, str]:
             return any(name in command for name in one.commands), one.confidence, len(one.worked), one.text
 
-        return max((one for one in self.solutions if one.worked and is_for(one.text, error)), key=rank, default=None)
+        return max((one for one in self.solutions if one.worked and not is_place(one.text)), key=rank, default=None)
 
     @property
     def file_types(self) -> tuple[str, ...]:

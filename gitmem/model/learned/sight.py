@@ -1,18 +1,23 @@
-"""Find the errors in the turns of a session, with the attempts to mend them and the mend. Pure."""
+"""Find the errors in the turns of a session, with what mended each. Pure.
+
+A mend is what changed between a failing command and the success of the same command. Where several things changed,
+those count that the error names; else the agent's own sentence about the error does, or nothing.
+"""
 
 from __future__ import annotations
 
 import re
 
 from gitmem.model.fact.compare import stems_of
-from gitmem.model.learned.command import bare, only_reads, runs_again, works_now
-from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, read_error
-from gitmem.model.learned.mend import PLACE, is_place
+from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, read_error, read_errors
 from gitmem.model.message import one_line
+from gitmem.model.session.changes import PLACE, is_place
+from gitmem.model.session.command import bare, environment, only_reads, works_now
 from gitmem.model.session.entries import ENGLISH, KOREAN, explained, relative_files
 from gitmem.model.session.failure import told_error
 from gitmem.model.session.noise import human_text
-from gitmem.model.session.turns import program
+from gitmem.model.session.turns import effect_of, program
+from gitmem.text.data import matcher
 from gitmem.text.sentences import split
 from gitmem.values import Value
 
@@ -23,23 +28,11 @@ if TYPE_CHECKING:
 
     from gitmem.model.session.turns import Failure, Turn
 
-_LONGEST = 240  # characters of a mend
-_MAX_TRIED = 5
+_LONGEST = 400  # characters of a mend
+_SENTENCE = 240  # characters of a sentence
+_MAX_TRIED, _MAX_FILES = 5, 6
 _NEXT = 3  # turns after one, in which its errors may be mended
-_MAX_FILES = 6
-_ACTS = re.compile(
-    r"\b(?:add|fix|use|using|remov|replac|renam|chang|updat|import|install|wrap|set|mov|need|should|instead|because|since)"
-    r"\w{0,4}\b|추가|수정|고치|고쳤|바꾸|바꿨|제거|설치|때문",
-    re.IGNORECASE,
-)
-_CAUSES = re.compile(
-    r"\b(?:cause|reason) (?:is|was|of)\b|\bcaused by\b|\b(?:error|failure|it|this) (?:is|was|comes|came) due to\b"
-    r"|\b(?:error|failure) (?:comes|came) from\b"
-    r"|\b(?:fail|broke|happen|occur|rais|error)(?:s|n|ed|es|red|ring)? (?:when|because|since)\b"
-    r"|원인은|이유는|때문에 .{0,40}(?:실패|에러|오류|깨)|(?:실패|에러|오류).{0,40}때문",
-    re.IGNORECASE,
-)
-_FEWEST, _FEWEST_OF_CAUSE = 3, 2  # words that a sentence shares with an error
+_FEWEST = 2  # words that a sentence shares with an error, unless it has its name
 _READ = 8_000  # characters of a text
 
 
@@ -47,7 +40,8 @@ class Sight(Value):
     """An error in an exchange, its program, attempts that did not help (`tried`), and its mend, or "".
 
     `episode` is the id of the task's episode, "" if it has none; `commands` counts the commands until it
-    was mended, and `seconds` the time, each 0 if that is unknown; `cause` is the agent's sentence about it, or "".
+    was mended, and `seconds` the time, each 0 if that is unknown; `cause` is the agent's sentence about it, or "";
+    `works` says that the command works now, by whatever mend.
     """
 
     exchange: str
@@ -61,6 +55,7 @@ class Sight(Value):
     commands: int = 0
     seconds: int = 0
     cause: str = ""
+    works: bool = False
 
 
 # Before a mend in a failure that was read back from a log.
@@ -68,9 +63,9 @@ _LOGGED = tuple(f"{words}: " for words in (ENGLISH.fixed, ENGLISH.after, KOREAN.
 
 
 def find_sights(turns: Iterable[Turn], project: str = "") -> list[Sight]:
-    """Return the errors of a session, each once an exchange, with its last mend; files are relative to the project.
+    """Return the errors of a session, each once an exchange, with its mend; files are relative to the project.
 
-    An error that its turn leaves may be mended in one of the next: there its command works, and a file was changed.
+    An error that its turn leaves may be mended in one of the next, where its command works.
     """
     listed = list(turns)
     return [
@@ -87,43 +82,59 @@ def with_errors(turns: Sequence[Turn]) -> list[Turn]:
 
 
 def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Iterator[Sight]:
-    found: list[tuple[ErrorSignature, list[Failure]]] = []
-    for failure in explained(turn.failures, human_text(turn.answer)):
-        error = read_error(failure.error) if is_bug(failure) else None
-        if error is None:
-            continue
-        same = next((group for known, group in found if likeness(known, error) > MATCH), None)
-        if same is None:
-            found.append((error, [failure]))
-        else:
-            same.append(failure)
-    for error, failures in found:
-        mend = mend_of(failures[-1], turn.files, roots)
-        if is_place(mend):
-            mend = _in_words(turn, error, _ACTS) or mend
-        tried = tuple(text for text in dict.fromkeys(_tried(turn, failures)) if text != mend)
+    for error, failures in _grouped(explained(turn.failures, human_text(turn.answer))):
+        last, later = failures[-1], None
+        if not last.fixed_by and not last.explained:
+            last, later = _mended_later(last, turn, following)
+        mend = mend_of(last, turn.files, roots, error)
+        if last.fixed_by and (not mend or is_place(mend)):
+            mend = _in_words(later or turn, error, "mend")
+        tried = dict.fromkeys(f"`{one_line(one.meanwhile, _LONGEST)}`" for one in failures[:-1] if _was_tried(one))
         command = program(bare(failures[0].command).partition("<<")[0])
-        files = _files(relative_files(turn.files, roots), error)
-        sight = Sight(turn.exchange_id, failures[0].at, error, command, mend, tried[-_MAX_TRIED:], files)
-        cause = _in_words(turn, error, _CAUSES, command, fewest=_FEWEST_OF_CAUSE)
-        mended = failures[-1].fixed_at
-        later = None if failures[-1].fixed_by or mend else _mended_in(failures[-1], turn, following)
-        if later:
-            place = _files(relative_files(later.files, roots), error)[-1]
-            sight = sight._replace(mend=_in_words(later, error, _ACTS) or f"{PLACE}{place}`")
-            mended = later.ended
-        seconds = round((mended - failures[0].at).total_seconds()) if mended else 0
-        yield sight._replace(commands=_commands(turn, failures), seconds=max(seconds, 0), cause=cause)
+        yield Sight(
+            exchange=turn.exchange_id,
+            at=failures[0].at,
+            error=error,
+            command=command,
+            mend=mend,
+            tried=tuple(one for one in tried if one != mend)[-_MAX_TRIED:],
+            files=_files(relative_files(turn.files, roots), error),
+            commands=_commands(turn, failures),
+            seconds=max(round((last.fixed_at - failures[0].at).total_seconds()), 0) if last.fixed_at else 0,
+            cause=_in_words(turn, error, "cause", command),
+            works=bool(last.fixed_by or last.explained),
+        )
 
 
-def _mended_in(failure: Failure, turn: Turn, following: Iterable[Turn]) -> Turn | None:
-    """Return the first of the next turns of a session in which a failed command works, if it changed a file."""
+def _grouped(failures: Iterable[Failure]) -> list[tuple[ErrorSignature, list[Failure]]]:
+    """Return the errors of a turn, each with the failures that show it."""
+    found: list[tuple[ErrorSignature, list[Failure]]] = []
+    for failure in filter(is_bug, failures):
+        errors = read_errors(failure.error)
+        for known, group in found:
+            if any(likeness(known, one) > MATCH for one in errors):
+                group.append(failure)
+        if errors and all(likeness(known, errors[0]) <= MATCH for known, _ in found):
+            found.append((errors[0], [failure]))
+    return found
+
+
+def _mended_later(failure: Failure, turn: Turn, following: Iterable[Turn]) -> tuple[Failure, Turn | None]:
+    """Return a failure with what changed until its command works in one of the next turns, and that turn."""
+    changes = [failure.meanwhile] if failure.meanwhile else []
     for later in following:
         if later.session != turn.session:
-            return None
-        if any(not run.failed and works_now(failure.command, run.command) for run in later.runs):
-            return later if later.files else None
-    return None
+            break
+        for run in later.runs:
+            changes += run.after
+            if works_now(failure.command, run.command):
+                if run.failed:
+                    return failure, None
+                mended = failure._replace(fixed_by=run.command, fixed_at=later.ended, meanwhile="\n".join(changes))
+                return mended, later
+            changes += effect_of(run.command) if not run.failed else ()
+        changes += later.edits
+    return failure, None
 
 
 def is_bug(failure: Failure) -> bool:
@@ -131,52 +142,68 @@ def is_bug(failure: Failure) -> bool:
     return bool(failure.command) and not only_reads(failure.command) and bool(told_error(failure.error))
 
 
-def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = ()) -> str:
-    """Return the mend of a failure: the answer's words, a command, or a changed file; "" if unknown."""
+def mend_of(
+    failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = (), error: ErrorSignature | None = None
+) -> str:
+    """Return the mend of a failure: the answer's words, a command, or an edit with its lines; "" if it is not sure."""
     if failure.explained:
         logged = next((words for words in _LOGGED if failure.explained.startswith(words)), "")
         return one_line(failure.explained.removeprefix(logged), _LONGEST)
     if not failure.fixed_by:
         return ""
-    changed = failure.meanwhile if failure.meanwhile in files else ""
-    if not runs_again(failure.command, failure.fixed_by, by_flags=bool(changed)):
-        return _code(failure.fixed_by)
-    if changed:
-        return f"{PLACE}{next(iter(relative_files((changed,), roots)), changed)}`"
-    return "" if not failure.meanwhile or only_reads(failure.meanwhile) else _code(failure.meanwhile)
+    changes = list(dict.fromkeys(filter(None, failure.meanwhile.split("\n"))))
+    changes = [f"{PLACE}{one}`" if one in files else one for one in changes]
+    around = environment(failure.fixed_by)
+    if not changes:
+        moved = around and around != environment(failure.command)
+        return f"`{one_line(bare(failure.fixed_by), _LONGEST)}`" if moved else ""
+    if len(changes) > 1:
+        changes = _named(changes, error or read_error(failure.error)) or changes
+    edits = [one for one in changes if one.startswith(PLACE)]
+    if len(changes) > 1 and (len(edits) < len(changes) or len({_file(one) for one in edits}) > 1):
+        return ""
+    if not edits:
+        return f"`{one_line(bare(changes[0]) or changes[0], _LONGEST)}`"
+    told = "; ".join([edits[0], *(one.removeprefix(_file(one)).lstrip(": ") for one in edits[1:])])
+    for root in roots:
+        told = told.replace(f"`{root.rstrip('/')}/", "`")
+    return told if len(told) <= _LONGEST and not any(map(is_place, edits[1:])) else ""
 
 
-def _in_words(
-    turn: Turn, error: ErrorSignature, form: re.Pattern[str], command: str = "", *, fewest: int = _FEWEST
-) -> str:
-    """Return the agent's sentence of this form about an error, or the command that failed; "" if there is none."""
-    named_in = [_as_word(name) for name in error.names if any(map(str.isalnum, name))]
-    named_in += [re.compile(re.escape(f"`{command}`"), re.IGNORECASE)] if command else []
+def _named(changes: Sequence[str], error: ErrorSignature | None) -> list[str]:
+    """Return the edits of files that an error names."""
+    framed = {frame.partition(":")[0] for frame in error.frames} if error else set()
+    return [one for one in changes if one.startswith(PLACE) and _base(_file(one).rstrip("`")) in framed]
+
+
+def _file(edit: str) -> str:
+    """Return the head of an edit up to the name of its file."""
+    return edit[: edit.index("`", len(PLACE)) + 1]
+
+
+def _base(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+def _was_tried(failure: Failure) -> bool:
+    """Return whether a command alone was run before the same command failed again."""
+    changed = failure.meanwhile
+    return failure.again and bool(changed) and "\n" not in changed and not changed.startswith(PLACE)
+
+
+def _in_words(turn: Turn, error: ErrorSignature, kind: str, command: str = "") -> str:
+    """Return the agent's sentence of this kind about an error, or the command that failed; "" if there is none."""
+    names = [rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])" for name in error.names if re.search(r"\w", name)]
+    names += [re.escape(f"`{command}`")] if command else []
     about = stems_of(error.message)
     best, score = "", 0
-    for text in (*turn.said, turn.answer[:_READ]):
-        for sentence in split(human_text(text)[:_READ]):
-            if len(sentence) > _LONGEST or not form.search(sentence):
-                continue
+    for sentence in (one for text in (turn.answer[:_READ], *turn.said) for one in split(human_text(text)[:_READ])):
+        if len(sentence) <= _SENTENCE and matcher("outcomes.tsv", kind).search(sentence):
             shared = len(stems_of(sentence) & about)
-            named = any(name.search(sentence) for name in named_in)
-            if (named or shared >= fewest) and shared + 2 * named > score:
+            named = any(re.search(name, sentence, re.IGNORECASE) for name in names)
+            if (named or shared >= _FEWEST + (kind == "mend")) and shared + 2 * named > score:
                 best, score = sentence, shared + 2 * named
-    return one_line(best, _LONGEST)
-
-
-def _as_word(name: str) -> re.Pattern[str]:
-    """Return the form of a name between other words; a Korean ending may follow."""
-    return re.compile(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", re.IGNORECASE)
-
-
-def _tried(turn: Turn, failures: Sequence[Failure]) -> Iterator[str]:
-    """Yield the commands that worked between the first and the last of the same failures, and did not help."""
-    named = {bare(failure.command) for failure in failures}
-    places = [index for index, run in enumerate(turn.runs) if run.failed and bare(run.command) in named]
-    for run in turn.runs[places[0] : places[-1]] if places else ():
-        if not run.failed and not only_reads(run.command) and bare(run.command) not in named:
-            yield _code(run.command)
+    return one_line(best, _SENTENCE)
 
 
 def _commands(turn: Turn, failures: Sequence[Failure]) -> int:
@@ -191,9 +218,5 @@ def _commands(turn: Turn, failures: Sequence[Failure]) -> int:
 def _files(changed: Sequence[str], error: ErrorSignature) -> tuple[str, ...]:
     """Return the changed files that the error's frames name, else the changed files."""
     framed = {frame.partition(":")[0] for frame in error.frames}
-    named = tuple(file for file in changed if file.replace("\\", "/").rpartition("/")[2] in framed)
+    named = tuple(file for file in changed if _base(file) in framed)
     return (named or tuple(changed))[:_MAX_FILES]
-
-
-def _code(command: str) -> str:
-    return f"`{one_line(bare(command) or command, _LONGEST)}`"

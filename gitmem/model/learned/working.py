@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.compare import contradict, says_the_same
-from gitmem.model.learned.command import only_reads, works_now
 from gitmem.model.learned.error import read_error
 from gitmem.model.learned.state import (
     EndedTask,
@@ -29,6 +28,7 @@ from gitmem.model.learned.state import (
 )
 from gitmem.model.learned.task import TaskStatus, classify, follows_up
 from gitmem.model.message import one_line
+from gitmem.model.session.command import only_reads, works_now
 from gitmem.model.session.cues.cues import find_cues
 from gitmem.model.session.entries import relative_files
 from gitmem.model.session.events import GIVEN_UP, HookEvent, HookKind, steps_of_plan

@@ -11,6 +11,7 @@ import re
 from gitmem.model.entry.entry import Entry, clean_text
 from gitmem.model.entry.kinds import RECENT_CONTEXT, STATE, TIMELINE, MemoryType
 from gitmem.model.ids import tail_of
+from gitmem.model.session.changes import PLACE
 from gitmem.model.session.cues.cues import find_cues
 from gitmem.model.session.failure import ERROR_LENGTH, told_error
 from gitmem.model.session.fields import MENDED, Fields, render_fields
@@ -186,9 +187,10 @@ def explained(failures: Sequence[Failure], done: str) -> tuple[Failure, ...]:
 
 def _told_from(failure: Failure, roots: Sequence[str]) -> Failure:
     """Return a failure with relative file names."""
-    if failure.meanwhile[:1] == "/" and " " not in failure.meanwhile:
-        return failure._replace(meanwhile=_below(failure.meanwhile, roots))
-    return failure
+    meanwhile = failure.meanwhile
+    for root in filter(None, roots):
+        meanwhile = meanwhile.replace(f"{PLACE}{root.rstrip('/')}/", PLACE)
+    return failure._replace(meanwhile=meanwhile)
 
 
 def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_chars: int) -> Fields:
@@ -249,11 +251,12 @@ def _is_mended(failure: Failure) -> bool:
 
 
 def _mended(failure: Failure, words: Words) -> str:
-    """Return the mend of a failure: the command that then worked, or the action before the same command did."""
+    """Return the mend of a failure: what alone changed before its command worked, or that it then worked."""
     if failure.explained:
         return failure.explained
-    if failure.fixed_by == failure.command and failure.meanwhile:
-        return f"{words.after}: {_code(failure.meanwhile)}"
+    if failure.meanwhile and "\n" not in failure.meanwhile:
+        edit = failure.meanwhile.startswith(PLACE)
+        return f"{words.after}: {failure.meanwhile if edit else _code(failure.meanwhile)}"
     return f"{words.fixed}: {_code(failure.fixed_by)}"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from gitmem.model.session.changes import changes_of
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -67,7 +68,8 @@ class HookEvent(Value):
     `turn` is the host's id of the turn ("" if it has none); `text` is the prompt, the last answer, the error, the
     source of a start or the reason of an end; `command` is the command that a tool ran, `target` another argument (a
     file it read, an address), and `files` are the files it changed; `agent` is the subagent ("" for the main one);
-    `source` is the name of the event in the spool; `steps` are those that a tool wrote down (`plan_steps`).
+    `source` is the name of the event in the spool; `steps` are those that a tool wrote down (`plan_steps`), `changes`
+    the lines that it changed, by file (`changes_of`).
     """
 
     kind: HookKind
@@ -86,6 +88,7 @@ class HookEvent(Value):
     agent: str = ""
     source: str = ""
     steps: tuple[tuple[str, str, str], ...] = ()
+    changes: tuple[str, ...] = ()
 
 
 _TEXT_OF = {
@@ -137,6 +140,7 @@ def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> Hoo
         files=changed_files(tool, tool_input),
         agent=_string(payload, "agent_id", _MAX_NAME),
         steps=plan_steps(tool, tool_input, payload.get("tool_response")),
+        changes=changes_of(tool, tool_input),
     )
 
 

@@ -9,6 +9,7 @@ import re
 from enum import StrEnum
 
 from gitmem.model.session.failure import told_error
+from gitmem.text.data import matcher
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -42,44 +43,9 @@ _SAID_FAILED = re.compile(
     r"|\btest result: FAILED|^Traceback \(most recent",
     re.MULTILINE,
 )
-_GAVE_UP = re.compile(
-    r"\b(?:i|we) (?:could(?:n't| not)|can(?:'t|not)|was(?:n't| not) able to|were(?:n't| not) able to|failed to"
-    r"|gave up)\b|\bunable to\b|\b(?:release|deploy(?:ment)?|publish(?:ing)?|upload|push|pipeline|workflow|build)"
-    r" (?:has |was |is |itself )?(?:failed|rejected|failing|broken|blocked)\b|"
-    r"\b(?:is|are|do|does) still (?:fail|broken|not)|\bstill (?:fails?|failing)\b"
-    r"|하지 못했|할 수 없었|해결되지 않|해결하지 못|여전히 (?:실패|안 )|실패했습니다",
-    re.IGNORECASE,
-)
+_WORDS = "outcomes.tsv"
 _READ = 400  # characters of the next request: the rest is pasted or sets another task
 _FIRST = 60  # characters of its first sentence, in which thanks count
-# The person rejects the result as wrong or not done.
-_REJECTED = re.compile(
-    r"\bstill (?:broken|fail\w*|not|the same|wrong|doesn'?t|does not|get(?:ting)?|see(?:ing)?|happen\w*|crash\w*)\b"
-    r"|\b(?:doesn'?t|does not|didn'?t|did not|isn'?t|is not|not) work(?:ing)?\b"
-    r"|\b(?:that'?s|this is|it'?s|you'?re|you got it) (?:all )?(?:wrong|incorrect)\b"
-    r"|\bthat'?s not (?:it|right|what|how)\b|\bnot what i\b|^(?:no|nope|wrong)\b[,.! ]"
-    r"|\bi(?:'m| am) talking about\b|\bi meant\b|\byou (?:misunderstood|broke)\b"
-    r"|\b(?:revert|undo) (?:it|that|this|your)\b"
-    r"|그[거게건] 아니|그게 아니|아니야|아닌데|아니라니까|여전히|아직도"
-    r"|안 ?[돼되됨됩]|틀렸|잘못[했됐된]|되돌려|원래대로",
-    re.IGNORECASE,
-)
-# The person points to an omission, or doubts the result.
-_DOUBTED = re.compile(
-    r"^(?:hmm+[,. ]+)?(?:but|except|wait|are (?:we|you) sure|you (?:missed|forgot))\b|\bare (?:we|you) sure\b"
-    r"|\bi (?:didn'?t|don'?t|can'?t) see\b|\byou (?:missed|forgot)\b"
-    r"|\b(?:lint|tests?|build|ci|types?|pipeline) (?:is |are )?(?:failing|fails?|broken|red)\b"
-    r"|^(?:근데|그런데|하지만|잠깐)|빠졌|빠뜨|빼먹|확실해|정말이야|맞아\?",
-    re.IGNORECASE,
-)
-_THANKED = re.compile(
-    r"\b(?:thanks|thank you|thx|perfect|awesome|excellent|lgtm|looks good|well done|fixed it)\b"
-    r"|\b(?:it|that|this|now|all) works\b|\bworks (?:now|great|fine|perfectly|like)\b"
-    r"|^(?:great|good|nice|confirmed)\b|고마워|고맙|감사|완벽|훌륭|좋아|잘 ?(?:돼|되네|된다|됐|동작|작동)|해결됐"
-    r"|ありがとう",
-    re.IGNORECASE,
-)
-_ERROR = re.compile(r"\b(?:error|failed|traceback|exception)\b|오류|에러|실패", re.IGNORECASE)
 _QUOTED = 4  # words: so many of an answer's command at the head of the next request are that command
 
 
@@ -103,11 +69,13 @@ def judge_outcome(turn: Turn, next_prompt: str = "") -> Outcome:
 def reaction_of(turn: Turn, next_prompt: str) -> Outcome | None:
     """Return the person's verdict on a turn in the next request: a rejection, a doubt, thanks; or None."""
     text = " ".join(next_prompt[:_READ].split())
-    if text and (_REJECTED.search(text) or _is_repeated(turn, next_prompt) or _is_error_of(turn, text)):
+    if text and (
+        matcher(_WORDS, "rejected").search(text) or _is_repeated(turn, next_prompt) or _is_error_of(turn, text)
+    ):
         return Outcome.FAILED
-    if _DOUBTED.search(text):
+    if matcher(_WORDS, "doubted").search(text):
         return Outcome.PARTIAL
-    return Outcome.SUCCESS if _THANKED.search(text[:_FIRST].partition(". ")[0]) else None
+    return Outcome.SUCCESS if matcher(_WORDS, "thanked").search(text[:_FIRST].partition(". ")[0]) else None
 
 
 def _is_repeated(turn: Turn, next_prompt: str) -> bool:
@@ -119,7 +87,7 @@ def _is_repeated(turn: Turn, next_prompt: str) -> bool:
 def _is_error_of(turn: Turn, text: str) -> bool:
     """Return whether the person reports an error of a command that the answer gave."""
     command = " ".join(text.split()[:_QUOTED])
-    return bool(_ERROR.search(text)) and not turn.tools and command in " ".join(turn.answer.split())
+    return bool(matcher(_WORDS, "error").search(text)) and not turn.tools and command in " ".join(turn.answer.split())
 
 
 def verdict_of(runs: Iterable[Run]) -> Outcome | None:
@@ -148,6 +116,6 @@ def outcome_of(
         return some
     if not answer.strip():
         return (Outcome.SUCCESS if mended else some) if changed else Outcome.INTERRUPTED
-    if _GAVE_UP.search(answer):
+    if matcher(_WORDS, "gave_up").search(answer):
         return some
     return Outcome.SUCCESS if mended or tests is Outcome.SUCCESS else Outcome.PARTIAL

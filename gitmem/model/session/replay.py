@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitmem.model.session.changes import changes_of
 from gitmem.model.session.events import MAX_DETAIL, MAX_TEXT, HookEvent, HookKind, changed_files, plan_steps, target_of
 from gitmem.model.session.noise import INTERRUPTION, human_text
 from gitmem.model.session.transcript import Record, Role
@@ -66,6 +67,7 @@ def _tool(call: Record, result: Record, turn: str, zone: tzinfo | None, host: st
         target=target_of(given),
         files=changed_files(call.tool, given),
         steps=plan_steps(call.tool, given, result.text),
+        changes=() if result.failed else changes_of(call.tool, given),
         agent="sidechain" if call.sidechain else "",
     )
 

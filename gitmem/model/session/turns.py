@@ -7,6 +7,8 @@ and without their beginning or end; the same events always give the same turns.
 from __future__ import annotations
 
 from gitmem.model.ids import TAIL_BYTES, digest, exchange_id, make_id
+from gitmem.model.session.changes import PLACE
+from gitmem.model.session.command import has_effect, works_now, written
 from gitmem.model.session.events import HookEvent, HookKind
 from gitmem.values import Value
 
@@ -26,7 +28,8 @@ _MAX_RUNS = 50  # of a turn that are read, the last ones
 class Failure(Value):
     """A failed tool call: its command, its error, and the command that then worked ("" if none).
 
-    `meanwhile` is the last file changed or command run in between, which mended it if the same command then worked.
+    `meanwhile` are the edits and the commands with an effect until its command ran again, one a line: what mended it,
+    if the command then worked. `again` says that it failed once more instead.
     `explained` is the answer's sentence about its mend, `fixed_at` the time of `fixed_by`, None if that is unknown.
     """
 
@@ -39,14 +42,19 @@ class Failure(Value):
     meanwhile: str = ""
     explained: str = ""
     fixed_at: datetime | None = None
+    again: bool = False
 
 
 class Run(Value):
-    """A command and its output, as far as the host reports it: that of a success is only in a transcript."""
+    """A command and its output, as far as the host reports it: that of a success is only in a transcript.
+
+    `after` are the edits between the command before and this one.
+    """
 
     command: str
     said: str
     failed: bool
+    after: tuple[str, ...] = ()
 
 
 class Turn(Value):
@@ -54,7 +62,8 @@ class Turn(Value):
 
     `closed` says that it was answered, or that the next prompt came; `interrupted` that the person broke it off. `said`
     is what the agent said between its tool calls, where a transcript tells; `used` are the tools of its
-    calls, in order. `sources` are the names of its events, `logged` is the id of the entry that it was read back from.
+    calls, in order. `sources` are the names of its events, `logged` is the id of the entry that it was read back from,
+    `edits` are those after its last command.
     """
 
     session: str
@@ -75,6 +84,7 @@ class Turn(Value):
     used: tuple[str, ...] = ()
     interrupted: bool = False
     logged: str = ""
+    edits: tuple[str, ...] = ()
 
     @property
     def exchange_id(self) -> str:
@@ -182,19 +192,17 @@ def _with_tool(turn: Turn, event: HookEvent) -> Turn:
 
 def _with_failure(turn: Turn, event: HookEvent) -> Turn:
     failure = Failure(event.at, event.tool, event.tool_id, _what(event) or _call(event), event.text)
-    failures = (*turn.failures, failure)[:_MAX_FAILURES]
+    known = (one._replace(again=True) if _is_retry(one, event) else one for one in turn.failures)
+    failures = (*known, failure)[:_MAX_FAILURES]
     return turn._replace(failures=failures, **_called(turn, event))
 
 
 def _called(turn: Turn, event: HookEvent) -> dict[str, Any]:
-    return {"tools": turn.tools + 1, "used": (*turn.used, event.tool), "runs": _runs(turn, event)}
-
-
-def _runs(turn: Turn, event: HookEvent) -> tuple[Run, ...]:
+    called = {"tools": turn.tools + 1, "used": (*turn.used, event.tool)}
     if not event.command:
-        return turn.runs
-    run = Run(event.command, event.text, event.kind is HookKind.TOOL_FAILED)
-    return (*turn.runs, run)[-_MAX_RUNS:]
+        return called | {"edits": (*turn.edits, *event.changes)[-_MAX_RUNS:]}
+    run = Run(event.command, event.text, event.kind is HookKind.TOOL_FAILED, turn.edits)
+    return called | {"runs": (*turn.runs, run)[-_MAX_RUNS:], "edits": ()}
 
 
 def _with_answer(turn: Turn, event: HookEvent) -> Turn:
@@ -225,7 +233,15 @@ def _after(failure: Failure, event: HookEvent) -> Failure:
         return failure
     if _is_retry(failure, event):
         return failure._replace(fixed_by=_what(event), fixed_at=event.at)
-    return failure._replace(meanwhile=_what(event)) if event.files or event.command else failure
+    changes = () if failure.again else event.changes or effect_of(event.command)
+    return failure._replace(meanwhile="\n".join(filter(None, (failure.meanwhile, *changes)))) if changes else failure
+
+
+def effect_of(command: str) -> tuple[str, ...]:
+    """Return a command on one line if it has an effect on others, or the file that it writes."""
+    if command and has_effect(command):
+        return (" ".join(command.split()),)
+    return (f"{PLACE}{path}`",) if (path := written(command)) else ()
 
 
 def _what(event: HookEvent) -> str:
@@ -237,11 +253,11 @@ def _call(event: HookEvent) -> str:
 
 
 def _is_retry(failure: Failure, event: HookEvent) -> bool:
-    """Return whether a successful tool call retried the failed one: the same program, or the same file."""
+    """Return whether a tool call is the failed one once more: the same command, or the same file."""
     if failure.tool != event.tool:
         return False
     if event.command:
-        return program(failure.command) == program(event.command)
+        return works_now(failure.command, event.command)
     return failure.command in {_what(event), _call(event)}
 
 

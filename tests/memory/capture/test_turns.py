@@ -163,7 +163,7 @@ def test_a_turn_is_one_commit_of_the_log_and_of_memory(host, memory, desk):
     (text,) = memory.texts("Exchange")
     assert text.split("\n")[0] == "CRLF 파서를 추가해줘"
     assert "파일: 한글 파일.py" in text
-    assert "`make test -v`" in text
+    assert "change `한글 파일.py`" in text
     assert memory.told("request") == ["CRLF 파서를 추가해줘"]
     assert (
         memory.texts("Decision")

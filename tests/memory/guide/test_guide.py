@@ -323,12 +323,12 @@ KeyError: 'rate'"""
 
 def test_the_errors_of_a_named_file_are_expected_with_their_mends(desk):
     failed, path = desk.clock.now, "/home/a/src/load.py"
-    failure = Failure(failed, "Bash", "", "pytest -q", FRAMED, "pytest -q", path)
+    failure = Failure(failed, "Bash", "", "pytest -q", FRAMED, "pytest -q", f"change `{path}`: `+ x = 1`")
     turn = Turn("s-1", "h", "t", failed, failed, "Run it", "Done.", (path,), (failure,), closed=True, cwd="/home/a")
     learn_bugs(desk.store, "s-1", "h", [turn])
     [line] = guide(desk.store, "Rename the columns in src/load.py").lines
     assert line.part is Part.CHALLENGE
-    assert line.text == "KeyError: 'rate': seen once, mended by change `src/load.py`, last 2026-11-21"
+    assert line.text == "KeyError: 'rate': seen once, mended by change `src/load.py`: `+ x = 1`, last 2026-11-21"
     assert line.sources[1:] == (turn.exchange_id,)
     assert guide(desk.store, "Rename the columns in other/load.py").lines == ()
     assert guide(desk.store, "Rename the columns").lines == ()

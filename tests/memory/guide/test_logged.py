@@ -37,15 +37,23 @@ def test_an_error_that_an_exchange_tells_is_told_with_what_mended_it(desk):
     assert tell_error(desk.store, "s-9", AGAIN) == ""
 
 
+@pytest.mark.parametrize("told", ["then worked: `uv run pytest -q`", "worked after: change `a.py`: `+ import yaml`"])
+def test_another_environment_and_changed_lines_are_a_mend(desk, told):
+    day(desk, f"{ERROR} → {told}")
+    assert f'fixed by: "{told.partition(": ")[2]}"' in tell_error(desk.store, "s-9", AGAIN)
+
+
 @pytest.mark.parametrize(
     "error",
     [
         ERROR,
         f"{ERROR} → then worked: `pytest -q`",
+        f"{ERROR} → then worked: `git log`",
         f"{ERROR} → worked after: `src/load.py`",
+        f"{ERROR} → worked after: change `src/load.py`",
         "`pytest -q`: E   ModuleNotFoundError: No module named 'redis' → then worked: `uv sync`",
     ],
-    ids=["not mended", "the same again", "a file alone", "another error"],
+    ids=["not mended", "the same again", "what ran next", "an old file alone", "a file alone", "another error"],
 )
 def test_what_says_no_mend_of_this_error_is_not_told(desk, error):
     day(desk, error)

@@ -61,7 +61,7 @@ def test_it_grows_with_each_exchange_and_with_no_second_telling(desk):
     [pattern] = known_patterns(desk.store)
     assert pattern.seen == (first.exchange_id, second.exchange_id, third.exchange_id)
     assert pattern.commands == ("pytest", "uv run")
-    best = pattern.best(pattern.error)
+    best = pattern.best()
     assert best is not None
     assert best.text == "`uv sync`"
     assert (pattern.created, pattern.updated) == (first.started, third.started)
@@ -110,7 +110,7 @@ def test_secrets_are_not_learned(desk):
     failed(desk, "s-1", FIRST, f"curl -H 'Authorization: Bearer {secret}' example.org")
     [pattern] = known_patterns(desk.store)
     assert secret not in desk.text(pattern.path)
-    assert pattern.best(pattern.error) is not None
+    assert pattern.best() is not None
 
 
 def test_a_file_that_is_no_pattern_is_passed_over(desk):
@@ -128,7 +128,7 @@ def test_a_replayed_transcript_leaves_its_errors_once(desk, recorder):
     replay(desk.store, path)
     [pattern] = known_patterns(desk.store)
     assert len(pattern.seen) == 3
-    assert [one.text for one in pattern.solutions] == ["change `f1.py`", "change `f2.py`", "change `f3.py`"]
+    assert pattern.solutions == ()  # which lines were changed is not told
     tip = desk.store.tip
     replay(Store(desk.store.root, desk.store.context), path)
     assert desk.store.tip == tip

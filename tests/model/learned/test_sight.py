@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gitmem.model.learned.command import bare
 from gitmem.model.learned.sight import find_sights, is_bug, mend_of, with_errors
+from gitmem.model.session.command import bare
 from gitmem.model.session.turns import Failure, Run, Turn
 
 AT = datetime(2026, 10, 2, 9, 0, tzinfo=UTC)
@@ -20,24 +20,35 @@ def failure(
     return Failure(AT, "Bash", "", command, error, fixed_by, meanwhile, explained)
 
 
+EDIT = "change `/app/src/a.py`: `- import yml` `+ import yaml`"
+TOLD = "change `src/a.py`: `- import yml` `+ import yaml`"
+
+
 @pytest.mark.parametrize(
     "failed, mend",
     [
         (failure("pytest -q", fixed_by="pytest -q", meanwhile="uv sync"), "`uv sync`"),
-        (failure("pytest -q", fixed_by="cd /app && pytest -q 2>&1 | tail -5", meanwhile="uv sync"), "`uv sync`"),
-        (failure("pytest -q", fixed_by="ruff check && pytest -q", meanwhile="uv sync"), "`uv sync`"),
-        (failure("pytest -q", fixed_by="pytest -q", meanwhile="/app/src/a.py"), "change `src/a.py`"),
-        (failure("pytest -q", fixed_by="pytest -q", meanwhile="git status && ls -la"), ""),
-        (failure("git push", fixed_by="git push -u origin main"), "`git push -u origin main`"),
-        (failure("pytest a", fixed_by="pytest a -v", meanwhile="/app/src/a.py"), "change `src/a.py`"),
-        (failure("pytest a", fixed_by="pytest a -p no:x", meanwhile="uv sync"), "`pytest a -p no:x`"),
+        (failure("pytest -q", fixed_by="cd /app && pytest -q 2>&1", meanwhile="uv sync"), "`uv sync`"),
+        (failure("pytest -q", fixed_by="pytest -q", meanwhile=EDIT), TOLD),
+        (failure("pytest -q", fixed_by="pytest -q", meanwhile=f"{EDIT}\n{EDIT}"), TOLD),
+        (
+            failure("pytest -q", fixed_by="pytest -q", meanwhile=f"{EDIT}\nchange `/app/src/a.py`: `+ x = 1`"),
+            f"{TOLD}; `+ x = 1`",
+        ),
+        (failure("pytest -q", fixed_by="pytest -q", meanwhile=f"{EDIT}\nuv sync"), ""),
+        (failure("pytest -q", f'File "/app/src/a.py", line 3\n{MISSING}', "pytest -q", f"{EDIT}\nuv sync"), TOLD),
+        (failure("pytest -q", fixed_by="pytest -q", meanwhile=f"{EDIT}\nchange `/app/b.py`: `+ x`"), ""),
+        (failure("pytest -q", fixed_by="pytest -q"), ""),
+        (failure("pytest -q", fixed_by="uv run pytest -q"), "`uv run pytest -q`"),
+        (failure("uv run pytest", fixed_by="timeout 60 uv run pytest"), ""),
+        (failure("pytest", fixed_by="CI=1 pytest", meanwhile="uv sync\nnpm ci"), ""),
         (failure("pytest", explained="The cause was a missing lock file; `pytest` passes now."), None),
         (failure("pytest", explained="then worked: `uv run pytest`"), "`uv run pytest`"),
-        (failure("pytest"), ""),
+        (failure("pytest", meanwhile="uv sync"), ""),
     ],
 )
 def test_what_mended_a_failure(failed, mend):
-    assert mend_of(failed, ("/app/src/a.py",), ("/app",)) == (failed.explained if mend is None else mend)
+    assert mend_of(failed, (), ("/app",)) == (failed.explained if mend is None else mend)
 
 
 @pytest.mark.parametrize(
@@ -57,54 +68,53 @@ def test_the_part_of_a_command_that_counts():
 
 
 def test_an_error_that_comes_again_in_a_turn_is_one_sight_with_what_did_not_help():
-    runs = (
-        Run("pytest -q", "", failed=True),
-        Run("pip install pyyaml", "", failed=False),
-        Run("git status", "", failed=False),
-        Run("pytest -q", "", failed=True),
-        Run("uv sync", "", failed=False),
-        Run("pytest -q", "", failed=False),
-    )
+    runs = (Run("pytest -q", "", failed=True), Run("pip install x", "", failed=False), Run("uv sync", "", failed=False))
     failures = (
-        failure("pytest -q", fixed_by="pytest -q", meanwhile="uv sync"),
+        failure("pytest -q", fixed_by="pytest -q", meanwhile="pip install x")._replace(again=True),
+        failure("pytest -q", fixed_by="pytest -q", meanwhile="npm ci\nuv lock")._replace(again=True),
         failure("pytest -q", fixed_by="pytest -q", meanwhile="uv sync"),
         failure("npm test", "TypeError: x is not a function"),
     )
     turn = Turn("s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", ("/app/a.py",), failures, cwd="/app", runs=runs)
     first, second = find_sights([turn])
     assert (first.exchange, first.error.type, first.command) == (turn.exchange_id, "ModuleNotFoundError", "pytest")
-    assert (first.mend, first.tried, first.files) == ("`uv sync`", ("`pip install pyyaml`",), ("a.py",))
+    assert (first.mend, first.tried, first.files) == ("`uv sync`", ("`pip install x`",), ("a.py",))
     assert (second.error.type, second.mend, second.tried) == ("TypeError", "", ())
 
 
-def test_an_error_that_its_turn_leaves_is_mended_where_its_command_works_after_a_change():
+def test_an_error_that_its_turn_leaves_is_mended_by_what_changed_until_its_command_works():
     error = "src/rates.py:9: KeyError: 'rate'\nKeyError: 'rate'"
     left = Turn("s-1", "h", "t-1", AT, AT, "Write a test that fails", "It fails.", ("/app/test_rates.py",),
                 (failure("pytest -q", error),), cwd="/app", runs=(Run("pytest -q", error, failed=True),))  # fmt: skip
     talk = left._replace(key="t-2", prompt="Why?", answer="A rate is missing.", files=(), failures=(), runs=())
-    works = (Run("pytest -q tests", "", failed=False), Run("pytest -q", "1 passed", failed=False))
-    later = AT + timedelta(minutes=4)
+    edit, later = ("change `/app/src/rates.py`: `+ rate = 1`",), AT + timedelta(minutes=4)
+    works = (Run("git status", "", failed=False), Run("pytest -q", "1 passed", failed=False, after=edit))
     mended = talk._replace(key="t-3", answer="Done.", files=("/app/src/rates.py",), runs=works, ended=later)
     [sight] = find_sights([left, talk, mended])
-    assert (sight.exchange, sight.mend, sight.seconds) == (left.exchange_id, "change `src/rates.py`", 240)
-    said = mended._replace(answer="I added the `rate` of each row.")
+    mend = "change `src/rates.py`: `+ rate = 1`"
+    assert (sight.exchange, sight.mend, sight.seconds) == (left.exchange_id, mend, 240)
+    before = talk._replace(edits=edit), mended._replace(runs=(*works[:1], works[1]._replace(after=())))
+    assert [one.mend for one in find_sights([left, *before])] == [mend]
+    said = before[1]._replace(answer="I added the `rate` of each row.")
     assert [one.mend for one in find_sights([left, said])] == ["I added the `rate` of each row."]
-    nothing_changed, fails_again = mended._replace(files=()), mended._replace(runs=left.runs)
-    piped = mended._replace(runs=(Run("pytest -q | tail", "1 failed", failed=False),))
+    fails_again = mended._replace(runs=left.runs)
+    piped = mended._replace(runs=(Run("pytest -q | tail", "1 failed", failed=False, after=edit),))
     other, late = mended._replace(session="s-2"), [talk, talk, talk, mended]
-    for following in ([nothing_changed], [fails_again], [piped], [other], late, []):
+    for following in ([before[1]], [fails_again], [piped], [other], late, []):
         assert [one.mend for one in find_sights([left, *following])] == [""]
     assert with_errors([talk, left, *late]) == [left, talk, talk, talk]
 
 
-def test_what_the_agent_says_of_an_error_says_more_than_a_files_name():
-    failures = (failure("go test", "./paths.go:150:9: undefined: regexp", "go test", "/app/paths.go"),)
+def test_where_the_lines_are_not_told_the_agents_sentence_about_the_error_is():
+    failures = (failure("go test", "./paths.go:150:9: undefined: regexp", "go test", "change `/app/paths.go`"),)
     said = ("Let me run the tests.", "I need to add the `regexp` import back since it is still used.")
     turn = Turn(
         "s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", ("/app/paths.go",), failures, cwd="/app", said=said
     )
     assert [one.mend for one in find_sights([turn])] == [said[1]]
-    assert [one.mend for one in find_sights([turn._replace(said=said[:1])])] == ["change `paths.go`"]
+    assert [one.mend for one in find_sights([turn._replace(said=said[:1])])] == [""]
+    never = (failures[0]._replace(fixed_by=""),)
+    assert [one.mend for one in find_sights([turn._replace(failures=never)])] == [""]
 
 
 @pytest.mark.parametrize(
@@ -116,9 +126,9 @@ def test_what_the_agent_says_of_an_error_says_more_than_a_files_name():
     ],
 )
 def test_a_sentence_is_about_an_error_if_it_has_its_name_as_a_word(error, sentence, says):
-    failures = (failure("go test", error, "go test", "/app/a.go"),)
+    failures = (failure("go test", error, "go test", "change `/app/a.go`"),)
     turn = Turn("s", "h", "t", AT, AT, "Fix", "Done.", ("/app/a.go",), failures, cwd="/app", said=(sentence,))
-    assert [one.mend for one in find_sights([turn])] == [sentence if says else "change `a.go`"]
+    assert [one.mend for one in find_sights([turn])] == [sentence if says else ""]
 
 
 @pytest.mark.parametrize(

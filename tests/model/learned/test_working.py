@@ -181,7 +181,8 @@ def test_an_error_is_mended_by_the_same_command() -> None:
 @pytest.mark.parametrize(
     "worked, mends",
     [
-        ("pytest -q", True),
+        ("uv run pytest -x -q", True),
+        ("pytest -q", False),
         ("cd src && pytest -x tests 2>&1", False),
         ("make lint && pytest -x", True),
         ("pytest -x | tail -3", False),

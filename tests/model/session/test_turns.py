@@ -93,12 +93,30 @@ def test_a_failure_and_what_then_worked():
         prompt(0),
         failed(1, "uv run pytest -q", tool_id="1"),
         tool(2, "git status", tool_id="2"),
-        tool(3, "uv run pytest -x", tool_id="3"),
-        tool(4, "uv run ruff", tool_id="4"),
+        tool(3, "uv run pytest tests/b", tool_id="3"),
+        tool(4, "timeout 60 pytest -q", tool_id="4"),
     )
     assert [(failure.command, failure.fixed_by) for failure in turn.failures] == [
-        ("uv run pytest -q", "uv run pytest -x")
+        ("uv run pytest -q", "timeout 60 pytest -q")
     ]
+
+
+def test_what_changed_between_a_failure_and_the_same_command():
+    turn = one(
+        prompt(0),
+        failed(1, "pytest", tool_id="1"),
+        tool(2, "git status", tool_id="2"),
+        tool(3, "uv sync", tool_id="3"),
+        tool(4, "python report.py > out.txt", tool_id="4"),
+        failed(5, "pytest", tool_id="5"),
+        tool(6, name="Edit", files=("a.py",), changes=("change `a.py`: `- x` `+ y`",), tool_id="6"),
+        tool(7, "pytest", tool_id="7"),
+        tool(8, "npm ci", tool_id="8"),
+    )
+    first, second = turn.failures
+    assert (first.meanwhile, first.again, first.fixed_by) == ("uv sync\nchange `out.txt`", True, "pytest")
+    assert (second.meanwhile, second.again) == ("change `a.py`: `- x` `+ y`", False)
+    assert [run.after for run in turn.runs] == [(), (), (), (), (), ("change `a.py`: `- x` `+ y`",), ()]
 
 
 def test_what_was_never_tried_again_is_open():

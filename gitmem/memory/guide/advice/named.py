@@ -35,7 +35,7 @@ def of_errors_in(store: Store, named: Sequence[str]) -> Iterator[Line]:
     about = [one for one in read if one and not one.stale and _is_about(one, named)]
     found = [own for one in about if (own := own_part(store, one))]
     for one in sorted(found, key=lambda one: (one.updated, one.id), reverse=True)[:_LINES]:
-        best = one.best(one.error)
+        best = one.best()
         mended = f"mended by {best.text}" if best else "not known to be mended"
         text = f"{one.title}: {seen_times(len(one.seen)).lower()}, {mended}, last {one.updated:%Y-%m-%d}"
         ids = (one.id, *(best.worked if best else one.seen)[-_LINES:])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from gitmem.memory.guide.advice.lines import Line, Part
 from gitmem.model.learned.counts import BEGINS, USELESS
 from gitmem.model.learned.episode import REJECTED, UNMENDED
-from gitmem.model.learned.mend import PLACE
 from gitmem.model.message import one_line
+from gitmem.model.session.changes import PLACE, is_place
 from gitmem.model.session.outcome import Outcome
 from gitmem.search.query.query import fold
 
@@ -21,7 +21,6 @@ EPISODES = 3
 _LINES = 2  # of a kind from one episode
 _LONGEST, _TASK = 400, 120  # characters of a line, and of the task in it
 _THE_SAME = 2 / 3  # confidence from which an episode's task is nearly this one
-_CHANGED = f": {PLACE}"  # a tip that says no more than which file was changed
 _DID_NOT_HELP = ("did not help", REJECTED)
 _TRIED = ("mended it", "did not help")  # end the lines of errors
 
@@ -54,7 +53,7 @@ def _lines(episode: Episode, sure: float, said: Mapping[str, str], needles: Sequ
         text = f"{one_line(episode.task, _TASK)} ({episode.outcome}): {how}" + (f" Steps: {plan}" if plan else "")
         part = Part.CHALLENGE if failed else Part.APPROACH  # why it failed is not known, so it may still be right
         yield Line(part, one_line(text, _LONGEST), (*source, exchange) if exchange else source, sure)
-    tips = [] if failed else [tip for tip in episode.tips if _CHANGED not in tip]
+    tips = [] if failed else [tip for tip in episode.tips if not _is_place(tip)]
     tried = [one for one in episode.gotchas if any(words in one for words in _DID_NOT_HELP)]
     others = [one for one in episode.gotchas if one not in tried]
     for part, lines in ((Part.TRY, tips), (Part.AVOID, tried), (Part.CHALLENGE, others)):
@@ -62,6 +61,11 @@ def _lines(episode: Episode, sure: float, said: Mapping[str, str], needles: Sequ
             yield Line(part, text, source, sure)
     for change in episode.changes[:1]:
         yield Line(Part.CHALLENGE, f"The person then turned the work: {change}", source, sure)
+
+
+def _is_place(tip: str) -> bool:
+    """Return whether a tip says no more than which file was changed."""
+    return is_place(f"{PLACE}{tip.removesuffix(' mended it').partition(PLACE)[2]}")
 
 
 def _nearest(lines: Sequence[str], needles: Sequence[str], sure: float) -> list[str]:

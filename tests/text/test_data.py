@@ -1,0 +1,35 @@
+"""Each row of a data file says by an example and a counter-example what it means."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gitmem.model.session.command import has_effect, works_now
+from gitmem.text.data import languages, matcher, rows
+
+FORMS = [(path, row) for name in ("outcomes.tsv",) for path in languages(name) for row in rows(path)]
+
+
+@pytest.mark.parametrize("path, row", FORMS, ids=lambda one: one if isinstance(one, str) else one[2])
+def test_a_form_is_found_in_its_example_alone(path, row):
+    kind, form, example, other = row
+    assert re.search(form, example, re.IGNORECASE)
+    assert not re.search(form, other, re.IGNORECASE)
+    assert matcher(path.partition("/")[2], kind).search(example)
+
+
+@pytest.mark.parametrize("row", rows("wrappers.tsv"), ids=lambda row: row[1])
+def test_a_wrapper_leaves_a_command_what_it_is(row):
+    _, words, example, other = row
+    inner = example.replace(words, "").split()[-1].strip("'\"")
+    known = [one for one in ("make test", inner) if works_now(one, example)]
+    assert known
+    assert not any(works_now(one, other) for one in known)
+
+
+@pytest.mark.parametrize("row", rows("effects.tsv"), ids=lambda row: row[1])
+def test_a_command_has_an_effect_on_others(row):
+    assert has_effect(row[2])
+    assert not has_effect(row[3])
