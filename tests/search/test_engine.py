@@ -310,19 +310,6 @@ def test_an_identifier_does_not_count_once_more_for_each_of_its_parts(shelf):
     assert shelf.places("logs of the shop-api")[0] == ("knowledge/a.md", 5)
 
 
-def test_a_question_about_several_things_gets_what_adds_to_the_first_hits_before_near_copies(shelf):
-    for number in range(12):
-        shelf.put(f"knowledge/{number}.md", f"# A\n\nThe staging server is a server for staging, number {number}.\n")
-    for number in range(9):
-        shelf.put(f"knowledge/mail-{number}.md", f"# A\n\nMail and more mail, and number {number}.\n")
-
-    def place(query):
-        return next(at for at, path in enumerate(shelf.paths(query, limit=0)) if "mail" in path)
-
-    assert place("staging server, mail") == 12
-    assert place("all of staging server, mail") == 6
-
-
 def test_a_hit_is_weak_if_it_is_far_from_the_query_and_good_if_it_is_near(shelf):
     shelf.put("knowledge/a.md", "# A\n\nmallet\n")
     units = sources.work_tree(shelf.store, None, parse_query("mallet").terms, ["mallet"], lambda _: True, most=9).read[
