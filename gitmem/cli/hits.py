@@ -55,7 +55,7 @@ class Found(Value):
 
 
 def find_hits(
-    args: argparse.Namespace, door: Door, *, deep: bool = False, history: bool = False, around: bool = False
+    args: argparse.Namespace, door: Door, *, deep: bool = False, history: bool = False, views: bool = False
 ) -> Found:
     """Return the answer to the command's query; print once an hour why vectors were left out."""
     from gitmem.search.engine import answer
@@ -66,7 +66,7 @@ def find_hits(
     store = door.settled(args)
     began = store.context.clock()
     at = named_commit(args, store)
-    found = answer(store, query, limit=args.limit, deep=deep, history=history, ended=args.all, at=at, around=around)
+    found = answer(store, query, limit=args.limit, deep=deep, history=history, ended=args.all, at=at, views=views)
     if at is None:
         from gitmem.search.own import with_own
 

@@ -68,7 +68,7 @@ def answer(
     at: str | None = None,
     vectors: bool = True,
     beside: str = "",
-    around: bool = False,
+    views: bool = False,
     scanner: Scanner | None = None,
     hurried: bool = False,
 ) -> Answer:
@@ -76,7 +76,8 @@ def answer(
 
     `deep` adds the raw transcripts, `history` lines that only old commits hold; `at` is the id of a commit whose files
     are searched instead of the working tree, without `vectors`. `beside` is a folder whose best hits follow the others,
-    `limit` of them at most. `around` adds the exchanges before and after good hits. Facts that no longer hold are left
+    `limit` of them at most. `views` keeps concepts and episodes of hits as hits of
+    their own, for a text that tells what is new in them. Facts that no longer hold are left
     out, unless nothing else is found, or `ended`, `history` or `at` is given. A `hurried` search may miss a text
     that was edited in place and not committed yet.
 
@@ -87,7 +88,7 @@ def answer(
     query = parse_query(text)
     filters = read_filters(store, query)
     similar = _begin_vectors(store, query) if vectors and at is None else None
-    scope = _Scope(limit, deep, history, ended, at, beside, around, scanner, hurried)
+    scope = _Scope(limit, deep, history, ended, at, beside, views, scanner, hurried)
     top, result = _search(store, query, filters, scope, similar)
     if not any(item.found.counts for item in top) and (decomposed := query.decomposed()) is not None:
         other_top, other = _search(store, decomposed, filters, scope, similar)
@@ -105,7 +106,7 @@ class _Scope(Value):
     ended: bool
     at: str | None
     beside: str
-    around: bool
+    views: bool
     scanner: Scanner | None
     hurried: bool
 
@@ -131,16 +132,11 @@ def _search(
     shown = {item.units.memory(item.index) for item in matches} if scope.hurried else ()
     marks = marks_for(store, shown) if scope.hurried else known_marks(store)
     kept = matches if scope.ended or scope.history or scope.at else holding(matches, marks)
-    memories = kept if scope.around else without_views(kept)  # recall tells the lines that are new in a view
+    memories = kept if scope.views else without_views(kept)  # recall tells the lines that are new in a view
     top = best(store, memories, query, scope, marks)
     top += _beside(top, kept, scope.beside)[: scope.limit] if scope.beside else []
-    if scope.around:
-        from gitmem.search.order.around import with_neighbours
-
-        good = [not worth.weak for worth in worths(top, query)]
-        top = [item for item in with_neighbours(top, good) if not item.beside or fits(item, query, filters)]
     hits = [
-        marked(make_hit(item)._replace(worth=worth, weak=worth.weak and not item.beside), marks)
+        marked(make_hit(item)._replace(worth=worth, weak=worth.weak), marks)
         for item, worth in zip(top, worths(top, query), strict=True)
     ]
     complete = len(matches) != most and all(pool.complete for pool in pools)
@@ -202,7 +198,7 @@ def best(store: Store, ranked: list[Ranked], query: Query, scope: _Scope, marks:
     era = era_of(query.text)
     weighed = in_order_of_time(weighed, era)
     most = min(limit + _COMPARED, MOST) if limit else MOST
-    weighed = in_order_of_news(weighed, era, marks, most, few=not scope.around)
+    weighed = in_order_of_news(weighed, era, marks, most, few=not scope.views)
     return [*weighed, *first[limit + _WEIGHED :]][: limit or None]
 
 

@@ -92,7 +92,7 @@ def test_an_exchange_takes_the_place_of_its_fact_among_few_hits_and_recall_keeps
     log(shelf, "2026-11-01", "bbbbbbbb", NEW, ("What went wrong with the shop?", said))
 
     assert [entry for entry, _ in told(shelf, "cache prices of products")] == [NEW, "d000000000a"]
-    assert told(shelf, "cache prices of products", around=True)[0][0] == "d000000000a"
+    assert told(shelf, "cache prices of products", views=True)[0][0] == "d000000000a"
 
 
 def test_of_hits_about_as_good_those_of_other_sessions_come_first(shelf):
@@ -101,5 +101,5 @@ def test_of_hits_about_as_good_those_of_other_sessions_come_first(shelf):
         said = (f"Question {entry} on railings?", f"Railings of {entry} are {'zinc ' * (6 - day)}.")
         log(shelf, f"2026-11-0{day}", session, entry, said)
 
-    assert [entry for entry, _ in told(shelf, "zinc railings", around=True)] == list(requests)
+    assert [entry for entry, _ in told(shelf, "zinc railings", views=True)] == list(requests)
     assert [entry for entry, _ in told(shelf, "zinc railings")] == ["x000000000a", "x000000000c", "x000000000b"]

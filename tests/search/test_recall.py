@@ -16,7 +16,7 @@ def test_facts_come_first_then_exchanges_without_the_marks_of_a_log(shelf):
         "  **Answer:** Take railings of pure zinc.\n\n  **Error:** `make` no zinc\n",
     )
 
-    text = recall("zinc railings", shelf.search("zinc railings", around=True), 2_000).text
+    text = recall("zinc railings", shelf.search("zinc railings", views=True), 2_000).text
 
     assert "Railings are of zinc." in text.partition("Which zinc")[0]
     assert "Take railings of pure zinc." in text
@@ -63,32 +63,13 @@ def test_a_concept_tells_only_what_its_exchanges_did_not(shelf):
     concept = "---\nid: k4f7k2m9q0x\nkind: concept\n---\n## Exchanges\n\n" + link.format(n=1, text="Railings of zinc.")
     shelf.put("concepts/k4f7k2m9q0x-zinc.md", concept)
 
-    text = recall("zinc railings", shelf.search("zinc railings", around=True), 2_000).text
+    text = recall("zinc railings", shelf.search("zinc railings", views=True), 2_000).text
 
     assert text.count("zinc.") == 1
 
     shelf.put("concepts/k4f7k2m9q0x-zinc.md", concept + link.format(n=2, text="Zinc lasts."))
 
-    text = recall("zinc railings", shelf.search("zinc railings", around=True), 2_000).text
+    text = recall("zinc railings", shelf.search("zinc railings", views=True), 2_000).text
 
     assert text.count("Railings of zinc.") == 1
     assert "- 2026-11-20 Zinc lasts. ^x4f7k2m9q02\n" in text
-
-
-def test_the_exchanges_beside_a_good_one_are_told_too(shelf):
-    entry = "- [10:0{n}:00] **Exchange** #{session}: {text} ^x4f7k2m9q0{n}\n"
-    shelf.put(
-        "daily/2026/11/2026-11-20.md",
-        entry.format(n=1, session="1b4e51f0", text="Which metal lasts longest outside?")
-        + entry.format(n=2, session="1b4e51f0", text="Then railings of zinc it is.")
-        + entry.format(n=3, session="9a8b7c6d", text="Buy bread."),
-    )
-
-    hits = shelf.search("zinc railings", around=True)
-
-    assert [(hit.entry, hit.standing, hit.weak) for hit in hits] == [
-        ("x4f7k2m9q02", "", False),
-        ("x4f7k2m9q01", "beside ^x4f7k2m9q02", False),
-    ]
-    assert "Which metal" in recall("zinc railings", hits, 2_000).text
-    assert len(shelf.search("zinc railings")) == len(shelf.search("bread zebra", around=True)) == 1

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     from gitmem.search.recall import recall
     from gitmem.text.tokens import estimate_tokens
 
-    answered = find_hits(args, door, around=True)
+    answered = find_hits(args, door, views=True)
     answer = answered.answer
     found = recall(answered.query, answer.hits, args.budget)
     value = {

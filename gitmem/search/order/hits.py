@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from gitmem.search.units.units import Unit, Units
 
 BEFORE = "before"  # the status of a memory that tells what was before a newer one
-BESIDE = "beside"  # the status of an exchange that is told because the one before or after it is a hit
-_LINKED = {BESIDE: "", BEFORE: ", now"}  # statuses that go with handles: the lines of others say more
 FACT_LETTERS = "dfrscpi"  # docs/format.md, "Facts"
 _SESSION_TAG = r"[0-9a-f]{8}"
 _DAY = r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"
@@ -43,8 +41,8 @@ class Hit(Value):
     `session`, `entry` (an id), `label` and `field` (of a summary's header) are "" if there is none. `commit` holds the
     text if no file does any more. `passage` is the text, or of a long one the request and the best part. A `weak` hit
     shares little with the query; `worth` says how much (`gitmem.search.order.worth`). `status` is that of a fact
-    that does not hold or is disputed, `BEFORE` or `BESIDE`; `others` are the ids of its successor, of what contradicts
-    it, of what is newer, or of the hit beside it. `own` is true for one of the person's own store. `author` is the name
+    that does not hold or is disputed, or `BEFORE`; `others` are the ids of its successor, of what contradicts
+    it, or of what is newer. `own` is true for one of the person's own store. `author` is the name
     of another person who brought it, or "". `views` are the places (PATH:LINE) of other views of the same memory that
     match. Texts are as the files have them; `shown` adds what `marks` know.
     """
@@ -86,7 +84,7 @@ class Hit(Value):
         links = " and ".join(f"^{other}" for other in self.others)
         if self.own:
             return f"your own; in this project {links} goes before it" if links else "your own, in every project"
-        return f"{self.status}{_LINKED[self.status]} {links}" if links and self.status in _LINKED else self.status
+        return f"{BEFORE}, now {links}" if links and self.status == BEFORE else self.status
 
     def shown(self, text: str) -> str:
         """Return a part of the hit's text as it is shown: with marks on what does not hold as it says."""
@@ -188,8 +186,8 @@ def make_hit(item: Ranked) -> Hit:
         tags=facts.tags,
         field=unit.name,
         commit=units.commit,
-        status=BEFORE if item.before else BESIDE if item.beside else "",
-        others=tuple(filter(None, (item.before or item.beside,))),
+        status=BEFORE if item.before else "",
+        others=(item.before,) if item.before else (),
         views=tuple(dict.fromkeys(f"{one.path}:{one.lines(other)[0]}" for one, other in others if not one.commit)),
         passage=f"{lead}\n…\n{body.strip()}" if lead else units.text[unit.start : last].strip("\r\n").rstrip(),
     )

@@ -55,8 +55,7 @@ class Ranked(Value):
     """A unit with its score, the terms in it, their weights, and the part of it that has the score.
 
     `also` are the other views of the same memory that were found, with their indexes; `near` its nearness by vectors,
-    or UNKNOWN; `before` the handle of a newer memory of the same subject; `beside` that of the hit
-    whose neighbour it is.
+    or UNKNOWN; `before` the handle of a newer memory of the same subject.
     """
 
     score: float
@@ -68,7 +67,6 @@ class Ranked(Value):
     also: tuple[tuple[Units, int], ...] = ()
     near: float = UNKNOWN
     before: str = ""
-    beside: str = ""
 
 
 def needles_of(terms: Sequence[Term]) -> list[tuple[int, Needle]]:
