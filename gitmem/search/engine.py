@@ -8,7 +8,6 @@ from gitmem.search import sources
 from gitmem.search.files import LAYERS, LOGS, MEMORY_LAYER
 from gitmem.search.filters import allowed_text, excluded, literals_for, read_filters
 from gitmem.search.order.again import MOST, in_order_of_news
-from gitmem.search.order.era import era_of, in_order_of_time
 from gitmem.search.order.hits import facts_of, make_hit
 from gitmem.search.order.rank import K1, NOTHING, Corpus, Ranked, find_terms, needles_of, score_file, weights
 from gitmem.search.order.worth import worths
@@ -195,10 +194,8 @@ def best(store: Store, ranked: list[Ranked], query: Query, scope: _Scope, marks:
     first = ranked[: limit + _WEIGHED] if limit else ranked
     weighed = [weigh(store, item) for item in first[: limit + _WEIGHED]]
     weighed.sort(key=lambda item: -item.score)
-    era = era_of(query.text)
-    weighed = in_order_of_time(weighed, era)
     most = min(limit + _COMPARED, MOST) if limit else MOST
-    weighed = in_order_of_news(weighed, era, marks, most, few=not scope.views)
+    weighed = in_order_of_news(weighed, marks, most, few=not scope.views)
     return [*weighed, *first[limit + _WEIGHED :]][: limit or None]
 
 

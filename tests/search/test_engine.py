@@ -287,21 +287,6 @@ def test_another_word_for_the_same_thing_is_found_and_a_word_of_the_query_comes_
     assert shelf.paths("패키지 설치") == ["knowledge/b.md"]
 
 
-def test_a_question_about_now_gets_the_newest_of_a_subject_first_one_about_then_the_oldest(shelf):
-    for day in ("2025-02-01", "2025-08-01", "2026-03-01"):
-        line = f"- [10:00:00] **Note**: the start command is run{day[5:7]} ^01m80m1r5d7wvtt7ft{day[5:7]}\n"
-        shelf.put(f"daily/{day[:4]}/{day[5:7]}/{day}.md", line)
-    shelf.put("daily/2026/11/2026-11-20.md", "- [10:00:00] **Note**: a command for lunch ^01m80m1r5d7wvtt7ft99\n")
-
-    def days(query):
-        return [hit.date[:10] for hit in shelf.search(query)][:3]
-
-    assert days("what is the current start command") == ["2026-03-01", "2025-08-01", "2025-02-01"]
-    assert days("what was the start command originally") == ["2025-02-01", "2025-08-01", "2026-03-01"]
-    assert days("지금 start command") == days("what is the current start command")
-    assert days("처음 start command") == days("what was the start command originally")
-
-
 def test_an_identifier_does_not_count_once_more_for_each_of_its_parts(shelf):
     shelf.put(
         "knowledge/a.md", "# A\n\nshop-api, the shop-api, api of the shop\n\n# B\n\nThe shop-api logs as lines.\n"

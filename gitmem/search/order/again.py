@@ -4,8 +4,7 @@ Two of them are compared by their words. A copy has nearly all of its words in a
 it was learned from. Memories of different sessions are on one subject if they share much beside the words of the query,
 or if the newer says that it leaves what the older names: "switch from Alembic to Aerich".
 
-Where few hits are shown, such an exchange takes the place of the fact even from below, and of hits about as good
-those of other sessions come first.
+Where few hits are shown, such an exchange takes the place of the fact even from below.
 
 Tested through `tests/search/test_again.py`.
 """
@@ -15,7 +14,6 @@ from __future__ import annotations
 import re
 
 from gitmem.model.ids import short_session
-from gitmem.search.order.era import Era
 from gitmem.search.order.hits import facts_of
 from gitmem.search.units.units import first_line
 from gitmem.text.stems import stop_words
@@ -45,7 +43,6 @@ _LEAVES = (
 _LEAVES_KOREAN = {"대신": ("",), "에서 ": ("로 바", "로 전환", "로 이전", "로 옮")}
 _WITHIN = 40
 _ABOUT_AS_GOOD = 0.5  # of the score of an older hit, in the newer one that takes its place
-_AGAIN = 0.95  # of the score of a hit whose session is shown already
 _WORD = re.compile(r"(?<![\^#\w])[^\W_](?:[\w.-]*\w)?")  # neither an id nor a tag
 _FROM_HERE = re.compile(r"(?:the )?[`*\"']*([\w.-]*\w)?")
 _LABELS = frozenset({"answer", "asked", "done", "error", "files", "keywords", "outcome", "success"})  # of an exchange
@@ -66,13 +63,11 @@ class _Told(Value):
     holds: bool
 
 
-def in_order_of_news(
-    hits: Sequence[Ranked], era: Era, marks: Marks, most: int = MOST, *, few: bool = False
-) -> list[Ranked]:
+def in_order_of_news(hits: Sequence[Ranked], marks: Marks, most: int = MOST, *, few: bool = False) -> list[Ranked]:
     """Return the hits, the best first; of the first `most`, copies come last and the newest of a subject first.
 
-    An older hit has the handle of the newer in `before`. For a question about then the older keep their places. With
-    `few`, a hit below that has nearly all words of one above takes its place, and sessions are spread.
+    An older hit has the handle of the newer in `before`. With `few`, a hit below that has nearly all words of one above
+    takes its place.
     """
     first = list(hits[:most])
     if len(first) < 2 or not first[0].says:  # noqa: PLR2004  # a pair
@@ -93,10 +88,7 @@ def in_order_of_news(
     before: dict[int, int] = {}
     for newest, *others in _subjects([at for at in told if at not in copies], first, told, asked):
         before |= {at: newest for at in others if told[at].date < told[newest].date}
-        if era is not Era.THEN:
-            order.insert(min(map(order.index, (newest, *others))), order.pop(order.index(newest)))
-    if few:
-        order = _spread(order, first, told, {} if era is Era.THEN else before)
+        order.insert(min(map(order.index, (newest, *others))), order.pop(order.index(newest)))
     scores = sorted((hit.score for hit in first), reverse=True)
     ordered = [
         first[at]._replace(score=score, before=told[before[at]].handle if at in before else "")
@@ -114,27 +106,6 @@ def _fuller(hits: Sequence[Ranked], told: Mapping[int, _Told], copies: set[int])
             if good and told[other].holds >= one.holds and _copies(one, told[other]):
                 yield at, other
                 break
-
-
-def _spread(
-    order: Sequence[int], hits: Sequence[Ranked], told: Mapping[int, _Told], after: Mapping[int, int]
-) -> list[int]:
-    """Return the places of hits in their order, but of hits about as good those of sessions not shown yet first.
-
-    Those in `after` stay behind the one given there.
-    """
-    scores = dict(zip(order, sorted((hit.score for hit in hits), reverse=True), strict=True))
-    sessions = {at: told[at].session if at in told else "" for at in order}
-    left, shown = list(order), set[str]()
-    spread: list[int] = []
-    while left:
-        again = {at for at in left if sessions[at] and sessions[at] in shown}
-        ready = (at for at in left if after.get(at) not in left)
-        best = max(ready, key=lambda at: scores[at] * (_AGAIN if at in again else 1.0))
-        left.remove(best)
-        shown.add(sessions[best])
-        spread.append(best)
-    return spread
 
 
 def _told(hit: Ranked, marks: Marks) -> _Told:
