@@ -13,7 +13,7 @@ import unicodedata
 from itertools import pairwise
 
 from gitmem.search.query.scripts import HAN, HANGUL, MARKED, UNSPACED, WORD, runs
-from gitmem.text.kindred import kindred, members
+from gitmem.text.kindred import kindred
 from gitmem.text.stems import hangul_stem, is_ending, literal_of, other_forms, root, stem, stop_words
 from gitmem.values import Value
 
@@ -30,7 +30,6 @@ HALF = 0.5
 JOINED = 0.5
 PART = 0.5  # of a part of an identifier, which is searched for as a whole, too
 KINDRED = 0.3  # of a word that stands for another
-MEMBER = 0.5  # of the name of a thing of the kind that the query asks for
 _EDGES = ".,;:!?\"'()[]{}<>`*"
 _HEAD_SYLLABLES = 2
 _FILTERS = ("path", "type", "tag", "since", "until", "session", "author")
@@ -158,12 +157,11 @@ def _kindred_terms(words: list[str], found: Mapping[tuple[Needle, ...], Term]) -
         for run in runs(word):
             if run.script not in {WORD, HANGUL}:
                 continue
-            others = [(other, MEMBER) for other in members(fold(run.text))]
-            for other, weight in [*others, *((other, KINDRED) for other in kindred(fold(run.text)))]:
+            for other in kindred(fold(run.text)):
                 needles = _english(other) if other.isascii() else (Needle(other, INSIDE),)
                 if needles not in seen:
                     seen.add(needles)
-                    yield Term(needles, weight, group, aside=True)
+                    yield Term(needles, KINDRED, group, aside=True)
 
 
 def _joined(words: list[str]) -> tuple[Term, ...]:
