@@ -268,6 +268,20 @@ def test_a_long_exchange_is_told_by_its_request_and_its_best_part(shelf):
     assert "zinc" in hit.snippet
 
 
+def test_what_an_agent_said_between_its_tool_calls_counts_less_than_its_answer(shelf):
+    filler = "".join(f"  Paragraph {n} tells of wood and stone and water at some length.\n\n" for n in range(60))
+    entry = "- [1{n}:00:00] **Exchange** #1b4e51f0: How do we build it? ^x4f7k2m9q0{n}\n\n"
+    between = f"{entry.format(n=1)}  **Answer:** Done.\n\n{filler}  **Said:** Zinc, the zinc of railings.\n"
+    other = filler.replace("wood and stone and water", "bread and salt and cheese")
+    at_end = f"{entry.format(n=2)}  **Answer:** Railings of zinc.\n\n{other}  **Said:** Let me look.\n"
+    shelf.put("daily/2026/11/2026-11-20.md", f"{between}\n{at_end}")
+
+    hits = shelf.search("zinc railings")
+
+    assert [hit.entry for hit in hits] == ["x4f7k2m9q02", "x4f7k2m9q01"]
+    assert "Zinc, the zinc" in hits[1].passage
+
+
 def test_what_shares_little_with_a_query_is_weak(shelf):
     for number, word in enumerate(("server", "client", "cache", "login", "cart", "order", "mail")):
         shelf.put(f"knowledge/{number}.md", f"# {word}\n\nThe {word} of the shop is written in Python.\n")

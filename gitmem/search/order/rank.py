@@ -35,6 +35,7 @@ WINDOW_LENGTH = 250  # characters of the units for which neighbours count most
 FIRST = 0.3  # bonus for a term in the first of several lines: a title, a signature, a request
 PROXIMITY = 0.2
 NEAR = 60  # characters between two terms that count as near
+SAID = 0.5  # factor for what an agent said between its tool calls
 ALONE = 2.0  # factor for a word in the place of one that is nowhere
 MOST_COUNTED = 200  # places kept of one unit
 _WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Za-z][a-z]*")
@@ -219,6 +220,8 @@ def score_file(units: Units, found: Mapping[int, Found], says: Sequence[float], 
             if lines > 1:
                 in_first = {term for position, term in here.places if position < first_end}
                 value += FIRST * sum(says[term] for term in in_first)
+            if parts.said[0] <= span[0] < parts.said[1]:
+                value *= SAID
             if value > best.value:
                 best = Score(value, span)
         scores[index] = best

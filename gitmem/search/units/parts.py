@@ -7,20 +7,29 @@ from __future__ import annotations
 
 from gitmem.values import Value
 
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 PART = 1_600  # characters of a part, about; it ends where a paragraph does
 WHOLE = 2_200  # characters of a unit that is one part
 MOST_LEAD = 600  # characters of the request that each part carries
 _LEAST = PART // 2
 # What ends a request: the answer in an exchange, and the next entry in a log of format version 1.
-_ENDS = ("\n  **Answer:**", "\n  **Said:**", "\n  **Noted:**", "\n  **Error:**", "\n- [")
+_SAID = "\n  **Said:**"
+_ENDS = ("\n  **Answer:**", _SAID, "\n  **Noted:**", "\n  **Error:**", "\n- [")
 _BREAKS = ("\n\n", "\n", ". ", " ")
 
 
 class Parts(Value):
-    """Where the request, or the title, of a unit ends that each part carries, and start and end of the parts."""
+    """Where the request, or the title, of a unit ends that each part carries, and start and end of the parts.
+
+    `said` is the range of what the agent said between its tool calls, where that is in parts of its own.
+    """
 
     lead: int
     spans: tuple[tuple[int, int], ...]
+    said: tuple[int, int] = (0, 0)
 
 
 def parts_of(text: str, start: int, end: int) -> Parts:
@@ -32,14 +41,18 @@ def parts_of(text: str, start: int, end: int) -> Parts:
         line = text.find("\n", start, end)
         ends = [line if line >= 0 else start]
     lead = min(*ends, start + MOST_LEAD)
-    spans = []
-    begin = lead
+    first = text.find(_SAID, start + 1, end)
+    said = (first, end) if first >= 0 else (0, 0)
+    spans = [*_spans(text, lead, first), *_spans(text, first, end)] if first > lead else _spans(text, lead, end)
+    return Parts(lead, tuple(spans), said)
+
+
+def _spans(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
     while end - begin > PART + _LEAST:
         cut = _cut(text, begin + _LEAST, begin + PART)
-        spans.append((begin, cut))
+        yield begin, cut
         begin = cut
-    spans.append((begin, end))
-    return Parts(lead, tuple(spans))
+    yield begin, end
 
 
 def _cut(text: str, least: int, most: int) -> int:
