@@ -28,30 +28,28 @@ _NAME = re.compile(r"[`/_=]|[0-9]|[a-z][A-Z]|\b[A-Z]{2,}")
 
 def excerpt(text: str, needles: Sequence[str], tokens: int) -> str:
     """Return the lines of a text with most of these words in or around them, in order, in at most `tokens`."""
-    lines = _lines(text)
+    lines = lines_of(text)
     lines = [line for line in lines if not _MACHINE.match(line)] or lines
     low = [fold(line) for line in lines]
     counts = {needle: sum(needle in line for line in low) for needle in needles}
     weights = {needle: number**-0.5 for needle, number in counts.items() if number}
     own = [sum(weight for needle, weight in weights.items() if needle in line) for line in low]
     padded = [0.0, *own, 0.0]
-    worth = [
-        padded[at] * _BEFORE + padded[at + 1] + padded[at + 2] * _AFTER + _NAMES * _names(line)
-        for at, line in enumerate(lines)
-    ]
+    near = [padded[at] * _BEFORE + padded[at + 1] + padded[at + 2] * _AFTER for at in range(len(lines))]
+    worth = [sure + _NAMES * _names(line) if sure else 0.0 for line, sure in zip(lines, near, strict=True)]
     if worth:
         worth[0] *= _FIRST
     kept: set[int] = set()
     for at in sorted(range(len(lines)), key=lambda at: -worth[at] / (1 + len(lines[at]) / _LONG)):
         size = estimate_tokens(lines[at]) + 1
-        if size <= tokens:
+        if worth[at] and size <= tokens:
             kept.add(at)
             tokens -= size
     said = [lines[at] for at in sorted(kept)]
     return "" if all(line.startswith(_HEADING) for line in said) else "\n".join(said)
 
 
-def _lines(text: str) -> list[str]:
+def lines_of(text: str) -> list[str]:
     """Return the lines of a text without fences, each once, long ones as sentences."""
     lines: list[str] = []
     for line in text.split("\n"):

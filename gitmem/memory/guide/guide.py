@@ -18,7 +18,7 @@ from gitmem.memory.guide.excerpt import excerpt
 from gitmem.memory.guide.given import GUIDE, Given
 from gitmem.memory.guide.logged import NAMES_A_FILE, is_lesson, logged_errors
 from gitmem.memory.guide.mend import logged_line, mend_line
-from gitmem.memory.guide.prompt import ASKED, LIKE_THE_BEST, Least, needles_of, plain_query, reaches
+from gitmem.memory.guide.prompt import needles_of, plain_query
 from gitmem.memory.learned.known import match, own_part, read_pattern
 from gitmem.memory.learned.read import counts
 from gitmem.memory.learned.similar import ranked_episodes, similar
@@ -55,7 +55,9 @@ _CHALLENGES = ("i",)  # letters of the ids of facts that are open issues
 _CONCEPT = "k"
 _HARD = ("breaks often", "was mended often", "is large")  # ends of lines on hotspots
 _CONVENTION, _HOW_TO = "convention", "how_to"
-_ORDERED = Least(0.3, 6.0, 2)  # as for an order that is given to an agent, less strictly, as somebody asks
+# The least that a memory shares with a task: the weighted share of its words, their weight, their number.
+_ASKED, _ORDERED = (0.25, 4.5, 2), (0.3, 6.0, 2)
+_LIKE_THE_BEST = 0.6  # of the best memory's share of words
 _RULE = re.compile(r"(?m)^\s*\|[-| :]*\|\s*$")  # of a table
 _MARKS = r"^\s*(?:#{1,6}|[-*>])\s+|\*\*"  # of headings, lists and bold words
 _ENDS = (".", "!", "?", ":", "。", "|")
@@ -114,12 +116,17 @@ def _fitting(store: Store, task: str) -> list[Hit]:
     The very first may be near by its vector only.
     """
     hits = answer(store, plain_query(task), limit=_HITS, beside=EPISODES_FOLDER).hits
-    least = ASKED if classify(task) is TaskType.QUESTION or kind_of(task) != "general" else _ORDERED
-    best = next((hit for hit in hits[:_FIRST] if reaches(hit, least)), None)
+    least = _ASKED if classify(task) is TaskType.QUESTION or kind_of(task) != "general" else _ORDERED
+    best = next((hit for hit in hits[:_FIRST] if _reaches(hit, least)), None)
     if best is None:
         return []
-    worst = max(best.worth.share * LIKE_THE_BEST, least.share)
+    worst = max(best.worth.share * _LIKE_THE_BEST, least[0])
     return [hit for hit in hits if hit.worth.share >= worst and not hit.weak]
+
+
+def _reaches(hit: Hit, least: tuple[float, float, int]) -> bool:
+    share, weight, words = least
+    return hit.worth.share >= share and hit.worth.weight >= weight and hit.worth.words >= words
 
 
 def _running(store: Store, session: str) -> WorkingMemory | None:
@@ -233,7 +240,7 @@ def _of_hit(hit: Hit, text: str, needles: Sequence[str]) -> Iterator[Line]:
 def _of_person(store: Store, task: str) -> Iterator[Line]:
     """Yield the person's own preferences and rules that a task speaks of."""
     for hit in with_own(store, plain_query(task), Answer([], "")).hits:
-        if hit.worth.share >= ASKED.share:
+        if hit.worth.share >= _ASKED[0]:
             text = " ".join(bare_text(hit.text).split())
             part = Part.AVOID if _FORBIDS.search(text) else Part.APPROACH
             yield Line(part, text[: _TOKENS * 4], (hit.entry,), round(min(hit.worth.share, 1.0), 2))

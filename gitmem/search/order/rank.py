@@ -214,7 +214,7 @@ def score_file(units: Units, found: Mapping[int, Found], says: Sequence[float], 
             if len(parts.spans) == 1:
                 here, size = unit, length
             else:
-                here = _found_in(unit, parts.lead, span)
+                here = found_in(unit, parts.lead, span)
                 size = span[1] - span[0] + parts.lead - units.starts[index]
             value = _bm25(here.counts, near, says, (size + ROOM) / average) + PROXIMITY * nearness(here, says)
             if lines > 1:
@@ -249,7 +249,7 @@ def _bm25(counts: Mapping[int, float], near: Mapping[int, float], says: Sequence
     return total
 
 
-def _found_in(unit: Found, lead: int, span: tuple[int, int]) -> Found:
+def found_in(unit: Found, lead: int, span: tuple[int, int]) -> Found:
     """Return the matches in the head of a long unit (its request) and in one of its parts."""
     places = [(position, term) for position, term in unit.places if position < lead or span[0] <= position < span[1]]
     here: dict[int, int] = {}

@@ -7,11 +7,12 @@ it has its words, and one near to it is good without them. Tested through `tests
 
 from __future__ import annotations
 
+from gitmem.search.order.rank import found_in
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gitmem.search.order.rank import Ranked
     from gitmem.search.query.query import Query
@@ -73,10 +74,16 @@ def _words(query: Query, says: Sequence[float]) -> list[Word]:
 
 def _worth(hit: Ranked, words: Sequence[Word]) -> Worth:
     whole = sum(word.weight for word in words)
-    counts = hit.found.counts
+    counts = _counts(hit)
     there = [
         word.weight * max(value * min(counts.get(number, 0.0), 1.0) for number, value in word.terms) for word in words
     ]
     weight = sum(there)
     share = weight / whole if whole else float(bool(words))
     return Worth(share, weight, sum(1 for one in there if one))
+
+
+def _counts(hit: Ranked) -> Mapping[int, float]:
+    """Return the terms in a hit; of a long one those in its request and best part: scattered words tell nothing."""
+    parts = hit.units.parts(hit.index)
+    return found_in(hit.found, parts.lead, hit.part).counts if len(parts.spans) > 1 else hit.found.counts

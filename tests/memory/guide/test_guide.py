@@ -92,7 +92,7 @@ def test_of_an_exchange_the_answer_is_told_in_plain_words_and_errors_that_teach(
     exchanges(desk, f"{answer}{said}  **Files:** a.py\n\n  **Outcome:** partial\n")
     found = guide(desk.store, "Add retries to the JSON importer")
     assert [(line.part, line.text) for line in found.lines] == [
-        (Part.APPROACH, "The importer retries; CSV files: thrice; Other files: twice"),
+        (Part.APPROACH, "The importer retries; CSV files: thrice"),
         (Part.TRY, "`make importer`: no rule for it → then worked: `make import`"),
     ]
 

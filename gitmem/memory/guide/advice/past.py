@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitmem.memory.guide.advice.lines import Line, Part
-from gitmem.model.learned.counts import BEGINS, USELESS
+from gitmem.model.learned.counts import BEGINS
 from gitmem.model.learned.episode import REJECTED, UNMENDED
 from gitmem.model.message import one_line
 from gitmem.model.session.changes import PLACE, is_place
@@ -36,11 +36,6 @@ def of_episodes(
         # An episode that helped before is surer than its words; one that did not is told only if asked for.
         sure = round(min(shares.get(one.path, 0.0) * one.count.usefulness / BEGINS, 1.0), 2)
         yield from _lines(one.episode, sure, said, needles)
-
-
-def useful(found: Iterable[Ranked]) -> list[Ranked]:
-    """Return the episodes that may be told unasked; an episode that was told and did not help is left out."""
-    return [one for one in found if one.count.usefulness >= USELESS]
 
 
 def _lines(episode: Episode, sure: float, said: Mapping[str, str], needles: Sequence[str]) -> Iterator[Line]:

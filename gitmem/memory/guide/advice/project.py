@@ -60,11 +60,6 @@ def of_project(store: Store, task: str, kind: str, files: Sequence[str] = ()) ->
             yield from _told(known, [line for line in known.lines if _shared(line, words) >= _SHARED], Part.APPROACH)
 
 
-def names_project(task: str, kind: str) -> bool:
-    """Return whether a task asks for project knowledge: about a file, a convention, or a command to run."""
-    return kind == "convention" or bool(files_in(task)) or bool(_purposes(task, _RUN))
-
-
 def files_in(text: str) -> list[str]:
     """Return the files that a text names."""
     return [match[0].removeprefix("./") for match in _FILE.finditer(text)]
