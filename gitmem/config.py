@@ -63,9 +63,7 @@ class SessionConfig(Value):
     """What a session is given when it starts (spec R8), in tokens, and how many hundredths of it a part may take."""
 
     budget_tokens: int = 2_000
-    facts_percent: int = 35
-    summary_percent: int = 25
-    concept_percent: int = 15
+    facts_percent: int = 50
 
 
 class SearchConfig(Value):
@@ -280,10 +278,6 @@ RULES = {
     ),
     "session.facts_percent": Rule(
         "how much of that facts may take at most, in hundredths, 0 none", maximum=100, tracked=(5, 60)
-    ),
-    "session.summary_percent": Rule("how much of it the newest summary may take, 0 none", maximum=100, tracked=(5, 60)),
-    "session.concept_percent": Rule(
-        "how much of it the concept at hand may take, 0 none", maximum=100, tracked=(5, 60)
     ),
     "search.layer_percent": Rule(
         "how much more a hit in memory.md counts than one in a log", maximum=100, tracked=(0, 20)

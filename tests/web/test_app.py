@@ -35,7 +35,7 @@ def test_every_page_of_an_empty_store_opens(viewer):
 def test_the_first_page_shows_what_the_next_session_is_told(viewer):
     viewer.add("We deploy on Fridays.")
     home = viewer.json("/home.json")
-    told = next(part for part in home["parts"] if part["title"] == "Facts")
+    told = next(part for part in home["parts"] if part["title"] == "What holds")
     assert "We deploy on Fridays." in told["text"]
     assert 0 < told["tokens"] < home["tokens"] < home["budget"]
     assert (told["pieces"], told["of"]) == (1, 1)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MAX_PARSED = 200  # facts not cached yet that a session's start parses; the drain parses the others
 _MAX_RANKED = 150  # facts, of the most useful kinds and then the newest, that are ranked by the words of memory.md
-_MAX_CHOSEN = 30  # facts among which the budget chooses
+_MAX_CHOSEN = 45  # facts among which the budget chooses
 # By kind; a solution is told only if memory.md names its files.
 _WORTH = {"rule": 3.0, "preference": 3.0, "decision": 2.5, "core-logic": 2.0, "pattern": 2.0, "solution": 0.0}
 _PER_WORD, _MAX_FOR_WORDS = 0.5, 3.0  # for each keyword or file of a fact that memory.md names

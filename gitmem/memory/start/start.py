@@ -6,7 +6,6 @@ import os
 import re
 
 from gitmem.errors import GitmemError
-from gitmem.memory.start.concept import current_concept
 from gitmem.memory.start.facts import choose_facts
 from gitmem.memory.start.own import SHARE, TITLE, own_lines
 from gitmem.model.document.document import Document
@@ -15,7 +14,7 @@ from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES
 from gitmem.model.entry.log import find_section
 from gitmem.model.fact.views.marks import normalized, with_marks
 from gitmem.model.ids import tail_of
-from gitmem.model.paths import MEMORY, SUMMARIES
+from gitmem.model.paths import MEMORY
 from gitmem.model.session.briefing import Part, fit, joined
 from gitmem.store.headers.cache import never
 from gitmem.store.sync.attempts import failures
@@ -24,7 +23,7 @@ from gitmem.text.terminal import plain
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from gitmem.model.entry.log import Section
     from gitmem.model.fact.views.marks import Marks
@@ -34,13 +33,13 @@ if TYPE_CHECKING:
     from gitmem.store.headers.cache import Late
     from gitmem.store.store import Store
 
-LAST_LINES = 50  # of memory.md (spec R8)
-_MEMORY_BYTES, _SUMMARY_BYTES = 1 << 18, 1 << 16  # read of a file: of a larger one, its beginning and end
+_MEMORY_BYTES = 1 << 18  # read of memory.md: of a larger one, its beginning and end
 _RECENT = 6_000  # characters at the end of memory.md, for the subject of the present work
-_MOST_EARLIER = 40  # entries before the last lines that are told by their first line
+_LAST = 6  # entries at the end of memory.md that are told, the last one whole, of the others the first line
+_LONGEST_LINE = 240  # characters of such a line
+_SHARE_OF_LAST = 20  # percent of the budget
 _MAX_PENDING = 3
 _ID = re.compile(r" \^([0-9a-z]{11,20})\r?$", re.MULTILINE)
-_SENTENCE_END = re.compile(r"(?<=[.!?。])\s+")  # `gitmem.text.sentences` is more exact, and takes 20 ms
 _HEAD = re.compile(r"^- \[[^\]\n]{1,40}\] (?:\*\*[^*\n]{1,40}\*\*[^:\n]{0,200}: )?")  # of an entry: time, type, tags
 # Of an entry: day and minute, a label that says more than its section does, tags.
 _LONG_HEAD = re.compile(
@@ -48,6 +47,7 @@ _LONG_HEAD = re.compile(
     r"(?:\*\*(?:Exchange|Decision|Issue)\*\*(?: #[\w/-]+)*: |(\*\*[^*\n]{1,40}\*\*)(?: #[\w/-]+)*)"
 )
 _NOTHING = re.compile(r"\n[ \t]+(?:(?:Keywords|키워드): [^\n]*|(?:Outcome: success|결과: 성공)(?=\n|$))")
+_OUTCOME = re.compile(r"\n[ \t]+(?:Outcome|결과): (\S+)$")
 _PIECE = re.compile(r"[^\n]+(?:\n(?:[ \t]*\n)?[ \t]+[^\s][^\n]*)*")
 
 MARKER = opening("start")
@@ -58,8 +58,7 @@ _ASK = (
     '`gitmem save "what was asked, done and learned"` (with `--type decision` for a decision) is what is remembered.'
 )
 _MORE = (
-    "More of it: `gitmem search WORDS` finds what was said or done, `gitmem show` prints memory.md, `gitmem log` what "
-    "was saved when, `gitmem show DATE` a day, `gitmem blame memory.md` who learned a line."
+    "More: `gitmem search WORDS` finds what was said or done, `gitmem show` prints memory.md, `gitmem show DATE` a day."
 )
 
 
@@ -91,24 +90,22 @@ def start_parts(
     decisions, issues = find_section(body, CORE_DECISIONS), find_section(body, KNOWN_ISSUES)
     raised = _entries(body, issues, facts.settled)[::-1]
     open_issues = [(_brief(without_ids(text)), identifier) for text, identifier in raised]
-    end, earlier = _end(body, list(filter(None, (decisions, issues))), facts.marks)
-    summary = _newest_summary(store, facts.texts.union(_statement(text) for text, _ in open_issues), facts.marks)
-    own, concept = own_lines(store, facts.current, late), current_concept(store, body, facts.marks, late)
+    own = own_lines(store, facts.current, late)
     new_decisions = _entries(body, decisions, facts.settled | facts.told)[::-1]
+    told = facts.texts.union(_statement(text) for text, _ in open_issues)
+    sections, known = list(filter(None, (decisions, issues))), {turn.exchange_id for turn in unsaved}
+    last = _last(body, sections, facts.marks, told, known)
     parts = [
         Part(_STANDS, tuple(stands.splitlines()), share=15),
         Part("Project", project.lines() if project else (), share=15),
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
-        *summary,
-        Part("Facts", facts.lines(), share=config.facts_percent, ids=facts.ids),
+        Part("What holds", facts.lines(), share=config.facts_percent, ids=facts.ids),
         _part_of(TITLE, own, share=SHARE),
-        *concept,
         _part_of(CORE_DECISIONS, new_decisions, share=30)._replace(show=_unless(facts.texts)),
-        _part_of(KNOWN_ISSUES, open_issues, share=15),
-        _part_of("The end of memory.md", end, keep_last=True),
+        _part_of("What is open", open_issues, share=10),
+        _part_of("What was done last", last, share=_SHARE_OF_LAST, keep_last=True),
         Part("Summaries to be written", (*_pending(pending), *filter(None, (offer,)))),
         Part("Sync with other machines", tuple(failures(store.private))),
-        Part("Before the end of memory.md, a line each", earlier, keep_last=True),
     ]
     if not any(part.pieces for part in (parts[0], *parts[2:])):
         return []
@@ -181,24 +178,30 @@ def _statement(entry: str) -> str:
     return normalized(_HEAD.sub("", entry, count=1))
 
 
-def _end(body: str, without: Sequence[Section], marks: Marks) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
-    """Return the last lines of `memory.md` in whole entries with their ids, and of earlier ones the first line each.
+def _last(
+    body: str, without: Sequence[Section], marks: Marks, told: frozenset[str], known: Collection[str]
+) -> list[tuple[str, str]]:
+    """Return the last entries of `memory.md` with their ids: the last whole, of those before it the first line.
 
-    Both are without these sections, with marks on ended facts.
+    They are without these sections, statements that were `told`, and `known` exchanges, with marks on ended facts.
     """
     kept = body
     for section in sorted(without, key=lambda section: section.start, reverse=True):
         kept = kept[: section.start] + kept[section.end :]
-    pieces = [piece[0].rstrip() for piece in _PIECE.finditer(kept)]
-    lines, first = 0, len(pieces)
-    while first and lines < LAST_LINES:
-        first -= 1
-        lines += pieces[first].count("\n") + 1
-    entries = [(_shown(piece, marks), _id_of(piece)) for piece in pieces[first:] if not piece.startswith("#")]
-    earlier = (
-        piece.partition("\n")[0] for piece in pieces[max(first - _MOST_EARLIER, 0) : first] if _HEAD.match(piece)
-    )
-    return entries, tuple(_shown(line, marks) for line in earlier)
+    pieces = [piece[0].rstrip() for piece in _PIECE.finditer(kept) if not piece[0].startswith("#")]
+    entries = [(piece, _id_of(piece)) for piece in pieces[-_LAST:]]
+    entries = [(_shown(piece, marks), one) for piece, one in entries if one not in known]
+    *before, last = [one for one in entries if _statement(one[0].partition("\n")[0]) not in told] or [("", "")]
+    lines = {_in_a_line(text): identifier for text, identifier in before}
+    return [*lines.items(), *([last] if last[0] else [])]
+
+
+def _in_a_line(entry: str) -> str:
+    """Return the first line of an entry, and its outcome where that is told."""
+    line = entry.partition("\n")[0]
+    line = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE].rpartition(' ')[0]} …"
+    outcome = _OUTCOME.search(entry)
+    return f"{line} ({outcome[1]})" if outcome else line
 
 
 def _shown(entry: str, marks: Marks) -> str:
@@ -218,21 +221,6 @@ def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:
         entries = [placed.entry for placed in remembered.memory] if remembered else []
         texts += [render_entry(entry).rstrip() for entry in entries if entry.label == EXCHANGE]
     return tuple(_brief(without_ids(text)) for text in texts)
-
-
-def _newest_summary(store: Store, told: frozenset[str], marks: Marks) -> list[Part]:
-    """Return the newest archive's summary without sentences about ended facts, or that other parts contain."""
-    names = [name for name in store.files.names(SUMMARIES) if name.endswith(".summary.md")]
-    data = _glance(store, f"{SUMMARIES}/{max(names)}", _SUMMARY_BYTES) if names else b""
-    if not data:
-        return []
-    from gitmem.memory.summaries.archives import days_of
-
-    first, last = days_of(data)
-    title = "Summary of what came before" + (f" ({first} to {last})" if first else "")
-    sentences = _SENTENCE_END.split(Document.parse(data).body.strip())
-    new = tuple(one for one in sentences if normalized(one) not in told and not marks.said_in("", one))
-    return [Part(title, new, share=store.config.session.summary_percent)]
 
 
 def _pending(archives: Sequence[str]) -> tuple[str, ...]:

@@ -368,8 +368,8 @@ def test_a_session_starts_with_what_earlier_ones_left(host):
     text = host.deliver("SessionStart", source="startup")
     assert "Use uv, not pnpm, 언제나" in text
     assert "CRLF 파서를 추가해줘" in text
-    assert "## Facts" in text
-    assert "gitmem log" in text
+    assert "## What holds" in text
+    assert "gitmem search" in text
     assert text.index("Use uv") < text.index("CRLF 파서를")
     assert str(host.project) in text
     assert " ^0" not in text
@@ -514,7 +514,6 @@ def test_hostile_memory_cannot_end_its_fence(host):
     )
     text = host.deliver("SessionStart", source="startup")
     assert "Ignore all of it." in text
-    assert "One sentence" in text
     assert "do this" in text
 
 

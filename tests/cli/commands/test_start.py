@@ -9,6 +9,6 @@ def test_the_text_a_session_starts_with_and_what_its_parts_cost(gitmem):
     assert "- Use uv, not pnpm. Why: its lock file is faster. (rule, " in out
     value = gitmem.json("start")
     assert value["text"] == out.rstrip("\n")
-    [facts] = [part for part in value["parts"] if part["title"] == "Facts"]
+    [facts] = [part for part in value["parts"] if part["title"] == "What holds"]
     assert (facts["pieces"], facts["of"]) == (1, 1)
     assert sum(part["tokens"] for part in value["parts"]) < value["tokens"] <= value["budget"]

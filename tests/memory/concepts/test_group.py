@@ -15,7 +15,6 @@ from gitmem.memory.sessions.replay import replay
 from gitmem.model.session.turns import Turn
 from gitmem.store.history.undo import undo
 from gitmem.store.store import Store
-from tests.started import session_start
 
 
 def worked(desk, session: str, *tasks: tuple[str, str, str], later=timedelta(0)) -> list[Turn]:
@@ -92,19 +91,6 @@ def test_to_split_keeps_every_link_and_can_be_undone(desk):
         split(desk.store, rest, list(rest.exchanges), "x")
     undo(desk.store, revision=commit)
     assert find_concept(desk.store, concept.id).exchanges == concept.exchanges
-
-
-def test_a_session_starts_with_what_was_done_before_about_it(desk):
-    worked(desk, "s-1", PARSER)
-    worked(desk, "s-2", FASTER)
-    text = session_start(desk.store, (), None, ())
-    part = text.partition("## Done before about parser.py")[2]
-    assert part.count("CRLF") > 1
-    assert "](" not in part.partition("\n## ")[0]
-    [concept] = known_concepts(desk.store)
-    entries = "".join(f"- [2026-11-22 10:00:00] **Exchange**: x ^{one}\n" for one in concept.exchanges)
-    Path(desk.store.root, "memory.md").write_text(f"# Memory\n\n## Recent Context\n\n{entries}")
-    assert "Done before about" not in session_start(desk.store, (), None, ())
 
 
 def test_a_concept_is_found_by_its_id_or_name(desk):

@@ -9,14 +9,9 @@ import pytest
 
 from gitmem.memory.sessions.background import tend
 from gitmem.memory.start import facts
-from gitmem.memory.start.concept import current_concept
 from gitmem.memory.start.facts import choose_facts
-from gitmem.model.concept import begun, line_of, render_new
 from gitmem.model.fact.fact import FactKind, make_fact
 from gitmem.model.fact.file import render_fact
-from gitmem.model.fact.views.marks import marks_of
-from gitmem.model.ids import make_id
-from gitmem.model.session.exchange import Exchange
 from gitmem.project.state import ProjectQuestions, ProjectState
 from gitmem.store.headers import cache as headers
 from tests.started import session_start
@@ -136,24 +131,6 @@ def test_whatever_stands_in_the_cache_of_headers(desk, content):
     cache.parent.mkdir(exist_ok=True)
     cache.write_text(content)
     assert "Always run the linter." in told(desk)
-
-
-def test_the_concept_at_hand_is_told_under_the_name_it_has_now(desk):
-    for number in range(2):
-        identifier = make_id(1_768_000_000_000 + number * 60_000, number.to_bytes(7, "big"))
-        one = Exchange(identifier, "2026-01-10 00:00:00", (), f"Changed loader {number}.", files=(f"f{number}.py",))
-        concept = begun(one)
-        path = Path(desk.store.root, concept.path)
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(render_new(concept, [line_of(one, "sessions/2026/01/20260110_000000-s.md")]))
-    [part] = current_concept(desk.store, "", marks_of(()))
-    assert part.title == f"Done before about {concept.name}"
-    path.write_text(path.read_text().replace(f"name: {concept.name}", "name: The loader"))
-    [part] = current_concept(desk.store, "", marks_of(()))
-    assert part.title == "Done before about The loader"
-    path.unlink()
-    [part] = current_concept(desk.store, "", marks_of(()))
-    assert "loader 0" in part.title
 
 
 def test_facts_about_what_is_changed_and_often_said_come_first(desk):

@@ -72,25 +72,15 @@ def test_an_unsaved_turn_alone_is_told(desk):
 
 def test_the_most_binding_comes_first(desk):
     fill(desk, 3)
-    folder = Path(desk.store.root, "summaries")
-    folder.mkdir()
-    for name, said in (
-        ("20260101_000000", "The old summary."),
-        ("20260201_000000", "요약 문장입니다. Second sentence."),
-    ):
-        (folder / f"memory_{name}.summary.md").write_text(f"---\nid: x\n---\n{said}\n", encoding="utf-8")
     text = told(desk, turn(desk), project=PROJECT, pending=("archive/memory_1.md",))
     assert [title.split(":")[0].split(" (")[0] for title in titles(text)] == [
         "Project",
         "Not in memory.md yet",
-        "Summary of what came before",
         "Core Decisions",
-        "Known Issues",
-        "The end of memory.md",
+        "What is open",
+        "What was done last",
         "Summaries to be written",
     ]
-    assert "요약 문장입니다." in text
-    assert "The old summary" not in text
     assert text.index("Decision 0002") < text.index("Decision 0000"), "the newest first"
     assert text.index("Exchange 0000") < text.index("Exchange 0002"), "as it stands in the file"
     assert "[GITMEM_ROTATE] file=archive/memory_1.md" in text
@@ -197,19 +187,6 @@ def put_fact(desk, text: str) -> None:
     path.write_bytes(render_fact(fact))
 
 
-def test_a_summary_does_not_say_again_what_is_told_as_a_fact_or_an_issue(desk):
-    put_fact(desk, "Use uv, not pip.")
-    save(desk.store, desk.save("The importer drops BOMs.", MemoryType.ISSUE))
-    folder = Path(desk.store.root, "summaries")
-    folder.mkdir()
-    said = "use  uv, not pip. The importer drops BOMs. It was tried with 3 files.\n"
-    (folder / "memory_20260101_000000.summary.md").write_text(f"---\nid: x\n---\n{said}", encoding="utf-8")
-    text = told(desk)
-    assert text.casefold().count("not pip") == 1
-    assert text.count("The importer drops BOMs.") == 1
-    assert "## Summary of what came before\nIt was tried with 3 files." in text
-
-
 def test_a_decision_that_is_told_as_a_fact_is_told_once(desk):
     save(desk.store, desk.save("Use uv,  not pnpm.", MemoryType.DECISION))
     save(desk.store, desk.save("Keep the spool local", MemoryType.DECISION))
@@ -226,8 +203,6 @@ def test_of_a_file_of_any_size_its_beginning_and_end_are_read(desk, monkeypatch)
     )
     head = b"## Core Decisions\n\n- [2026-11-01 10:00:00] **Decision**: Use uv, not pip ^00000000000000000001\n\n"
     (root / "memory.md").write_bytes(head + b"## Current State\n\n" + filler + b"\nThe last thing done.\n")
-    (root / "summaries").mkdir()
-    (root / "summaries" / "memory_20261101_100000.summary.md").write_bytes(b"Began well. " + b"And went on. " * 99_999)
     most = 0
     glance = Store.glance
 
@@ -242,7 +217,6 @@ def test_of_a_file_of_any_size_its_beginning_and_end_are_read(desk, monkeypatch)
     text = told(desk)
     assert "Use uv, not pip" in text
     assert "The last thing done." in text
-    assert "Began well." in text
     assert 0 < most <= 1 << 18 < len(filler)
 
 
@@ -250,10 +224,9 @@ def test_a_file_that_cannot_be_read_leaves_the_others(desk, tmp_path):
     (tmp_path / "outside.md").write_text("outside\n")
     Path(desk.store.root, "memory.md").unlink(missing_ok=True)
     Path(desk.store.root, "memory.md").symlink_to(tmp_path / "outside.md")
-    Path(desk.store.root, "summaries").mkdir()
-    Path(desk.store.root, "summaries", "memory_20261101_100000.summary.md").write_text("It began well.\n")
+    put_fact(desk, "Use uv, not pip.")
     text = told(desk)
-    assert "It began well." in text
+    assert "Use uv, not pip." in text
     assert "outside" not in text
 
 
@@ -277,11 +250,10 @@ def test_what_says_nothing_to_a_new_session_is_left_out(desk):
     state = Entry("2" * 20, "2026-11-20 10:00:59", "State", "On it.", ("sess-1",))
     failed = Entry("x" + "3" * 10, "2026-11-20 10:01:59", "Exchange", "Deploy.\nOutcome: partial", ("sess-1",))
     body = "## Current State\n\n" + render_entry(state) + "\n## Recent Context\n\n"
-    Path(desk.store.root, "memory.md").write_text(body + render_entry(entry) + render_entry(failed), encoding="utf-8")
+    Path(desk.store.root, "memory.md").write_text(body + render_entry(failed) + render_entry(entry), encoding="utf-8")
     text = told(desk, project=PROJECT)
-    assert "- [2026-11-20 10:00] Fix the parser.\n  Done: It reads CRLF.\n- [" in text
-    assert "- [2026-11-20 10:00] **State**: On it." in text
-    assert "- [2026-11-20 10:01] Deploy.\n  Outcome: partial" in text
+    assert "- [2026-11-20 10:00] **State**: On it.\n- [2026-11-20 10:01] Deploy. (partial)\n" in text
+    assert "- [2026-11-20 10:00] Fix the parser.\n  Done: It reads CRLF.\n\n" in text
 
 
 def test_changed_files_are_named(desk):
@@ -295,14 +267,15 @@ def test_changed_files_are_named(desk):
 SAID = "Fix the parser.\nDone: It reads CRLF.\nKeywords: parser, CRLF\nOutcome: success"
 
 
-def test_entries_before_the_last_lines_are_told_by_their_first_line_where_there_is_room(desk):
-    fill(desk, 30, size=4)
-    text = told(desk)
-    end, earlier = "The end of memory.md", "Before the end of memory.md, a line each"
-    assert titles(text).index(earlier) > titles(text).index(end)
-    lines = text.partition(f"## {earlier}\n")[2].partition("\n\n")[0].splitlines()
-    assert lines
-    assert all(line.startswith("- [2026-11-20 10:00]") for line in lines)
-    newest = re.findall(r"Exchange (\d{4})", "\n".join(lines))
-    assert newest[-1] == f"{int(re.findall(r'Exchange ([0-9]{4})', text)[0]) - 1:04}"
-    assert estimate_tokens(text) <= 2_000
+def test_of_what_was_done_the_last_entry_is_told_whole_and_of_those_before_it_one_line(desk):
+    entries = [
+        Entry(f"x{number:010}", f"2026-11-20 10:0{number}:00", "Exchange", f"Task {number}.\nDone: Detail {number}.")
+        for number in range(9)
+    ]
+    again = Entry("x" + "a" * 10, "2026-11-20 10:05:00", "Exchange", "Task 5.\nDone: The same.")
+    body = "## Recent Context\n\n" + "".join(map(render_entry, [*entries[:6], again, *entries[6:]]))
+    Path(desk.store.root, "memory.md").write_text(body, encoding="utf-8")
+    text = told(desk, turn(desk))
+    last = text.partition("## What was done last\n")[2].partition("\n\n")[0]
+    assert re.findall(r"Task (\d)", last) == ["4", "5", "6", "7", "8"]
+    assert re.findall(r"Detail (\d)", last) == ["8"]
