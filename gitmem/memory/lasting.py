@@ -10,31 +10,34 @@ from typing import TYPE_CHECKING
 
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.acts import ended, revived
+from gitmem.model.fact.by_agent import is_saved, repeated, saved_in, saves
 from gitmem.model.fact.chain import supersede
 from gitmem.model.fact.compare import says_the_same
-from gitmem.model.fact.fact import Fact, FactKind, fact_id, make_fact
+from gitmem.model.fact.fact import Fact, FactKind, make_fact
 from gitmem.model.fact.file import parse_changeable, render_fact
 from gitmem.model.fact.find import fact_keywords, facts_of_prompt, find_fixes
 from gitmem.model.fact.holds import in_force, what_holds
-from gitmem.model.fact.rivals import rivals_of
-from gitmem.model.fact.said.by_agent import is_saved, repeated, saved_in, saves
+from gitmem.model.fact.rivals import WEIGHED, rivals_of
 from gitmem.model.fact.views.lines import state_as_of_now
 from gitmem.model.fact.views.marks import marks_of
-from gitmem.model.ids import is_fact_id
+from gitmem.model.ids import tail_of
 from gitmem.model.session.entries import relative_files
 from gitmem.model.session.noise import is_restated
 from gitmem.store.headers.facts import known_facts
+from gitmem.store.history.records import was_ever_there
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from datetime import datetime
+    from collections.abc import Collection, Sequence
 
     from gitmem.model.entry.entry import Entry
     from gitmem.model.entry.save import Save
-    from gitmem.model.session.entries import Placed, Remembered
+    from gitmem.model.fact.find import Finding
     from gitmem.model.session.turns import Turn
+    from gitmem.store.history.authors import People
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
+
+Changes = dict[str, bytes | None]
 
 KINDS = {
     MemoryType.DECISION: FactKind.DECISION,
@@ -45,8 +48,6 @@ KINDS = {
 }
 LONGEST = 8_000  # characters; a longer text is a document, and is saved as an entry
 MAX_SOURCES = 12
-_BY_LABEL = {kind.label: fact for kind, fact in KINDS.items()}
-_SAID = 0.6  # the confidence of statements in answers
 _SAVED = 0.9  # the confidence of saves by hand
 
 
@@ -56,9 +57,11 @@ class Lasting:
     def __init__(self, store: Store, transaction: Transaction) -> None:
         self._store, self._transaction = store, transaction
         self._known: dict[str, Fact] | None = None  # without texts
-        self._by_agent: list[Fact] = []  # facts that the agent saved in the present turn
+        self._changed: dict[str, Fact] = {}  # with texts
+        self._people: People | None = None
+        self.new: list[Fact] = []
 
-    def keep_save(self, event: Save, text: str) -> tuple[str, dict[str, bytes | None] | None]:
+    def keep_save(self, event: Save, text: str) -> tuple[str, Changes | None]:
         """Return the id of a save's entry and the changes of files that keep its fact.
 
         The changes are None if the save is committed already, and empty if it makes no fact.
@@ -66,101 +69,86 @@ class Lasting:
         made = fact_of(event, text)
         if made is None:
             return event.id, {}
-        known = self._facts().get(made.id)
+        known = self.known().get(made.id)
         if known is not None and event.id in known.sources:
             return made.id, None
         kept = self.keep(made, event.id, again=True)
         return (event.id, {}) if kept is None else (kept[0].id, kept[1])
 
-    def keep_saved(self, turn: Turn, remembered: Remembered) -> tuple[Remembered, dict[str, bytes | None]]:
-        """Return a turn's entries without guesses at facts that the agent saved itself, and the changes of files.
+    def keep_turn(self, turn: Turn, answer_before: str, boot: Collection[str]) -> Changes:
+        """Return the file changes that save what a turn states, and resolve the issues that it mends.
 
-        The facts that it saved gain the turn's exchange, and replace facts guessed before.
+        `turn` is redacted; `boot` are the lines of files that the agent loads itself. A fact that the agent saved in
+        the turn gains its exchange, and goes before the person's words that it repeats.
         """
-        self._by_agent = saved_in(self._facts().values(), turn) if saves(turn) else []
+        by_agent = saved_in(self.known().values(), turn) if saves(turn) else []
+        changes = self._instead(turn, by_agent)
+        files = relative_files(turn.files, (os.path.dirname(self._store.root), turn.cwd))
+        for found in facts_of_prompt(turn, answer_before, files) if turn.prompt else ():
+            if not is_restated(found.text, boot) and repeated(by_agent, found.text) is None:
+                changes |= self.take(found, turn.session, again=True)
+        return changes | self.resolve([turn])
+
+    def _instead(self, turn: Turn, by_agent: Sequence[Fact]) -> Changes:
+        """Return the changes that give a turn's exchange to the facts saved in it, which replace what they repeat."""
         exchange = turn.exchange_id
-        facts = {one.id: one for one in map(self._read, self._by_agent) if one is not None}
-        if not facts:
-            return remembered, {}
+        facts = {one.id: one for one in map(self._read, by_agent) if one is not None}
         for fact in facts.values():
             origin = {"session": turn.session, "exchange": exchange, **fact.origin}
             facts[fact.id] = _with_source(fact._replace(origin=origin), exchange)
-        for known in [*self._facts().values()]:
-            guessed = known.origin.get("exchange") in {exchange, turn.session} and known.binds and not is_saved(known)
-            instead = repeated(facts.values(), known.description) if guessed else None
+        for known in [*self.known().values()] if facts else ():
+            said = known.origin.get("exchange") in {exchange, turn.session} and known.binds and not is_saved(known)
+            instead = repeated(facts.values(), known.description) if said else None
             if instead is not None and self._read_into(facts, known.id):
                 facts |= supersede(facts, known.id, instead.id, self._transaction.now)
-        left = remembered.only(lambda one: one.entry.label not in _BY_LABEL or not self._is_by_agent(one.entry.text))
-        return left, self._changes([*facts.values()])
+        return self._changes([*facts.values()])
 
-    def without_saved(self, placed: Iterable[Placed], session: str) -> tuple[Placed, ...]:
-        """Return the lines of a session's answers without guesses at facts that its agent saved itself."""
-        saved = [fact for fact in self._facts().values() if is_saved(fact) and fact.origin.get("session") == session]
-        return tuple(one for one in placed if one.entry.label not in _BY_LABEL or not repeated(saved, one.entry.text))
+    def take(self, found: Finding, session: str, *, again: bool) -> Changes:
+        """Return the file changes that keep a finding; where a known fact says the same, that gains its source.
 
-    def _is_by_agent(self, text: str) -> bool:
-        return repeated(self._by_agent, text) is not None
-
-    def keep_said(self, placed: Iterable[Placed], session: str, source: str) -> dict[str, bytes | None]:
-        """Return the file changes that save the facts of a turn's lines; facts that ended are left out."""
-        changes: dict[str, bytes | None] = {}
-        for identifier, one in {one.entry.id: one for one in placed}.items():
-            kind = _BY_LABEL.get(one.entry.label)
-            if kind is None or not is_fact_id(identifier):
-                continue
-            made = make_fact(
-                kind,
-                one.entry.text,
-                one.at.replace(microsecond=0),
-                confidence=_SAID,
-                origin={"session": session, "exchange": source} if session else {"exchange": source},
-                sources=(source,),
-                keywords=fact_keywords(one.entry.text),
-            )
-            kept = self.keep(made, source, again=False)
-            changes |= kept[1] if kept else {}
+        `again`: what a person says after it had ended holds again, unlike in an old session that is read later.
+        """
+        made = make_fact(
+            found.kind,
+            found.text,
+            found.at.replace(microsecond=0),
+            confidence=found.confidence,
+            origin={key: value for key, value in (("session", session), ("exchange", found.source)) if value},
+            sources=(found.source,),
+            keywords=fact_keywords(found.text),
+            files=found.files,
+        )
+        same = self._same(made)
+        if same is None:
+            if not again and was_ever_there(self._store.repository, made.path):
+                return {}  # removed by a person or an undo
+            same = made
+        elif tail_of(found.source) in map(tail_of, same.sources):
+            return {}
+        if same.id != made.id and not same.binds:
+            return {}
+        kept = self.keep(same, found.source, again=again and same.when < found.at)
+        changes = kept[1] if kept else {}
+        if kept and made.created < kept[0].created:
+            changes |= self._changes([kept[0]._replace(created=made.created)])
         return changes
 
-    def keep_turn(self, turn: Turn, answer_before: str, boot: Collection[str]) -> dict[str, bytes | None]:
-        """Return the file changes that save the person's statements in a turn, and resolve the issues it mends.
+    def _same(self, made: Fact) -> Fact | None:
+        """Return the known fact with the same id, or of a comparable kind that says the same."""
+        if made.id in self.known():
+            return self.known()[made.id]
+        for fact in self.known().values():
+            if _alike(fact.kind, made.kind.value) and says_the_same(fact.description, made.description):
+                return fact
+            by_agent = is_saved(fact) and fact.origin.get("exchange") == made.origin["exchange"]
+            if by_agent and repeated([fact], made.description):
+                return fact
+        return None
 
-        `turn` is redacted; `boot` are the lines of files that the agent loads itself.
-        """
-        changes: dict[str, bytes | None] = {}
-        files = relative_files(turn.files, (os.path.dirname(self._store.root), turn.cwd))
-        origin = {"session": turn.session, "exchange": turn.exchange_id}
-        for found in facts_of_prompt(turn, answer_before, files):
-            if is_restated(found.text, boot) or self._is_by_agent(found.text) or self._is_said(found.kind, found.text):
-                continue  # the end of the session adds the source to the fact that says the same
-            made = make_fact(
-                found.kind,
-                found.text,
-                found.at.replace(microsecond=0),
-                confidence=found.confidence,
-                origin={key: value for key, value in origin.items() if value},
-                sources=(found.source,),
-                keywords=fact_keywords(found.text),
-                files=found.files,
-            )
-            kept = self.keep(made, found.source, again=self._ended_before(made.id, found.at))
-            changes |= kept[1] if kept else {}
-        return changes | self._resolved(turn)
-
-    def _ended_before(self, identifier: str, at: datetime) -> bool:
-        """Return whether a fact had ended when a person said it again, unlike in an old session that is read later."""
-        ended_at = self._facts()[identifier].when if identifier in self._facts() else at
-        return ended_at < at
-
-    def _is_said(self, kind: FactKind, text: str) -> bool:
-        """Return whether another known fact says the same in other words."""
-        own_id = fact_id(kind, text)
-        known = (fact for fact in self._facts().values() if fact.kind == kind and fact.id != own_id)
-        return any(says_the_same(fact.description, text) for fact in known)
-
-    def _resolved(self, turn: Turn) -> dict[str, bytes | None]:
-        """Return the file changes that resolve the open issues mended in a turn."""
-        issues = [fact for fact in self._facts().values() if fact.kind is FactKind.ISSUE and fact.binds]
-        fixes = find_fixes([turn]) if issues else []
+    def resolve(self, turns: Sequence[Turn]) -> Changes:
+        """Return the file changes that resolve the open issues mended in these turns."""
+        issues = [fact for fact in self.known().values() if fact.kind == FactKind.ISSUE and fact.binds]
+        fixes = find_fixes(turns) if issues else []
         changed = []
         for known in issues:
             fix = next((fix for fix in fixes if fix.at > known.created and fix.mends(known.description)), None)
@@ -169,75 +157,86 @@ class Lasting:
                 changed.append(ended(fact, fix.at, fix.text))
         return self._changes(changed)
 
+    def note_commit(self, commit: str, files: Collection[str]) -> Changes:
+        """Return the file changes that record the commit of which facts speak whose files are all in it."""
+        due = [fact for fact in self.known().values() if fact.files and not fact.commit]
+        read = [self._read(fact) for fact in due if set(fact.files) <= set(files)]
+        return self._changes([fact._replace(commit=commit) for fact in read if fact is not None and not fact.commit])
+
     def has_ended(self, identifier: str) -> bool:
         """Return whether a fact is known and does not hold."""
-        status = what_holds(self._facts().values()).get(identifier)
+        status = what_holds(self.known().values()).get(identifier)
         return status is not None and not status.holds
 
     def as_of_now(self, state: Entry, exchange: str) -> Entry:
         """Return the State of a turn with marks on facts that do not hold."""
-        return state_as_of_now(state, marks_of(self._facts().values()), exchange)
+        return state_as_of_now(state, marks_of(self.known().values()), exchange)
 
-    def keep(self, made: Fact, source: str, *, again: bool) -> tuple[Fact, dict[str, bytes | None]] | None:
+    def keep(self, made: Fact, source: str, *, again: bool) -> tuple[Fact, Changes] | None:
         """Return a fact and the changes of files that keep it; None if it ended and is not to hold again.
 
         A fact that is there already gains the source. `again`: a person says it, so it holds again if it had ended.
-        What contradicts it is kept beside it for review.
+        What contradicts it is kept beside it for review, unless it is the person's older word.
         """
-        known = self._facts().get(made.id)
+        known = self.known().get(made.id)
         there = self._read(known or made)  # or made by an earlier commit of the transaction
         if known is not None and there is None:
             return None  # its file cannot be changed
         if there is not None and there.binds:
-            return there, self._changes([_with_source(there, source)])
+            fact = _with_source(there, source)
+            return fact, self._changes([fact])
         if there is not None and not again:
             return None
+        if there is None:
+            self.new.append(made)
         fact = made if there is None else _with_source(revived(there, self._transaction.now), source)
         facts = {fact.id: fact}
-        others = {other.id: other for other in in_force(self._facts().values()) if other.id != fact.id}
-        rivals = rivals_of(made, others.values())
+        others = {other.id: other for other in in_force(self.known().values()) if other.id != fact.id}
+        new = made if there is None else made._replace(created=self._transaction.now)
+        rivals = rivals_of(new, others.values(), self._is_mine)
         pairs = [*((one.id, fact.id) for one in rivals.ended), *((fact.id, one.id) for one in rivals.ended_by)]
         for loser, winner in pairs:
             if self._read_into(facts, loser, winner):
-                facts |= supersede(facts, loser, winner, self._transaction.now)
+                when = max(facts[loser].created, facts[winner].created) if there is None else self._transaction.now
+                facts |= supersede(facts, loser, winner, when)
         disputed = [one.id for one in rivals.disputed]
         if there is not None and there.superseded_by in others and not pairs:
-            disputed.append(
-                there.superseded_by
-            )  # a repeated statement does not yield unasked to the fact that replaced it
+            disputed.append(there.superseded_by)  # said again, it does not yield unasked to the fact that replaced it
         for other in disputed:
             if self._read_into(facts, other):
                 facts[other] = _beside(facts[other], fact.id)
                 facts[fact.id] = _beside(facts[fact.id], other)
         return facts[fact.id], self._changes([*facts.values()])
 
+    def _is_mine(self, fact: Fact) -> bool:
+        if self._people is None:
+            from gitmem.store.history.authors import People
+
+            self._people = People(self._store)
+        return not self._people.other(fact.id)
+
     def _read_into(self, facts: dict[str, Fact], *names: str) -> bool:
         """Add facts with their texts; False if the file of one cannot be changed."""
         for name in names:
-            if name not in facts and (read := self._read(self._facts()[name])) is not None:
+            if name not in facts and (read := self._read(self.known()[name])) is not None:
                 facts[name] = read
         return facts.keys() >= {*names}
 
-    def _facts(self) -> dict[str, Fact]:
+    def known(self) -> dict[str, Fact]:
+        """Return all facts by id, as the transaction leaves them."""
         if self._known is None:
             self._known = {fact.id: fact for fact in known_facts(self._store)}
         return self._known
 
     def _read(self, known: Fact) -> Fact | None:
+        if known.id in self._changed:
+            return self._changed[known.id]
         return parse_changeable(self._transaction.read(known.path), known.path)
 
-    def _changes(self, facts: list[Fact]) -> dict[str, bytes | None]:
+    def _changes(self, facts: Sequence[Fact]) -> Changes:
         for fact in facts:
-            self._facts()[fact.id] = fact._replace(file=fact.path)
+            self._changed[fact.id] = self.known()[fact.id] = fact._replace(file=fact.path)
         return {fact.path: render_fact(fact) for fact in facts}
-
-
-def with_fact_id(placed: Placed) -> Placed:
-    """Return a turn's line of a lasting type with the id of its fact, any other as it is."""
-    kind = _BY_LABEL.get(placed.entry.label)
-    if kind is None or len(placed.entry.text) > LONGEST:
-        return placed
-    return placed._replace(entry=placed.entry._replace(id=fact_id(kind, placed.entry.text)))
 
 
 def fact_of(event: Save, text: str) -> Fact | None:
@@ -260,6 +259,12 @@ def _beside(fact: Fact, other: str) -> Fact:
     """Return a fact that contradicts another one, for a person to decide."""
     supersedes = tuple(name for name in fact.supersedes if name != other)
     return fact._replace(review=tuple(dict.fromkeys((*fact.review, other))), supersedes=supersedes)
+
+
+def _alike(one: str, other: str) -> bool:
+    """Return whether facts of two kinds can say the same: the kinds are equal, or both are `WEIGHED`."""
+    kinds = [kind.value for kind in WEIGHED]
+    return one == other or (one in kinds and other in kinds)
 
 
 def _with_source(fact: Fact, source: str) -> Fact:

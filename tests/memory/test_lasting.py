@@ -260,24 +260,6 @@ def test_a_save_meets_an_edit_by_hand_and_keeps_both(desk):
     assert fact.id not in desk.text("memory.md")
 
 
-def test_what_an_answer_decides_is_a_fact_in_the_turns_commit_and_not_again_once_retired(desk):
-    def captured(key: str) -> None:
-        desk.clock.now += timedelta(minutes=1)
-        now = desk.clock.now
-        answer = "We decided to use Redis instead of Memcached for the session cache. The tests pass."
-        turn = Turn("s-1", "claude-code", key, now, now, "Add a cache to the server", answer, closed=True)
-        transact(desk.store, lambda transaction: capture_turn(transaction, desk.store, turn, ()), purpose="test")
-
-    captured("t-1")
-    [fact] = known_facts(desk.store)
-    assert (fact.kind, fact.session) == ("decision", "s-1")
-    assert f"^{fact.id}\n" in desk.text("memory.md")
-    retire(desk.store, fact, "")
-    captured("t-2")
-    assert [one.binds for one in known_facts(desk.store)] == [False]
-    assert fact.id not in desk.text("memory.md")
-
-
 def turn(desk, key: str, prompt: str) -> None:
     desk.clock.now += timedelta(minutes=1)
     now = desk.clock.now

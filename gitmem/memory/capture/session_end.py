@@ -8,12 +8,11 @@ from gitmem.machine.beneath import open_regular
 from gitmem.machine.moment import local
 from gitmem.memory.capture.clean import boot_lines
 from gitmem.memory.capture.turns import save_entries
-from gitmem.memory.lasting import with_fact_id
 from gitmem.memory.save.save import rotate_if_full
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.ids import tail_of
 from gitmem.model.message import Op, Trailer, session_message
-from gitmem.model.session.entries import Placed, cue_entries, memory_entries
+from gitmem.model.session.entries import Placed, cue_entries
 from gitmem.model.session.l1 import l1_lines
 from gitmem.model.session.noise import human_text
 from gitmem.model.session.transcript import MAX_LINE, Record, Role, Unread
@@ -101,7 +100,7 @@ def save_lessons(store: Store, session: Session, why: str) -> str | None:
     for part in read_records(session.transcript):
         if part.role is Role.ASSISTANT and not part.sidechain and part.text.strip():
             answer = human_text(redact(part.text, allow=allow).text)
-            for placed in map(with_fact_id, cue_entries(answer, local(part.at), boot, _LESSONS)):
+            for placed in cue_entries(answer, local(part.at), boot, _LESSONS):
                 daily.setdefault(tail_of(placed.entry.id), placed)
     lessons = tuple(daily.values())
     if not lessons:
@@ -112,8 +111,7 @@ def save_lessons(store: Store, session: Session, why: str) -> str | None:
 
     def plan(transaction: Transaction) -> bool:
         rotate_if_full(transaction, store)
-        memory = memory_entries(lessons)
-        return save_entries(transaction, store, lessons, memory, message, session=session.name)
+        return save_entries(transaction, store, lessons, message, session=session.name)
 
     outcome = transact(store, plan, purpose="extract")
     return outcome.commits[-1] if outcome.value else None

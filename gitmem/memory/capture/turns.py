@@ -14,7 +14,7 @@ from gitmem.errors import RefusedError
 from gitmem.memory.capture.clean import boot_lines, redacted
 from gitmem.memory.capture.logged import Saved, new_by_day, saved_before
 from gitmem.memory.capture.pending import Pending
-from gitmem.memory.lasting import Lasting, with_fact_id
+from gitmem.memory.lasting import Lasting
 from gitmem.memory.save.entries import day_log, memory_of
 from gitmem.memory.save.save import rotate_if_full
 from gitmem.model.document.document import Document
@@ -144,19 +144,14 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     if remembered is None:
         return ""
     lasting = Lasting(store, transaction)
-    remembered, by_agent = lasting.keep_saved(clean, remembered)
     days = new_by_day(transaction, store, remembered.daily, turn.session, goes_on=not turn.prompt)
     if turn.closed and not days:
         return ""  # captured before: delivered twice, or killed before the events were removed
     archive = rotate_if_full(transaction, store)
-    memory = tuple(one for one in remembered.memory if not lasting.has_ended(one.entry.id))
-    remembered = remembered._replace(memory=memory)
     changes: dict[str, bytes | None] = {
         path: _with(transaction.read(path) or new, news) for path, (new, news) in days.items()
     }
-    changes |= by_agent | lasting.keep_said(remembered.memory, turn.session, turn.exchange_id)
-    if turn.prompt:
-        changes |= lasting.keep_turn(clean, _answer_before(transaction, store, turn), boot)
+    changes |= lasting.keep_turn(clean, _answer_before(transaction, store, turn), boot)
     if remembered.state is not None:
         remembered = remembered._replace(state=lasting.as_of_now(remembered.state, turn.exchange_id))
     changes[MEMORY] = _with_remembered(memory_of(transaction), remembered)
@@ -178,9 +173,6 @@ def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collectio
     )
     if remembered is None:
         return None
-    remembered = remembered._replace(
-        daily=tuple(map(with_fact_id, remembered.daily)), memory=tuple(map(with_fact_id, remembered.memory))
-    )
     saved = saved_before(transaction, store, turn, remembered)
     if saved is Saved.EARLIER:
         return None
@@ -192,31 +184,15 @@ def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collectio
 
 
 def save_entries(
-    transaction: Transaction,
-    store: Store,
-    daily: Sequence[Placed],
-    memory: Sequence[Placed],
-    message: Message,
-    *,
-    session: str,
+    transaction: Transaction, store: Store, daily: Sequence[Placed], message: Message, *, session: str
 ) -> bool:
-    """Add a commit of the entries that are not in their daily logs yet, and their facts; False if there are none."""
-    lasting = Lasting(store, transaction)
-    days = new_by_day(transaction, store, lasting.without_saved(daily, session), session)
-    new = {placed.entry.id for _, news in days.values() for placed in news}
-    if not new:
+    """Add a commit of the entries that are not in their daily logs yet; False if there are none."""
+    days = new_by_day(transaction, store, daily, session)
+    if not any(news for _, news in days.values()):
         return False
     changes: dict[str, bytes | None] = {
         path: _with(transaction.read(path) or empty, news) for path, (empty, news) in days.items()
     }
-    known = entry_digests(memory_of(transaction).decode("utf-8", "surrogateescape"))
-    fresh = [
-        one
-        for one in memory
-        if one.entry.id in new and tail_of(one.entry.id) not in known and not lasting.has_ended(one.entry.id)
-    ]
-    changes[MEMORY] = _with(memory_of(transaction), fresh)
-    changes |= lasting.keep_said(fresh, session, session)
     return transaction.commit(message, changes)
 
 
@@ -229,7 +205,7 @@ def _answer_before(transaction: Transaction, store: Store, turn: Turn) -> str:
 
     A person who picks one of its options does so in few words.
     """
-    if len(turn.prompt) > _LONGEST_PICK:
+    if not turn.prompt or len(turn.prompt) > _LONGEST_PICK:
         return ""
     log = day_log(store, transaction, daily_path(turn.started.strftime("%Y-%m-%d"))) or b""
     tag, own = session_tag(turn.session), tail_of(turn.exchange_id)

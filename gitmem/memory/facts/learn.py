@@ -11,25 +11,18 @@ import os
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from gitmem.errors import RefusedError
 from gitmem.memory.capture.clean import boot_lines, redacted
+from gitmem.memory.lasting import Lasting
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.entry.kinds import MemoryType
-from gitmem.model.fact.chain import supersede
-from gitmem.model.fact.compare import says_the_same
-from gitmem.model.fact.fact import Fact, FactKind, FactStatus, make_fact
-from gitmem.model.fact.file import parse_changeable, render_fact
-from gitmem.model.fact.find import Finding, as_statement, fact_keywords, find_facts, find_fixes
-from gitmem.model.fact.holds import in_force
-from gitmem.model.fact.rivals import WEIGHED, rivals_of
-from gitmem.model.fact.said.by_agent import is_saved, repeated
+from gitmem.model.fact.fact import FactKind
+from gitmem.model.fact.find import Finding, as_statement, find_facts
 from gitmem.model.ids import is_timed, milliseconds_of, tail_of
 from gitmem.model.message import Message, Op, Trailer, session_message
 from gitmem.model.paths import MEMORY
 from gitmem.model.session.turns import derived_id
 from gitmem.project.code import project_code
 from gitmem.store.headers.facts import known_facts
-from gitmem.store.history.records import was_ever_there
 from gitmem.store.transaction.transact import transact
 from gitmem.values import Value
 
@@ -37,12 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gitmem.model.entry.entry import Entry
+    from gitmem.model.fact.fact import Fact
     from gitmem.model.session.turns import Turn
     from gitmem.project.code import ProjectCode
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
-MAX_SOURCES = 12
 _LIVE = timedelta(hours=6)  # a session that ended earlier was replayed, and speaks of the project as it was then
 _KINDS = {
     MemoryType.DECISION.label: FactKind.DECISION,
@@ -105,146 +98,33 @@ class _Lesson(Value):
 
 
 class _Attempt:
-    """One transaction; its plan resets all state, as it may run again."""
+    """One transaction; its plan begins anew, as it may run again."""
 
     def __init__(self, store: Store, lesson: _Lesson, code: ProjectCode | None) -> None:
         self._store, self._lesson, self._code = store, lesson, code
         self._as_of: tuple[str, frozenset[str]] | None = None
-        self._known: dict[str, Fact] = {}
-        self._facts: dict[str, Fact] = {}  # read or made, by id
-        self._changed: dict[str, str] = {}  # paths of changed facts, by id
-        self._new: list[str] = []
 
     def plan(self, transaction: Transaction) -> bool:
         """Add the commit of new and changed facts."""
-        self._known = {fact.id: fact for fact in known_facts(self._store)}
-        self._facts, self._changed, self._new = {}, {}, []
-        for finding in (*self._lesson.findings, *self._saved(transaction)):
-            self._take(transaction, finding)
-        self._resolve(transaction)
-        self._note_commits(transaction)
-        if not self._changed:
+        book = Lasting(self._store, transaction)
+        changes: dict[str, bytes | None] = {}
+        for finding in (*self._lesson.findings, *_saved(transaction, book)):
+            changes |= book.take(finding, self._lesson.session, again=False)
+        changes |= book.resolve(self._lesson.turns)
+        if any(fact.files and not fact.commit for fact in book.known().values()):
+            changes |= book.note_commit(*self._code_as_of())
+        if not changes:
             return False
-        changes: dict[str, bytes | None] = {
-            path: render_fact(self._facts[identifier]) for identifier, path in self._changed.items()
-        }
-        return transaction.commit(self._message(), changes, when=self._lesson.when)
+        ids = [fact.id for fact in book.known().values() if fact.path in changes]
+        return transaction.commit(self._message(book.new, ids), changes, when=self._lesson.when)
 
-    def _message(self) -> Message:
-        new = [self._facts[identifier].description for identifier in self._new]
+    def _message(self, new: Sequence[Fact], changed: Sequence[str]) -> Message:
         if not new:
-            subject = f"Update {_count(len(self._changed))}"
+            subject = f"Update {_count(len(changed))}"
         else:
-            subject = f"Learn: {new[0]}" if len(new) == 1 else f"Learn {_count(len(new))}: {new[0]}"
-        return fact_message(subject, self._changed, self._lesson.session, self._lesson.host).by(self._lesson.model)
-
-    def _saved(self, transaction: Transaction) -> list[Finding]:
-        """Return the decisions, issues and so on of `memory.md` that are no fact's source yet."""
-        data = transaction.read(MEMORY)
-        if data is None:
-            return []
-        known = {tail_of(source) for fact in self._known.values() for source in fact.sources}
-        findings = []
-        for entry in (found.entry for found in find_entries(data.decode("utf-8", "replace"))):
-            kind = _KINDS.get(entry.label)
-            if kind is None or not is_timed(entry.id):  # a line with the id of a fact is that fact's
-                continue
-            if tail_of(entry.id) not in known and (finding := _of_entry(entry, kind)):
-                findings.append(finding)
-        return findings
-
-    def _take(self, transaction: Transaction, finding: Finding) -> None:
-        """Make a fact of a finding, or add its source to the fact that says the same."""
-        session = {"session": self._lesson.session} if self._lesson.session else {}
-        made = make_fact(
-            finding.kind,
-            finding.text,
-            finding.at,
-            confidence=finding.confidence,
-            origin={**session, "exchange": finding.source},
-            sources=(finding.source,),
-            keywords=fact_keywords(finding.text),
-            files=finding.files,
-        )
-        same = self._same(transaction, made)
-        if same is not None:
-            self._add_source(same, finding)
-            return
-        if was_ever_there(self._store.repository, made.path):
-            return  # removed by a person or an undo
-        self._new.append(made.id)
-        self._put(made, made.path)
-        self._settle(transaction, made)
-
-    def _settle(self, transaction: Transaction, made: Fact) -> None:
-        """Retire the facts that a new one supersedes, and mark contradicting pairs for review."""
-        rivals = rivals_of(made, in_force(self._known.values()))
-        for loser, winner in (*((one, made) for one in rivals.ended), *((made, one) for one in rivals.ended_by)):
-            pair = {fact.id: fact for fact in (self._read(transaction, loser), self._read(transaction, winner)) if fact}
-            for changed in supersede(pair, loser.id, winner.id, max(loser.created, winner.created)).values():
-                self._put(changed, self._known[changed.id].path)
-        for other in filter(None, (self._read(transaction, fact) for fact in rivals.disputed)):
-            self._put(other._replace(review=_joined(other.review, made.id)), self._known[other.id].path)
-            made = self._facts[made.id]
-            self._put(made._replace(review=_joined(made.review, other.id)), made.path)
-
-    def _same(self, transaction: Transaction, made: Fact) -> Fact | None:
-        """Return the known fact with the same id, or of a comparable kind that says the same."""
-        if made.id in self._known:
-            return self._read(transaction, self._known[made.id])
-        for fact in self._known.values():
-            if _alike(fact.kind, made.kind.value) and says_the_same(fact.description, made.description):
-                return self._read(transaction, fact)
-            by_agent = is_saved(fact) and fact.origin.get("exchange") == made.origin["exchange"]
-            if by_agent and repeated([fact], made.description):
-                return self._read(transaction, fact)
-        return None
-
-    def _read(self, transaction: Transaction, known: Fact) -> Fact | None:
-        """Return a fact with the changes so far, None if its file cannot be used."""
-        if known.id not in self._facts:
-            try:
-                data = transaction.read(known.path)
-            except (RefusedError, OSError):
-                return None
-            fact = parse_changeable(data, known.path)
-            if fact is None:
-                return None
-            self._facts[known.id] = fact
-        return self._facts[known.id]
-
-    def _put(self, fact: Fact, path: str) -> None:
-        self._facts[fact.id] = self._known[fact.id] = fact
-        self._changed[fact.id] = path
-
-    def _add_source(self, fact: Fact, finding: Finding) -> None:
-        source = finding.source
-        digests = {tail_of(known) for known in fact.sources}
-        if not fact.binds or tail_of(source) in digests or len(fact.sources) >= MAX_SOURCES:
-            return
-        created = min(fact.created, finding.at)
-        self._put(fact._replace(sources=(*fact.sources, source), created=created), self._known[fact.id].path)
-
-    def _resolve(self, transaction: Transaction) -> None:
-        """Resolve open issues that a later fix of the session mends."""
-        is_issue = FactKind.ISSUE.value, FactStatus.OPEN.value
-        issues = [fact for fact in self._known.values() if (fact.kind, fact.status) == is_issue]
-        fixes = find_fixes(self._lesson.turns) if issues else []
-        for known in issues:
-            fix = next((fix for fix in fixes if fix.mends(known.description)), None)
-            fact = self._read(transaction, known) if fix else None
-            if fix is not None and fact is not None and fix.at > fact.created:
-                text = f"{fact.text}\n\n**Resolved:** {fix.text}"
-                changed = fact._replace(status=FactStatus.RESOLVED, text=text, updated=fix.at)
-                self._put(changed, known.path)
-
-    def _note_commits(self, transaction: Transaction) -> None:
-        """Record the commit a fact speaks of, once all of its files are committed."""
-        for known in [fact for fact in self._known.values() if fact.files and not fact.commit]:
-            commit, files = self._code_as_of()
-            fact = self._read(transaction, known) if commit and files.issuperset(known.files) else None
-            if fact is not None and not fact.commit:
-                self._put(fact._replace(commit=commit), known.path)
+            first = new[0].description
+            subject = f"Learn: {first}" if len(new) == 1 else f"Learn {_count(len(new))}: {first}"
+        return fact_message(subject, changed, self._lesson.session, self._lesson.host).by(self._lesson.model)
 
     def _code_as_of(self) -> tuple[str, frozenset[str]]:
         """Return the project's commit at the end of the session and its files; git is asked once."""
@@ -256,10 +136,18 @@ class _Attempt:
         return self._as_of
 
 
-def _alike(one: str, other: str) -> bool:
-    """Return whether facts of two kinds can say the same: the kinds are equal, or both are `WEIGHED`."""
-    kinds = [kind.value for kind in WEIGHED]
-    return one == other or (one in kinds and other in kinds)
+def _saved(transaction: Transaction, book: Lasting) -> list[Finding]:
+    """Return the decisions, issues and so on of `memory.md` that are no fact's source yet."""
+    data = transaction.read(MEMORY)
+    known = {tail_of(source) for fact in book.known().values() for source in fact.sources} if data else set()
+    findings = []
+    for entry in (found.entry for found in find_entries((data or b"").decode("utf-8", "replace"))):
+        kind = _KINDS.get(entry.label)
+        if kind is None or not is_timed(entry.id):  # a line with the id of a fact is that fact's
+            continue
+        if tail_of(entry.id) not in known and (finding := _of_entry(entry, kind)):
+            findings.append(finding)
+    return findings
 
 
 def _of_entry(entry: Entry, kind: FactKind) -> Finding | None:
@@ -281,10 +169,6 @@ def moment_of(entry: Entry) -> datetime:
 def fact_message(subject: str, facts: Iterable[str], session: str = "", host: str = "") -> Message:
     """Return the message of a commit that changes facts."""
     return session_message(subject, Op.FACT, Trailer.FACT, facts, session=session, host=host)
-
-
-def _joined(names: Sequence[str], more: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*names, more)))
 
 
 def _count(number: int) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gitmem.memory.learned.bugs import learn_bugs
-from gitmem.memory.learned.gotchas import learn_gotchas
 from gitmem.memory.learned.knowledge import learn_commands
 from gitmem.memory.learned.preferences import learn_preferences
 
@@ -27,6 +26,5 @@ def learn_lessons(store: Store, session: str, host: str, turns: Sequence[Turn]) 
 
     """
     learn_bugs(store, session, host, turns)
-    learn_gotchas(store, session, host, turns)
     learn_commands(store, session, host, turns)
     learn_preferences(store, session, host, turns)

@@ -1,24 +1,16 @@
-"""The commands that test, lint and build a project, as facts.
+"""The commands that test, lint and build a project.
 
-Only commands for the whole project that worked twice count, not a test run of one file. Pipes and redirections are
-removed.
+Only commands for the whole project count, not a test run of one file. Pipes and redirections are removed.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-
-from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from gitmem.model.session.turns import Turn
-
-FEWEST = 2  # times that a command must have worked
-_MOST = 2  # commands of one purpose
 _LONGEST = 120  # characters of a command
 # Purposes and the words of a command that tell them, in order of evaluation.
 _PURPOSES = {
@@ -51,41 +43,7 @@ _WHOLE = re.compile(rf"(?:{_RUNNER} [\w:.-]{{1,40}}|{_TOOL}){_ALL}")
 _PARTS = re.compile(r"\s*(?:&&|\|\||;|\||\n)\s*")
 _REDIRECTED = re.compile(r"\s*[0-9&]?>{1,2}\s?(?:&[0-9]|\S{1,200})")
 _BEFORE = re.compile(r"(?:[A-Z_][A-Z0-9_]{0,40}=\S{0,80} |time |timeout [0-9]{1,6}[smh]? |sudo ){0,4}")
-_NOT_THERE = (
-    "command not found",
-    "not recognized as",
-    "no such file or directory",
-    "missing script",
-    "no rule to make",
-)
 _QUOTED = re.compile(r"['\"`$<(]")
-
-
-class Told(Value):
-    """A fact about a command, and the index of the turn in which the command last worked."""
-
-    text: str
-    turn: int
-
-
-def command_facts(turns: Sequence[Turn]) -> list[Told]:
-    """Return the commands that worked at least twice, each with its purpose, the most used first."""
-    worked: Counter[str] = Counter()
-    last: dict[str, int] = {}
-    for index, turn in enumerate(turns):
-        for run in turn.runs:
-            if not run.failed and not any(words in run.said.casefold() for words in _NOT_THERE):
-                for command in project_commands(run.command):
-                    worked[command] += 1
-                    last[command] = index
-    told: Counter[str] = Counter()
-    found = []
-    for command, count in sorted(worked.items(), key=lambda item: (-item[1], item[0])):
-        purpose = purpose_of(command)
-        if count >= FEWEST and purpose and told[purpose] < _MOST:
-            told[purpose] += 1
-            found.append(Told(f"{purpose} `{command}`.", last[command]))
-    return found
 
 
 def project_commands(line: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from gitmem.model.fact.claim.read import read_claim
 from gitmem.model.fact.claim.words import content, numbers
+from gitmem.model.fact.same import differ_in_value
 from gitmem.text.keywords import keywords
 from gitmem.text.sentences import mask_code
 
@@ -71,6 +72,7 @@ def contradict(one: str, other: str) -> bool:
                 _denies(first, second)
                 or _is_opposite(first, second)
                 or _has_other_value(first, second)
+                or (first.negated == second.negated and differ_in_value(one, other))
                 or _has_other_number(first, second)
             )
         )

@@ -11,7 +11,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 # The kinds whose facts can contradict each other.
 WEIGHED = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION, FactKind.CORE_LOGIC)
@@ -37,15 +37,30 @@ def winner_over(own: Fact, project: Iterable[Fact]) -> Fact | None:
     return next(iter((*rivals.disputed, *rivals.ended, *rivals.ended_by)), None)
 
 
-def rivals_of(new: Fact, facts: Iterable[Fact]) -> Rivals:
+def rivals_of(new: Fact, facts: Iterable[Fact], is_mine: Callable[[Fact], bool] = lambda _: False) -> Rivals:
     """Return the rivals of a new fact among facts in force.
 
-    A statement of change ends earlier statements; a new fact from a recorded session may be the older one. Of those
-    that it contradicts the newest `MOST_DISPUTED` count.
+    A statement of change ends earlier statements, and of two rules of the person (`is_mine`) the newer ends the older;
+    a new fact from a recorded session may be the older one. Of those that it contradicts otherwise the newest
+    `MOST_DISPUTED` count.
     """
     others = [fact for fact in facts if is_weighed(new) and is_weighed(fact) and fact.id != new.id]
-    ended = [one for one in others if one.created <= new.created and ends(new.description, one.description)]
-    by = [one for one in others if one.created >= new.created and ends(one.description, new.description)]
-    disputed = [one for one in others if one not in ended and contradict(one.description, new.description)]
+    ended: list[Fact] = []
+    by: list[Fact] = []
+    disputed: list[Fact] = []
+    for one in others:
+        is_older = one.created <= new.created
+        if ends(new.description, one.description) if is_older else ends(one.description, new.description):
+            (ended if is_older else by).append(one)
+        elif contradict(one.description, new.description):
+            is_ruled = _is_stated(new) and _is_stated(one) and is_mine(one) and is_mine(new)
+            (disputed if not is_ruled else ended if is_older else by).append(one)
     newest = sorted(disputed, key=lambda fact: (fact.created, fact.id))[-MOST_DISPUTED:]
     return Rivals((), tuple(by)) if by else Rivals(tuple(ended), (), tuple(newest))
+
+
+def _is_stated(fact: Fact) -> bool:
+    """Return whether a person made a fact as a rule; a decision that was saved may be an agent's."""
+    return fact.kind in (FactKind.RULE, FactKind.PREFERENCE) or (
+        fact.kind == FactKind.DECISION and "tool" not in fact.origin and "exchange" in fact.origin
+    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gitmem.model.fact.fact import FactKind
 from gitmem.model.fact.find import Finding, as_statement, files_named
-from gitmem.model.fact.said.reason import with_reason
+from gitmem.model.fact.statements import with_reason
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

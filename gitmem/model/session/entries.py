@@ -115,13 +115,12 @@ def remember(
     if read is None:
         return None
     turn, asked, done, files = read
-    found = _cues(turn, done, boot_lines)
-    daily = (_timeline(turn, fields_of(turn, asked, done, files, answer_chars)), *found)
+    daily = (_timeline(turn, fields_of(turn, asked, done, files, answer_chars)),)
     head = headline(asked, ASKED_LENGTH) or shorten(done, ASKED_LENGTH) or _list(files, ENGLISH)
-    memory = memory_entries(found)
+    memory: tuple[Placed, ...] = ()
     state = None
     if exchange and _is_told(turn, done):
-        memory = (Placed(RECENT_CONTEXT, _exchange(turn, asked, done, files), turn.ended), *memory)
+        memory = (Placed(RECENT_CONTEXT, _exchange(turn, asked, done, files), turn.ended),)
         state = _state(turn, head, files)
     return Remembered(daily, memory, state, f"{EXCHANGE}: {head}")
 
@@ -297,10 +296,6 @@ def _state(turn: Turn, head: str, files: Sequence[str]) -> Entry:
     )
 
 
-_TYPES = {kind.label: kind.value for kind in MemoryType}
-_KEPT_CUES = (MemoryType.DECISION, MemoryType.ISSUE)
-
-
 def cue_entries(text: str, at: datetime, boot_lines: Collection[str], types: Sequence[MemoryType]) -> list[Placed]:
     """Return the cues of these types in a text as entries of the daily log; equal texts get equal ids."""
     found = []
@@ -311,18 +306,6 @@ def cue_entries(text: str, at: datetime, boot_lines: Collection[str], types: Seq
             entry = Entry(derived_id(at, cue.type.value, words), clock, cue.type.label, clean_text(cue.text))
             found.append(Placed(cue.type.label, entry, at))
     return found
-
-
-def _cues(turn: Turn, done: str, boot_lines: Collection[str]) -> list[Placed]:
-    return cue_entries(done, turn.ended, boot_lines, _KEPT_CUES) if turn.closed else []
-
-
-def memory_entries(daily: Sequence[Placed]) -> tuple[Placed, ...]:
-    """Return typed memories as entries of `memory.md`: with the date, in the section of their type."""
-    return tuple(
-        Placed(MemoryType(_TYPES[one.entry.label]).section, one.entry._replace(time=_stamp(one.at)), one.at)
-        for one in daily
-    )
 
 
 def _stamp(at: datetime) -> str:

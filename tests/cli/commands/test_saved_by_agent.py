@@ -15,7 +15,6 @@ from gitmem.machine.context import Context
 from gitmem.mcp.save import keep
 from gitmem.memory.capture.pending import Session
 from gitmem.memory.capture.session_end import save_lessons
-from gitmem.memory.facts.learn import learn
 from gitmem.memory.sessions.background import settle
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.ids import exchange_id
@@ -124,21 +123,4 @@ def test_before_a_compaction_the_transcript_brings_no_second_one(desk, tmp_path)
     said = {"type": "assistant", "timestamp": now().isoformat(), "sessionId": "s-1", "message": {"content": text}}
     path.write_text(json.dumps(said) + "\n", encoding="utf-8")
     assert save_lessons(desk.store(), Session("s-1", "claude-code", False, str(path), ()), "before compaction")
-    assert {one.description for one in known_facts(desk.store())} == {SAVED, "we run ruff instead of flake8."}
-
-
-def test_what_it_did_not_save_is_still_found_and_what_a_person_saves_beside_it_is_not_its_own(desk):
-    desk.deliver("claude", "UserPromptSubmit", prompt="Please set up the tools.")
-    by_shell(desk, "claude", "s-1")
-    desk.deliver("claude", "Stop", last_assistant_message=ANSWER + "\n\nDecision: we run ruff instead of flake8.")
-    desk.deliver("codex", "UserPromptSubmit", prompt="What is the weather of the build?", session_id="s-2")
-    desk.run("save", "--type", "decision", "We keep the logs of builds for ninety days.")
-    desk.deliver("codex", "Stop", last_assistant_message="All builds of today are green.", session_id="s-2")
-    settle(desk.store())
-    learn(desk.store(), "s-1", "claude-code", [])
-    origin = {one.description: one.origin.get("exchange") for one in known_facts(desk.store())}
-    assert origin.pop(SAVED) == exchange_id("s-1", "t-1")
-    assert origin.pop("We keep the logs of builds for ninety days.") is None
-    [(other, exchange)] = origin.items()
-    assert "ruff" in other
-    assert exchange == exchange_id("s-1", "t-1")
+    assert {one.description for one in known_facts(desk.store())} == {SAVED}

@@ -12,7 +12,9 @@ from gitmem.llm.embedders import make_embedder
 from gitmem.llm.http import Patience
 from gitmem.memory.facts.judge import judge
 from gitmem.memory.facts.learn import learn
+from gitmem.memory.save.save import save
 from gitmem.memory.sessions.background import tend
+from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.fact import FactKind, make_fact
 from gitmem.model.fact.file import render_fact
 from gitmem.model.fact.holds import in_force
@@ -33,10 +35,9 @@ def asking(desk, home, model_server):
         f"summary:\n  provider: openai\n  base_url: {model_server.url}\n"
         "  model: fake-mini\n  large_model: fake-large\n",
     )
-    for number, said in enumerate(("use pnpm, not npm", "use uv, not pnpm", "my editor is vim")):
+    for said in ("Use pnpm, not npm.", "Use uv, not pnpm.", "My editor is vim."):
         desk.clock.now += timedelta(hours=1)
-        at = desk.clock.now
-        learn(desk.store, f"s-{number}", "claude-code", [Turn("s", "claude-code", said, at, at, said, "Done.")])
+        save(desk.store, desk.save(said, MemoryType.DECISION))
     desk.store = Store(desk.store.root, desk.store.context)
     return desk
 

@@ -71,13 +71,14 @@ def test_what_is_said_again_gains_a_source(desk, bare_git):
 
 
 def test_a_replayed_session_and_a_live_one_teach_the_same(desk, recorder, bare_git):
+    recorder.turn(4, "앞으로 빌드는 pnpm 대신 uv를 써줘.", "그렇게 했습니다.")
     recorder.write()
     recorder.live(desk.store)
     recorder.deliver("SessionEnd", 1_791_018_100.0, "", reason="other")
     recorder.live(desk.store)
     settle(desk.store)
     facts = held(desk)
-    assert "빌드는 pnpm 대신 uv를 사용하기로 결정했습니다." in facts
+    assert "앞으로 빌드는 pnpm 대신 uv를 써줘." in facts
     before = log(desk, bare_git)
     replay(Store(desk.store.root, desk.store.context), str(recorder.path))
     assert log(desk, bare_git) == before
@@ -109,8 +110,9 @@ def test_an_issue_is_resolved_by_a_later_fix(desk):
 
 
 def test_what_contradicts_is_kept_beside_it_and_a_person_decides(desk):
-    learned(desk, "use pnpm, not npm")
-    learned(desk, "use uv, not pnpm")
+    for text in ("Use pnpm, not npm.", "Use uv, not pnpm."):
+        desk.clock.now += timedelta(hours=1)
+        save(desk.store, desk.save(text, MemoryType.DECISION))
     first, second = sorted(known_facts(desk.store), key=lambda fact: fact.created)
     assert (first.review, second.review) == ((second.id,), (first.id,))
     assert first.binds
@@ -121,13 +123,12 @@ def test_what_contradicts_is_kept_beside_it_and_a_person_decides(desk):
     assert (first.status, first.superseded_by, first.review) == ("superseded", second.id, ())
     assert (second.status, second.review, second.confidence) == ("active", (), 1.0)
     assert list(held(desk)) == ["Use uv, not pnpm."]
-    learned(desk, "use pnpm, not npm", session="s-3")
-    assert list(held(desk)) == ["Use uv, not pnpm."]
 
 
 def test_to_retire_one_of_a_pair_leaves_the_other(desk):
-    learned(desk, "use pnpm, not npm")
-    learned(desk, "use uv, not pnpm")
+    for text in ("Use pnpm, not npm.", "Use uv, not pnpm."):
+        desk.clock.now += timedelta(hours=1)
+        save(desk.store, desk.save(text, MemoryType.DECISION))
     first, second = sorted(known_facts(desk.store), key=lambda fact: fact.created)
     retire(desk.store, second, "it was a mistake")
     assert find_fact(desk.store, second.id).status == "retired"
@@ -138,20 +139,24 @@ def test_to_retire_one_of_a_pair_leaves_the_other(desk):
 def test_what_was_retired_removed_or_undone_is_not_learned_again(desk, bare_git):
     learned(desk, "Always run the linter before committing.")
     learned(desk, "My editor is vim.")
-    learned(desk, "use zod, not yup")
+    learned(desk, "we decided to use zod, not yup")
     rule, editor, zod = (find_fact(desk.store, letter) for letter in "rfd")
     retire(desk.store, rule, "")
     undo(desk.store, revision=bare_git(Path(desk.store.root), "log", "-1", "--format=%H", "--", zod.path))
     Path(desk.store.root, editor.path).unlink()
     for session in ("s-4", "s-5"):
         learned(
-            desk, "Always run the linter before committing.", "My editor is vim.", "use zod, not yup", session=session
+            desk,
+            "Always run the linter before committing.",
+            "My editor is vim.",
+            "we decided to use zod, not yup",
+            session=session,
         )
     assert held(desk) == {}
 
 
 def test_a_fact_is_edited_and_keeps_its_id_and_what_a_person_wrote(desk):
-    learned(desk, "use zod, not yup")
+    learned(desk, "we decided to use zod, not yup")
     fact = find_fact(desk.store, "d")
     path = Path(desk.store.root, fact.path)
     path.write_text(path.read_text().replace("kind: decision\n", "kind: decision\nmood: good  # mine\n"))
@@ -164,7 +169,11 @@ def test_a_fact_is_edited_and_keeps_its_id_and_what_a_person_wrote(desk):
 
 
 def test_a_chain_is_followed(desk):
-    for text in ("use a1 for builds, not b1", "use c1 for tests, not d1", "use e1 for docs, not f1"):
+    for text in (
+        "always use a1 for builds, not b1",
+        "always use c1 for tests, not d1",
+        "always use e1 for docs, not f1",
+    ):
         learned(desk, text)
     one, two, three = sorted(known_facts(desk.store), key=lambda fact: fact.created)
     supersede_fact(desk.store, one, two)
@@ -175,7 +184,7 @@ def test_a_chain_is_followed(desk):
 
 
 def test_a_circle_of_two_machines_has_one_end(desk):
-    learned(desk, "use a1 for builds, not b1", "use c1 for tests, not d1")
+    learned(desk, "always use a1 for builds, not b1", "always use c1 for tests, not d1")
     one, two = known_facts(desk.store)
     old = one._replace(status=FactStatus.SUPERSEDED, superseded_by=two.id)
     later = datetime(2999, 1, 1, tzinfo=UTC)

@@ -204,8 +204,8 @@ def test_tokens_are_counted_by_purpose_week_and_session(desk):
 def test_learning_counts_what_was_made_and_contradictions_in_their_week(desk):
     at = desk.clock.now
     remember(desk, turn("s-1", at))
-    said = ("Use Redis for the session cache.", "Use Memcached for the session cache.", "Use pnpm for the web build.")
-    for days, prompt in enumerate((*said, "Switch from pnpm to npm for the web build.")):
+    said = [f"Always use {one}." for one in ("Redis for sessions", "Memcached for sessions", "pnpm for the web build")]
+    for days, prompt in enumerate((*said, "We switched from pnpm to npm for the web build.")):
         when = at + timedelta(days=days)
         learn(desk.store, f"s-{days}", "h", [Turn("s", "h", prompt, when, when, prompt, "Done.", closed=True)])
     desk.clock.now += timedelta(days=7)

@@ -44,17 +44,17 @@ def held(own: Store) -> set[str]:
 
 def test_what_a_person_prefers_is_known_everywhere(desk, own):
     said(desk, "s-1", "My editor is vim. Fix the bug.", "항상 한국어로 답해줘", "I told you, never use emojis.")
-    assert held(own) == {"My editor is vim.", "항상 한국어로 답해줘.", "I told you, never use emojis."}
+    assert held(own) == {"My editor is vim.", "항상 한국어로 답해줘.", "Never use emojis."}
     tip = Store(own.root, own.context).tip
     said(desk, "s-1", "My editor is vim. Fix the bug.")
     assert Store(own.root, own.context).tip == tip
 
 
 def test_a_rule_is_the_persons_when_it_is_said_in_a_second_session(desk, own):
-    said(desk, "s-1", "Don't use emojis in commit messages.", "Don't use emojis in commit messages.")
+    said(desk, "s-1", "In general, ask before you rename a function.", "In general, ask before you rename a function.")
     assert held(own) == set()
-    said(desk, "s-2", "Don't use emojis in commit messages.")
-    assert held(own) == {"Don't use emojis in commit messages."}
+    said(desk, "s-2", "In general, ask before you rename a function.")
+    assert held(own) == {"In general, ask before you rename a function."}
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,12 @@ def test_a_rule_is_the_persons_when_it_is_said_in_a_second_session(desk, own):
     [
         "Always run `make lint` before committing.",
         "Never edit app/a.py by hand.",
-        "Money is stored as integer cents, never floats.",
+        "Money must be stored as integer cents, never floats.",
         "Never log the access token.",
-        "We use pnpm workspaces, never run npm install here.",
+        "We use pnpm workspaces; never run npm install in this repo.",
         "Every public function needs a docstring.",
         "Commits should always reference a ticket.",
         "배포는 항상 금요일 오전에만 한다.",
-        "I'd rather have one long migration than five small ones.",
     ],
 )
 def test_what_is_of_the_project_stays_there(desk, own, rule):

@@ -58,13 +58,13 @@ def test_the_start_names_their_ids_so_that_they_are_recorded_as_given(desk, own)
     assert (part.title, part.ids) == (TITLE, (fact.id,))
 
 
-def test_of_two_that_contradict_each_other_the_newer_is_told_with_the_older(desk, own):
+def test_of_two_rules_that_contradict_each_other_the_newer_is_told(desk, own):
     own("Always use tabs for indentation.", MemoryType.RULE)
     desk.clock.now += timedelta(days=1)
     own("Always use spaces for indentation.", MemoryType.RULE)
     (line,) = own_part(told(desk))
     assert line.startswith("- Always use spaces for indentation. (rule, ")
-    assert "; before: Always use tabs for indentation.; not decided yet, see `gitmem --user review`)" in line
+    assert "tabs" not in line
 
 
 def test_what_contradicts_the_project_yields_and_is_said(desk, own):

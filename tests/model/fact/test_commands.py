@@ -4,15 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitmem.model.fact.commands import command_facts, project_commands, purpose_of
-from gitmem.model.session.turns import Run, Turn
+from gitmem.model.fact.commands import project_commands, purpose_of
 
 WHEN = datetime(2026, 1, 11, 10, 11, tzinfo=UTC)
-
-
-def turn(*commands: str, failed: bool = False, said: str = "") -> Turn:
-    runs = tuple(Run(command, said, failed) for command in commands)
-    return Turn("s", "claude-code", "t", WHEN, WHEN, runs=runs)
 
 
 @pytest.mark.parametrize(
@@ -33,24 +27,6 @@ def turn(*commands: str, failed: bool = False, said: str = "") -> Turn:
 )
 def test_only_what_is_about_the_whole_project_is_a_command(line, commands):
     assert list(project_commands(line)) == commands
-
-
-def test_a_command_counts_once_it_has_worked_twice():
-    assert command_facts([turn("make test")]) == []
-    assert [told.text for told in command_facts([turn("make test"), turn("make test")])] == [
-        "Tests run with `make test`."
-    ]
-    assert command_facts([turn("make test", "make test", failed=True)]) == []
-    assert command_facts([turn("make test", "make test", said="make: *** No rule to make target 'test'.")]) == []
-
-
-def test_each_purpose_has_its_most_used_commands():
-    turns = [turn(*["npm test"] * 4, *["npm run lint"] * 2), turn(*["npm run e2e"] * 3, *["npm run test:unit"] * 2)]
-    assert [(told.text, told.turn) for told in command_facts(turns)] == [
-        ("Tests run with `npm test`.", 0),
-        ("Tests run with `npm run e2e`.", 1),
-        ("Linted with `npm run lint`.", 0),
-    ]
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitmem.model.entry.entry import find_entries, render_entry
-from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES, RECENT_CONTEXT, TIMELINE
-from gitmem.model.ids import exchange_id, tail_of
+from gitmem.model.entry.kinds import RECENT_CONTEXT, TIMELINE
+from gitmem.model.ids import exchange_id
 from gitmem.model.session.entries import (
     ANSWER_LENGTH,
     DONE_LENGTH,
@@ -153,30 +153,6 @@ def test_what_a_person_or_the_host_refused_is_no_failure(said):
     assert logged(turn(failures=(failure(error=said),), tools=1)).errors == ()
 
 
-def test_what_an_answer_decides_and_leaves_open():
-    one = turn(
-        answer="I did it. We decided to use uv instead of pnpm for builds.\n\nKnown issue: the cache breaks on NFS."
-    )
-    what = recall(one)
-    sections = {placed.section: placed.entry.text for placed in what.memory}
-    assert "uv instead of pnpm" in sections[CORE_DECISIONS]
-    assert "cache breaks on NFS" in sections[KNOWN_ISSUES]
-    in_daily = {placed.entry.id: placed.section for placed in what.daily}
-    for placed in what.memory[1:]:
-        assert in_daily[placed.entry.id] == placed.entry.label, "one memory, one id"
-
-
-def test_the_same_decision_is_one_whichever_turn_says_it():
-    answer = "We decided to use uv instead of pnpm for builds."
-    first = recall(turn(answer=answer)).daily[-1].entry
-    again = recall(
-        turn(answer=answer.upper().replace("WE", "We"), prompt="x y")._replace(
-            key="t-2", ended=ENDED + timedelta(days=1)
-        )
-    )
-    assert tail_of(first.id) in {tail_of(placed.entry.id) for placed in again.daily}
-
-
 def test_an_open_turn_has_no_answer_yet():
     what = recall(turn(answer="", closed=False, files=("/p/a",), tools=6))
     assert logged(turn(answer="", closed=False, files=("/p/a",), tools=6)) == Fields("Add a parser for CRLF files")
@@ -187,7 +163,7 @@ def test_an_open_turn_has_no_answer_yet():
 
 def test_the_agent_writes_memory_where_it_is_asked_to():
     what = recall(turn(answer="We decided to use uv instead of pnpm for builds."), exchange=False)
-    assert {placed.entry.label for placed in what.memory} == {"Decision"}
+    assert what.memory == ()
     assert what.state is None
     assert {placed.entry.label for placed in what.daily} >= {EXCHANGE}
 

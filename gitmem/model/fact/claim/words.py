@@ -77,6 +77,16 @@ def numbers(words: Iterable[str]) -> frozenset[str]:
     return frozenset(word for word in words if word[0].isdigit() and word.replace(".", "").isdigit())
 
 
+def light_words() -> frozenset[str]:
+    """Return the words that carry no meaning of their own."""
+    return _NO_MEANING
+
+
+def number_of(word: str) -> str:
+    """Return the digits of a number word, any other word as it is."""
+    return _NUMBER_WORDS.get(word, word)
+
+
 def content(text: str) -> tuple[str, ...]:
     """Return a text's content words and its numbers, in lower case and in order."""
     words = (match[0].strip("_./-#").casefold() for match in _TOKEN.finditer(text))

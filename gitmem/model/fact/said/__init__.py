@@ -1,1 +1,0 @@
-"""Statements that people and answers make in a session, found by their form."""

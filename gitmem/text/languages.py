@@ -1,0 +1,78 @@
+"""Read the word lists of each language, which a speaker can correct: `gitmem/data/LANGUAGE/NAME.tsv`.
+
+A phrase is plain words. `^` before it ties it to the start of a text and `$` behind it to the end, `*` stands for up to
+60 characters, and `~` before a word lets it begin inside of a longer one, as Korean endings do. Phrases of a row are
+parted by ` | `. No repetition is unbounded, so that no text makes matching slow.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+
+from gitmem.values import Value
+
+_FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data")
+_NOTHING = re.compile(r"(?!)")
+_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+_ENDS_IN_CJK, _BEGINS_IN_CJK = re.compile(rf"[{_CJK}]$"), re.compile(rf"[{_CJK}]")
+_HANGUL = re.compile(r"[\uac00-\ud7a3]")
+
+
+class Row(Value):
+    """A row: what its phrases tell, and a text that they find and one that they do not."""
+
+    kind: str
+    phrases: tuple[str, ...]
+    example: str
+    counter: str
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """Return the languages that have word lists."""
+    return tuple(sorted(name for name in os.listdir(_FOLDER) if os.path.isdir(os.path.join(_FOLDER, name))))
+
+
+@cache
+def rows(language: str, name: str) -> tuple[Row, ...]:
+    """Return the rows of a list; none if the language lacks it."""
+    try:
+        with open(os.path.join(_FOLDER, language, f"{name}.tsv"), encoding="utf-8") as file:
+            lines = [line.rstrip("\n").split("\t") for line in file if not line.startswith("#")]
+    except FileNotFoundError:
+        return ()
+    return tuple(Row(one[0], tuple(one[1].split(" | ")), one[2], one[3]) for one in lines[1:])
+
+
+@cache
+def phrases(name: str, kind: str, language: str = "") -> re.Pattern[str]:
+    """Return a pattern for the phrases of a kind in one language, or in all; case is ignored."""
+    wanted = (language,) if language else languages()
+    found = [phrase for one in wanted for row in rows(one, name) if row.kind == kind for phrase in row.phrases]
+    longest_first = sorted(dict.fromkeys(found), key=len, reverse=True)
+    return re.compile("|".join(map(form, longest_first)), re.IGNORECASE) if found else _NOTHING
+
+
+def form(phrase: str) -> str:
+    """Return the regular expression of a phrase."""
+    start, end = phrase.startswith("^"), phrase.endswith("$")
+    words = phrase.strip("^$ ").split()
+    pattern = r"^\W*" if start else ""
+    before = ""  # the word before, "" after a gap
+    for word in words:
+        bare = word.lstrip("~")
+        if before:
+            pattern += r"\s{0,2}" if _ENDS_IN_CJK.search(before) and _BEGINS_IN_CJK.match(bare) else r"\s{1,3}"
+        if word == "*":
+            pattern, before = f"{pattern}.{{1,60}}?", ""
+            continue
+        if not before and not word.startswith("~"):
+            is_spaced = bare[:1].isalnum() and (_HANGUL.match(bare) or not _BEGINS_IN_CJK.match(bare))
+            pattern += r"(?<![\w'])" if is_spaced else ""
+        pattern += re.escape(bare)
+        before = bare
+    if before[-1:].isalnum() and not _ENDS_IN_CJK.search(before):
+        pattern += r"(?!\w)"
+    return pattern + (r"\W*$" if end else "")
