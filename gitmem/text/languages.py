@@ -7,13 +7,12 @@ parted by ` | `. No repetition is unbounded, so that no text makes matching slow
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cache
 
+from gitmem.text import data
 from gitmem.values import Value
 
-_FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data")
 _NOTHING = re.compile(r"(?!)")
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 _ENDS_IN_CJK, _BEGINS_IN_CJK = re.compile(rf"[{_CJK}]$"), re.compile(rf"[{_CJK}]")
@@ -30,26 +29,25 @@ class Row(Value):
 
 
 @cache
-def languages() -> tuple[str, ...]:
-    """Return the languages that have word lists."""
-    return tuple(sorted(name for name in os.listdir(_FOLDER) if os.path.isdir(os.path.join(_FOLDER, name))))
+def languages(name: str = "cues") -> tuple[str, ...]:
+    """Return the languages that have a list."""
+    return tuple(path.partition("/")[0] for path in data.languages(f"{name}.tsv"))
 
 
 @cache
 def rows(language: str, name: str) -> tuple[Row, ...]:
     """Return the rows of a list; none if the language lacks it."""
-    try:
-        with open(os.path.join(_FOLDER, language, f"{name}.tsv"), encoding="utf-8") as file:
-            lines = [line.rstrip("\n").split("\t") for line in file if not line.startswith("#")]
-    except FileNotFoundError:
+    if language not in languages(name):
         return ()
-    return tuple(Row(one[0], tuple(one[1].split(" | ")), one[2], one[3]) for one in lines[1:])
+    return tuple(
+        Row(kind, tuple(said.split(" | ")), *more) for kind, said, *more in data.rows(f"{language}/{name}.tsv")
+    )
 
 
 @cache
 def phrases(name: str, kind: str, language: str = "") -> re.Pattern[str]:
     """Return a pattern for the phrases of a kind in one language, or in all; case is ignored."""
-    wanted = (language,) if language else languages()
+    wanted = (language,) if language else languages(name)
     found = [phrase for one in wanted for row in rows(one, name) if row.kind == kind for phrase in row.phrases]
     longest_first = sorted(dict.fromkeys(found), key=len, reverse=True)
     return re.compile("|".join(map(form, longest_first)), re.IGNORECASE) if found else _NOTHING
