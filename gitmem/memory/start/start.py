@@ -39,6 +39,7 @@ _LAST = 6  # entries at the end of memory.md that are told, the last one whole, 
 _LONGEST_LINE = 240  # characters of such a line
 _SHARE_OF_LAST = 20  # percent of the budget
 _MAX_PENDING = 3
+_STATE = "] **State**"
 _ID = re.compile(r" \^([0-9a-z]{11,20})\r?$", re.MULTILINE)
 _HEAD = re.compile(r"^- \[[^\]\n]{1,40}\] (?:\*\*[^*\n]{1,40}\*\*[^:\n]{0,200}: )?")  # of an entry: time, type, tags
 # Of an entry: day and minute, a label that says more than its section does, tags.
@@ -189,7 +190,8 @@ def _last(
     for section in sorted(without, key=lambda section: section.start, reverse=True):
         kept = kept[: section.start] + kept[section.end :]
     pieces = [piece[0].rstrip() for piece in _PIECE.finditer(kept) if not piece[0].startswith("#")]
-    entries = [(piece, _id_of(piece)) for piece in pieces[-_LAST:]]
+    done = [piece for piece in pieces if _STATE not in piece] or pieces  # a state repeats the end of its turn
+    entries = [(piece, _id_of(piece)) for piece in done[-_LAST:]]
     entries = [(_shown(piece, marks), one) for piece, one in entries if one not in known]
     *before, last = [one for one in entries if _statement(one[0].partition("\n")[0]) not in told] or [("", "")]
     lines = {_in_a_line(text): identifier for text, identifier in before}

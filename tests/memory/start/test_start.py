@@ -252,7 +252,8 @@ def test_what_says_nothing_to_a_new_session_is_left_out(desk):
     body = "## Current State\n\n" + render_entry(state) + "\n## Recent Context\n\n"
     Path(desk.store.root, "memory.md").write_text(body + render_entry(failed) + render_entry(entry), encoding="utf-8")
     text = told(desk, project=PROJECT)
-    assert "- [2026-11-20 10:00] **State**: On it.\n- [2026-11-20 10:01] Deploy. (partial)\n" in text
+    assert "last\n- [2026-11-20 10:01] Deploy. (partial)\n" in text
+    assert "On it." not in text
     assert "- [2026-11-20 10:00] Fix the parser.\n  Done: It reads CRLF.\n\n" in text
 
 
