@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 _MEMORY_BYTES = 1 << 18  # read of memory.md: of a larger one, its beginning and end
 _RECENT = 6_000  # characters at the end of memory.md, for the subject of the present work
-_LAST = 6  # entries at the end of memory.md that are told, the last one whole, of the others the first line
+_LAST = 30  # entries at the end of memory.md that are told, the last one whole, of the others the first line
 _LONGEST_LINE = 240  # characters of such a line
-_SHARE_OF_LAST = 20  # percent of the budget
+_SHARE_OF_LAST = 45  # percent of the budget
 _MAX_PENDING = 3
 _STATE = "] **State**"
 _ID = re.compile(r" \^([0-9a-z]{11,20})\r?$", re.MULTILINE)
@@ -48,7 +48,7 @@ _LONG_HEAD = re.compile(
     r"(?:\*\*(?:Exchange|Decision|Issue)\*\*(?: #[\w/-]+)*: |(\*\*[^*\n]{1,40}\*\*)(?: #[\w/-]+)*)"
 )
 _NOTHING = re.compile(r"\n[ \t]+(?:(?:Keywords|키워드): [^\n]*|(?:Outcome: success|결과: 성공)(?=\n|$))")
-_OUTCOME = re.compile(r"\n[ \t]+(?:Outcome|결과): (\S+)$")
+_OUTCOME = re.compile(r"\n[ \t]+(?:Outcome|결과): \S+$")
 _PIECE = re.compile(r"[^\n]+(?:\n(?:[ \t]*\n)?[ \t]+[^\s][^\n]*)*")
 
 MARKER = opening("start")
@@ -184,7 +184,8 @@ def _last(
 ) -> list[tuple[str, str]]:
     """Return the last entries of `memory.md` with their ids: the last whole, of those before it the first line.
 
-    They are without these sections, statements that were `told`, and `known` exchanges, with marks on ended facts.
+    They are without these sections, statements that were `told`, and `known` exchanges, with marks on ended facts. Only
+    the last is told if it did not succeed: what came of the others is not sure.
     """
     kept = body
     for section in sorted(without, key=lambda section: section.start, reverse=True):
@@ -194,16 +195,12 @@ def _last(
     entries = [(piece, _id_of(piece)) for piece in done[-_LAST:]]
     entries = [(_shown(piece, marks), one) for piece, one in entries if one not in known]
     *before, last = [one for one in entries if _statement(one[0].partition("\n")[0]) not in told] or [("", "")]
-    lines = {_in_a_line(text): identifier for text, identifier in before}
+    lines = {_cut(text.partition("\n")[0]): one for text, one in before if not _OUTCOME.search(text)}
     return [*lines.items(), *([last] if last[0] else [])]
 
 
-def _in_a_line(entry: str) -> str:
-    """Return the first line of an entry, and its outcome where that is told."""
-    line = entry.partition("\n")[0]
-    line = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE].rpartition(' ')[0]} …"
-    outcome = _OUTCOME.search(entry)
-    return f"{line} ({outcome[1]})" if outcome else line
+def _cut(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE].rpartition(' ')[0]} …"
 
 
 def _shown(entry: str, marks: Marks) -> str:
