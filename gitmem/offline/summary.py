@@ -37,7 +37,6 @@ from gitmem.offline.reading import Item, Reading, Role, is_statement, read
 from gitmem.text.keywords import keywords
 from gitmem.text.sentences import shorten, split
 from gitmem.text.tokens import utf8_size
-from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -63,6 +62,7 @@ _THEME_LENGTH = 450
 _SHORTEST_THEME = 60  # bytes of a theme's text
 _FEWEST_OF_A_THEME = 2  # items that a theme's word must have
 _WIDEST_THEME = 0.5  # share of the items above which a word is the project's subject, not a theme
+_SHARED_OF_A_THEME = 0.5  # of the items of a theme that other themes may have, too
 _FEWEST_MENDED = 2  # words of an issue that its fix has
 # Lead-ins: "Here are the changes: ...".
 _LEAD_IN = re.compile(
@@ -209,60 +209,34 @@ def _distinct(found: Sequence[tuple[Item, str]]) -> list[tuple[Item, str]]:
 _MOST_COMPARED = 200  # the newest decisions or issues, which are compared with each other
 
 
-class _Named(Value):
-    """A theme's word: its stem, and the indices of its items."""
-
-    stem: str
-    members: tuple[int, ...]
-
-
 def _themes(reading: Reading) -> tuple[Theme, ...]:
+    """Return the themes: the words that group most items, each item in one, with the words most often beside them."""
     items = [item for item in reading.items if item.sentences]
     words = [stems(item.whole) for item in items]
-    weight = weights(words)
-    counts = Counter(word for of_item in words for word in of_item)
-    shown = _surfaces(items)
-    themes: list[Theme] = []
-    names: list[set[str]] = []
-    for named in _named(words):
-        members = [items[index] for index in named.members]
-        name = _name(named.stem, [words[index] for index in named.members], counts, len(words))
-        text = _theme_text(members, weight)
-        if utf8_size(text) < _SHORTEST_THEME or any(len(other.intersection(name)) > 1 for other in names):
-            continue
-        names.append(set(name))
-        sessions = tuple(dict.fromkeys(item.session for item in members if item.session))
-        themes.append(Theme(", ".join(shown.get(word, word) for word in name), text, sessions))
-    return tuple(themes[:MAX_ITEMS])
-
-
-def _named(words: Sequence[frozenset[str]]) -> list[_Named]:
-    """Choose the words that group most items; an item counts less for each word that has it already."""
+    weight, shown = weights(words), _surfaces(items)
     holders: dict[str, list[int]] = {}
     for index, of_item in enumerate(words):
         for word in of_item:
             holders.setdefault(word, []).append(index)
     widest = max(_WIDEST_THEME * len(words), _FEWEST_OF_A_THEME)
-    candidates = {word: held for word, held in holders.items() if _FEWEST_OF_A_THEME <= len(held) <= widest}
-    best = sorted(candidates, key=lambda word: (-_spread(len(candidates[word]), len(words)), word))[:_MOST_COMPARED]
-    told: Counter[int] = Counter()
-    chosen: list[_Named] = []
-    while best and len(chosen) < 2 * MAX_ITEMS:  # some will turn out to be duplicates
-        worth = {
-            word: _spread(len(candidates[word]), len(words))
-            * sum(0.25 ** told[index] for index in candidates[word])
-            / len(candidates[word])
-            for word in best
-        }
-        word = max(best, key=lambda one: (worth[one], one))
-        fresh = sum(not told[index] for index in candidates[word])
-        if fresh < max(_FEWEST_OF_A_THEME, len(candidates[word]) / 3):
-            best.remove(word)
+    held = {word: found for word, found in holders.items() if _FEWEST_OF_A_THEME <= len(found) <= widest}
+    themes: list[Theme] = []
+    told: set[int] = set()
+    for word in sorted(held, key=lambda word: (-_spread(len(held[word]), len(words)), word)):
+        if len(themes) == MAX_ITEMS:
+            break
+        if len(told.intersection(held[word])) > len(held[word]) * _SHARED_OF_A_THEME:
             continue
-        told.update(candidates[word])
-        chosen.append(_Named(word, tuple(candidates[word])))
-        best.remove(word)
-    return chosen
+        members = [items[index] for index in held[word]]
+        text = _theme_text(members, weight)
+        if utf8_size(text) < _SHORTEST_THEME:
+            continue
+        told.update(held[word])
+        beside = Counter(other for index in held[word] for other in words[index] if other in held and other != word)
+        name = [word, *sorted(beside, key=lambda other: (-(beside[other] ** 2) / len(held[other]), other))[:2]]
+        sessions = tuple(dict.fromkeys(item.session for item in members if item.session))
+        themes.append(Theme(", ".join(shown.get(one, one) for one in name), text, sessions))
+    return tuple(themes)
 
 
 def _spread(count: int, total: int) -> float:
@@ -277,15 +251,6 @@ def _surfaces(items: Sequence[Item]) -> Mapping[str, str]:
         for stem, word in keywords(item.whole):
             counts.setdefault(stem, Counter())[word] += 1
     return {stem: forms.most_common(1)[0][0] for stem, forms in counts.items()}
-
-
-def _name(stem: str, about: Sequence[frozenset[str]], counts: Mapping[str, int], total: int) -> list[str]:
-    """Name a theme by its word and the two that occur most with it and least elsewhere."""
-    together = Counter(word for words in about for word in words if word != stem)
-    least, most = max(_FEWEST_OF_A_THEME, len(about) / 3), max(_WIDEST_THEME * total, _FEWEST_OF_A_THEME)
-    near = [word for word, count in together.items() if count >= least and counts[word] <= most]
-    near.sort(key=lambda word: (-(together[word] ** 2) / counts[word], word))
-    return [stem, *near[:2]]
 
 
 def _theme_text(told: Sequence[Item], weight: Mapping[str, float]) -> str:
