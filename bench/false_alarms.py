@@ -7,7 +7,7 @@
 
     python bench/false_alarms.py [--list]
 
-The target is nothing on nine of ten prompts of the first row.
+The target is nothing on 39 of 40 prompts of the first row.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gitmem.model.session.replay import hook_events
 from gitmem.model.session.turns import Turn, fold
 from gitmem.store.store import Store
 
-MOST = 0.1
+MOST = 1 / 40
 
 
 def recorded() -> list[tuple[Path, list[Turn]]]:
@@ -81,7 +81,7 @@ def main() -> None:
             rows[name] = found, many
     for name, (found, many) in rows.items():
         share = len(found) / many
-        target = f", at most {MOST:.0%}: {'ok' if share <= MOST else 'MISSED'}" if name == "another project" else ""
+        target = f", at most {MOST:.1%}: {'ok' if share <= MOST else 'MISSED'}" if name == "another project" else ""
         print(f"{name:<20}{len(found):>4} of {many} prompts are told something, {share:.0%}{target}")
         if args.list:
             print("\n".join(f"    {' '.join(prompt.split())[:110]}" for prompt in found))
