@@ -195,7 +195,11 @@ def _last(
     entries = [(piece, _id_of(piece)) for piece in done[-_LAST:]]
     entries = [(_shown(piece, marks), one) for piece, one in entries if one not in known]
     *before, last = [one for one in entries if _statement(one[0].partition("\n")[0]) not in told] or [("", "")]
-    lines = {_cut(text.partition("\n")[0]): one for text, one in before if not _OUTCOME.search(text)}
+    lines: dict[str, str] = {}
+    for text, identifier in before:
+        if not _OUTCOME.search(text):
+            line = _cut(text.partition("\n")[0])
+            lines[line] = identifier if line == text else ""  # a prompt may be told what the line leaves out
     return [*lines.items(), *([last] if last[0] else [])]
 
 

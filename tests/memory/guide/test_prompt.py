@@ -148,3 +148,12 @@ def test_a_prompt_is_not_told_what_the_start_told(day):
 
     assert started(day) == ("01kaqmn5z2abcdefghjk",)
     assert tell_prompt(day.store, "s-1", ASKED) == ""
+
+
+def test_of_an_exchange_that_the_start_told_in_a_line_a_prompt_is_told(day):
+    entry = "- [2026-11-20 1{n}:00:00] **Exchange** #1b4e51f0: {text} ^x4f7k2m9q0{n}\n  Done: {text} It works.\n"
+    entries = entry.format(n=0, text="Checkout is mended.") + entry.format(n=1, text="The docs are written.")
+    entries = entries.replace("x4f7k2m9q00", "x4f7k2m9q0x")
+    Path(day.store.root, "memory.md").write_text(f"## Recent Context\n\n{entries}", "utf-8")
+    assert started(day) == ("x4f7k2m9q01",)
+    assert "max_connections" in tell_prompt(day.store, "s-1", ASKED)
