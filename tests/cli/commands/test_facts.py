@@ -72,7 +72,8 @@ def test_facts_are_listed_shown_edited_and_retired(gitmem, store):
 
 
 def test_what_contradicts_is_for_review_until_one_is_confirmed(gitmem, store):
-    ended(store, "use pnpm, not npm", "use uv, not pnpm")
+    for text in ("Use pnpm, not npm.", "Use uv, not pnpm."):
+        assert gitmem("save", "--type", "decision", text)[0] == 0
     one, other = listed(gitmem)
     assert (one["review"], other["review"]) == ([other["id"]], [one["id"]])
     assert f"(in dispute with: {other['description']})" in gitmem("facts", "list")[1]
@@ -83,23 +84,19 @@ def test_what_contradicts_is_for_review_until_one_is_confirmed(gitmem, store):
 
 
 def test_a_fact_is_stale_once_its_code_has_changed(gitmem, store, tmp_path, bare_git):
-    source = tmp_path / "src 한글.py"
+    source = tmp_path / "src_한글.py"
     source.write_text("one\n")
     bare_git(tmp_path, "add", ".")
     bare_git(tmp_path, "commit", "-qm", "Begin")
-    fixed = (
-        "**Bug:** `load()` only read the first settings file of all layers.\n\n"
-        "**Fix:** Changed `load()` to read the settings files of all layers.\n"
-    )
-    ended(store, "fix the loader", files=(str(source),), answer=fixed)
+    ended(store, "From now on keep all loaders in src_한글.py, never elsewhere.", files=(str(source),))
     [fact] = listed(gitmem)
-    assert (fact["kind"], fact["files"], fact["stale"]) == ("solution", ["src 한글.py"], [])
+    assert (fact["kind"], fact["files"], fact["stale"]) == ("rule", ["src_한글.py"], [])
     assert fact["commit"] == bare_git(tmp_path, "rev-parse", "HEAD")[:12]
     assert listed(gitmem, "--stale") == []
     source.write_text("two\n")
     bare_git(tmp_path, "commit", "-qam", "Change it")
-    assert [one["stale"] for one in listed(gitmem, "--stale")] == [["src 한글.py"]]
-    assert "stale: src 한글.py changed since" in gitmem("facts", "list")[1]
+    assert [one["stale"] for one in listed(gitmem, "--stale")] == [["src_한글.py"]]
+    assert "stale: src_한글.py changed since" in gitmem("facts", "list")[1]
     assert gitmem("facts", "confirm", fact["id"])[0] == 0
     assert listed(gitmem, "--stale") == []
 
@@ -109,8 +106,7 @@ def test_what_is_not_committed_yet_has_no_commit(gitmem, store, tmp_path, bare_g
     bare_git(tmp_path, "add", ".")
     bare_git(tmp_path, "commit", "-qm", "Begin")
     (tmp_path / "a.py").write_text("two\n")
-    fixed = "**Bug:** `load()` lost the settings.\n\n**Fix:** Changed `load()` to keep the settings.\n"
-    ended(store, "fix it", files=(str(tmp_path / "a.py"),), answer=fixed)
+    ended(store, "From now on keep all loaders in a.py, never elsewhere.", files=(str(tmp_path / "a.py"),))
     assert listed(gitmem)[0]["commit"] is None
     bare_git(tmp_path, "commit", "-qam", "Change it")
     ended(store, "go on with it")

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from gitmem.cli.door import real_door
+from gitmem.memory.save.save import save
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.entry.save import Save
+from gitmem.model.ids import make_id
 from gitmem.store.store import Store
 from tests.cli.commands.turns import ended
 
@@ -18,9 +23,11 @@ def store(gitmem) -> Store:
 
 @pytest.fixture
 def disputed(gitmem, store):
-    """Give a store in which two sessions stated two values of one thing."""
-    ended(store, TABS, session="first-session", days=-2)
-    ended(store, SPACES, session="second-session", days=-1)
+    """Give a store in which two sessions saved two values of one thing."""
+    for days, text, session in ((2, TABS, "first-session"), (1, SPACES, "second-session")):
+        at = datetime.now(UTC) - timedelta(days=days)
+        identifier = make_id(int(at.timestamp() * 1000), b"decided")
+        save(store, Save(identifier, at, text, MemoryType.DECISION, session=session, host="cli"))
     ended(store, "My editor is vim.")
     return gitmem
 
@@ -41,9 +48,9 @@ def test_two_facts_are_shown_once_with_session_date_and_author(disputed):
     assert shown == (
         "1. two facts that contradict each other\n"
         f"   newer  {newer['date'][:10]}  {SPACES}\n"
-        f"          rule {newer['id']}, session second-s, by {newer['author']} on {newer['machine']}\n"
+        f"          decision {newer['id']}, session second-s, by {newer['author']} on {newer['machine']}\n"
         f"   older  {older['date'][:10]}  {TABS}\n"
-        f"          rule {older['id']}, session first-se, by {older['author']} on {older['machine']}\n"
+        f"          decision {older['id']}, session first-se, by {older['author']} on {older['machine']}\n"
     )
     assert disputed("review", "1")[1].endswith("To decide: gitmem review 1 --take newer|older|both\n")
     assert "1 contradiction" in disputed("status")[1]
