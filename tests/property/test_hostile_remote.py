@@ -301,7 +301,7 @@ class Worlds:
             accept(folder / "project", Context(os.environ, str(folder / "home"), "box", now))
             yield World(folder, made.known, made.since)
         finally:
-            shutil.rmtree(folder)
+            shutil.rmtree(folder, ignore_errors=True)  # a background process may still write
 
     def _with_paths(self, folder: Path) -> Iterator[Path]:
         git = folder / "project" / ".git"
