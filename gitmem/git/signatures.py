@@ -57,7 +57,7 @@ class Signatures:
         found = self._log("%H %G?", [commit, *without])
         signed = [f"^{line.split()[0]}" for line in found if line.endswith(" G")]
         lines = self._log("%H%x09%an%x09%s", [commit, *without, *signed])
-        return [Unsigned(*line.split("\t", 2)) for line in lines if line.count("\t") > 1]
+        return [Unsigned(*line.split("\t", 2)) for line in lines]
 
     def sign(self, commit: str, message: str, author: Identity, date: str) -> str:
         """Return a new signed commit with a commit's tree, and this commit as its parent.
@@ -87,4 +87,4 @@ class Signatures:
         names = "".join(f"{revision}\n" for revision in revisions)
         options = (f"--max-count={_MOST}", f"--format={form}", "--stdin")
         output = self._git.run("log", *options, stdin=names.encode(), timeout=_SECONDS)
-        return output.decode("utf-8", "replace").splitlines()
+        return output.decode("utf-8", "replace").split("\n")[:-1]  # a name may hold other ends of lines

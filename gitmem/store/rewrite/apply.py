@@ -17,13 +17,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError
-from gitmem.git.history.commits import additions
+from gitmem.git.history.commits import log
 from gitmem.git.locks.heartbeat import beating
 from gitmem.git.refs import read_refs
 from gitmem.git.signatures import Signatures
 from gitmem.git.upkeep.rewrite import contents, find, history, rewrite
 from gitmem.model.message import Trailer, one_line
-from gitmem.model.paths import PURGED
 from gitmem.model.purge.purge import PurgeRecord, Replacer
 from gitmem.model.purge.seek import Seeker
 from gitmem.store.rewrite.finish import Applied, finish
@@ -35,7 +34,6 @@ from gitmem.store.upkeep.refs import own_refs
 from gitmem.text.quantities import count
 
 if TYPE_CHECKING:
-    from gitmem.git.history.commits import Commit
     from gitmem.git.locks.choose import Lock
     from gitmem.git.upkeep.rewrite import Occurrences, Written
     from gitmem.store.store import Store
@@ -104,14 +102,13 @@ def _by_others(store: Store, tips: Iterable[str], keys: Collection[str]) -> dict
     if not keys:
         return {}
     fetched = read_refs(store.repository.git, _FETCHED).values()
-    made: dict[str, list[Commit]] = {}
-    for revision in dict.fromkeys([*tips, *filter(None, [store.tip]), *fetched]):
-        for one in additions(store.repository.git, revision, PURGED):
-            made.setdefault(one.path, []).append(one.commit)
+    revisions = dict.fromkeys([*tips, *filter(None, [store.tip]), *fetched])
     signatures = Signatures(store.repository.layout, store.context.environ)
     strange = {}
     for key in keys:
-        for commit in made.get(record_path(key.partition(" ")[0]), []):
+        path = record_path(key.partition(" ")[0])
+        made = {one.oid: one for revision in revisions for one in log(store.repository.git, revision, paths=[path])}
+        for commit in made.values():  # that added or changed it, merges as well
             machine = commit.value(Trailer.MACHINE) or "an unknown machine"
             own = store.is_person(commit.author, commit.email, gitmem=False)
             if not (own and (machine in store.config.purge.machines or signatures.is_signed(commit.oid))):

@@ -301,6 +301,30 @@ def test_a_purge_that_is_not_of_the_persons_own_machine_asks(pair: tuple[Machine
     clean(*pair)
 
 
+@pytest.mark.parametrize("how", ["in a merge", "in place of another"])
+def test_a_purge_whose_commit_hides_asks(pair: tuple[Machine, Machine], how: str):
+    """A record that no commit seems to have added, or that another one stood in before, is not the person's."""
+    first, second = pair
+    first.save("Deploys use the green button, and the red one is for an emergency of the whole team.")
+    first.save(f"The key {SECRET} is nobody's.")
+    converge(*pair)
+    purge(first.store, SECRET)
+    converge(*pair)
+    [path] = [one.name for one in (first.root / "purged").glob("*.json")]
+    name = path if how == "in place of another" else "20261121-120000-dddddd.json"
+    record = make_record(name.removesuffix(".json"), NOW, SALT, [b"the green button"])
+    (first.root / "purged" / name).write_bytes(record.render())
+    first.git("add", "-A")
+    tree = first.git("write-tree")
+    parents = ["-p", "HEAD", *(("-p", "HEAD~1") if how == "in a merge" else ())]
+    mallory = ("-c", "user.name=Mallory", "-c", "user.email=mallory@example.org")
+    commit = first.git(*mallory, "commit-tree", tree, *parents, "-m", "Nothing to see")
+    first.git("push", "-q", "origin", f"{commit}:gitmem")
+    with pytest.raises(RefusedError):
+        second.sync()
+    assert "the green button" in second.read("memory.md")
+
+
 def test_what_a_purge_of_ones_own_machine_removed_is_in_log_and_status(pair: tuple[Machine, Machine]):
     first, second = pair
     first.save(f"Deploys use {SECRET} on the build machine, and nobody is to know that of us.")

@@ -79,6 +79,21 @@ def test_what_nobody_signed_is_refused_by_name(pair: tuple[Machine, Machine], si
     assert first.git("rev-parse", "HEAD~1") == before
 
 
+@pytest.mark.parametrize("mark", ["\u2028", "\x0c", "\t"])
+def test_no_name_hides_a_commit_that_nobody_signed(
+    pair: tuple[Machine, Machine], signing: Callable[..., Machine], mark: str
+):
+    """A name with a line end of its own was no line with an id, so that no commit was without a signature."""
+    first, second = signing(pair[0]), signing(pair[1], settings="")
+    second.write("knowledge/a.md", "# A\n\nOf the desktop.\n")
+    second.git("add", "-A")
+    second.git("commit", "-q", f"--author=M{mark}N <m@example.org>", "-m", f"one{mark}two")
+    second.git("push", "-q", "origin", "HEAD:gitmem")
+    with pytest.raises(RefusedError, match="no trusted key signed: [0-9a-f]{10} of M"):
+        first.sync()
+    assert not (first.root / "knowledge" / "a.md").exists()
+
+
 def test_a_strangers_signature_does_not_count(pair: tuple[Machine, Machine], signing: Callable[..., Machine]):
     first, second = signing(pair[0]), signing(pair[1], is_trusted=False, settings="")
     second.save("of the desktop")
