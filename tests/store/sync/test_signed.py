@@ -89,7 +89,7 @@ def test_no_name_hides_a_commit_that_nobody_signed(
     second.git("add", "-A")
     second.git("commit", "-q", f"--author=M{mark}N <m@example.org>", "-m", f"one{mark}two")
     second.git("push", "-q", "origin", "HEAD:gitmem")
-    with pytest.raises(RefusedError, match="no trusted key signed: [0-9a-f]{10} of M"):
+    with pytest.raises(RefusedError, match=r"no trusted key signed: [0-9a-f]{10} of M"):
         first.sync()
     assert not (first.root / "knowledge" / "a.md").exists()
 
