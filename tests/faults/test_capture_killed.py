@@ -63,16 +63,14 @@ class Session:
         os.utime(path, (self._at, self._at))
 
     def turn(self, turn: int, owner: int = LIVES, *, answered: bool = True) -> None:
-        asked = f"세션 {self.number} asks question {turn} of the day"
+        asked = f"We decided to use tool{self.number}-{turn} instead of pnpm."
         self.asked.append(asked)
         self.deliver("UserPromptSubmit", turn, owner, prompt=asked)
         given = {"tool_name": "Edit", "tool_input": {"file_path": f"{self.project.root}/s{self.number}-{turn}.py"}}
         self.deliver("PostToolUse", turn, owner, tool_use_id=f"t-{turn}", **given)
         self._write("user", asked, turn)
         if answered:
-            answer = (
-                f"Answer {turn} of session {self.number}. We decided to use tool{self.number}-{turn} instead of pnpm."
-            )
+            answer = f"세션 {self.number} gives answer {turn}."
             self.deliver("Stop", turn, owner, last_assistant_message=answer)
             self._write("assistant", answer, turn)
 
@@ -134,7 +132,8 @@ class Sessions:
     def complete(self, where: str) -> None:
         asked = sorted(text for session in self.all for text in session.asked)
         assert sorted(self.entries("request")) == asked, where
-        assert len(self.entries("Decision")) == len(self.entries("answer")), where
+        facts = [path for path in self.project.files() if path.startswith("facts/decision/")]
+        assert len(facts) == len(asked), where
         rolling = [text for path, text in self.project.files().items() if path == "memory.md" or "archive/" in path]
         exchanges = {
             entry.text.split("\n")[0] for text in rolling for entry in entries_of(text) if entry.label == "Exchange"
