@@ -167,7 +167,7 @@ def episode_value(episode: Episode, path: str, count: Count) -> dict[str, object
         "task": episode.task,
         "type": episode.type.value,
         "complexity": episode.complexity,
-        "outcome": episode.outcome.value,
+        "outcome": episode.outcome.value if episode.outcome else "",
         "created": episode.created.isoformat(),
         "files": list(episode.files),
         "exchanges": list(episode.exchanges),

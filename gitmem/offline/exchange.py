@@ -12,10 +12,11 @@ import re
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.session.cues.cues import find_cues
 from gitmem.model.session.exchange import MAX_KEYWORDS, MAX_SUMMARY
-from gitmem.model.session.outcome import Outcome, verdict_of
+from gitmem.model.session.outcome import Outcome, offers, verdict_of
 from gitmem.model.session.turns import program
 from gitmem.offline.ranking import stems
 from gitmem.offline.reading import Role, is_statement
+from gitmem.text.data import matcher
 from gitmem.text.keywords import keywords
 from gitmem.text.sentences import Kind, blocks, is_korean, sentences_of, shorten
 from gitmem.values import Value
@@ -62,27 +63,6 @@ _CONCLUDES = re.compile(
 )
 _BOLD = re.compile(r"\*\*([^*\n]{12,280})\*\*")
 _PER_BOLD, _FOR_LAST = 0.8, 0.3  # an answer stresses bold sentences and its last paragraph
-# One option among several; a claim that the next sentence takes back; an announcement of the agent.
-_OPTION = re.compile(
-    r"\W{0,3}(?:(?:option|approach|alternative|choice|plan) (?:[0-9]|[a-d]\b)|alternatively\b"
-    r"|another (?:option|approach|way)\b|(?:one|the (?:first|second|third|other)) (?:option|approach|alternative)\b"
-    r"|(?:you|we) (?:could|can either|might)\b"
-    r"|(?:방법|방안|옵션|선택지) ?[0-9a-d]|[0-9]안\b|또는 )",
-    re.IGNORECASE,
-)
-_ASKS_WHICH = re.compile(
-    r"\b(?:which (?:one|option|approach|of)|which (?:do|would) you|let me know which|what do you prefer|your call)\b"
-    r"|(?:어느|어떤) (?:것|쪽|방법|방안|옵션)|골라|선택해",
-    re.IGNORECASE,
-)
-_TAKES_BACK = re.compile(
-    r"\W{0,3}(?:wait\b|scratch that|correction\b|i was wrong|i (?:mis(?:read|took|spoke)|stand corrected)"
-    r"|that(?:'s| is| was) (?:wrong|not (?:right|true|correct))|on second thought|아니[,다] |잘못 (?:말|봤|읽))",
-    re.IGNORECASE,
-)
-_IS_ABOUT_TO = re.compile(
-    r"\W{0,3}(?:now,? |first,? |next,? |ok(?:ay)?,? |so,? )?(?:let me|let's|i'll|i will|i'm going to)\b", re.IGNORECASE
-)
 _MARKUP = re.compile(r"^[ \t]*</?[\w-]{1,30}>", re.MULTILINE)
 _ROLES = {MemoryType.ERROR_FIX: 1.5, MemoryType.DECISION: 1.0, MemoryType.LEARNING: 1.0}
 
@@ -170,18 +150,23 @@ def _best(asked: str, answer: str, files: Sequence[str]) -> str:
 
 def _statements(answer: str) -> Iterator[tuple[str, bool]]:
     """Yield the statements of an answer that can stand alone, and whether each is a list item."""
-    asks = bool(_ASKS_WHICH.search(answer[:_READ]))
+    asks = offers(answer)
     for block in blocks(_MARKUP.sub("", answer[:_READ])):
         if block.kind in {Kind.HEADING, Kind.QUOTE} or (asks and block.kind is Kind.ITEM):
             continue
         said_here = sentences_of(block)
         for place, said in enumerate(said_here):
-            retracted = place + 1 < len(said_here) and _TAKES_BACK.match(said_here[place + 1])
-            if retracted or any(form.match(said) for form in (_OPTION, _TAKES_BACK, _IS_ABOUT_TO)):
+            retracted = place + 1 < len(said_here) and _says("takes_back", said_here[place + 1])
+            if retracted or any(_says(kind, said) for kind in ("option", "takes_back", "announces", "dropped")):
                 continue
             sentence = _LEADING.sub("", said) if _DID.search(said) and not _LEADS_ON.search(said) else said
             if _SHORTEST <= len(sentence) <= _LONGEST and is_statement(sentence, Role.DONE) and stems(sentence):
                 yield sentence, block.kind is Kind.ITEM
+
+
+def _says(kind: str, sentence: str) -> bool:
+    """Return whether a sentence tells no result: an option among several, what the agent takes back or is about to."""
+    return matcher("outcomes.tsv", kind).search(sentence.lstrip("-*#> ")) is not None
 
 
 def _last_paragraph(answer: str) -> str:

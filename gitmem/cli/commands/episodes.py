@@ -120,4 +120,6 @@ def _find(store: Store, args: argparse.Namespace, door: Door) -> int:
 
 
 def _row(episode: Episode) -> str:
-    return f"{episode.id}  {episode.created:%Y-%m-%d}  {episode.outcome:11}  {episode.task}"
+    from gitmem.model.learned.episode import ending
+
+    return f"{episode.id}  {episode.created:%Y-%m-%d}  {ending(episode):11}  {episode.task}"

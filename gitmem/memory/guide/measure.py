@@ -214,7 +214,7 @@ def _episodes(store: Store, since: str) -> Iterator[dict[str, str]]:
 def _tasks(episodes: Sequence[Mapping[str, str]], given: Sequence[Given]) -> dict[str, Any]:
     helped = {one.session for one in given if one.how in HELPS and one.ids and one.session}
     took = {name: [int(one[name]) for one in episodes if one.get(name, "").isdecimal()] for name in _TOOK}
-    ended = [one for one in episodes if one.get("outcome") != Outcome.INTERRUPTED]
+    ended = [one for one in episodes if one.get("outcome") not in {None, "", Outcome.INTERRUPTED}]
     told = [one.get("outcome") for one in ended if one.get("session") in helped]
     alone = [one.get("outcome") for one in ended if one.get("session") not in helped]
     return {

@@ -7,6 +7,7 @@ import os
 from gitmem.memory.capture.clean import redacted_with_runs
 from gitmem.memory.capture.session_file import exchanges_in, find_session_file
 from gitmem.memory.task.working import clean_event, read_working
+from gitmem.model.learned.episode import ending
 from gitmem.model.learned.episode_file import episode_path, parse_episode, render_episode
 from gitmem.model.learned.finished import episodes_of, noting_growth
 from gitmem.model.learned.working import working_of
@@ -80,6 +81,6 @@ def _is_new(store: Store, transaction: Transaction, episode: Episode) -> bool:
 
 def _message(episodes: Sequence[Episode], session: str, host: str) -> Message:
     number = "1 episode" if len(episodes) == 1 else f"{len(episodes)} episodes"
-    tasks = "; ".join(f"{episode.task} ({episode.outcome})" for episode in episodes)
+    tasks = "; ".join(f"{episode.task} ({ending(episode)})" for episode in episodes)
     subject, ids = f"Remember {number}: {one_line(tasks, 60)}", (episode.id for episode in episodes)
     return session_message(subject, Op.EPISODE, Trailer.EPISODE, ids, session=session, host=host)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gitmem.model.learned.episode import UNMENDED
+from gitmem.model.learned.episode import UNMENDED, ending
 from gitmem.model.message import one_line
 from gitmem.text.tokens import estimate_tokens
 
@@ -34,7 +34,7 @@ def brief_episode(episode: Episode, budget: int = TOKENS) -> str:
     """Return task, open steps, unmended errors and decisions of a finished task in at most `budget` tokens."""
     left = [step.removeprefix(_OPEN) for step in episode.plan if step.startswith(_OPEN)]
     said = (
-        f"Task ({episode.type.value}, {episode.outcome.value}): {episode.task}",
+        f"Task ({episode.type.value}, {ending(episode)}): {episode.task}",
         *([_listed("To do", left)] if left else ()),
         *(f"Failed: {line}" for line in episode.gotchas if line.endswith(UNMENDED)),
         *(f"Decided: {line}" for line in episode.decisions),

@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 
 LETTER = "e"
 UNMENDED = ": nothing mended it"  # ends the line of an error
-REJECTED, FAILED = "Rejected by the person: ", "Did not work: "  # begin the line of a result
+REJECTED = "Rejected by the person: "  # begins the line of a result
 _FEW_FILES, _MANY_FILES = 3, 6  # from which a task was of medium, of high complexity
 _MANY = 3  # errors, and steps of a plan
 
 
 class Episode(Value):
     """A finished task. `exchanges` are ids, `links` their lines; `tests` and `feedback` are "" where none were.
+
+    `outcome` is None where nothing shows one.
 
     `steps` counts its tool calls, `failed` those that failed. `changes` are the person's corrections of course.
     `seconds` is the time that its turns took, `tokens` by how many the context grew in them, `mended_in` the seconds
@@ -41,7 +43,7 @@ class Episode(Value):
     ended: datetime
     type: TaskType
     task: str
-    outcome: Outcome
+    outcome: Outcome | None
     exchanges: tuple[str, ...]
     links: tuple[str, ...] = ()
     tests: str = ""
@@ -75,6 +77,11 @@ class Episode(Value):
 def episode_id(session: str, exchange: str) -> str:
     """Return the id of the episode that begins with an exchange; the same on every machine."""
     return kind_id(LETTER, session, tail_of(exchange))
+
+
+def ending(episode: Episode) -> str:
+    """Return the outcome of an episode in a word."""
+    return episode.outcome.value if episode.outcome else "open"
 
 
 def title_of(error: ErrorSignature) -> str:

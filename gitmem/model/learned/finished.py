@@ -1,6 +1,7 @@
 """Make the episodes of a finished session (docs/format.md, "Episodes"). Pure.
 
-A task is a request and the follow-ups after it.
+A task is a request with all that is said and done for it, over as many turns as that takes. Its outcome is one that
+something shows: the person's words, tests, a commit.
 """
 
 from __future__ import annotations
@@ -9,18 +10,18 @@ import re
 from collections import Counter
 from itertools import zip_longest
 
-from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.fact.compare import stems_of
 from gitmem.model.ids import tail_of
-from gitmem.model.learned.episode import FAILED, REJECTED, UNMENDED, Episode, episode_id, title_of
+from gitmem.model.learned.episode import REJECTED, UNMENDED, Episode, episode_id, title_of
 from gitmem.model.learned.error import MATCH, ErrorSignature, likeness
 from gitmem.model.learned.sight import Sight, find_sights
-from gitmem.model.learned.task import TaskStatus, classify, follows_up
+from gitmem.model.learned.task import TaskStatus, TaskType, classify, follows_up
 from gitmem.model.message import one_line
 from gitmem.model.session.changes import PLACE
-from gitmem.model.session.cues.cues import find_cues
+from gitmem.model.session.command import is_commit, only_reads
 from gitmem.model.session.kept import headline
 from gitmem.model.session.noise import human_text, is_trivial
-from gitmem.model.session.outcome import Outcome, judge_outcome, reaction_of, verdict_of
+from gitmem.model.session.outcome import Outcome, judge_outcome, offers, reaction_of, rejects, verdict_of
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -36,9 +37,8 @@ if TYPE_CHECKING:
 
 _TASK, _LINE, _SUMMARY = 200, 240, 160  # characters
 _MAX_FILES = _MAX_SYMBOLS = 12
-_NOTE = 300  # characters of a discovery, as in the working memory
-_LISTED_ELSEWHERE = (MemoryType.DECISION, MemoryType.ISSUE)
 _MAX_ERRORS, _MAX_TOOLS, _MAX_PLAN, _MAX_LINES = 5, 8, 12, 6
+_READ = 8_000  # characters of what was said in a task
 _SYMBOL = re.compile(r"`([A-Za-z_][\w.]{2,60})(?:\(\))?`")
 _COMMIT = re.compile(r"(?=[a-f]*[0-9])[0-9a-f]{7,40}")
 _FEEDBACK = {Outcome.SUCCESS: "positive", Outcome.PARTIAL: "negative", Outcome.FAILED: "negative", None: "neutral"}
@@ -46,15 +46,33 @@ _TESTS = {Outcome.SUCCESS: "passed", Outcome.FAILED: "failed"}
 
 
 def tasks_in(turns: Iterable[Turn]) -> list[list[Turn]]:
-    """Return the turns of a session by task; a follow-up ("still broken", "and commit it") belongs to the last task."""
+    """Return the turns of a session by task."""
     tasks: list[list[Turn]] = []
     for turn in turns:
-        prompt = human_text(turn.prompt)
-        if tasks and (not prompt or is_trivial(prompt) or follows_up(prompt)):
+        if tasks and not _begins(turn, tasks[-1]):
             tasks[-1].append(turn)
         else:
             tasks.append([turn])
     return tasks
+
+
+def _begins(turn: Turn, task: Sequence[Turn]) -> bool:
+    """Return whether a turn begins another task: it sets one that does not speak of what the last one spoke of.
+
+    What goes on ("still broken", "and commit it"), and a question while nothing shows that the task is done, do not.
+    """
+    prompt, last = human_text(turn.prompt), task[-1]
+    if not prompt or is_trivial(prompt) or follows_up(prompt):
+        return False
+    if reaction_of(last, prompt) in {Outcome.FAILED, Outcome.PARTIAL} or offers(last.answer):
+        return False
+    if any(is_commit(run.command) and not run.failed for run in last.runs):
+        return True
+    if classify(prompt) is TaskType.QUESTION or set(turn.files) & {file for one in task for file in one.files}:
+        return False
+    said = stems_of(" ".join(human_text(text)[:_READ] for one in task for text in (one.prompt, one.answer)))
+    words = stems_of(headline(prompt, _TASK))
+    return 2 * len(words & said) < len(words) or not words
 
 
 def episodes_of(
@@ -66,7 +84,7 @@ def episodes_of(
     project: str = "",
     grown: Sequence[tuple[datetime, int]] = (),
 ) -> list[Episode]:
-    """Return the episodes of a finished session; none of a task without an exchange in its file, or without a result.
+    """Return the episodes of a finished session; none of a task without an exchange in its file, or of mere talk.
 
     `exchanges` are those of this file, and `link` is its path in the store; `working` holds plans, decisions and
     discoveries that were noted while the session ran, the surest last; `grown` says when the context grew, and by how
@@ -85,15 +103,17 @@ def episodes_of(
             notes = [one for one in working if one.task is not None and one.task.turn in keys]
             tokens = sum(more for at, more in grown if at >= task[0].started and (end is None or at < end))
             episode = _Task(task, known, own, following).episode(link, notes, project)
-            if _says_something(episode, known):
+            if _is_work(episode, task):
                 found.append(episode._replace(tokens=tokens))
     return found
 
 
-def _says_something(episode: Episode, turns: Iterable[Turn]) -> bool:
-    """Return whether anything came of a task: an answer, a changed file, an error, a plan, or a note."""
-    noted = (*episode.files, *episode.errors, *episode.plan, *episode.decisions, *episode.tips)
-    return bool(noted) or any(turn.answer for turn in turns)
+def _is_work(episode: Episode, turns: Iterable[Turn]) -> bool:
+    """Return whether a task was more than talk: something was changed, run, planned, noted, or looked up and found."""
+    noted = (*episode.files, *episode.errors, *episode.plan, *episode.decisions, *episode.gotchas, *episode.tips)
+    ran = any(not run.failed and not only_reads(run.command) for turn in turns for run in turn.runs)
+    found = episode.steps and episode.solution
+    return bool(noted or ran or found) or episode.outcome is Outcome.FAILED
 
 
 def noting_growth(records: Iterable[Record], grown: list[tuple[datetime, int]]) -> Iterator[Record]:
@@ -108,112 +128,122 @@ def noting_growth(records: Iterable[Record], grown: list[tuple[datetime, int]]) 
 
 
 class _Task:
-    """The turns of a task, the exchanges among them, and the turn that follows each."""
+    """The turns of a task, the exchanges among them, and what the person said after each."""
 
     def __init__(
         self, turns: Sequence[Turn], known: Sequence[Turn], own: Sequence[Exchange], following: Mapping[str, Turn]
     ) -> None:
         self._turns = turns
-        self._known = known
-        self._own = own
+        self._own = list(zip(known, own, strict=True))
         # Of this task only: of all tasks, these would be a copy of all prompts.
         self._said = {one.key: human_text(following[one.key].prompt) if one.key in following else "" for one in known}
-        self._outcomes = {turn.key: judge_outcome(turn, self._said[turn.key]) for turn in known}
-        self._cues = [cue for turn in known for cue in find_cues(human_text(turn.answer))]
 
     def episode(self, link: str, notes: Sequence[Notes], project: str) -> Episode:
         """Return the episode of this task."""
-        first, last = self._turns[0], self._known[-1]
+        first, exchanges = self._turns[0], [exchange for _, exchange in self._own]
+        answers = [turn.answer for turn, _ in self._own]
         sights = find_sights(self._turns, project)
-        request = human_text(first.prompt) or self._own[0].summary
+        request = human_text(first.prompt) or exchanges[0].summary
         task = one_line(headline(request, _TASK), _TASK)
         tests = verdict_of(run for turn in self._turns for run in turn.runs)
         errors = _errors(sights)
-        abandoned = bool(notes) and notes[-1].task is not None and notes[-1].task.status is TaskStatus.ABANDONED
+        outcome = self._outcome(notes, tests)
         return Episode(
-            id=episode_id(first.session, self._own[0].id),
+            id=episode_id(first.session, exchanges[0].id),
             session=first.session,
             host=first.host,
             created=first.started,
             ended=max(turn.ended for turn in self._turns),
             type=classify(request),
             task=task,
-            outcome=Outcome.FAILED if abandoned else self._outcomes[last.key],
-            exchanges=tuple(exchange.id for exchange in self._own),
-            links=tuple(_link(exchange, link) for exchange in self._own),
+            outcome=outcome,
+            exchanges=tuple(exchange.id for exchange in exchanges),
+            links=tuple(_link(exchange, link) for exchange in exchanges),
             tests=_TESTS.get(tests, "") if tests else "",
             feedback=self._feedback(),
-            files=tuple(dict.fromkeys(file for one in self._own for file in one.files))[:_MAX_FILES],
-            symbols=_symbols(turn.answer for turn in self._known),
+            files=tuple(dict.fromkeys(file for one in exchanges for file in one.files))[:_MAX_FILES],
+            symbols=_symbols(answers),
             errors=errors,
             steps=sum(turn.tools for turn in self._turns),
             failed=sum(len(turn.failures) for turn in self._turns),
             seconds=round(sum((turn.ended - turn.started).total_seconds() for turn in self._turns)),
-            mended_in=max((sight.seconds for sight in sights if sight.mend), default=0),
+            mended_in=max((sight.seconds for sight in sights if sight.works), default=0),
             tools=tuple(Counter(tool for turn in self._turns for tool in turn.used).most_common(_MAX_TOOLS)),
             problem=one_line(title_of(errors[0]), _LINE) if errors else task,
-            solution=self._solution(),
+            solution="" if outcome is Outcome.FAILED else self._solution(),
             plan=_plan(notes),
-            decisions=self._decisions(notes),
-            changes=self._changes(),
+            decisions=_lines(
+                decision.text + (f" ({decision.reason})" if decision.reason else "")
+                for memory in notes
+                for decision in memory.decisions
+            ),
+            changes=_lines(headline(said, _LINE) for turn, said in self._answered()[:-1] if _turned(turn, said)),
             gotchas=self._gotchas(sights),
-            tips=self._tips(sights, notes),
+            tips=_tips(sights, notes),
         )
+
+    def _answered(self) -> list[tuple[Turn, str]]:
+        return [(turn, self._said[turn.key]) for turn, _ in self._own]
+
+    def _outcome(self, notes: Sequence[Notes], tests: Outcome | None) -> Outcome | None:
+        """Return the outcome that a note, the person's words, tests or a commit show, None without any."""
+        if notes and notes[-1].task is not None and notes[-1].task.status is TaskStatus.ABANDONED:
+            return Outcome.FAILED
+        last, said = self._answered()[-1]
+        judged = judge_outcome(last, said)
+        if judged is Outcome.INTERRUPTED:
+            return judged
+        if reaction := reaction_of(last, said):
+            return reaction
+        if self._feedback() == "positive":
+            return Outcome.SUCCESS
+        if tests is Outcome.FAILED or judged is Outcome.FAILED:
+            return Outcome.FAILED
+        committed = any(is_commit(run.command) and not run.failed for turn in self._turns for run in turn.runs)
+        return Outcome.SUCCESS if tests or committed else None
 
     def _feedback(self) -> str:
         """Return what the person said of the result; thanks stay if only a follow-up came after them."""
-        *before, last = self._known
-        if said := self._said[last.key]:
+        *before, (last, said) = self._answered()
+        if said:
             return _FEEDBACK[reaction_of(last, said)]
-        thanked = before and reaction_of(before[-1], self._said[before[-1].key]) is Outcome.SUCCESS
-        return "positive" if thanked else ""
+        return "positive" if before and reaction_of(*before[-1]) is Outcome.SUCCESS else ""
 
     def _solution(self) -> str:
-        """Return the summary of the last exchange that came to a result, "" without one."""
-        pairs = zip(self._known, self._own, strict=True)
-        good = [one for turn, one in pairs if self._outcomes[turn.key] in {Outcome.SUCCESS, Outcome.PARTIAL}]
-        return one_line(good[-1].summary, _LINE) if good else ""
+        """Return the summary of the last exchange whose result nobody rejected and which offers no choice, "" without.
 
-    def _decisions(self, notes: Iterable[Notes]) -> tuple[str, ...]:
-        made = [
-            decision.text + (f" ({decision.reason})" if decision.reason else "")
-            for memory in notes
-            for decision in memory.decisions
+        One that changed something goes before one that only speaks of it.
+        """
+        good = [
+            (bool(turn.files), exchange.summary)
+            for turn, exchange in self._own
+            if turn.answer and not (turn.interrupted or _turned(turn, self._said[turn.key]) or offers(turn.answer))
         ]
-        return _lines([*made, *self._stated(MemoryType.DECISION)])
-
-    def _changes(self) -> tuple[str, ...]:
-        turned = (self._said[turn.key] for turn in self._known[:-1] if self._is_turned(turn))
-        return _lines(headline(said, _LINE) for said in turned)
-
-    def _is_turned(self, turn: Turn) -> bool:
-        return reaction_of(turn, self._said[turn.key]) in {Outcome.FAILED, Outcome.PARTIAL}
+        changed = [summary for changes, summary in good if changes]
+        return one_line((changed or [summary for _, summary in good])[-1], _LINE) if good else ""
 
     def _gotchas(self, sights: Iterable[Sight]) -> tuple[str, ...]:
-        """Return attempts that did not help, unmended errors, and results that the person rejected."""
+        """Return attempts that did not help, unmended errors, and results that the person clearly rejected."""
         lines = []
         for sight in sights:
             title = one_line(title_of(sight.error), _SUMMARY)
             lines += [f"{title}: {tried} did not help" for tried in sight.tried]
             lines += [] if sight.works else [f"{title}{UNMENDED}"]
-        for turn, exchange in zip(self._known, self._own, strict=True):
-            if self._outcomes[turn.key] is Outcome.FAILED and turn.answer:
-                rejected = reaction_of(turn, self._said[turn.key]) is Outcome.FAILED
-                lines.append(f"{REJECTED if rejected else FAILED}{one_line(exchange.summary, _SUMMARY)}")
-        return _lines([*lines, *self._stated(MemoryType.ISSUE)])
+        for turn, exchange in self._own:
+            if turn.answer and rejects(turn, self._said[turn.key]):
+                lines.append(f"{REJECTED}{one_line(exchange.summary, _SUMMARY)}")
+        return _lines(lines)
 
-    def _tips(self, sights: Iterable[Sight], notes: Iterable[Notes]) -> tuple[str, ...]:
-        """Return mends of errors, stated lessons, and discoveries that are not already listed elsewhere."""
-        mends = [
-            f"{one_line(title_of(one.error), _SUMMARY)}: {_quoted(one.mend)} mended it" for one in sights if one.mend
-        ]
-        stated = [*self._stated(MemoryType.LEARNING), *self._stated(MemoryType.ERROR_FIX)]
-        others = {one_line(text, _NOTE) for kind in _LISTED_ELSEWHERE for text in self._stated(kind)}
-        noted = [text for memory in notes for text in memory.discoveries if text not in others]
-        return _lines([*mends, *stated, *noted])
 
-    def _stated(self, kind: MemoryType) -> list[str]:
-        return [cue.text for cue in self._cues if cue.type is kind]
+def _turned(turn: Turn, said: str) -> bool:
+    """Return whether the person turned the work after a turn: rejected its result, or missed something in it."""
+    return reaction_of(turn, said) in {Outcome.FAILED, Outcome.PARTIAL}
+
+
+def _tips(sights: Iterable[Sight], notes: Iterable[Notes]) -> tuple[str, ...]:
+    """Return mends of errors, and noted discoveries."""
+    mends = [f"{one_line(title_of(one.error), _SUMMARY)}: {_quoted(one.mend)} mended it" for one in sights if one.mend]
+    return _lines([*mends, *(text for memory in notes for text in memory.discoveries)])
 
 
 def _errors(sights: Iterable[Sight]) -> tuple[ErrorSignature, ...]:

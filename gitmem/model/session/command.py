@@ -18,6 +18,9 @@ _LOOKS = (
 _PARTS = r"\s*(?:&&|\|\||;|\n)\s*"
 _OUTPUT = r"\s*(?:[0-9&]?>{1,2}\s?(?:&[0-9]|\S{1,200})|\|\s*(?:head|tail|grep|cat|less|wc|tee)\b[^|&;\n]*)"
 _WRITES = r"(?<![0-9&<>-])>{1,2}\s?([\w./~-]{1,200})"
+_COMMITS = (
+    r"(?:^|&& )(?:git (?:-\S+ \S+ )?(?:commit|push)\b(?!.*--dry-run)|gh (?:pr (?:create|merge)|release create)\b)"
+)
 _SET = r"[A-Za-z_]\w*=\S*$"  # an assignment before a command
 _OF_WRAPPER = r"-|[0-9.]+[smhd]?$"  # a flag or a time that goes with a wrapper
 _OF_VERB = r"[\s:=-]+"
@@ -38,6 +41,11 @@ def only_reads(command: str) -> bool:
 def has_effect(command: str) -> bool:
     """Return whether a part of a command line installs, fetches, regenerates, or changes the environment."""
     return any(_acts(part) for part in re.split(_PARTS, bare(command)))
+
+
+def is_commit(command: str) -> bool:
+    """Return whether a command line commits, pushes or releases."""
+    return re.search(_COMMITS, bare(command)) is not None
 
 
 def written(command: str) -> str:

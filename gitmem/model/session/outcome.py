@@ -69,13 +69,23 @@ def judge_outcome(turn: Turn, next_prompt: str = "") -> Outcome:
 def reaction_of(turn: Turn, next_prompt: str) -> Outcome | None:
     """Return the person's verdict on a turn in the next request: a rejection, a doubt, thanks; or None."""
     text = " ".join(next_prompt[:_READ].split())
-    if text and (
-        matcher(_WORDS, "rejected").search(text) or _is_repeated(turn, next_prompt) or _is_error_of(turn, text)
-    ):
+    if rejects(turn, next_prompt) or (text and (_is_repeated(turn, next_prompt) or _is_error_of(turn, text))):
         return Outcome.FAILED
     if matcher(_WORDS, "doubted").search(text):
         return Outcome.PARTIAL
     return Outcome.SUCCESS if matcher(_WORDS, "thanked").search(text[:_FIRST].partition(". ")[0]) else None
+
+
+def rejects(turn: Turn, next_prompt: str) -> bool:
+    """Return whether the next request says a clear no about the result; one to a question of the agent is none."""
+    text = " ".join(next_prompt[:_READ].split())
+    said = matcher(_WORDS, "rejected").search(text)
+    return bool(said) and not (turn.answer.rstrip().endswith("?") and said is not None and said.start() == 0)
+
+
+def offers(answer: str) -> bool:
+    """Return whether an answer lists options and asks which to take."""
+    return matcher(_WORDS, "asks").search(answer[-_READ:]) is not None
 
 
 def _is_repeated(turn: Turn, next_prompt: str) -> bool:

@@ -18,7 +18,7 @@ def test_episodes_are_listed_shown_and_judged(gitmem, tmp_path):
     store = Store(str(tmp_path / ".gitmem"), real_door().context())
     ended(store, "Fix the parser of CRLF", files=("parser.py",), answer="Changed the parser to read CRLF ends.")
     [episode] = json.loads(gitmem("episodes", "list", "--json")[1])
-    assert (episode["type"], episode["outcome"], episode["usefulness"]) == ("bug_fix", "success", 0.5)
+    assert (episode["type"], episode["outcome"], episode["usefulness"]) == ("bug_fix", "", 0.5)
     assert episode["task"] in gitmem("episodes", "list")[1]
     shown = gitmem("episodes", "show", episode["id"][:6])[1]
     assert "## Solution" in shown
@@ -39,11 +39,11 @@ def test_episodes_are_listed_shown_and_judged(gitmem, tmp_path):
 def test_episodes_are_found_by_what_they_were_about(gitmem, tmp_path):
     store = Store(str(tmp_path / ".gitmem"), real_door().context())
     ended(store, "Fix the parser of CRLF", files=("src/parser.py",), answer="Changed the parser to read CRLF ends.")
-    for arguments in (["parser"], ["--file", "parser.py"], ["--type", "bug_fix"], ["CRLF", "--outcome", "success"]):
+    for arguments in (["parser"], ["--file", "parser.py"], ["--type", "bug_fix"], ["CRLF"]):
         [found] = json.loads(gitmem("episodes", "find", *arguments, "--json")[1])
         assert found["files"] == ["src/parser.py"]
         assert (found["score"] > 0, found["likeness"]) == (True, 0)
-    for arguments in (["parser", "--type", "docs"], ["--file", "arser.py"], ["--outcome", "failed"]):
+    for arguments in (["parser", "--type", "docs"], ["--file", "arser.py"], ["CRLF", "--outcome", "success"]):
         code, out, err = gitmem("episodes", "find", *arguments)
         assert (code, out) == (0, "")
         assert "No episode matches." in err

@@ -25,7 +25,8 @@ LINK = "sessions/2026/11/20261118_091240-s.md"
 
 def turn(number: int, prompt: str, answer: str = "Changed the loader so that it reads blocks.", **more) -> Turn:
     at = AT + timedelta(minutes=number)
-    return Turn("s", "claude-code", f"t{number}", at, at, prompt, answer, tools=1, closed=True, **more)
+    given = {"tools": 1} | more
+    return Turn("s", "claude-code", f"t{number}", at, at, prompt, answer, closed=True, **given)
 
 
 def told(turns: list[Turn], **more):
@@ -37,6 +38,61 @@ def test_follow_ups_are_of_the_task_before_them():
     turns = [turn(1, "Fix the loader"), turn(2, "still broken"), turn(3, "ok"), turn(4, "Write a README for the API")]
     assert [len(task) for task in tasks_in(turns)] == [3, 1]
     assert tasks_in([turn(1, "still broken")]) == [[turn(1, "still broken")]]
+
+
+def test_a_question_and_what_speaks_of_the_same_go_on_with_a_task_until_a_commit():
+    asks = turn(2, "Why does the cache need a lock?", "Two writers would mix their rows.")
+    turns = [turn(1, "Write the cache to disk", files=("cache.py",)), asks, turn(3, "Let the cache lock its rows")]
+    assert [len(task) for task in tasks_in(turns)] == [3]
+    commit = (Run("git add -A && git commit -m 'Write the cache'", "", failed=False),)
+    done = [turns[0]._replace(runs=commit), *turns[1:]]
+    assert [len(task) for task in tasks_in(done)] == [1, 2]
+    other = turn(4, "Draw a logo with a blue fish", files=("logo.svg",))
+    assert [len(task) for task in tasks_in([*turns, other])] == [3, 1]
+    assert [len(task) for task in tasks_in([*turns, other._replace(files=("cache.py",))])] == [4]
+
+
+def test_mere_talk_is_no_episode():
+    talk = turn(1, "What is a mutex?", "A lock that one thread holds.")._replace(tools=0)
+    assert told([talk]) == []
+    assert len(told([talk._replace(tools=1)])) == 1
+
+
+FAILS = Run("pytest", "1 failed", failed=True)
+
+
+@pytest.mark.parametrize(
+    "more, outcome",
+    [
+        ({}, None),
+        ({"runs": (FAILS, Run("pytest", "3 passed", failed=False))}, Outcome.SUCCESS),
+        ({"runs": (FAILS,)}, Outcome.FAILED),
+        ({"runs": (Run("git commit -m x", "", failed=False),)}, Outcome.SUCCESS),
+        ({"runs": (Run("git commit -m x", "", failed=True),)}, None),
+        ({"runs": (FAILS,), "interrupted": True}, Outcome.INTERRUPTED),
+    ],
+)
+def test_an_outcome_needs_a_sign(more, outcome):
+    [episode] = told([turn(1, "Fix the loader", files=("a.py",), **more)])
+    assert episode.outcome is outcome
+    assert parse_episode(render_episode(episode)) == episode
+
+
+def test_a_declined_call_and_a_no_to_a_question_reject_nothing():
+    declined = Failure(AT, "Bash", "a", "git push", "The user doesn't want to proceed with this tool use.")
+    asked = turn(1, "Fix the loader", "Fixed it. Shall I push it?", files=("a.py",), failures=(declined,))
+    [episode] = told([asked, turn(2, "no, I do that", "Good.")])
+    assert (episode.gotchas, episode.changes, episode.outcome) == ((), (), None)
+
+
+def test_a_rejected_option_is_no_solution():
+    offer = turn(1, "Speed up the import", "Option 1: a queue. Option 2: threads. Which one do you want?")
+    queue = turn(2, "2", "The import uses threads now.", files=("a.py",))
+    [episode] = told([offer, queue])
+    assert episode.solution == "The import uses threads now."
+    [episode] = told([queue._replace(prompt="Speed up the import"), turn(3, "that's wrong, undo it", "", tools=0)])
+    assert (episode.solution, episode.outcome) == ("", Outcome.INTERRUPTED)
+    assert episode.gotchas == ("Rejected by the person: The import uses threads now.",)
 
 
 def test_what_the_person_says_next_is_the_outcome_and_a_change_of_course():
@@ -136,13 +192,13 @@ def test_what_an_agent_or_a_person_abandons_failed():
         ("perfect", "positive", Outcome.SUCCESS),
         ("thanks, works", "positive", Outcome.SUCCESS),
         ("고마워, 잘 되네", "positive", Outcome.SUCCESS),
-        ("Write a README for the API", "neutral", Outcome.SUCCESS),
-        ("", "", Outcome.SUCCESS),
+        ("Write a README for the API", "neutral", None),
+        ("", "", None),
     ],
 )
 def test_the_persons_next_prompt_is_the_feedback(said, feedback, outcome):
     turns = [turn(1, "Fix the loader of empty files"), turn(2, said, "")]
-    one = Exchange(turns[0].exchange_id, "2026-11-18 09:16:48", (), "Read it in blocks.")
+    one = Exchange(turns[0].exchange_id, "2026-11-18 09:16:48", (), "Read it in blocks.", files=("a.py",))
     episode = episodes_of(turns, [one], LINK)[0]
     assert (episode.feedback, episode.outcome) == (feedback, outcome)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitmem.memory.guide.advice.lines import Line, Part
 from gitmem.model.learned.counts import BEGINS
-from gitmem.model.learned.episode import REJECTED, UNMENDED
+from gitmem.model.learned.episode import REJECTED, UNMENDED, ending
 from gitmem.model.message import one_line
 from gitmem.model.session.changes import PLACE, is_place
 from gitmem.model.session.outcome import Outcome
@@ -45,7 +45,7 @@ def _lines(episode: Episode, sure: float, said: Mapping[str, str], needles: Sequ
     how = said.get(exchange) or episode.solution
     plan = "; ".join(step[4:] for step in episode.plan if step.startswith("[x] "))
     if how or plan:
-        text = f"{one_line(episode.task, _TASK)} ({episode.outcome}): {how}" + (f" Steps: {plan}" if plan else "")
+        text = f"{one_line(episode.task, _TASK)} ({ending(episode)}): {how}" + (f" Steps: {plan}" if plan else "")
         part = Part.CHALLENGE if failed else Part.APPROACH  # why it failed is not known, so it may still be right
         yield Line(part, one_line(text, _LONGEST), (*source, exchange) if exchange else source, sure)
     tips = [] if failed else [tip for tip in episode.tips if not _is_place(tip)]
