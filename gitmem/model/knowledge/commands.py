@@ -12,38 +12,30 @@ from typing import TYPE_CHECKING
 from gitmem.model.document.document import Document
 from gitmem.model.document.scalars import plain_value
 from gitmem.model.fact.commands import project_commands, purpose_of
-from gitmem.model.session.failure import was_refused
-from gitmem.model.session.turns import program
-from gitmem.text.quantities import at_least
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from gitmem.model.session.turns import Turn
 
-FEWEST = 2  # exchanges in which a command worked, or was refused, from which it is listed
+FEWEST = 2  # exchanges in which a command worked, from which it is listed
 _MOST_IDS, _MOST_COMMANDS = 30, 30
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command, the exchanges in which its last run worked or failed, and the last such times, in UTC.
-
-    Of `refused` ones, which the person did not let the agent run, `text` is the program with its subcommand.
-    """
+    """A command, the exchanges in which its last run worked or failed, and the last such times, in UTC."""
 
     text: str
     worked: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     last_worked: str = ""
     last_failed: str = ""
-    refused: tuple[str, ...] = ()
-    last_refused: str = ""
 
     @property
     def last(self) -> str:
         """The time of its last use."""
-        return max(self.last_worked, self.last_failed, self.last_refused)
+        return max(self.last_worked, self.last_failed)
 
     @property
     def fails_now(self) -> bool:
@@ -60,10 +52,6 @@ def commands_of(turns: Iterable[Turn]) -> list[Command]:
             one, at = (turn.exchange_id,), turn.ended.astimezone(UTC).isoformat(timespec="seconds")
             seen = Command(text, failed=one, last_failed=at) if failed else Command(text, one, last_worked=at)
             found[text] = _joined(found.get(text, Command(text)), seen)
-        for name in {program(one.command) for one in turn.failures if was_refused(one.error)} - {""}:
-            at = turn.ended.astimezone(UTC).isoformat(timespec="seconds")
-            seen = Command(name, refused=(turn.exchange_id,), last_refused=at)
-            found[name] = _joined(found.get(name, Command(name)), seen)
     return list(found.values())
 
 
@@ -73,9 +61,9 @@ def read_commands(data: bytes) -> dict[str, Command]:
     found = {}
     for text, value in given.items() if isinstance(given, dict) else ():
         if isinstance(value, dict):
-            worked, failed, refused = (_ids(value, key) for key in ("worked", "failed", "refused"))
-            times = [_time(value.get(f"last_{key}")) for key in ("worked", "failed", "refused")]
-            found[str(text)] = Command(str(text), worked, failed, times[0], times[1], refused, times[2])
+            worked, failed = (_ids(value, key) for key in ("worked", "failed"))
+            times = [_time(value.get(f"last_{key}")) for key in ("worked", "failed")]
+            found[str(text)] = Command(str(text), worked, failed, times[0], times[1])
     return found
 
 
@@ -103,7 +91,7 @@ def with_commands(data: bytes, commands: Mapping[str, Command]) -> bytes:
 
 
 def command_lines(commands: Sequence[Command], *, counted: bool = False) -> list[str]:
-    """Return the commands that worked, by purpose, then refused ones; with `counted` how often, and the last day."""
+    """Return the commands that worked, by purpose; with `counted` how often, and the last day."""
     lines = []
     for one in sorted(commands, key=lambda one: (purpose_of(one.text), -len(one.worked), one.text)):
         if len(one.worked) < FEWEST:
@@ -116,19 +104,12 @@ def command_lines(commands: Sequence[Command], *, counted: bool = False) -> list
                 f" (worked in {len(one.worked)} of {len({*one.worked, *one.failed})}, last on {one.last_worked[:10]})"
             )
         lines.append(line)
-    return lines + [refusal(one) for one in commands if len(one.refused) >= FEWEST]
-
-
-def refusal(command: Command) -> str:
-    """Return the line of a command that the person refused."""
-    return f"`{command.text}` was refused by the person ({at_least(len(command.refused))} times)"
+    return lines
 
 
 def sources_of(commands: Iterable[Command]) -> tuple[str, ...]:
     """Return the ids of the exchanges in which commands ran."""
-    return tuple(
-        dict.fromkeys(one for command in commands for one in (*command.worked, *command.failed, *command.refused))
-    )
+    return tuple(dict.fromkeys(one for command in commands for one in (*command.worked, *command.failed)))
 
 
 def _joined(known: Command, more: Command) -> Command:
@@ -138,8 +119,6 @@ def _joined(known: Command, more: Command) -> Command:
         tuple(dict.fromkeys((*known.failed, *more.failed)))[-_MOST_IDS:],
         max(known.last_worked, more.last_worked),
         max(known.last_failed, more.last_failed),
-        tuple(dict.fromkeys((*known.refused, *more.refused)))[-_MOST_IDS:],
-        max(known.last_refused, more.last_refused),
     )
 
 

@@ -6,19 +6,13 @@ Tested through `tests/model/session/test_entries.py`.
 from __future__ import annotations
 
 ERROR_LENGTH = 200  # characters
-_REFUSED = ("The user doesn't want to", "User rejected")
-_NOT_FAILED = ("<tool_use_error>", *_REFUSED, "[Request interrupted")
+_NOT_FAILED = ("<tool_use_error>", "The user doesn't want to", "User rejected", "[Request interrupted")
 _SAYS_NOTHING = ("warn", "task failed", "errors found", "exit status", "npm err! code")
 # Words of an error's telling line, surely and perhaps; and words of lines that say nothing.
 _TELLING = (
     ("error:", "fatal:", "panic:", "exception", "--- fail", "undefined", "no such", "not found", "denied"),
     ("failed", "failure", "cannot", "can't", "unexpected", "invalid", "unknown", "missing", "refused", "timed out"),
 )
-
-
-def was_refused(text: str) -> bool:
-    """Return whether an error says that the person refused the call."""
-    return text.lstrip().startswith(_REFUSED)
 
 
 def told_error(text: str) -> str:

@@ -302,20 +302,6 @@ def test_who_adds_a_file_is_told_what_comes_with_it(project, task):
     assert guide(project.store, "Correct cli/commands/list.py").lines == ()
 
 
-def test_what_the_person_refused_is_told_to_whom_it_concerns(project):
-    for number in range(2):
-        at = project.clock.now + timedelta(days=9 + number)
-        refused = Failure(
-            at, "Bash", "", "git push origin main", "The user doesn't want to proceed with this tool use."
-        )
-        turn = Turn(f"s-9{number}", "h", "t", at, at, "Publish it", failures=(refused,), closed=True)
-        learn_commands(project.store, turn.session, "h", [turn])
-    [line] = guide(project.store, "Tag the release and push it").lines
-    assert (line.part, line.text) == (Part.AVOID, "`git push` was refused by the person (2 times)")
-    assert line.sources[0] == "patterns/project/commands.md"
-    assert len(line.sources) == 3
-
-
 FRAMED = """Traceback (most recent call last):
   File "/home/a/src/load.py", line 9, in load
 KeyError: 'rate'"""

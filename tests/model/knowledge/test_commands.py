@@ -14,7 +14,7 @@ from gitmem.model.knowledge.commands import (
 )
 from gitmem.model.knowledge.document import Knowledge, KnowledgeKind, render_knowledge
 from gitmem.model.merge.documents import MergeStatus, merge
-from gitmem.model.session.turns import Failure, Run, Turn
+from gitmem.model.session.turns import Run, Turn
 
 AT = datetime(2026, 10, 2, 9, tzinfo=UTC)
 
@@ -62,18 +62,3 @@ def test_two_machines_counts_join_whichever_comes_first():
     assert len(found["make test"].failed) == 1
     assert found["make test"].fails_now
     assert "make lint" in found
-
-
-def test_what_the_person_refused_twice_is_told_by_its_program():
-    refused = "The user doesn't want to proceed with this tool use. The tool use was rejected."
-
-    def refusing(key: str, *commands: str) -> Turn:
-        failures = tuple(Failure(AT, "Bash", "", command, refused) for command in commands)
-        return Turn("s", "h", key, AT, AT, failures=failures)
-
-    first = join_commands({}, commands_of([refusing("1", "git push -u origin main", "ls -la")]))
-    assert command_lines([*first.values()]) == []
-    both = join_commands(first, commands_of([refusing("2", "cd /a && git push"), refusing("2", "git push -f")]))
-    assert command_lines([*both.values()]) == ["`git push` was refused by the person (2 times)"]
-    assert read_commands(document(both)) == both
-    assert join_commands(both, first.values()) == both

@@ -11,7 +11,7 @@ import re
 from gitmem.memory.guide.advice.lines import Line, Part
 from gitmem.memory.learned.read import known_knowledge
 from gitmem.model.fact.commands import purposes_in
-from gitmem.model.knowledge.commands import FEWEST, Command, command_lines, read_commands, refusal
+from gitmem.model.knowledge.commands import Command, command_lines, read_commands
 from gitmem.model.knowledge.document import KnowledgeKind
 from gitmem.model.knowledge.places import NEW_FILE, folder_of
 from gitmem.model.learned.task import TaskType, classify
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _LINES = 3  # of one document
 _RECIPE = NEW_FILE.capitalize()
-_OF_REFUSALS = 0.8  # confidence
 _SHARED = 2  # words of the task that a line has to have
 _FILE = re.compile(r"[\w.+-]*(?:/[\w.+-]+)+|[\w+-]+\.[A-Za-z]\w{0,5}\b")
 _CLAUSE = re.compile(r"[,;.?!\n]\s|\b(?:so|because|since|before|after|until|unless|which|that)\b", re.IGNORECASE)
@@ -49,7 +48,7 @@ def of_project(store: Store, task: str, kind: str, files: Sequence[str] = ()) ->
     new = {folder_of(file) for file in asked if not os.path.lexists(os.path.join(top, file))}
     for known, data in known_knowledge(store):
         if known.kind is KnowledgeKind.COMMANDS:
-            yield from _of_commands(list(read_commands(data).values()), task, words)
+            yield from _of_commands(list(read_commands(data).values()), task)
         elif known.kind in {KnowledgeKind.HOTSPOTS, KnowledgeKind.CHANGES}:
             yield from _of_files(known, named)
             yield from _told(known, [line for line in known.lines if _is_recipe(line, task, new)], Part.TRY)
@@ -65,8 +64,8 @@ def files_in(text: str) -> list[str]:
     return [match[0].removeprefix("./") for match in _FILE.finditer(text)]
 
 
-def _of_commands(commands: Sequence[Command], task: str, words: Sequence[Sequence[str]]) -> Iterator[Line]:
-    """Yield the commands of a purpose that the task names, one that began to fail as a challenge; and refused ones."""
+def _of_commands(commands: Sequence[Command], task: str) -> Iterator[Line]:
+    """Yield the commands of a purpose that the task names, one that began to fail as a challenge."""
     asked = _purposes(task, _RUN) | _purposes(task, _FAILS)
     source = (KnowledgeKind.COMMANDS.path,)
     for one in commands:
@@ -74,8 +73,6 @@ def _of_commands(commands: Sequence[Command], task: str, words: Sequence[Sequenc
             if any(line.startswith(purpose) for purpose in asked):
                 share = len(one.worked) / len({*one.worked, *one.failed})
                 yield Line(Part.CHALLENGE if one.fails_now else Part.TRY, line, source, round(share, 2))
-        if len(one.refused) >= FEWEST and _shared(one.text.split()[-1], words):
-            yield Line(Part.AVOID, refusal(one), (*source, *one.refused[-_LINES:]), _OF_REFUSALS)
 
 
 def _purposes(task: str, form: re.Pattern[str]) -> frozenset[str]:
