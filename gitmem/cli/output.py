@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gitmem.cli.door import Door
-    from gitmem.store.history.authors import People
     from gitmem.store.history.origin import EntryFound, Line
     from gitmem.store.history.records import CommitRecord, Difference, RotatedFile
+    from gitmem.store.store import Store
 
 SHORT = 10  # characters of an object id
 _MINUTES = "%Y-%m-%d %H:%M"
@@ -143,10 +143,10 @@ def blame_value(path: str, lines: Sequence[Line]) -> dict[str, object]:
     }
 
 
-def blame_table(lines: Sequence[Line], people: People) -> str:
+def blame_table(lines: Sequence[Line], store: Store) -> str:
     """Return blamed lines in columns: date, author or host and session, commit, number, line."""
     rows = [
-        (f"{line.origin.date:{_MINUTES}}", _whose(line.origin, people), line.origin.commit[:SHORT], line)
+        (f"{line.origin.date:{_MINUTES}}", _whose(line.origin, store), line.origin.commit[:SHORT], line)
         if line.origin
         else ("", "not committed yet", "", line)
         for line in lines
@@ -204,8 +204,8 @@ def index_table(found: Sequence[RotatedFile]) -> str:
     return plain("\n".join(lines))
 
 
-def _whose(record: CommitRecord, people: People) -> str:
-    return _who(record) if people.is_person(record.author, record.email) else f"{record.author} {_who(record)}".strip()
+def _whose(record: CommitRecord, store: Store) -> str:
+    return _who(record) if store.is_person(record.author, record.email) else f"{record.author} {_who(record)}".strip()
 
 
 def _who(record: CommitRecord) -> str:

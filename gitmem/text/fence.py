@@ -53,7 +53,10 @@ _ELEMENTS = """
     endoftext endofsentence localcommandstdout commandname commandmessage commandargs bashinput bashstdout bashstderr
     userpromptsubmithook userinstructions environmentcontext environmentdetails tasknotification taskreminder sys
 """
-_INSIDE = re.compile(r"([^<>\uff1e\ufe65]{1,240})[>\uff1e\ufe65]")  # of such an element
+_CLOSERS = ">\uff1e\ufe65"
+_NAME = re.compile(
+    rf"[\s/\\\uff0f]{{0,16}}([^<{_CLOSERS}\s]{{1,80}})(\s*[{_CLOSERS}]|\s|$)"
+)  # of such an element, and what follows it
 # `<|im_start|>` and the like, also in the wide signs of DeepSeek; `[INST]`, `[TOOL_RESULTS]`.
 _TOKEN = re.compile(r"<(?=[|\uff5c\u00a6\u2502]{1,2}/?[\w\u2581 .-]{1,40}[|\uff5c\u00a6\u2502]{1,2}>)")
 _BRACKETED = re.compile(
@@ -84,9 +87,10 @@ def blunted(text: str, instead: Callable[[str], str] = lambda _: "(") -> str:
     ("Human:") stands in brackets.
     """
     places = {found.start() for form in (_TOKEN, _BRACKETED) for found in form.finditer(text)}
+    last = max(map(text.rfind, _CLOSERS))
     brackets = "".join(one for one in set(text) if _look(one).startswith("<"))
     for found in re.finditer(f"[{brackets}]", text) if brackets else ():
-        if _is_fence(text, found.start()) or _is_tag(text, found.start()):
+        if _is_fence(text, found.start()) or _is_tag(text, found.start(), last):
             places.add(found.start())
     characters = list(text) if places else []
     for place in places:
@@ -106,14 +110,16 @@ def _is_fence(text: str, place: int) -> bool:
     return False
 
 
-def _is_tag(text: str, place: int) -> bool:
-    """Return whether an element of a host or template begins at a bracket, and no type's type (`List<User>`)."""
-    found = _INSIDE.match(text, place + 1)
-    if found is None:
+def _is_tag(text: str, place: int, last: int) -> bool:
+    """Return whether an element of a host or template begins at a bracket, and no type's type (`List<User>`).
+
+    `last` is the place of the last closing bracket: attributes may be long, and hold brackets and line breaks.
+    """
+    found = _NAME.match(text, place + 1)
+    if found is None or last < found.end(1):
         return False
-    inside = found[1].strip().strip("/\\\uff0f").strip()
-    name, _, more = inside.partition(" ")
-    if more and text[place + 1].isspace():
+    name = found[1].rstrip("/\\\uff0f")
+    if not found[2].strip() and text[place + 1].isspace():
         return False  # `a < user and b > c`
     bare = "".join(map(_look, name.rpartition(":")[2]))
     is_type = name[:1].isupper() and place and (text[place - 1].isalnum() or text[place - 1] == "_")

@@ -37,7 +37,6 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem blame archive/memory_20260113_112700.md:40-60
 
     """
-    from gitmem.store.history.authors import People
     from gitmem.store.history.origin import blame
 
     place = re.fullmatch(r"(?P<path>.*?)(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?", args.where, re.DOTALL)
@@ -47,5 +46,5 @@ def run(args: argparse.Namespace, door: Door) -> int:
     refuse_folder(store, path)
     first = int(place["first"]) if place["first"] else None
     lines = blame(store, path, (first, int(place["last"] or first)) if first is not None else None)
-    door.answer(args, output.blame_value(path, lines), output.blame_table(lines, People(store)))
+    door.answer(args, output.blame_value(path, lines), output.blame_table(lines, store))
     return ExitCode.OK

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import argparse
 
     from gitmem.cli.door import Door
-    from gitmem.store.history.authors import People
     from gitmem.store.history.sessions import Session
+    from gitmem.store.store import Store
 
 LIMIT = 20
 _SHORT = 8  # characters of a session's id
@@ -42,7 +42,6 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
     """
     from gitmem.store.headers.facts import marked
-    from gitmem.store.history.authors import People
     from gitmem.store.history.sessions import find_session, sessions
 
     store = door.settled(args)
@@ -56,8 +55,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
         return ExitCode.OK
     every = sessions(store)
     shown = every[: (LIMIT if args.limit is None else args.limit) or None]
-    people = People(store)
-    lines = [plain(_line(one, people)) for one in shown]
+    lines = [plain(_line(one, store)) for one in shown]
     door.answer(args, [_value(one) for one in shown], "\n".join(lines) or "No sessions yet.")
     if len(shown) < len(every) and args.limit is None and not args.json:
         door.notices((f"These are the newest {len(shown)} of {len(every)} sessions; -n 0 lists all.",))
@@ -79,8 +77,8 @@ def _value(session: Session) -> dict[str, object]:
     }
 
 
-def _line(session: Session, people: People) -> str:
-    author = "" if people.is_person(session.author, session.email) else f"by {session.author}: "
+def _line(session: Session, store: Store) -> str:
+    author = "" if store.is_person(session.author, session.email) else f"by {session.author}: "
     requests = count(session.requests, "request")
     return f"{session.id[:_SHORT]:<{_SHORT}}  {session.last:{_MINUTES}}  {requests:<12}  {author}{session.about}"
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 _FILE = os.path.join("known", "origins")
-_VERSION = "origins 1"
+_VERSION = "origins 2"
 _FOLDERS = ("facts", "concepts", "episodes", "patterns", "sessions")
 _BRINGS = (Trailer.ENTRY, Trailer.FACT, Trailer.CONCEPT, Trailer.PATTERN, Trailer.EPISODE)
 _FIELDS = ("%H", "%an", "%ae", "%(trailers:only,unfold)")
@@ -85,11 +85,7 @@ class People:
 
     def is_own(self, origin: Origin) -> bool:
         """Return whether an author is the person, or gitmem itself."""
-        return self.is_person(origin.author, origin.email)
-
-    def is_person(self, name: str, email: str, *, gitmem: bool = True) -> bool:
-        """Return whether git's name and address are the person's, or gitmem's own if that counts."""
-        return self._store.is_person(name, email, gitmem=gitmem)
+        return self._store.is_person(origin.author, origin.email)
 
     def _read(self) -> bytes:
         if self._data is None:
@@ -155,10 +151,10 @@ def _extended(store: Store, old: bytes, revisions: str, tip: str) -> bytes:
 def _brought(store: Store, revisions: str) -> Iterator[tuple[str, Origin]]:
     """Yield the ids of memories that commits brought, oldest commit first, each with its origin."""
     git = store.repository.git
-    options = ("-z", "--reverse", "--topo-order", "--no-merges", "--format=" + "%x00".join(_FIELDS))
+    options = ("-z", "--reverse", "--topo-order", "--format=" + "%x00".join(_FIELDS))
     output = git.run("log", *options, "--end-of-options", revisions, "--", timeout=_SECONDS)
     fields = output.decode("utf-8", "replace").split("\0")
-    plain: dict[str, Origin] = {}
+    looked: set[str] = set()  # commits whose files are looked at
     found: list[tuple[str, Sequence[str], Origin]] = []
     for place in range(0, len(fields) - 1, len(_FIELDS)):
         oid, name, email, text = fields[place : place + len(_FIELDS)]
@@ -166,11 +162,12 @@ def _brought(store: Store, revisions: str) -> Iterator[tuple[str, Origin]]:
         ids = [value for key, value in trailers if key in _BRINGS and _ID.fullmatch(value)]
         origin = _origin(name, email, dict(reversed(trailers)))
         found.append((oid, ids, origin))
-        if not ids and not any(key == Trailer.OP and value != Op.EDIT for key, value in trailers):
-            plain[oid] = origin
-    files = _files_added(store, plain)
+        by_git = not ids and not any(key == Trailer.OP and value != Op.EDIT for key, value in trailers)
+        if by_git or not store.is_person(name, email):  # another author's trailers may hide what a commit adds
+            looked.add(oid)
+    files = _files_added(store, looked)
     for oid, named, origin in found:
-        yield from ((identifier, origin) for identifier in named or files.get(oid, []))
+        yield from ((identifier, origin) for identifier in dict.fromkeys((*named, *files.get(oid, ()))))
 
 
 def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:
@@ -191,12 +188,21 @@ def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:
 
 
 def _files_added(store: Store, commits: Iterable[str]) -> dict[str, list[str]]:
-    """Return the ids in the names of files that commits added which name no ids, as those by plain git."""
+    """Return the ids in the names of files that commits added, merges compared with their first parent."""
     names = "".join(f"{oid}\n" for oid in commits)
     if not names:
         return {}
     output = store.repository.git.run(
-        *("log", "-z", "--no-walk=unsorted", "--stdin", "--format=%x00%H", "--name-only", "--no-renames"),
+        *(
+            "log",
+            "-z",
+            "--diff-merges=first-parent",
+            "--no-walk=unsorted",
+            "--stdin",
+            "--format=%x00%H",
+            "--name-only",
+            "--no-renames",
+        ),
         *("--diff-filter=A", "--", *_FOLDERS),
         stdin=names.encode(),
         timeout=_SECONDS,

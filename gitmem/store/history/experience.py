@@ -46,7 +46,7 @@ def experience(store: Store, pattern: BugPattern) -> list[Experience]:
     Of the person's own part, claims about exchanges that another author brought are left out.
     """
     index, people = brought(store), People(store)
-    names = ["" if people.is_person(name, email, gitmem=False) else name or UNKNOWN for name, email in index.authors]
+    names = ["" if store.is_person(name, email, gitmem=False) else name or UNKNOWN for name, email in index.authors]
 
     def author(*claim: str) -> str:
         place = index.makers.get(_digest(pattern, *claim))

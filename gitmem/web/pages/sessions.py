@@ -103,7 +103,7 @@ def _value(view: View, session: Session) -> dict[str, Any]:
         "id": session.id,
         "host": session.host,
         "machine": session.machine,
-        "author": "" if view.people.is_person(session.author, session.email) else session.author,
+        "author": "" if view.store.is_person(session.author, session.email) else session.author,
         "first": moment(session.first),
         "last": moment(session.last),
         "requests": session.requests,

@@ -87,7 +87,7 @@ def test_the_index_goes_on_and_may_be_deleted(team: Team):
     assert [People(kim).other(one) for one in (first, second)] == ["Ada", ""]
     index = Path(ada.private, "known", "origins")
     before = index.read_bytes()
-    for broken in (b"", b"origins 1\n", before[:-5], b"\0" * 40):
+    for broken in (b"", b"origins 2\n", before[:-5], b"\0" * 40):
         index.write_bytes(broken)
         assert [People(kim).other(one) for one in (first, second)] == ["Ada", ""]
     index.unlink()
@@ -116,6 +116,32 @@ def test_a_file_committed_with_plain_git_is_of_its_author(team: Team, bare_git: 
     origin = People(ada).origin("d7k2p9qx3mw")
     assert origin is not None
     assert (origin.author, origin.how) == ("Kim", How.EDIT)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Save a decision\n\nGitmem-Op: save",
+        "Save a decision\n\nGitmem-Op: save\nGitmem-Entry: d7k2p9qx3mv",
+        "Merge\n\nGitmem-Op: sync",
+    ],
+    ids=["that names no id", "that names another id", "a merge"],
+)
+def test_a_commit_of_gitmem_s_form_hides_no_author(team: Team, bare_git: RunsGit, message: str):
+    ada = team.of("Ada")
+    root = Path(ada.root)
+    if message.startswith("Merge"):
+        bare_git(root, "checkout", "-q", "-b", "side")
+        bare_git(root, "commit", "-q", "--allow-empty", "-m", "side", env=author("Kim"))
+        bare_git(root, "checkout", "-q", "-")
+        bare_git(root, "commit", "-q", "--allow-empty", "-m", "main", env=author("Kim"))
+        bare_git(root, "merge", "-q", "--no-commit", "side")
+    path = root / "facts" / "decision" / "d7k2p9qx3mw-use-pixi.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(FACT, encoding="utf-8")
+    bare_git(root, "add", ".")
+    bare_git(root, "commit", "-q", "-m", message, env=author("Kim"))
+    assert People(ada).other("d7k2p9qx3mw") == "Kim"
 
 
 def test_other_names_and_addresses_of_the_person_count(team: Team):
