@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.acts import ended, revived
 from gitmem.model.fact.by_agent import is_saved, repeated, saved_in, saves
+from gitmem.model.fact.candidates import candidates
 from gitmem.model.fact.chain import supersede
 from gitmem.model.fact.compare import says_the_same
 from gitmem.model.fact.fact import Fact, FactKind, make_fact
@@ -193,7 +194,7 @@ class Lasting:
         facts = {fact.id: fact}
         others = {other.id: other for other in in_force(self.known().values()) if other.id != fact.id}
         new = made if there is None else made._replace(created=self._transaction.now)
-        rivals = rivals_of(new, others.values(), self._is_mine)
+        rivals = rivals_of(new, candidates(new.description, others.values()), self._is_mine)
         pairs = [*((one.id, fact.id) for one in rivals.ended), *((fact.id, one.id) for one in rivals.ended_by)]
         for loser, winner in pairs:
             if self._read_into(facts, loser, winner):

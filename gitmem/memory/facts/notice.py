@@ -14,6 +14,7 @@ from gitmem.git.history.commits import log
 from gitmem.memory.ask.ask import Settled
 from gitmem.memory.facts.edit import change_facts, supersede_fact
 from gitmem.memory.facts.settle import BOTH_HOLD
+from gitmem.model.fact.candidates import candidates
 from gitmem.model.fact.chain import dispute
 from gitmem.model.fact.holds import in_force
 from gitmem.model.fact.rivals import Rivals, is_weighed, rivals_of
@@ -52,7 +53,7 @@ def _weighed(store: Store) -> list[Fact]:
 
 def _compare(store: Store, new: Fact, facts: Sequence[Fact]) -> bool:
     """Compare a fact with all others; return whether it has rivals."""
-    rivals = rivals_of(new, facts)
+    rivals = rivals_of(new, candidates(new.description, facts))
     for loser, winner in (*((one, new) for one in rivals.ended), *((new, one) for one in rivals.ended_by)):
         supersede_fact(store, loser, winner)
     for other in rivals.disputed:

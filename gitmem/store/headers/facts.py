@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gitmem.store.headers.cache import Bounds
     from gitmem.store.store import Store
 
-_MOST_KEPT = 10_000  # facts that a process which lives on (a server) does not parse again
+_MOST_KEPT = 50_000  # facts that a process does not parse again; reading more in turn would drop each before its use
 _NO_REVIEW = ",[]]"  # how the values of a fact without contradictions end, as `review` is the last of them
 _last: list[tuple[list[Fact], Marks]] = []  # the facts that were asked about last, and their marks
 
