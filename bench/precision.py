@@ -10,7 +10,7 @@ by file, turn and a few words; the recordings stand beside the repository, in ..
 tables are skipped. `prompts` are prompts of our own making, with the words that a fact must have and those of the task
 beside it that it must not have; they were written before the rules and are never tuned to.
 
-Mends, episodes, what is told at prompts and at a start are as one reader wrote them down after a replay of all recordings.
+Mends, episodes, prompts and starts are as one reader noted them after a replay of all recordings.
 
     python bench/precision.py [KIND...] [--list]
 """
