@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has
 
 DRAIN = ("hook", "claude", "--drain")
 QUIET = "maintenance:\n  automatic: false\n"  # nothing goes on behind a drain that is killed
-ROTATES_SOON = f"{QUIET}rotation:\n  threshold_tokens: 500\n  carryover_tokens: 100\n"
+ROTATES_SOON = f"{QUIET}rotation:\n  threshold_tokens: 300\n  carryover_tokens: 60\n"
 MOST_STEPS = 2_000
 LIVES = os.getpid()
 

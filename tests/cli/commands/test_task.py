@@ -55,5 +55,5 @@ def test_after_a_compaction_the_session_is_told_what_it_is_at(desk: Desk):
     event("SessionEnd", reason="other")
     assert desk.ran("task").code == ExitCode.NOT_FOUND
     told = json.loads(event("SessionStart", source="resume"))["hookSpecificOutput"]["additionalContext"]
-    assert "Task (bug_fix, partial): Fix the loader, it crashes on empty files" in told
+    assert "Task (bug_fix, open): Fix the loader, it crashes on empty files" in told
     assert "Failed: KeyError: 'a': nothing mended it" in told
