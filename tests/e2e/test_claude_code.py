@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 NOTES = "${CWD}/notes.md"
-FIRST = "첫 번째 요청: set up the project"
+FIRST = "첫 번째 요청: set up the project. 결정: 패키지 관리는 uv로 한다."
 SECOND = "And the tokens?"
 SCRIPT = {
     FIRST: [
@@ -20,7 +20,7 @@ SCRIPT = {
         {"tool": "Bash", "input": {"command": "ls /no/such/dir", "description": "A command that fails"}},
         {"tool": "Bash", "input": {"command": "seq 1 20000", "description": "A large output"}},
         {
-            "text": "결정: 패키지 관리는 **uv**로 한다 (pnpm 대신). The failing `ls` was a typo in the path; "
+            "text": "패키지 관리는 이제 **uv**로 합니다 (pnpm 대신). The failing `ls` was a typo in the path; "
             "fixed by using `src/`."
         },
     ],
