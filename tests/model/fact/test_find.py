@@ -41,7 +41,7 @@ def found(prompt: str = "", answer: str = "", files: tuple[str, ...] = (), **mor
         "always do it",
         "are we always running the tests",
         "지금은 항상 테스트를 실행하세요",
-        "but we only commit to the shadow branch if file changes happen, right?",
+        "so we only write to the cache if the digest differs, right?",
         "always " + "x" * 400,
         "plan\n" * 600 + "Always run the linter before committing.",
     ],

@@ -106,10 +106,10 @@ def test_an_error_that_its_turn_leaves_is_mended_by_what_changed_until_its_comma
 
 
 def test_where_the_lines_are_not_told_the_agents_sentence_about_the_error_is():
-    failures = (failure("go test", "./paths.go:150:9: undefined: regexp", "go test", "change `/app/paths.go`"),)
-    said = ("Let me run the tests.", "I need to add the `regexp` import back since it is still used.")
+    failures = (failure("go test", "./clock.go:12:4: undefined: ticker", "go test", "change `/app/clock.go`"),)
+    said = ("Now the tests.", "The `ticker` of the package was removed by my last edit, so it comes back.")
     turn = Turn(
-        "s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", ("/app/paths.go",), failures, cwd="/app", said=said
+        "s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", ("/app/clock.go",), failures, cwd="/app", said=said
     )
     assert [one.mend for one in find_sights([turn])] == [said[1]]
     assert [one.mend for one in find_sights([turn._replace(said=said[:1])])] == [""]
