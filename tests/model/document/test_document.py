@@ -102,7 +102,7 @@ def test_where_front_matter_is_and_where_not(data, header, body):
         ("<<<<<<< HEAD\na: 1\n=======\na: 2\n>>>>>>> theirs\n", "conflict markers stand in the header"),
         ("a: 1\r\n||||||| base\r\nb: 1\r\n", "conflict markers stand in the header"),
         pytest.param("a: " + "x" * 70_000 + "\n", "longer than 64 KiB", id="large"),
-        pytest.param("a: " + "[" * 60_000 + "\n", "levels deep", id="deep"),
+        pytest.param("a: " + "[" * 60_000 + "\n", "nest", id="deep"),
     ],
 )
 def test_a_broken_header_is_kept_and_said(header, problem):
