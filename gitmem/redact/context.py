@@ -22,9 +22,10 @@ MAX_BLOCK = 65_536
 """Characters a key block may have between its two lines (an OpenSSH RSA key of 16,384 bits has 13,000)."""
 
 
-def find_in_context(text: str, lowered: str) -> Iterator[Span]:
+def find_in_context(text: str, lowered: str, words: str) -> Iterator[Span]:
     """Find all secrets that their context reveals; `lowered` is the text in lower case, of the same length.
 
+    `words` has each word of it once, which is less to look through.
     Spans may overlap and are not sorted.
     """
     if "private key" in lowered:
@@ -32,12 +33,12 @@ def find_in_context(text: str, lowered: str) -> Iterator[Span]:
     if ":/" in text or ":\\/" in text:
         yield from _passwords(text, _URL)
     yield from _of_headers(text, lowered)
-    has = cache(lowered.__contains__)  # rows share words
+    has = cache(lambda part: part in (lowered if " " in part or "(" in part else words))  # rows share parts
     for table, is_secret in ((_PLACES, _is_no_stand_in), (_WEAK_PLACES, _is_password)):
-        for words, pattern in table:
-            if all(map(has, words)):
+        for needed, pattern in table:
+            if all(map(has, needed)):
                 yield from _passwords(text, pattern, is_secret)
-    yield from values_of_names(text, lowered)
+    yield from values_of_names(text, lowered, has)
 
 
 # Key blocks -----------------------------------------------------------------------------------------------------
@@ -91,6 +92,7 @@ _URL = r":\\?/\\?/[^\s/?#:@\"'<>\\`]{0,128}:([^\s/?#@\"'<>\\`]{1,256})@"
 _CREDENTIALS = r"([A-Za-z0-9._~+/-]{16,}=*)"
 _AUTHORIZATION = r"authorization\\{0,8}[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,8}[\"']?"
 _SCHEMES = (
+    ("--auth", rf"--auth[ =]{_CREDENTIALS}"),
     ("bearer", rf"(?i:bearer)(?:[ \t]|%20|\\t){{1,4}}{_CREDENTIALS}"),
     (
         "authorization",
@@ -131,78 +133,100 @@ _GAP = r"(?:\\{1,4}[nrt]|[\s0-9→:=\"'`]){1,16}"  # between a file's name and i
 _PLACES = (
     # The manuals of netrc, sshpass, curl, "docker login", mysql, redis-cli, openssl's pass phrases
     (("login", "password"), rf"login[ \t]{{1,4}}\S{{1,128}}[ \t]{{1,4}}password[ \t]{{1,4}}{_ARGUMENT}"),
-    (("pass ", "sshpass -p"), rf"sshpass -p ?{_ARGUMENT}"),
-    ((" -u", "curl "), rf"curl {_OPTIONS}-u[ =]?(?:{_QUOTE})?[^\s:\"'\\]{{1,128}}:{_ARGUMENT}"),
-    (("--user", "curl "), rf"curl {_OPTIONS}--user[ =](?:{_QUOTE})?[^\s:\"'\\]{{1,128}}:{_ARGUMENT}"),
-    ((" -p", "login"), rf"docker login {_OPTIONS}-p[ =]{_ARGUMENT}"),
-    ((" -p", "mysql"), rf"mysql[a-z]{{0,10}} {_OPTIONS}-p(?![0-9:]+\b){_ARGUMENT}"),
-    (("redis-cli", " -a "), rf"redis-cli {_OPTIONS}-a {_ARGUMENT}"),
+    (("sshpass", "-p"), rf"sshpass -p ?{_ARGUMENT}"),
+    (("curl", "-u"), rf"curl {_OPTIONS}-u[ =]?(?:{_QUOTE})?[^\s:\"'\\]{{1,128}}:{_ARGUMENT}"),
+    (("--user", "curl"), rf"curl {_OPTIONS}--user[ =](?:{_QUOTE})?[^\s:\"'\\]{{1,128}}:{_ARGUMENT}"),
+    (("login", "-p"), rf"docker login {_OPTIONS}-p[ =]{_ARGUMENT}"),
+    (("mysql", "-p"), rf"mysql[a-z]{{0,10}} {_OPTIONS}-p(?![0-9:]+\b){_ARGUMENT}"),
+    (("redis-cli", "-a"), rf"redis-cli {_OPTIONS}-a {_ARGUMENT}"),
     (("pass:",), rf"-pass(?:in|out)? pass:{_ARGUMENT}"),
     # HTTPie and Jenkins's CLI, smbclient, keytool and jarsigner, PowerShell, chpasswd, ipsec.secrets
-    (("auth", "-auth"), rf"--?auth[ =](?:{_QUOTE})?[^\s:\"'\\]{{1,128}}:{_ARGUMENT}"),
-    ((" -u", "%"), rf" -U ?(?:{_QUOTE})?[^\s%\"'\\]{{1,64}}%{_ARGUMENT}"),
-    (("pass ", "storepass "), rf"-(?:src|dest)?storepass {_ARGUMENT}"),
-    (("pass ", "keypass "), rf"-(?:src|dest)?keypass {_ARGUMENT}"),
+    (("-auth",), rf"--?auth[ =](?:{_QUOTE})?[^\s:\"'\\]{{1,128}}:{_ARGUMENT}"),
+    (("-u",), rf" -U ?(?:{_QUOTE})?[^\s%\"'\\]{{1,64}}%{_ARGUMENT}"),
+    (("storepass",), rf"-(?:src|dest)?storepass {_ARGUMENT}"),
+    (("keypass",), rf"-(?:src|dest)?keypass {_ARGUMENT}"),
     (("asplaintext",), rf"ConvertTo-SecureString (?:-String )?{_ARGUMENT}"),
-    (("passwd", "| chpasswd"), rf"echo (?:{_QUOTE})?[a-z_][a-z0-9_-]{{0,31}}:{_ARGUMENT}(?:{_QUOTE})? \| chpasswd"),
-    ((": psk",), rf": PSK (?={_QUOTE}){_ARGUMENT}"),
+    (("chpasswd",), rf"echo (?:{_QUOTE})?[a-z_][a-z0-9_-]{{0,31}}:{_ARGUMENT}(?:{_QUOTE})? \| chpasswd"),
+    (("psk", ": psk"), rf": PSK (?={_QUOTE}){_ARGUMENT}"),
     # The manuals of htpasswd and of MinIO's client
-    (("passwd", "htpasswd -"), rf"htpasswd -[A-Za-z]{{0,6}}b[A-Za-z]{{0,6}} [^\s-]\S{{0,200}} \S{{1,64}} {_ARGUMENT}"),
-    (("mc alias set",), rf"\bmc alias set \S{{1,64}} \S{{1,256}} \S{{1,128}} {_ARGUMENT}"),
+    (("htpasswd -",), rf"htpasswd -[A-Za-z]{{0,6}}b[A-Za-z]{{0,6}} [^\s-]\S{{0,200}} \S{{1,64}} {_ARGUMENT}"),
+    (("alias", "mc alias set"), rf"\bmc alias set \S{{1,64}} \S{{1,256}} \S{{1,128}} {_ARGUMENT}"),
     # MySQL's CREATE USER; WordPress's wp-config.php; PHP's PDO and mysqli, Perl's DBI, Java's DriverManager
     (("identified by",), rf"(?i:user [^\n;]{{1,120}}? identified by) (?={_QUOTE}){_ARGUMENT}"),
     (("define(",), rf"define\(\s{{0,4}}{_QUOTE}{_CONSTANT}{_QUOTE},\s{{0,4}}{_SAMPLE}"),
     (("pdo(",), rf"PDO{_LOGIN}"),
     (("mysqli(",), rf"mysqli{_LOGIN}"),
-    (("connect", "mysqli_connect("), rf"mysqli_connect{_LOGIN}"),
-    (("connect", "dbi->connect("), rf"DBI->connect{_LOGIN}"),
-    (("connect", "getconnection("), rf"DriverManager\.getConnection{_LOGIN}"),
+    (("mysqli_connect",), rf"mysqli_connect{_LOGIN}"),
+    (("connect", "dbi-"), rf"DBI->connect{_LOGIN}"),
+    (("getconnection",), rf"DriverManager\.getConnection{_LOGIN}"),
     # Go's MySQL driver, Oracle's thin and OCI drivers, SQL*Plus
-    (("@", "@tcp("), r"[A-Za-z0-9_.-]{1,64}:([^\s@:\"'\\]{1,256})@tcp\("),
-    (("@", "@unix("), r"[A-Za-z0-9_.-]{1,64}:([^\s@:\"'\\]{1,256})@unix\("),
-    (("@", "oracle:"), r"oracle:(?:thin|oci8?):[^\s/@\"']{1,64}/([^\s@\"']{1,256})@"),
-    (("@", "sqlplus "), r"sqlplus (?:-\w+ ){0,3}[^\s/@\"']{1,64}/([^\s@\"']{1,256})@"),
+    (("@tcp(",), r"[A-Za-z0-9_.-]{1,64}:([^\s@:\"'\\]{1,256})@tcp\("),
+    (("@unix(",), r"[A-Za-z0-9_.-]{1,64}:([^\s@:\"'\\]{1,256})@unix\("),
+    (("oracle:",), r"oracle:(?:thin|oci8?):[^\s/@\"']{1,64}/([^\s@\"']{1,256})@"),
+    (("sqlplus",), r"sqlplus (?:-\w+ ){0,3}[^\s/@\"']{1,64}/([^\s@\"']{1,256})@"),
     # The manual of crypt, after a name as in htpasswd and shadow; RFC 2307
     ((":$",), rf"(?<=[A-Za-z0-9_.-]):({_CRYPT})"),
-    (("{ssha",), r"\{SSHA(?:256|384|512)?\}([A-Za-z0-9+/]{16,}={0,2})"),
+    (("ssha",), r"\{SSHA(?:256|384|512)?\}([A-Za-z0-9+/]{16,}={0,2})"),
     # Rails's config/master.key; RFC 7518 section 6 (private parts of a JWK); Kaggle's kaggle.json
     *(
-        ((".key", f"{name}.key"), rf"{name}\.key{_GAP}([0-9a-f]{{32,128}})(?![0-9A-Za-z])")
+        ((f"{name}.key",), rf"{name}\.key{_GAP}([0-9a-f]{{32,128}})(?![0-9A-Za-z])")
         for name in ("master", "secret", "production", "staging")
     ),
     (("kty",), rf"{_QUOTE}(?:d|p|q|dp|dq|qi|k){_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE}([A-Za-z0-9_-]{{22,1400}})"),
     (("username", "key"), rf"{_KAGGLE}([0-9a-f]{{32}})(?![0-9a-f])"),
+    # Kubernetes's bootstrap tokens; Consul's gossip key
+    (("--token",), r"--token[ =]([a-z0-9]{6}\.[a-z0-9]{16})(?![A-Za-z0-9.])"),
+    (("encrypt",), rf"encrypt(?:{_QUOTE})?[ \t]{{0,4}}[:= ][ \t]{{0,4}}(?:{_QUOTE})?([A-Za-z0-9+/]{{43}}=)"),
 )
 
 # The same where the value could be the next word of a sentence: it must look like a password.
 _WORD = rf"(?:{_QUOTE})?([!#-&(-\[\]-~]{{1,256}})"
+_FLAGS = r"(?:--?[\w-]{1,40}(?:[ =][^\s-]\S{0,120})? ){0,4}"
+_NO_PORT = "(?![0-9.]{1,15}[:/])"
 _WEAK_PLACES = (
-    # The manuals of MongoDB's tools, cqlsh, sqlcmd, bcp, mosquitto, OpenLDAP's clients, "az login", zip, 7-Zip,
-    # openssl, lftp, erl, nmcli, "net use", rabbitmqctl; IMAP's LOGIN (RFC 9051 section 6.2.3)
-    ((" -p", "mongo"), rf"mongo[a-z]{{0,8}} {_OPTIONS}-p[ =]{_WORD}"),
-    ((" -p", "cqlsh "), rf"cqlsh {_OPTIONS}-p[ =]{_WORD}"),
-    ((" -p", "sqlcmd "), rf"sqlcmd {_OPTIONS}-P ?{_WORD}"),
-    ((" -p", "bcp "), rf"bcp {_OPTIONS}-P ?{_WORD}"),
-    ((" -p", "mosquitto_"), rf"mosquitto_[a-z]{{2,3}} {_OPTIONS}-P ?{_WORD}"),
-    (("ldap", " -w "), rf"ldap[a-z]{{3,8}} {_OPTIONS}-w {_WORD}"),
-    ((" -p", "login"), rf"az login {_OPTIONS}-p[ =]{_WORD}"),
-    ((" -p", "zip "), rf"zip {_OPTIONS}-P {_WORD}"),
-    ((" -p", "7z"), rf"\b7z[az]? {_OPTIONS}-p{_WORD}"),
-    (("openssl ", " -k "), rf"openssl {_OPTIONS}-k {_WORD}"),
-    ((" -u", "lftp "), rf"lftp {_OPTIONS}-u [^\s,]{{1,64}},{_WORD}"),
-    (("-setcookie ",), rf"-setcookie {_WORD}"),
-    (("password", "nmcli "), rf"nmcli {_OPTIONS}password {_WORD}"),
+    # Programs that take `-u NAME -p PASSWORD`, `/u:NAME /p:PASSWORD`, `--user NAME:PASSWORD`, or a password from `echo`
+    (
+        (" -u", " -p"),
+        rf" -[uU][ =]?[^\s-]\S{{0,120}} {_FLAGS}-[pP][ =]?{_NO_PORT}{_WORD}",
+    ),
+    ((" /u", " /p"), rf" /u(?:ser)?:\S{{1,64}} {_OPTIONS}/p(?:ass(?:word)?)?:{_WORD}"),
+    (("--user",), rf"--user[ =](?:{_QUOTE})?[A-Za-z][^\s:\"'\\]{{0,64}}:{_WORD}"),
+    (
+        ("echo",),
+        rf"echo (?:-n )?{_WORD} \| (?:[^\n|]{{0,80}} --?(?:password-|passphrase-)?(?:stdin|fd)|sudo -S)(?![A-Za-z0-9])",
+    ),
+    # Two strings in brackets: `auth=` of requests, Go's SetBasicAuth, .NET's NetworkCredential
+    (("auth", "("), rf"(?i:auth ?= ?|basic_?auth)\(\s{{0,4}}{_STRING},\s{{0,4}}{_SAMPLE}"),
+    (("credential", "("), rf"(?i:credentials?)\(\s{{0,4}}{_STRING},\s{{0,4}}{_SAMPLE}"),
+    # Composer's auth.json; Oracle's CREATE USER; Redis's ACL; "net user"; Cisco's and net-snmp's settings
+    (("-oauth",), rf"-oauth{_QUOTE}\s{{0,4}}:\s{{0,4}}\{{\s{{0,8}}{_STRING}\s{{0,4}}:\s{{0,4}}{_SAMPLE}"),
+    (("identified by",), rf"(?i:identified by) {_WORD}"),
+    (("setuser ",), rf"(?i:setuser) {_OPTIONS}>{_WORD}"),
+    (("net user ",), rf"(?i:net user) \S{{1,64}} {_WORD}"),
+    (("snmp-server",), rf"snmp-server community {_WORD}"),
+    (("snmp", "-a"), rf"snmp[a-z]{{2,12}} {_OPTIONS}-A {_WORD}"),
+    (("snmp", "-x"), rf"snmp[a-z]{{2,12}} {_OPTIONS}-X {_WORD}"),
+    # The manuals of cqlsh, OpenLDAP's clients, zip, 7-Zip, openssl, lftp, erl, nmcli, "net use", rabbitmqctl; IMAP's
+    # LOGIN (RFC 9051 section 6.2.3)
+    (("cqlsh", "-p"), rf"cqlsh {_OPTIONS}-p[ =]{_WORD}"),
+    (("ldap", "-w"), rf"ldap[a-z]{{3,8}} {_OPTIONS}-w {_WORD}"),
+    (("zip", "-p"), rf"zip {_OPTIONS}-P {_WORD}"),
+    (("7z", "-p"), rf"\b7z[az]? {_OPTIONS}-p{_WORD}"),
+    (("openssl", "-k"), rf"openssl {_OPTIONS}-k {_WORD}"),
+    (("lftp", "-u"), rf"lftp {_OPTIONS}-u [^\s,]{{1,64}},{_WORD}"),
+    (("-setcookie",), rf"-setcookie {_WORD}"),
+    (("password", "nmcli"), rf"nmcli {_OPTIONS}password {_WORD}"),
     (("/user:",), rf"net use [^\n|;]{{0,200}}?/user:\S{{1,64}} {_WORD}"),
-    (("rabbitmqctl ",), rf"rabbitmqctl (?:add_user|change_password|authenticate_user) \S{{1,64}} {_WORD}"),
+    (("rabbitmqctl",), rf"rabbitmqctl (?:add_user|change_password|authenticate_user) \S{{1,64}} {_WORD}"),
     (("login", " login "), rf"(?<=[A-Za-z0-9]) LOGIN \S{{1,128}} {_WORD}"),
     # redis.conf, ldap.conf, slapd.conf, ngrok, settings of mail and of rclone, libpq's .pgpass
-    (("auth", "masterauth"), rf"masterauth[ \t]{{1,4}}{_WORD}"),
-    (("auth", "auth-pass"), rf"auth-pass \S{{1,64}} {_WORD}"),
-    (("pass ", "requirepass"), rf"requirepass[ \t]{{1,4}}{_WORD}"),
+    (("masterauth",), rf"masterauth[ \t]{{1,4}}{_WORD}"),
+    (("auth-pass",), rf"auth-pass \S{{1,64}} {_WORD}"),
+    (("requirepass",), rf"requirepass[ \t]{{1,4}}{_WORD}"),
     (("bindpw",), rf"bindpw[ \t]{{1,8}}{_WORD}"),
     (("rootpw",), rf"rootpw[ \t]{{1,8}}{_WORD}"),
-    (("auth", "authtoken "), r"authtoken[ ]{1,4}([A-Za-z0-9_-]{20,256})"),
-    (("pass ", "pass ="), rf"(?<![A-Za-z0-9])pass = {_WORD}"),
+    (("authtoken",), r"authtoken[ ]{1,4}([A-Za-z0-9_-]{20,256})"),
+    (("pass =",), rf"(?<![A-Za-z0-9])pass = {_WORD}"),
     (("pass=",), rf"(?<![A-Za-z0-9])pass={_WORD}"),
     ((":543",), r":543[0-9]:(?:\*|[A-Za-z][^\s:]{0,62}):[A-Za-z*][^\s:]{0,62}:([^\s:\"'\\]{6,256})"),
 )

@@ -181,6 +181,8 @@ _ROWS = (
      "https://docs.aws.amazon.com/secretsmanager/latest/userguide/mes-partner-DatabricksPAT.html"),
     ("vault-token", "hvs. hvb. hvr.", rf"hv[sbr]\.{_WORD}{{24,}}",
      "https://developer.hashicorp.com/vault/docs/concepts/tokens#token-prefixes"),
+    ("vault-token", "s.", r"s\.(?=[A-Za-z]{0,23}[0-9])(?=[a-z0-9]{0,23}[A-Z])[A-Za-z0-9]{24}(?![A-Za-z0-9.(])",
+     "https://developer.hashicorp.com/vault/docs/concepts/tokens#token-prefixes (before 1.10)"),
     ("terraform-token", ".atlasv1.", rf"[A-Za-z0-9]{{14}}\.atlasv1\.{_WORD}{{60,}}",
      "https://developer.hashicorp.com/terraform/cloud-docs/users-teams-organizations/api-tokens"),
     ("pulumi-token", "pul-", r"pul-[0-9a-f]{40}(?![0-9a-z])",

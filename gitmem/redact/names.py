@@ -24,7 +24,7 @@ from gitmem.redact.values import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 # A substring of all names of the row, the names, and the kind of their values.
 _NAMES = (
@@ -102,7 +102,7 @@ _TO_VALUE = r"""(?ix)
       | (?P<to> (?<=[ ]) to [ ] )                                                   # `set API_KEY to …`
       | (?P<separator> => | := | [:=](?![:=]) | > )
       | (?=[ ]')                                                                    # SQL: PASSWORD '…'
-      | (?: \\[nrt] | [\s,"'\\-] ){1,40} value \\{0,8}["']? [\ \t]{0,4} :           # `name: PASSWORD, value: …`
+      | (?: \\[nrt] | [\s,"'\\-] ){1,40} value \\{0,8}["']? [\ \t]{0,4} [:=]        # `name: PASSWORD, value: …`
       | (?P<argument> (?<=["'`]) , [\ \t]{0,4} (?=\\{0,8}["'`]) )                   # `set("password", "…")`
       | (?P<next> (?<=[A-Za-z0-9][ ]) (?=[A-Za-z0-9]) )                             # `configure set API_KEY …`
     )
@@ -135,11 +135,14 @@ _OTHER_KEY = (
 """Keys of rows, caches and objects."""
 
 
-def values_of_names(text: str, lowered: str) -> Iterator[Span]:
-    """Find the secret values of all names; `lowered` is the text in lower case, of the same length."""
+def values_of_names(text: str, lowered: str, has: Callable[[str], bool]) -> Iterator[Span]:
+    """Find the secret values of all names; `lowered` is the text in lower case, of the same length.
+
+    `has` says whether a part of a word is in it.
+    """
     hangul = not text.isascii() or "\\u" in text
     for gate, names, kind in (*_NAMES, *_HANGUL_NAMES) if hangul else _NAMES:
-        if gate in lowered:
+        if has(gate):
             for name in names:
                 yield from _values_of(text, lowered, name, kind, _WAYS[hangul])
 

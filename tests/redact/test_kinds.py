@@ -367,6 +367,10 @@ def test_percent_encoded_text_without_a_secret_stays():
         ("std::<privateKey> stays", "std::<privateKey> stays"),
         ("if (a < private && b > c) return", "if (a < private && b > c) return"),
         ("generic<private> word", "generic"),
+        ("put the <private key> into a vault", "put the <private key> into a vault"),
+        ('{"a": "the <private key> of", "b": 1}', '{"a": "the <private key> of", "b": 1}'),
+        ("the <private key>, <private>b</private> c", "the <private key>,  c"),
+        ("a <private note>b</private> c", "a  c"),
     ],
 )
 def test_private_passages_are_dropped_however_their_tags_are_written(text, left):
