@@ -119,8 +119,10 @@ def _keep_days(store: Store) -> None:
 
 
 def _read_experience(store: Store) -> None:
+    from gitmem.store.history.authors import People
     from gitmem.store.history.experience import brought
 
+    People(store).read()
     brought(store)
 
 

@@ -71,7 +71,7 @@ class People:
 
     def origin(self, identifier: str) -> Origin | None:
         """Return a memory's origin, None if no commit brought it yet."""
-        data = self._read()
+        data = self.read()
         place = data.find(f"\n{identifier}\t".encode())
         if place < 0:
             return None
@@ -87,7 +87,8 @@ class People:
         """Return whether an author is the person, or gitmem itself."""
         return self._store.is_person(origin.author, origin.email)
 
-    def _read(self) -> bytes:
+    def read(self) -> bytes:
+        """Return the index of origins, brought up to the store's tip."""
         if self._data is None:
             self._data = _index(self._store)
             lines = self._data.split(b"\n@", 1)[0].decode("utf-8", "replace").split("\n")[2:]

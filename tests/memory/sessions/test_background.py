@@ -342,3 +342,9 @@ def test_upkeep_looks_at_the_documents_that_status_did_not(desk):
     assert changed.look(desk.store, (), most=1).left > 0
     tend(desk.store, lambda: False)
     assert changed.look(desk.store, (), most=0).left == 0
+
+
+def test_upkeep_reads_whose_each_memory_is_so_that_a_prompt_need_not(desk):
+    tend(desk.store, lambda: False)
+    known = Path(desk.store.private, "known", "origins").read_text(encoding="utf-8")
+    assert known.split("\n")[1] == desk.store.tip
