@@ -11,6 +11,7 @@ from gitmem.model.learned.counts import FOLDER, total
 from gitmem.model.learned.episode import episode_id
 from gitmem.model.learned.episode_file import FOLDER as EPISODES
 from gitmem.model.learned.episode_file import parse_episode
+from gitmem.store.history.experience import own_counts
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -27,14 +28,14 @@ _MONTHS = 12  # in which a session that is resumed is looked for
 
 
 def counts(store: Store) -> dict[str, Count]:
-    """Return the counts of all machines, by id of the memory."""
+    """Return the counts of the person's machines, by id of the memory."""
     return total(count_files(store))
 
 
 def count_files(store: Store) -> Iterator[bytes]:
-    """Yield the counts' files of all machines."""
-    names = store.files.names(FOLDER)
-    return (data for name in names if name.endswith(".json") and (data := store.read(f"{FOLDER}/{name}")))
+    """Yield the counts' files of the person's machines: what others say helped rates nothing here."""
+    names = {f"{FOLDER}/{name}" for name in store.files.names(FOLDER) if name.endswith(".json")}
+    return (data for path in own_counts(store) if path in names and (data := store.read(path))) if names else iter(())
 
 
 def episode_paths(store: Store) -> list[str]:

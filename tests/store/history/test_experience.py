@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.memory.learned.bugs import learn_bugs
+from gitmem.memory.learned.counts import judge
 from gitmem.memory.learned.known import known_patterns
+from gitmem.memory.learned.read import counts
+from gitmem.model.learned.counts import BEGINS, Count, moving_average, with_told
 from gitmem.model.learned.pattern import Solution, render_pattern
 from gitmem.model.session.turns import Failure, Turn
-from gitmem.store.history.experience import UNKNOWN, brought, experience
+from gitmem.store.history.experience import UNKNOWN, brought, experience, own_counts
 from tests.store.history.test_authors import Team, team
 from tests.store.history.test_records import START
 
@@ -86,3 +89,32 @@ def test_the_index_goes_on_and_is_made_anew(team: Team):
     for damage in (b"", b"{", b"[]", b'{"version": 1}', b'{"version": 1, "tip": "no", "authors": [], "makers": {}}'):
         file.write_bytes(damage)
         assert brought(ada) == after
+
+
+def test_what_others_count_rates_no_memory_down(team: Team, bare_git):
+    ada = team.of("Ada")
+    judge(ada, "b-mine", helped=True)
+    [own] = own_counts(ada)
+    assert counts(ada)["b-mine"].usefulness > BEGINS
+    root = Path(ada.root)
+    forged = root / "counts" / "laptop-00000000.json"
+    forged.write_bytes(with_told(b"", {"b-mine": {f"2026-11-2{day}T00:00:00": 0.0 for day in range(9)}}))
+    bare_git(root, "add", "counts")
+    bare_git(root, "commit", "-qm", "Count\n\nGitmem-Op: count", "--author=Mallory <m@example.com>")
+    assert counts(ada)["b-mine"] == Count(0, moving_average([1.0]))
+    (root / own).write_bytes(forged.read_bytes())
+    bare_git(root, "commit", "-qam", "Count more", "--author=Mallory <m@example.com>")
+    assert own_counts(ada) == []
+
+
+def test_a_merge_of_others_takes_no_count_away(team: Team, bare_git):
+    ada, ben = team.of("Ada", "laptop"), team.of("Ben", "desk")
+    root = Path(ada.root)
+    base = ada.tip
+    mine = judge(ada, "b-mine", helped=True)
+    bare_git(root, "reset", "-q", "--hard", str(base))
+    judge(ben, "b-his", helped=True)
+    bare_git(root, "merge", "-q", "-m", "Merge", str(mine))
+    bare_git(root, "commit", "-q", "--amend", "--no-edit", "--author=Ben <ben@example.org>")
+    assert [*counts(ada)] == ["b-mine"]
+    assert [*counts(ben)] == ["b-his"]
