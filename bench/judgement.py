@@ -1,0 +1,240 @@
+"""How well a model judges sessions, by answers that real models gave to exactly these questions.
+
+`tests/data/sessions/NAME.jsonl` are sessions of our own making, `NAME.labels.json` what a reader found in each before
+looking at answers, `NAME.known.json` what the memory held before. `tests/replies/NAME.json` holds a model's answer with
+the digest of its question; where the question has changed, the answer counts no more until it is recorded again.
+
+    python bench/judgement.py --write DIR     writes each question to DIR/NAME.txt, its digest to DIR/NAME.sha256
+    python bench/judgement.py [--answers DIR] [--sessions DIR] [--list]
+
+A label: `{"kind": "decision", "request": 3, "words": ["sqlite wal"]}`. A statement is right if all words of one
+alternative stand in it. `optional` labels count for precision only; `replaces` and `resolves` name a known fact.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gitmem.hosts.all import find_host, writer
+from gitmem.llm.protocol import Question, fenced
+from gitmem.llm.replies import parse_reply
+from gitmem.machine.resources import read_resource
+from gitmem.memory.capture.clean import redacted_with_runs
+from gitmem.memory.capture.session_end import read_lines, read_records
+from gitmem.memory.judgement.question import (
+    SCHEMA,
+    Known,
+    Part,
+    choose_known,
+    digest_of,
+    question_of,
+    windows_of,
+)
+from gitmem.memory.judgement.reply import Judged, Reader
+from gitmem.model.concept import Concept
+from gitmem.model.fact.fact import FactKind, make_fact
+from gitmem.model.session.replay import hook_events
+from gitmem.model.session.transcript import Record, Role
+from gitmem.model.session.turns import fold
+from gitmem.text.tokens import estimate_tokens
+
+ROOT = Path(__file__).resolve().parents[1]
+SESSIONS, REPLIES = ROOT / "tests" / "data" / "sessions", ROOT / "tests" / "replies"
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+ASKED_FOR = ("decision", "preference", "rule", "issue")
+WEIGHED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE, FactKind.ISSUE)
+
+
+class Session(NamedTuple):
+    name: str
+    windows: list[tuple[Part, ...]]
+    known: Known
+    outputs: list[str]
+    labels: list[dict[str, Any]]
+
+
+class Played(NamedTuple):
+    judged: Judged
+    tokens_in: int
+    tokens_out: int
+
+
+def read_session(path: Path) -> Session:
+    host = find_host(writer(str(path), read_lines))
+    records: list[Record] = list(read_records(str(path), None, host.name))
+    turns = [redacted_with_runs(turn._replace(closed=True), ()) for turn in fold(hook_events(records, UTC, host.label))]
+    windows = windows_of(turns)
+    given = _json(path.with_suffix(".known.json"), {})
+    facts = [
+        make_fact(FactKind(one["kind"]), one["statement"], BEGAN.replace(minute=59 - number))
+        for number, one in enumerate(given.get("facts", ()))
+    ]
+    concepts = [
+        Concept("", f"k{number}", name, "", "", (), (), (), ()) for number, name in enumerate(given.get("concepts", ()))
+    ]
+    chosen = choose_known([part for window in windows for part in window], facts, concepts)
+    # In the file's order, so that labels can name them; all of them, as a file has few.
+    known = Known(tuple(facts), tuple(concepts)) if len(facts) < 40 else chosen
+    outputs = [record.text for record in records if record.role is Role.RESULT]
+    return Session(path.stem, windows, known, outputs, _json(path.with_suffix(".labels.json"), []))
+
+
+def _json(path: Path, default: Any) -> Any:
+    return json.loads(path.read_text("utf-8")) if path.exists() else default
+
+
+def question(session: Session, number: int, found: dict[str, str]) -> Question:
+    instructions = read_resource("templates", "prompts", "session.md").decode()
+    return question_of(instructions, session.windows[number], session.known, found)
+
+
+def found_in(judged: Judged) -> dict[str, str]:
+    return {f"S{number}": claim.statement for number, claim in enumerate(judged.facts, 1)}
+
+
+def play(session: Session, replies: Path) -> Played | str:
+    """Play the recorded answers of a session; a text says why they do not count."""
+    given = _json(replies / f"{session.name}.json", None)
+    if given is None:
+        return "no answer"
+    digests = given.get("questions") or [given.get("question")]
+    answers = given.get("answers") or [given.get("answer")]
+    judged, tokens = Judged(), [0, 0]
+    for number, window in enumerate(session.windows):
+        found = found_in(judged)
+        asked = question(session, number, found)
+        if number >= len(answers) or digests[number] != digest_of(asked):
+            return "the question has changed" if number < len(answers) else f"no answer to window {number + 1}"
+        request, text = fenced(asked, bytes(16)), json.dumps(answers[number], ensure_ascii=False)
+        tokens[0] += estimate_tokens(request.system + request.text)
+        tokens[1] += estimate_tokens(text)
+        reader = Reader(window, session.known, found, session.outputs)
+        judged = judged.joined(reader.read(parse_reply(text, SCHEMA)))
+    return Played(judged, *tokens)
+
+
+def write(sessions: list[Session], folder: Path, replies: Path) -> None:
+    """Write the question of each session; a later window once the answers before it are there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for session in sessions:
+        given = _json(replies / f"{session.name}.json", {})
+        answers = given.get("answers") or ([given["answer"]] if given.get("answer") else [])
+        judged = Judged()
+        for number, window in enumerate(session.windows):
+            found = found_in(judged)
+            asked = question(session, number, found)
+            request = fenced(asked, bytes(16))
+            name = session.name if len(session.windows) == 1 else f"{session.name}.{number + 1}"
+            schema = json.dumps(request.schema)
+            text = f"{request.system}\n\nSchema: {schema}\n\n{request.text}\n"
+            (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+            (folder / f"{name}.sha256").write_text(f"{digest_of(asked)}\n")
+            print(f"{name}: {estimate_tokens(text):,} tokens, {digest_of(asked)}")
+            if number >= len(answers):
+                break
+            reader = Reader(window, session.known, found, session.outputs)
+            judged = judged.joined(reader.read(answers[number]))
+
+
+def fits(text: str, label: dict[str, Any]) -> bool:
+    folded = text.casefold()
+    return any(all(word in folded for word in words.casefold().split()) for words in label["words"])
+
+
+def count(session: Session, judged: Judged, told: Counter[str], lines: list[str]) -> None:
+    """Compare what passed with the labels."""
+    names = session.known.names()
+    for label in session.labels:
+        if label["kind"] == "mend":
+            continue
+        right = [one for one in judged.facts if fits(f"{one.statement} {one.reason}", label)]
+        if label["kind"] in ASKED_FOR and not label.get("optional"):
+            told["labels"] += 1
+            told["found"] += bool(right)
+            lines += [] if right else [f"{session.name} missed: {label['kind']} {label['words'][0]}"]
+        for relation in ("replaces", "resolves"):
+            if label.get(relation):
+                told["changes"] += 1
+                told["changed"] += any((one.relation, one.known) == (relation, label[relation]) for one in right)
+    for claim in judged.facts:
+        if claim.kind in WEIGHED:
+            is_right = any(fits(f"{claim.statement} {claim.reason}", label) for label in session.labels)
+            told["weighed"] += 1
+            told["right"] += is_right
+            lines += [] if is_right else [f"{session.name} unlabelled: {claim.kind} {claim.statement}"]
+        wrong = claim.relation in ("replaces", "resolves") and claim.known in names
+        asked = any(claim.known in (label.get("replaces"), label.get("resolves")) for label in session.labels)
+        told["wrongly changed"] += wrong and not asked
+    for mend in judged.mends:
+        text = f"{mend.error} {mend.cause} {mend.mend}"
+        is_right = any(label["kind"] == "mend" and fits(text, label) for label in session.labels)
+        told["mends"] += 1
+        told["right mends"] += is_right
+        lines += [] if is_right else [f"{session.name} unlabelled mend: {mend.mend}"]
+
+
+def main() -> int:
+    """Write the questions, or print what the recorded answers bring."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", type=Path, metavar="DIR", help="write the questions and their digests")
+    parser.add_argument("--answers", type=Path, default=REPLIES, metavar="DIR", help="recorded answers")
+    parser.add_argument("--sessions", type=Path, default=SESSIONS, metavar="DIR", help="sessions to judge")
+    parser.add_argument("--list", action="store_true", help="print what was missed, and what has no label")
+    args = parser.parse_args()
+    sessions = [read_session(path) for path in sorted(args.sessions.glob("*.jsonl"))]
+    if not sessions:
+        print(f"skipped: {args.sessions} has no sessions")
+        return 0
+    if args.write:
+        write(sessions, args.write, args.answers)
+        return 0
+    told: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
+    lines: list[str] = []
+    for session in sessions:
+        played = play(session, args.answers)
+        if isinstance(played, str):
+            told[f"not counted: {played}"] += 1
+            continue
+        told["sessions"] += 1
+        told["tokens in"] += played.tokens_in
+        told["tokens out"] += played.tokens_out
+        told["kept"] += played.judged.kept
+        refused.update(played.judged.refused)
+        count(session, played.judged, told, lines)
+    report(told, refused)
+    if args.list:
+        print("\n".join(lines))
+    return 0
+
+
+def share(part: int, whole: int) -> str:
+    return f"{part}/{whole} = {part / whole:.2f}" if whole else "none"
+
+
+def report(told: Counter[str], refused: Counter[str]) -> None:
+    number = told["sessions"]
+    for key in sorted(key for key in told if key.startswith("not counted")):
+        print(f"{key}: {told[key]} sessions")
+    print(f"{number} sessions")
+    if not number:
+        return
+    print(f"found of decisions, preferences, rules, issues: {share(told['found'], told['labels'])}")
+    print(f"right of those told: {share(told['right'], told['weighed'])}")
+    print(f"mends right: {share(told['right mends'], told['mends'])}")
+    print(f"replaced or resolved as labelled: {share(told['changed'], told['changes'])}; ", end="")
+    print(f"wrongly: {told['wrongly changed']}; known and replaced, still told: ", end="")
+    print(share(told["changes"] - told["changed"], told["changes"]))
+    print(f"tokens a session: {told['tokens in'] / number:,.0f} in, {told['tokens out'] / number:,.0f} out")
+    everything = told["kept"] + sum(refused.values())
+    print(f"refused: {share(sum(refused.values()), everything)}", dict(refused.most_common()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
