@@ -145,3 +145,22 @@ def test_a_change_by_another_author_is_answered(viewer, bare_git, take, kept):
     assert seen(viewer, rule)["text"] == kept
     assert viewer.json("/review.json")["changes"] == []
     assert viewer.post("/review/change", **form, take=take).status_code == 404
+
+
+@pytest.mark.parametrize("take", ["ours", "theirs"])
+def test_what_another_author_removed_is_listed_and_answered(viewer, bare_git, take):
+    rule = viewer.add("Never push without a review.", "rule")
+    assert viewer.json("/review.json")["changes"] == []
+    bare_git(viewer.root, "rm", "-q", rule.path)
+    bare_git(viewer.root, "commit", "-qam", "Tidy up", "--author=Mallory <mallory@example.org>")
+    (change,) = viewer.json("/review.json")["changes"]
+    assert (change["act"], change["author"], change["before"], change["now"]) == (
+        "removed",
+        "Mallory",
+        "Never push without a review.",
+        "",
+    )
+    assert "removed by Mallory" in viewer.get("/review")
+    assert viewer.post("/review/change", id=rule.id, blob=change["blob"], take=take).status_code == 303
+    assert (viewer.root / rule.path).exists() == (take == "ours")
+    assert viewer.json("/review.json")["changes"] == []

@@ -46,8 +46,8 @@ Lines = list[str]
 class Losses:
     """A loss: files that lose most of their text, of `of` files, the percentage of all text, and records of purges.
 
-    `shares` are what adds up over syncs: of all text (""), and of the files of top folders, what went with files that
-    shrank to less than half. `is_much` is whether this loss alone is to be asked about.
+    `shares` are what adds up over syncs: of all text ("") by how much files shrank, and of the files of top folders
+    those that shrank to less than half. `is_much` is whether this loss alone is to be asked about.
     """
 
     files: tuple[str, ...]
@@ -139,7 +139,10 @@ def _weighed(
     )
     is_much = bool(records) or (many and share * _SHARE > 1) or is_empty or any(one > 1 / 2 for one in shares.values())
     shrunk = [path for path in emptied if _size(arrived.get(path, ())) * 2 < _size(old[path])]  # else it was rewritten
-    added = {"": sum(_size(gone[path]) for path in shrunk) / max(total, 1), **_shares_of_folders(shrunk, files)}
+    cut = sum(
+        min(_size(lines), max(_size(old[path]) - _size(arrived.get(path, ())), 0)) for path, lines in gone.items()
+    )
+    added = {"": cut / max(total, 1), **_shares_of_folders(shrunk, files)}
     return Losses(tuple(sorted(emptied)), len(files), round(100 * share), records, added, is_much)
 
 

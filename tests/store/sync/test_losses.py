@@ -357,3 +357,27 @@ def test_a_memory_of_a_line_is_not_emptied_unasked(machine, lines):
     memory.write_text("".join(line for line in memory.read_text().splitlines(keepends=True) if "**" not in line))
     commit(second)
     refused(first)
+
+
+def test_small_trims_of_many_documents_add_up(machine):
+    first, second = make_pair(machine)
+    for number in range(12):
+        lines = "".join(f"Line {line} of note {number}, and of no other.\n" for line in range(20))
+        first.write(f"knowledge/{number}.md", f"# Note {number}\n\n{lines}")
+    first.sync()
+    second.sync()
+
+    def trim(count: int, *, instead: str = "") -> None:
+        for path in (second.root / "knowledge").iterdir():
+            kept = path.read_text().splitlines(keepends=True)[:-count]
+            path.write_text("".join(kept) + (f"{path.name} {instead}" * count if instead else ""))
+        commit(second)
+
+    trim(5)
+    first.sync()
+    trim(4)
+    refused(first, "with what 1 syncs of the last 30 days removed")
+    first.sync(Accept.DELETIONS)
+    for word in "ab":
+        trim(3, instead=f"holds another line for this {word}.\n")
+        first.sync()

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import GitmemError, RefusedError
+from gitmem.model.purge.purge import make_record
+from gitmem.store.review.purges import waiting_purges
 from tests.copies import accept
 from tests.own_settings import own_settings
+from tests.store.machines import converge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,3 +136,26 @@ def test_a_program_that_the_store_names_is_not_run(
     first.save("of the laptop")
     first.sync()
     assert not flag.exists()
+
+
+@pytest.mark.parametrize("how", ["signed", "unsigned", "signed by another person", "signed with another key"])
+def test_a_purge_of_a_machine_that_is_not_listed_is_followed_if_the_person_signed_it(
+    pair: tuple[Machine, Machine], signing: Callable[..., Machine], how: str
+):
+    also = "" if how == "signed by another person" else "author:\n  also: [desktop@example.org]\n"
+    first = signing(pair[0], settings=also)
+    second = signing(pair[1], is_trusted=how != "signed with another key", settings="")
+    for number in range(6):
+        first.save(f"Decision {number}: the build runs in container {number}, since it is the same everywhere then.")
+    first.save("The code name of the release is bluewhale9, says Ada.")
+    converge(first, second)
+    record = make_record("20261121-120000-000001", "2026-11-21T12:00:00+00:00", b"0123456789abcdef", [b"bluewhale9"])
+    second.write("purged/20261121-120000-000001.json", record.render().decode())
+    environ = second.context.environ
+    sign = [] if how == "unsigned" else ["-S"]
+    for args in (["add", "-A"], ["commit", "-q", *sign, "-m", "Purge\n\nGitmem-Op: purge\nGitmem-Machine: desktop"]):
+        subprocess.run(["git", *args], cwd=second.root, env=environ, check=True)
+    second.git("push", "-q", "origin", "HEAD:gitmem")
+    first.sync()
+    assert ("bluewhale9" in first.read("memory.md")) == (how != "signed")
+    assert len(waiting_purges(first.store)) == (how != "signed")
