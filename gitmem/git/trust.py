@@ -8,6 +8,7 @@ here, and if they differ git is asked, whose rules decide.
 from __future__ import annotations
 
 import os
+import re
 
 from gitmem.errors import GitFailedError, RefusedError
 from gitmem.git.layout import linked_git_dir
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from gitmem.git.layout import Layout
 
+_WORK_TREE = re.compile(r"(?im)^[ \t]*worktree[ \t]*=[ \t]*(.+)$")
 _agreed: set[str] = set()  # folders that git accepted, asked once a process
 _SECONDS = 10.0
 _REMEDY = "git config --global --add safe.directory "
@@ -33,10 +35,13 @@ def check_layout(layout: Layout, environ: Mapping[str, str]) -> None:
 
     """
     if not is_at_its_place(layout):
+        linked = layout.git_dir != layout.common_dir
         raise RefusedError(
             f"The store at {layout.work_tree} was copied or moved: its file .git leads to {layout.git_dir}, which is "
             "not its own. So nothing is recorded in it.",
-            f"'gitmem init' in {os.path.dirname(layout.work_tree)} connects it with its project again.",
+            f"'gitmem init' in {os.path.dirname(layout.work_tree)} connects it with its project again."
+            if linked
+            else f"Remove {os.path.join(layout.work_tree, '.git')} unless you put it there.",
         )
     check_owner(environ, layout.git_dir, layout.work_tree)
     if layout.common_dir != layout.git_dir:  # it has the configuration and the private folder
@@ -106,12 +111,22 @@ def is_linked(work_tree: str) -> bool:
 def is_at_its_place(layout: Layout) -> bool:
     """Return whether a linked work tree is the one its repository has recorded.
 
-    Compare files, not paths: links, mounts and letter case give one file several paths.
+    A repository `.git` without a record is that of the folder around it: a file in another folder, as an archive may
+    bring one, does not lead there. Compare files, not paths: links, mounts and letter case give one file several paths.
     """
     if layout.git_dir == layout.common_dir:
-        return True
+        own = _recorded_work_tree(layout.git_dir)
+        return not own or _same(own, layout.work_tree)
     inside = _same(os.path.join(layout.git_dir, "..", ".."), layout.common_dir)
     return inside and _same(recorded_link(layout.git_dir), os.path.join(layout.work_tree, ".git"))
+
+
+def _recorded_work_tree(git_dir: str) -> str:
+    """Return the work tree of a repository: `core.worktree`, else the folder around a `.git`; "" if unknown."""
+    named = _WORK_TREE.search(read_text(os.path.join(git_dir, "config")))
+    if named:
+        return os.path.normpath(os.path.join(git_dir, named[1].strip().strip('"')))
+    return os.path.dirname(git_dir) if os.path.basename(git_dir) == ".git" else ""
 
 
 def check_link(work_tree: str, git_dir: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.errors import ExitCode
+from gitmem.errors import ExitCode, RefusedError
 from gitmem.store.config import accepted
 from gitmem.store.config.accepted import Acceptance, NotAcceptedError
 from gitmem.store.setup.init import Place, init_store
@@ -147,11 +147,24 @@ def test_another_store_in_its_place_is_not_taken_for_it(project: Path, context: 
     assert not opened(project, context).acceptance.given()
 
 
-def test_a_lost_private_folder_costs_one_question_at_most(project: Path, context: Context):
-    """All in the private folder can be deleted; the number of the folder on the disk tells that it is the same."""
+def test_a_lost_private_folder_costs_one_question(project: Path, context: Context):
+    """A store without its token may be another one, whose folder has the number on the disk of one that was deleted."""
     store = opened(project, context)
     shutil.rmtree(store.private)
+    assert not opened(project, context).acceptance.given()
+    store.acceptance.give(())
     assert opened(project, context).acceptance.given()
+
+
+def test_a_file_that_leads_to_another_store_is_not_gone_by(project: Path, context: Context, tmp_path: Path):
+    """An archive may bring `.gitmem/.git` as a file, which would tell that memory here and record into it."""
+    target = opened(project, context).repository.layout.git_dir
+    evil = tmp_path / "evil"
+    shutil.copytree(project / ".gitmem", evil / ".gitmem", symlinks=True, ignore=shutil.ignore_patterns(".git"))
+    for path in (target, os.path.relpath(target, evil / ".gitmem")):
+        (evil / ".gitmem" / ".git").write_text(f"gitdir: {path}\n")
+        with pytest.raises(RefusedError, match="is not its own"):
+            opened(evil, context)
 
 
 @pytest.mark.parametrize("place", [Place.USER, Place.HOME])
