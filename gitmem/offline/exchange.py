@@ -52,9 +52,10 @@ _DID = re.compile(
     re.IGNORECASE,
 )
 # "All 4 comments are addressed:" is a result; "Here are the changes:" is a lead-in.
-_LEADING = re.compile(r"\s*[:\uff1a]$")
+_LEADING = re.compile(r"(?:\s+with)?\s*[:\uff1a]$")
 _LEADS_ON = re.compile(
-    r"\b(?:following|below|these|follows|the changes?|what)\b|\b(?:so|because|like|such as|and|or)\W*$"
+    r"\b(?:following|below|these|follows|the changes?|what)\b(?:\W+\w+){0,2}\W*$"
+    r"|\b(?:so|because|like|such as|and|or)\W*$"
     r"|다음|아래|이하|以下|次の",
     re.IGNORECASE,
 )

@@ -15,10 +15,10 @@ from gitmem.model.ids import tail_of
 from gitmem.model.learned.episode import REJECTED, UNMENDED, Episode, episode_id, title_of
 from gitmem.model.learned.error import MATCH, ErrorSignature, likeness
 from gitmem.model.learned.sight import Sight, find_sights
-from gitmem.model.learned.task import TaskStatus, TaskType, classify, follows_up
+from gitmem.model.learned.task import TaskStatus, TaskType, classify, follows_up, tells
 from gitmem.model.message import one_line
 from gitmem.model.session.changes import PLACE
-from gitmem.model.session.command import is_commit, only_reads
+from gitmem.model.session.command import has_effect, is_commit
 from gitmem.model.session.kept import headline
 from gitmem.model.session.noise import human_text, is_trivial
 from gitmem.model.session.outcome import Outcome, judge_outcome, offers, reaction_of, rejects, verdict_of
@@ -38,8 +38,12 @@ if TYPE_CHECKING:
 _TASK, _LINE, _SUMMARY = 200, 240, 160  # characters
 _MAX_FILES = _MAX_SYMBOLS = 12
 _MAX_ERRORS, _MAX_TOOLS, _MAX_PLAN, _MAX_LINES = 5, 8, 12, 6
+_RESULTS = 3
 _READ = 8_000  # characters of what was said in a task
 _SYMBOL = re.compile(r"`([A-Za-z_][\w.]{2,60})(?:\(\))?`")
+_ASKS = ("?", "\uff1f")
+_NUMBER = re.compile(r"(?<![\w.])#?([0-9]{1,2})(?![\w.]*[0-9])\b")
+_KEY = re.compile(r"(?m)^[\s|*_-]*#?([0-9]{1,2})(?:[*_]*[.):|]|\s*\|)")
 _COMMIT = re.compile(r"(?=[a-f]*[0-9])[0-9a-f]{7,40}")
 _FEEDBACK = {Outcome.SUCCESS: "positive", Outcome.PARTIAL: "negative", Outcome.FAILED: "negative", None: "neutral"}
 _TESTS = {Outcome.SUCCESS: "passed", Outcome.FAILED: "failed"}
@@ -59,12 +63,14 @@ def tasks_in(turns: Iterable[Turn]) -> list[list[Turn]]:
 def _begins(turn: Turn, task: Sequence[Turn]) -> bool:
     """Return whether a turn begins another task: it sets one that does not speak of what the last one spoke of.
 
-    What goes on ("still broken", "and commit it"), and a question while nothing shows that the task is done, do not.
+    A question while nothing shows that the task is done does not, nor does what goes on with it.
     """
     prompt, last = human_text(turn.prompt), task[-1]
     if not prompt or is_trivial(prompt) or follows_up(prompt):
         return False
-    if reaction_of(last, prompt) in {Outcome.FAILED, Outcome.PARTIAL} or offers(last.answer):
+    if turn.cwd and last.cwd and not _is_near(turn.cwd, last.cwd):
+        return True
+    if _goes_on(prompt, last):
         return False
     if any(is_commit(run.command) and not run.failed for run in last.runs):
         return True
@@ -73,6 +79,28 @@ def _begins(turn: Turn, task: Sequence[Turn]) -> bool:
     said = stems_of(" ".join(human_text(text)[:_READ] for one in task for text in (one.prompt, one.answer)))
     words = stems_of(headline(prompt, _TASK))
     return 2 * len(words & said) < len(words) or not words
+
+
+def _goes_on(prompt: str, last: Turn) -> bool:
+    """Return whether a request turns the work of the last turn, replies to its question, or names items of its list.
+
+    So does what sets no task at all ("my user is ann") after a turn without an answer.
+    """
+    answer = human_text(last.answer).rstrip()
+    turns = reaction_of(last, prompt) in {Outcome.FAILED, Outcome.PARTIAL}
+    replies = answer.endswith(_ASKS) or offers(answer) or _names_items(prompt, answer)
+    return turns or replies or (not answer and tells(prompt))
+
+
+def _is_near(one: str, other: str) -> bool:
+    """Return whether a folder is, holds, or lies in another."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+
+
+def _names_items(prompt: str, answer: str) -> bool:
+    """Return whether a short request names items of an answer's list or table by their numbers ("skip 5 and 7")."""
+    named = set(_NUMBER.findall(prompt)) if len(prompt) <= _TASK else set()
+    return bool(named) and named <= set(_KEY.findall(answer[-_READ:]))
 
 
 def episodes_of(
@@ -109,10 +137,15 @@ def episodes_of(
 
 
 def _is_work(episode: Episode, turns: Iterable[Turn]) -> bool:
-    """Return whether a task was more than talk: something was changed, run, planned, noted, or looked up and found."""
+    """Return whether a task was more than talk: something was changed, run, planned or noted, or found and thanked for.
+
+    What a look-up found is not told unless the person says that it answers: of such episodes readers of recorded
+    sessions found one in four right.
+    """
     noted = (*episode.files, *episode.errors, *episode.plan, *episode.decisions, *episode.gotchas, *episode.tips)
-    ran = any(not run.failed and not only_reads(run.command) for turn in turns for run in turn.runs)
-    found = episode.steps and episode.solution
+    runs = [run for turn in turns for run in turn.runs if not run.failed]
+    ran = verdict_of(runs) or any(has_effect(run.command) or is_commit(run.command) for run in runs)
+    found = episode.steps and episode.solution and episode.outcome is Outcome.SUCCESS
     return bool(noted or ran or found) or episode.outcome is Outcome.FAILED
 
 
@@ -179,7 +212,7 @@ class _Task:
             ),
             changes=_lines(headline(said, _LINE) for turn, said in self._answered()[:-1] if _turned(turn, said)),
             gotchas=self._gotchas(sights),
-            tips=_tips(sights, notes),
+            tips=_tips(sights, notes, self._rejected()),
         )
 
     def _answered(self) -> list[tuple[Turn, str]]:
@@ -210,17 +243,20 @@ class _Task:
         return "positive" if before and reaction_of(*before[-1]) is Outcome.SUCCESS else ""
 
     def _solution(self) -> str:
-        """Return the summary of the last exchange whose result nobody rejected and which offers no choice, "" without.
+        """Return what the last exchanges that changed something came to, without any what the last one said.
 
-        One that changed something goes before one that only speaks of it.
+        Results that the person rejected, answers that the person doubted or that offer a choice are none.
         """
-        good = [
-            (bool(turn.files), exchange.summary)
-            for turn, exchange in self._own
-            if turn.answer and not (turn.interrupted or _turned(turn, self._said[turn.key]) or offers(turn.answer))
-        ]
-        changed = [summary for changes, summary in good if changes]
-        return one_line((changed or [summary for _, summary in good])[-1], _LINE) if good else ""
+        own = [(turn, exchange.summary, reaction_of(turn, self._said[turn.key])) for turn, exchange in self._own]
+        good = [one for one in own if one[0].answer and not one[0].interrupted and one[2] is not Outcome.FAILED]
+        changed = [summary for turn, summary, _ in good if turn.files]
+        said = [summary for turn, summary, met in good if met is not Outcome.PARTIAL and not offers(turn.answer)]
+        return "; ".join(one_line(one, _LINE) for one in dict.fromkeys(changed[-_RESULTS:] or said[-1:]))
+
+    def _rejected(self) -> frozenset[str]:
+        """Return the words of all answers that the person rejected."""
+        turned = (turn.answer[:_READ] for turn, said in self._answered() if turn.answer and rejects(turn, said))
+        return stems_of(human_text(" ".join(turned)))
 
     def _gotchas(self, sights: Iterable[Sight]) -> tuple[str, ...]:
         """Return attempts that did not help, unmended errors, and results that the person clearly rejected."""
@@ -240,10 +276,12 @@ def _turned(turn: Turn, said: str) -> bool:
     return reaction_of(turn, said) in {Outcome.FAILED, Outcome.PARTIAL}
 
 
-def _tips(sights: Iterable[Sight], notes: Iterable[Notes]) -> tuple[str, ...]:
-    """Return mends of errors, and noted discoveries."""
+def _tips(sights: Iterable[Sight], notes: Iterable[Notes], rejected: frozenset[str]) -> tuple[str, ...]:
+    """Return mends of errors, and noted discoveries without those whose words all stand in rejected answers."""
     mends = [f"{one_line(title_of(one.error), _SUMMARY)}: {_quoted(one.mend)} mended it" for one in sights if one.mend]
-    return _lines([*mends, *(text for memory in notes for text in memory.discoveries)])
+    return _lines(
+        [*mends, *(text for memory in notes for text in memory.discoveries if not stems_of(text) <= rejected)]
+    )
 
 
 def _errors(sights: Iterable[Sight]) -> tuple[ErrorSignature, ...]:

@@ -93,6 +93,12 @@ def classify(request: str) -> TaskType:
     return next((kind for kind, words in _WORDS.items() if _re(words).search(text)), TaskType.FEATURE)
 
 
+def tells(request: str) -> bool:
+    """Return whether a request has no word of a task, an order or a question ("my user is ann")."""
+    text = " ".join(request[:MAX_READ].split()).casefold()
+    return not any(_re(words).search(text) for words in (_ASKS, _ORDERS, *_WORDS.values()))
+
+
 def follows_up(request: str) -> bool:
     """Return whether a request continues the last task ("still broken", "2번으로", "and commit it")."""
     text = " ".join(request[:MAX_READ].split()).casefold()

@@ -17,6 +17,7 @@ _LOOKS = (
 )
 _PARTS = r"\s*(?:&&|\|\||;|\n)\s*"
 _OUTPUT = r"\s*(?:[0-9&]?>{1,2}\s?(?:&[0-9]|\S{1,200})|\|\s*(?:head|tail|grep|cat|less|wc|tee)\b[^|&;\n]*)"
+_SCRIPT = r"\"(?:[^\"\\\n]|\\.)*\n(?:[^\"\\]|\\[\s\S])*\"|'[^'\n]*\n[^']*'"  # a quoted text of several lines
 _WRITES = r"(?<![0-9&<>-])>{1,2}\s?([\w./~-]{1,200})"
 _COMMITS = (
     r"(?:^|&& )(?:git (?:-\S+ \S+ )?(?:commit|push)\b(?!.*--dry-run)|gh (?:pr (?:create|merge)|release create)\b)"
@@ -40,7 +41,7 @@ def only_reads(command: str) -> bool:
 
 def has_effect(command: str) -> bool:
     """Return whether a part of a command line installs, fetches, regenerates, or changes the environment."""
-    return any(_acts(part) for part in re.split(_PARTS, bare(command)))
+    return any(_acts(part) for part in re.split(_PARTS, bare(re.sub(_SCRIPT, "''", command))))
 
 
 def is_commit(command: str) -> bool:

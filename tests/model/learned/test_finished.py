@@ -52,10 +52,38 @@ def test_a_question_and_what_speaks_of_the_same_go_on_with_a_task_until_a_commit
     assert [len(task) for task in tasks_in([*turns, other._replace(files=("cache.py",))])] == [4]
 
 
+def test_a_reply_to_a_question_and_to_a_list_and_what_comes_after_no_answer_go_on():
+    first = turn(1, "Fix the loader", "Done. Shall I write a test?", files=("a.py",))
+    assert len(tasks_in([first, turn(2, "Write the README of the parser instead")])) == 1
+    listed = first._replace(answer="Left are:\n1. the lock\n2. the cache")
+    assert len(tasks_in([listed, turn(2, "skip 1 and do 2")])) == 1
+    assert len(tasks_in([listed, turn(2, "Write chapter 7 of the handbook")])) == 2
+    assert len(tasks_in([first._replace(answer=""), turn(2, "my user is ann")])) == 1
+    assert len(tasks_in([first._replace(answer=""), turn(2, "Write chapter 7 of the handbook")])) == 2
+
+
+def test_work_in_another_folder_is_another_task():
+    first = turn(1, "Fix the loader", cwd="/a/app", files=("a.py",))
+    more = turn(2, "The loader still reads no rows of the loader")
+    assert len(tasks_in([first, more._replace(cwd="/a/app/src")])) == 1
+    assert len(tasks_in([first, more._replace(cwd="/a/application")])) == 2
+
+
+def test_a_solution_tells_the_last_results_that_changed_something():
+    one = turn(1, "Fix the loader", "The loader skips empty rows.", files=("a.py",))
+    two = turn(2, "and the lexer", "The lexer skips them, too.", files=("b.py",))
+    [episode] = told([one, two, turn(3, "and why?", "They came from a bad export.")])
+    assert episode.solution == "The loader skips empty rows.; The lexer skips them, too."
+
+
 def test_mere_talk_is_no_episode():
     talk = turn(1, "What is a mutex?", "A lock that one thread holds.")._replace(tools=0)
     assert told([talk]) == []
-    assert len(told([talk._replace(tools=1)])) == 1
+    looked = talk._replace(tools=1)
+    assert told([looked]) == []
+    [episode] = told([looked, turn(2, "perfect, thanks", "You are welcome.")])
+    assert episode.outcome is Outcome.SUCCESS
+    assert len(told([looked._replace(files=("a.py",))])) == 1
 
 
 FAILS = Run("pytest", "1 failed", failed=True)
@@ -120,7 +148,7 @@ def test_a_mend_in_the_agents_words_is_quoted():
 
 
 def test_a_task_that_nothing_came_of_is_no_episode():
-    turns = [turn(1, "List the files", "", interrupted=True), turn(2, "Implement dark mode", "Done.")]
+    turns = [turn(1, "List the files", "", interrupted=True), turn(2, "Implement dark mode", "Done.", files=("a.css",))]
     assert [one.task for one in told(turns)] == ["Implement dark mode"]
     failures = (Failure(AT, "Bash", "a", "make", "ld: cannot find -lz"),)
     assert len(told([turn(1, "Build it", "", failures=failures, interrupted=True)])) == 1
@@ -152,7 +180,10 @@ def test_time_and_tokens_are_those_of_the_task_and_of_its_slowest_mend():
     error = "ModuleNotFoundError: No module named 'yaml'"
     failure = Failure(AT, "Bash", "a", "pytest", error, "pytest", "uv sync", fixed_at=AT + timedelta(seconds=90))
     long = turn(1, "Run the tests", failures=(failure,))
-    turns = [long._replace(ended=long.started + timedelta(minutes=4)), turn(9, "Write a README for the API")]
+    turns = [
+        long._replace(ended=long.started + timedelta(minutes=4)),
+        turn(9, "Write a README for the API", files=("README.md",)),
+    ]
     said = [Record(Role.ASSISTANT, AT + timedelta(minutes=at), "s", tokens=tokens) for at, tokens in SAID]
     aside = Record(Role.ASSISTANT, AT + timedelta(minutes=2), "s", tokens=90_000, sidechain=True)
     grown: list[tuple[datetime, int]] = []
@@ -211,7 +242,7 @@ def test_thanks_stay_the_feedback_if_only_a_follow_up_came_after_them():
 
 
 def test_the_file_of_an_episode_follows_from_its_session_alone():
-    [episode] = told([turn(1, "Fix the loader: 'a' & [b]")])
+    [episode] = told([turn(1, "Fix the loader: 'a' & [b]", files=("a.py",))])
     assert episode.id == episode_id("s", episode.exchanges[0])
     assert episode.id[0] == "e"
     assert episode_path(episode.id, episode.created) == f"episodes/2026/11/{episode.id}.md"
@@ -221,7 +252,7 @@ def test_the_file_of_an_episode_follows_from_its_session_alone():
 
 
 def test_what_a_person_writes_into_the_sections_is_read():
-    [episode] = told([turn(1, "Fix the loader")])
+    [episode] = told([turn(1, "Fix the loader", files=("a.py",))])
     data = render_episode(episode).replace(b"## Solution\n\n", b"## Solution\n\nBy hand: ")
     changed = parse_episode(data + b"\n## Tips\n\n- Mind the gap\n\n## Other\n- x\n")
     assert changed is not None
