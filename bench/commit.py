@@ -23,11 +23,11 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from gitmem.machine.context import Context
-from gitmem.model.message import Message, Op, Trailer
-from gitmem.store.setup.init import Place, init_store
+from gitmem.document.message import Message, Op, Trailer
+from gitmem.platform.clock import Context
+from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
-from gitmem.store.transaction.transact import transact
+from gitmem.store.transact import transact
 
 APPENDED = b"x" * 499 + b"\n"
 DRAIN = 50

@@ -15,7 +15,7 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.model.fact.compare import contradict, ends
+from gitmem.facts.compare import contradict, ends
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -30,16 +30,15 @@ import tempfile
 from datetime import datetime
 from pathlib import Path
 
-from gitmem.machine.context import Context
-from gitmem.memory.capture.session_end import read_records
-from gitmem.memory.sessions.replay import find_transcripts, replay
-from gitmem.memory.start.start import start_parts, start_text
-from gitmem.model.session.entries import relative_files
-from gitmem.model.session.noise import human_text
-from gitmem.model.session.replay import hook_events
-from gitmem.model.session.turns import Turn, fold
+from gitmem.platform.clock import Context
 from gitmem.search.engine import answer
-from gitmem.store.setup.init import Place, init_store
+from gitmem.sessions.end import read_records
+from gitmem.sessions.entries import relative_files
+from gitmem.sessions.replay import find_transcripts, replay
+from gitmem.sessions.start import start_parts, start_text
+from gitmem.sessions.transcript import hook_events
+from gitmem.sessions.turns import Turn, fold, human_text
+from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.text.keywords import keywords
 

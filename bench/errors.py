@@ -13,7 +13,7 @@ import argparse
 import json
 from pathlib import Path
 
-from gitmem.model.learned.error import MATCH, likeness, read_error
+from gitmem.lessons.error import MATCH, likeness, read_error
 
 PAIRS = Path(__file__).with_name("errors.json")
 

@@ -21,11 +21,11 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gitmem.model.concept import begun, joined, line_of, render_new
-from gitmem.model.fact.fact import FactKind, make_fact
-from gitmem.model.fact.file import render_fact
-from gitmem.model.ids import make_id
-from gitmem.model.session.exchange import Exchange
+from gitmem.document.ids import make_id
+from gitmem.facts.fact import FactKind, make_fact
+from gitmem.facts.file import render_fact
+from gitmem.lessons.concept import begun, joined, line_of, render_new
+from gitmem.sessions.exchange import Exchange
 
 FLAT, STALE = 1.25, 2.0
 FILES = 300

@@ -21,12 +21,11 @@ from pathlib import Path
 
 from usefulness import DATA, Gitmem, Session, devmembench
 
-from gitmem.cli.door import real_door
-from gitmem.memory.capture.session_end import read_records
-from gitmem.memory.guide.prompt import remembered
-from gitmem.model.session.noise import human_text
-from gitmem.model.session.replay import hook_events
-from gitmem.model.session.turns import Turn, fold
+from gitmem.cli.app import real_door
+from gitmem.lessons.prompt import remembered
+from gitmem.sessions.end import read_records
+from gitmem.sessions.transcript import hook_events
+from gitmem.sessions.turns import Turn, fold, human_text
 from gitmem.store.store import Store
 
 MOST = 1 / 40

@@ -1,7 +1,7 @@
 """How a store grows: its size and the cost of keeping it small, against what git makes of the same history.
 
 Saves go the way of all saves, through the spool, a few to a drain so that it is quick; maintenance runs whenever
-`gitmem.store.upkeep.maintenance.needed` says so. The yardsticks: a bare clone that is packed afresh from nothing, as
+`gitmem.store.maintenance.needed` says so. The yardsticks: a bare clone that is packed afresh from nothing, as
 git does it by itself and with a wide window (ten minutes of CPU at 10,000 commits); and `git log -- PATH` without the
 commit graph.
 
@@ -22,13 +22,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gitmem.machine.context import Context
-from gitmem.memory.save.save import drain
-from gitmem.model.entry.save import Save
-from gitmem.model.ids import make_id
-from gitmem.store.setup.init import Place, init_store
+from gitmem.document.entry import Save
+from gitmem.document.ids import make_id
+from gitmem.platform.clock import Context
+from gitmem.sessions.save import drain
+from gitmem.store.init import Place, init_store
+from gitmem.store.maintenance import maintain, needed
 from gitmem.store.store import Store
-from gitmem.store.upkeep.maintenance import maintain, needed
 
 DRAIN = 5
 REPORT = 1000

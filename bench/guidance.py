@@ -18,20 +18,19 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from gitmem.machine.context import Context
-from gitmem.memory.guide.guide import guide
-from gitmem.memory.guide.mend import tell_error
-from gitmem.memory.guide.prompt import plain_query, remembered
-from gitmem.memory.learned.known import pattern_headers
-from gitmem.model.learned.episode import Episode, episode_id
-from gitmem.model.learned.episode_file import episode_path, render_episode
-from gitmem.model.learned.error import read_error
-from gitmem.model.learned.pattern import begun, render_pattern
-from gitmem.model.learned.sight import Sight
-from gitmem.model.learned.task import TaskType
-from gitmem.model.session.outcome import Outcome
+from gitmem.lessons.episode import Episode, episode_id, episode_path, render_episode
+from gitmem.lessons.error import read_error
+from gitmem.lessons.error_occurrence import Sight
+from gitmem.lessons.fix import tell_error
+from gitmem.lessons.guide import guide
+from gitmem.lessons.known_errors import pattern_headers
+from gitmem.lessons.pattern import begun, render_pattern
+from gitmem.lessons.prompt import plain_query, remembered
+from gitmem.platform.clock import Context
 from gitmem.search.engine import answer
-from gitmem.store.setup.init import Place, init_store
+from gitmem.sessions.outcome import Outcome
+from gitmem.sessions.task import TaskType
+from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 
 TARGET = 1.5

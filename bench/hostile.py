@@ -19,16 +19,14 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from gitmem.model.entry.entry import clean_text, find_entries  # noqa: E402
-from gitmem.model.entry.log import entry_ids, sections  # noqa: E402
-from gitmem.model.fact.find import find_facts  # noqa: E402
-from gitmem.model.learned.mend import is_risky  # noqa: E402
-from gitmem.model.session.cues.cues import find_cues, is_resolved  # noqa: E402
-from gitmem.model.session.turns import Turn  # noqa: E402
-from gitmem.model.tiers.limits import Limits  # noqa: E402
-from gitmem.model.tiers.rotation import plan_rotation  # noqa: E402
-from gitmem.offline.summary import summarise  # noqa: E402
+from gitmem.archives.extractive import summarise  # noqa: E402
+from gitmem.archives.plans import Limits, plan_rotation  # noqa: E402
+from gitmem.document.entry import clean_text, entry_ids, find_entries, sections  # noqa: E402
+from gitmem.facts.extract import find_facts  # noqa: E402
+from gitmem.lessons.error import is_risky  # noqa: E402
 from gitmem.redact.redact import redact  # noqa: E402
+from gitmem.sessions.cues import find_cues, is_resolved  # noqa: E402
+from gitmem.sessions.turns import Turn  # noqa: E402
 from gitmem.text.keywords import keywords  # noqa: E402
 from gitmem.text.sentences import shorten, split  # noqa: E402
 

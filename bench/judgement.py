@@ -21,13 +21,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gitmem.facts.fact import FactKind, make_fact
 from gitmem.hosts.all import find_host, writer
-from gitmem.llm.protocol import Question, fenced
-from gitmem.llm.replies import parse_reply
-from gitmem.machine.resources import read_resource
-from gitmem.memory.capture.clean import redacted_with_runs
-from gitmem.memory.capture.session_end import read_lines, read_records
-from gitmem.memory.judgement.question import (
+from gitmem.judgement.question import (
     SCHEMA,
     Known,
     Part,
@@ -36,13 +32,15 @@ from gitmem.memory.judgement.question import (
     question_of,
     windows_of,
 )
-from gitmem.memory.judgement.reply import Judged, Reader
-from gitmem.model.concept import Concept
-from gitmem.model.fact.fact import FactKind, make_fact
-from gitmem.model.session.replay import hook_events
-from gitmem.model.session.transcript import Record, Role
-from gitmem.model.session.turns import fold
-from gitmem.text.tokens import estimate_tokens
+from gitmem.judgement.reply import Judged, Reader
+from gitmem.lessons.concept import Concept
+from gitmem.llm.protocol import Question, fenced, parse_reply
+from gitmem.platform.programs import read_resource
+from gitmem.sessions.cleaned import redacted_with_runs
+from gitmem.sessions.end import read_lines, read_records
+from gitmem.sessions.transcript import Record, Role, hook_events
+from gitmem.sessions.turns import fold
+from gitmem.text.stems import estimate_tokens
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS, REPLIES = ROOT / "tests" / "data" / "sessions", ROOT / "tests" / "replies"

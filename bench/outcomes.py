@@ -20,11 +20,10 @@ from functools import cache
 from pathlib import Path
 
 from gitmem.hosts.all import find_host, writer
-from gitmem.memory.capture.session_end import read_lines, read_records
-from gitmem.model.session.noise import human_text
-from gitmem.model.session.outcome import judge_outcome
-from gitmem.model.session.replay import hook_events
-from gitmem.model.session.turns import Turn, fold
+from gitmem.sessions.end import read_lines, read_records
+from gitmem.sessions.outcome import judge_outcome
+from gitmem.sessions.transcript import hook_events
+from gitmem.sessions.turns import Turn, fold, human_text
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LABELS = Path(__file__).with_suffix(".tsv")

@@ -25,8 +25,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.model.fact.find import facts_of_prompt
-from gitmem.model.fact.statements import statements_of
+from gitmem.facts.extract import facts_of_prompt
+from gitmem.facts.statements import statements_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,14 +25,14 @@ import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gitmem.machine.context import Context
-from gitmem.memory.capture.session_end import read_records
-from gitmem.memory.learned.bugs import learn_bugs
-from gitmem.memory.learned.known import match
-from gitmem.model.learned.sight import is_bug, mend_of
-from gitmem.model.session.replay import hook_events
-from gitmem.model.session.turns import Failure, Turn, fold
-from gitmem.store.setup.init import Place, init_store
+from gitmem.lessons.error_occurrence import is_bug, mend_of
+from gitmem.lessons.known_errors import match
+from gitmem.lessons.learn_errors import learn_bugs
+from gitmem.platform.clock import Context
+from gitmem.sessions.end import read_records
+from gitmem.sessions.transcript import hook_events
+from gitmem.sessions.turns import Failure, Turn, fold
+from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "transcripts"

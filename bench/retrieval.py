@@ -27,17 +27,16 @@ from pathlib import Path
 from unittest import mock
 
 from gitmem.config import SearchConfig
-from gitmem.llm.providers.local import LocalEmbedder
-from gitmem.machine.context import Context
-from gitmem.model.entry.entry import Entry, clean_text, render_entry
-from gitmem.model.ids import make_id
+from gitmem.document.entry import Entry, clean_text, render_entry
+from gitmem.document.ids import make_id
+from gitmem.llm.local import LocalEmbedder
+from gitmem.platform.clock import Context
+from gitmem.search import query, rank
 from gitmem.search.engine import answer
-from gitmem.search.order import rank
-from gitmem.search.query import query
-from gitmem.search.vectors import near
-from gitmem.search.vectors.fill import fill
-from gitmem.store.setup.init import Place, init_store
+from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
+from gitmem.vectors import near
+from gitmem.vectors.fill import fill
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval"
 SETS = ("locomo-turn", "locomo-chunk", "korquad", "cosqa")

@@ -30,19 +30,17 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gitmem.model.concept import Concept, concept_id, render_new
-from gitmem.model.entry.entry import render_entry
-from gitmem.model.fact.fact import FactKind, make_fact
-from gitmem.model.fact.file import render_fact
-from gitmem.model.ids import exchange_id
-from gitmem.model.learned.episode import Episode, episode_id
-from gitmem.model.learned.episode_file import render_episode
-from gitmem.model.learned.error import ErrorSignature
-from gitmem.model.learned.pattern import BugPattern, pattern_id, render_pattern
-from gitmem.model.learned.task import TaskType
-from gitmem.model.paths import session_path
-from gitmem.model.session.exchange import Exchange, render
-from gitmem.model.session.outcome import Outcome
+from gitmem.document.entry import render_entry
+from gitmem.document.ids import exchange_id, session_path
+from gitmem.facts.fact import FactKind, make_fact
+from gitmem.facts.file import render_fact
+from gitmem.lessons.concept import Concept, concept_id, render_new
+from gitmem.lessons.episode import Episode, episode_id, render_episode
+from gitmem.lessons.error import ErrorSignature
+from gitmem.lessons.pattern import BugPattern, pattern_id, render_pattern
+from gitmem.sessions.exchange import Exchange, render
+from gitmem.sessions.outcome import Outcome
+from gitmem.sessions.task import TaskType
 
 RANDOM = random.Random(11)
 SYLLABLES = [first + second for first in "bdfgklmnprstvz" for second in "aeiou"]

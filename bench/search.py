@@ -27,14 +27,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.hosts.all import find_host
-from gitmem.machine.context import Context
-from gitmem.machine.programs import find_program
+from gitmem.platform.clock import Context
+from gitmem.platform.programs import find_program
 from gitmem.search.engine import answer, literals_of
 from gitmem.search.files import list_paths
-from gitmem.search.query.query import parse_query
-from gitmem.search.scan.choose import make_scanner
-from gitmem.search.scan.rg import RgScanner
-from gitmem.store.setup.init import Place, init_store
+from gitmem.search.query import parse_query
+from gitmem.search.scan import RgScanner, make_scanner
+from gitmem.store.init import Place, init_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable

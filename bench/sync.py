@@ -22,17 +22,16 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitmem.git.remote.connection import Connection
-from gitmem.machine.context import Context
-from gitmem.model.message import Message
-from gitmem.store.setup.init import Place, init_store
-from gitmem.store.setup.remotes import add_remote, find_remote
+from gitmem.document.message import Message
+from gitmem.git.remote import Connection
+from gitmem.platform.clock import Context
+from gitmem.store.init import Place, init_store
+from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.store import Store
-from gitmem.store.sync.guard import Accept
-from gitmem.store.sync.memory import sync
-from gitmem.store.sync.retry import Options, pause
-from gitmem.store.transaction.transact import transact
-from gitmem.store.transaction.transaction import Transaction
+from gitmem.store.sync_guard import Accept
+from gitmem.store.sync_memory import Options, pause, sync
+from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
 
 ROUNDS = 15
 WINDOW = 1.5  # seconds from a fetch to the end of the push, over ssh to a hosting site

@@ -45,14 +45,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
-from gitmem.cli.door import Door
+from gitmem.cli.app import Door
 from gitmem.cli.main import main as gitmem_main
-from gitmem.memory.capture.session_end import read_records
-from gitmem.model.session.noise import human_text
-from gitmem.model.session.replay import hook_events
-from gitmem.model.session.turns import fold
-from gitmem.search.vectors import near
+from gitmem.sessions.end import read_records
+from gitmem.sessions.transcript import hook_events
+from gitmem.sessions.turns import fold, human_text
 from gitmem.text.stems import stop_words
+from gitmem.vectors import near
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 BEST = 6

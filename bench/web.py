@@ -28,16 +28,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import anyio
 import httpx2
 
-from gitmem.machine.context import Context
-from gitmem.machine.resources import read_resource
-from gitmem.memory.save.save import save
-from gitmem.model.entry.kinds import MemoryType
-from gitmem.model.entry.save import Save
-from gitmem.model.fact.fact import FactKind, make_fact
-from gitmem.model.fact.file import render_fact
-from gitmem.model.ids import make_id
-from gitmem.store.health.status import read_status
-from gitmem.store.setup.init import Place, init_store
+from gitmem.document.entry import MemoryType, Save
+from gitmem.document.ids import make_id
+from gitmem.facts.fact import FactKind, make_fact
+from gitmem.facts.file import render_fact
+from gitmem.platform.clock import Context
+from gitmem.platform.programs import read_resource
+from gitmem.sessions.save import save
+from gitmem.store.init import Place, init_store
+from gitmem.store.status import read_status
 from gitmem.store.store import Store
 from gitmem.web.app import FILES, make_app
 from gitmem.web.render import MENU

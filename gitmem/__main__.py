@@ -17,7 +17,7 @@ def run() -> None:
     if None in (sys.stdin, sys.stdout, sys.stderr):
         open_missing_streams()
     sys.path[:] = trusted(sys.path)
-    from gitmem.machine.programs import absolute_entries
+    from gitmem.platform.programs import absolute_entries
 
     if "PATH" in os.environ:  # GitPython looks for git there when it is imported
         os.environ["PATH"] = os.pathsep.join(absolute_entries(os.environ["PATH"]))

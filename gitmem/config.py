@@ -80,7 +80,7 @@ class SearchConfig(Value):
 
 
 class EmbeddingConfig(Value):
-    """Which vectors a search uses beside the text (spec J11); empty is the provider's own: `gitmem.llm.embedders`."""
+    """Which vectors a search uses beside the text (spec J11); empty is the provider's own: `gitmem.llm.choose`."""
 
     provider: str = "local"
     model: str = ""

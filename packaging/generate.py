@@ -19,8 +19,7 @@ import frontmatter
 
 from gitmem import __version__
 from gitmem.hosts.agents import claude_code, gemini
-from gitmem.hosts.host import Place, Scope, shared_server
-from gitmem.hosts.shim import SCRIPT, command
+from gitmem.hosts.host import SCRIPT, Place, Scope, command, shared_server
 
 if TYPE_CHECKING:
     from gitmem.hosts.host import Host

@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 from hypothesis import settings
 
-from gitmem.cli.door import machine_name, now
-from gitmem.machine.context import Context
+from gitmem.cli.app import machine_name, now
+from gitmem.platform.clock import Context
 from tests.copies import FolderCopies, StoreCopies
+
+pytest_plugins = ["tests.desk"]  # a person's desk, for tests of several rooms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

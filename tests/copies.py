@@ -6,12 +6,12 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from gitmem.cli.door import now
+from gitmem.cli.app import now
 from gitmem.git.setup import exclude
-from gitmem.machine.context import Context
-from gitmem.store.config.locate import is_store
-from gitmem.store.setup.init import Place, init_store
-from gitmem.store.setup.remotes import remotes
+from gitmem.platform.clock import Context
+from gitmem.store.init import Place, init_store
+from gitmem.store.locate import is_store
+from gitmem.store.remotes import remotes
 from gitmem.store.store import Store
 
 if TYPE_CHECKING:

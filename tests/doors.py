@@ -6,14 +6,14 @@ import io
 import json
 from typing import TYPE_CHECKING
 
-from gitmem.cli.need import ERROR, PROMPT, help_for, tell
+from gitmem.cli.host import ERROR, PROMPT, help_for, tell
 from gitmem.hosts.all import find_host
-from gitmem.memory.sessions.replay import replay
+from gitmem.sessions.replay import replay
 from gitmem.store.store import Store
 from gitmem.web.export import export
 from tests.cli.commands.project import Runner
+from tests.desk import Desk, Recorder
 from tests.mcp.conftest import Memory
-from tests.memory.conftest import Desk, Recorder
 from tests.web.conftest import Viewer
 
 if TYPE_CHECKING:

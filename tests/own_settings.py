@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.store.config.personal import personal_folder
+from gitmem.store.settings import personal_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitmem.machine.context import Context
+    from gitmem.platform.clock import Context
 
 
 def own_file(environ: Mapping[str, str], home: str) -> Path:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gitmem.memory.start.start import start_parts, start_text
-from gitmem.store.headers.cache import never
+from gitmem.sessions.start import start_parts, start_text
+from gitmem.store.headers import never
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitmem.model.session.turns import Turn
     from gitmem.project.state import ProjectState
-    from gitmem.store.headers.cache import Late
+    from gitmem.sessions.turns import Turn
+    from gitmem.store.headers import Late
     from gitmem.store.store import Store
 
 

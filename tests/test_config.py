@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.config import RULES, Config, Origin, Untrusted, is_harmless, parse_value, settings
-from gitmem.machine.resources import read_resource
-from gitmem.store.config.files import MAX_BYTES, MAX_TRACKED_BYTES, load_config
+from gitmem.platform.programs import read_resource
+from gitmem.store.settings import MAX_BYTES, MAX_TRACKED_BYTES, load_config
 
 ROOT = Path(__file__).resolve().parents[1]
 DEFAULTS = {

@@ -8,8 +8,8 @@ import re
 
 import pytest
 
+from tests.desk import desk  # noqa: F401  # a fixture
 from tests.doors import AGENT, DOORS, ISSUE, JSON, SAID, World, texts
-from tests.memory.conftest import desk  # noqa: F401  # a fixture
 
 NOW = "Valkey has the session tokens now."
 

@@ -15,47 +15,46 @@ PARTIES = {"argcomplete", "frontmatter", "git", "mcp", "numpy", "yaml"}
 # Each row: the modules imported, and what they must not bring.
 MODULES = {
     "gitmem.values": {"dataclasses", "enum", "typing"},
-    "gitmem.git.process.run": CLASSES | {"json", "typing"},
-    "gitmem.git.locks.choose": CLASSES | {"socket", "hashlib", "random", "gitmem.git.locks.ref"},
+    "gitmem.git.process": CLASSES | {"json", "typing"},
+    "gitmem.git.store_lock": CLASSES | {"socket", "hashlib", "random", "gitmem.git.ref_lock"},
     "gitmem.redact.redact": {"json", "dataclasses", "fnmatch"},
-    "gitmem.store.store": CLASSES | {"typing", "gitmem.git.worktree.files"},
-    "gitmem.store.spool.hooks": CLASSES | {"typing"},
-    "gitmem.store.transaction.attempt": CLASSES | {"typing", "hashlib"},
-    "gitmem.memory.save.save": CLASSES | {"typing", "gitmem.store.transaction.attempt"},
-    "gitmem.hosts.all": {"datetime", "importlib", "gitmem.model.session.transcript"},
-    "gitmem.memory.capture.pending": CLASSES | {"datetime", "typing", "gitmem.memory.capture.tail"},
-    "gitmem.memory.start.start": CLASSES | {"datetime", "typing"},
-    "gitmem.memory.summaries.archives": CLASSES | {"typing", "gitmem.model.tiers.summary"},
-    "gitmem.memory.guide.mend": CLASSES | {"gitmem.redact.redact", "gitmem.store.transaction.transact"},
-    "gitmem.memory.guide.prompt": CLASSES
-    | {"datetime", "gitmem.memory.guide.excerpt"}
-    | {"gitmem.redact.redact", "gitmem.store.transaction.transact"},
+    "gitmem.store.store": CLASSES | {"typing", "gitmem.git.worktree"},
+    "gitmem.store.hook_spool": CLASSES | {"typing"},
+    "gitmem.store.transact": CLASSES | {"typing", "hashlib"},
+    "gitmem.sessions.save": CLASSES | {"typing", "gitmem.store.transact"},
+    "gitmem.hosts.all": {"datetime", "importlib", "gitmem.sessions.transcript"},
+    "gitmem.sessions.pending": CLASSES | {"datetime", "typing", "gitmem.sessions.cleaned"},
+    "gitmem.sessions.start": CLASSES | {"datetime", "typing"},
+    "gitmem.archives.archives": CLASSES | {"typing", "gitmem.archives.summary"},
+    "gitmem.lessons.fix": CLASSES | {"gitmem.redact.redact", "gitmem.store.transact"},
+    "gitmem.lessons.prompt": CLASSES
+    | {"datetime", "gitmem.redact.redact", "gitmem.store.transact"},
     "gitmem.cli.main": CLASSES | {"argparse", "json", "re", "typing"},
     "gitmem.cli.commands.hook": CLASSES | {"argparse", "typing"},
-    "gitmem.search.engine": CLASSES | {"datetime", "http.client", "typing", "gitmem.search.vectors.near"},
+    "gitmem.search.engine": CLASSES | {"datetime", "http.client", "typing", "gitmem.vectors.near"},
 }
 
 # Each row: a program, and what it must not have imported at its end.
 PROGRAMS = {
     "a command is looked up": (
-        "import gitmem.cli.main as m; m.build_parser(['mcp']); m._module('search')",
+        "import gitmem.cli.main as m; m.build_parser(['mcp']); m._function('run', 'search')",
         {"mcp", "yaml", "git"},
     ),
     "settings that say nothing are read": (
         (
-            "from gitmem.store.config.files import load_config; from gitmem.machine.resources import read_resource; "
+            "from gitmem.store.settings import load_config; from gitmem.platform.programs import read_resource; "
             "load_config(('a', None), ('b', read_resource('templates', 'store', 'config.yaml')))"
         ),
         {"yaml"},
     ),
     "a document is read and written, its header is not": (
         (
-            "from gitmem.model.document.document import Document, body_offset; data = b'---\\nid: f\\n---\\n\\nx\\n'; "
+            "from gitmem.document.document import Document, body_offset; data = b'---\\nid: f\\n---\\n\\nx\\n'; "
             "d = Document.parse(data).with_body('y'); d.render(); d.newline; body_offset(data)"
         ),
         {"yaml", "frontmatter"},
     ),
-    "history is read without blame": ("import gitmem.git.history.commits", {"git"}),
+    "history is read without blame": ("import gitmem.git.log", {"git"}),
 }
 
 
@@ -74,9 +73,7 @@ def test_importing_a_module_stays_light(module, heavy):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="git is started through subprocess there")
 def test_git_is_started_without_subprocess():
-    assert not {"subprocess", "selectors", "signal", "threading"} & imported_by(
-        "import gitmem.git.process.run", "-I", "-S"
-    )
+    assert not {"subprocess", "selectors", "signal", "threading"} & imported_by("import gitmem.git.process", "-I", "-S")
 
 
 @pytest.mark.parametrize("program, heavy", PROGRAMS.values(), ids=PROGRAMS)
@@ -85,6 +82,6 @@ def test_running_it_stays_light(program, heavy):
 
 
 def test_the_way_of_a_save_loads_the_standard_library_only():
-    code = "import gitmem, gitmem.cli.main, gitmem.store.spool.spool, gitmem.store.store, gitmem.memory.save.save"
+    code = "import gitmem, gitmem.cli.main, gitmem.store.spool, gitmem.store.store, gitmem.sessions.save"
     loaded = {name.partition(".")[0] for name in imported_by(code) - imported_by("pass")}
     assert loaded - set(sys.stdlib_module_names) == {"gitmem"}

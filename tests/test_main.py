@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.hosts.shim import command, script, script_path
-from gitmem.machine.context import Context
-from gitmem.store.spool.hooks import HookSpool
-from gitmem.store.upkeep.failures import FailureLog
+from gitmem.hosts.host import command, script, script_path
+from gitmem.platform.clock import Context
+from gitmem.store.findings import FailureLog
+from gitmem.store.hook_spool import HookSpool
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store

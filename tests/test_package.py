@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import gitmem
-from gitmem.machine.resources import read_resource, resource
+from gitmem.platform.programs import read_resource, resource
 
 ROOT = Path(__file__).parent.parent
 

@@ -12,9 +12,8 @@ import subprocess  # noqa: TID251  # runs the command as a user would
 import tempfile
 from pathlib import Path
 
-from gitmem.machine.programs import own_command
-from gitmem.machine.resources import resource
-from gitmem.store.config.personal import personal_folder
+from gitmem.platform.programs import own_command, resource
+from gitmem.store.settings import personal_folder
 
 _SETTINGS = "rotation:\n  threshold_tokens: 700\n  carryover_tokens: 200\n"
 _START = {"hook_event_name": "SessionStart", "session_id": "the-next-session", "source": "startup"}
@@ -38,7 +37,7 @@ def main() -> None:
         tour.gitmem("summary", "show")
         tour.next_session()
         print(f"\nThat was in {project}, which is gone now. In a project of yours: gitmem init; gitmem install claude")
-        from gitmem.machine.installed import install_command
+        from gitmem.platform.shipped import install_command
 
         print(f"To see a memory in the browser, and to correct it: {install_command('web')}; gitmem web --open")
 

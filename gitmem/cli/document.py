@@ -1,7 +1,7 @@
 """Documents of the store as a command line names them, and what episodes and bug patterns show people.
 
-Tested through `tests/cli/commands/test_show.py`, `tests/cli/commands/test_episodes.py` and
-`tests/cli/commands/test_patterns.py`.
+Tested through `tests/cli/commands/test_show.py`, `tests/cli/commands/test_learned.py` and
+`tests/cli/commands/test_learned.py`.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from gitmem.cli import output
+from gitmem.document.ids import ARCHIVE, check_path
 from gitmem.errors import NotFoundError, RefusedError
-from gitmem.model.paths import ARCHIVE, check_path
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from gitmem.cli.door import Door
-    from gitmem.model.learned.counts import Count
-    from gitmem.model.learned.episode import Episode
-    from gitmem.model.learned.pattern import BugPattern
+    from gitmem.cli.app import Door
+    from gitmem.lessons.counts import Count
+    from gitmem.lessons.episode import Episode
+    from gitmem.lessons.pattern import BugPattern
     from gitmem.store.store import Store
 
 _SHORTEST = 4  # characters of an episode's id
@@ -83,7 +83,7 @@ def find_archive(store: Store, name: str | None) -> str:
         NotFoundError: the work tree has none of that name, or no archive at all.
 
     """
-    from gitmem.memory.summaries.archives import archive_summaries
+    from gitmem.archives.archives import archive_summaries
 
     paths = [item.archive for item in archive_summaries(store)]
     if not paths:
@@ -101,9 +101,9 @@ def find_archive(store: Store, name: str | None) -> str:
 
 def show_episode(store: Store, prefix: str, args: argparse.Namespace, door: Door) -> None:
     """Print the episode whose id begins with a text, with what its task took."""
-    from gitmem.memory.learned.read import counts
-    from gitmem.model.learned.counts import Count
-    from gitmem.store.headers.facts import marked
+    from gitmem.lessons.counts import Count
+    from gitmem.lessons.read import counts
+    from gitmem.store.headers import marked
     from gitmem.text.terminal import plain
 
     episode, path = find_episode(store, prefix)
@@ -119,7 +119,7 @@ def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
         NotFoundError: there is none, or there are several.
 
     """
-    from gitmem.memory.learned.read import episode_paths, read_episode
+    from gitmem.lessons.read import episode_paths, read_episode
 
     wanted = prefix.strip().removeprefix("^").casefold()
     paths = [path for path in episode_paths(store) if path.rpartition("/")[2].startswith(wanted)]
@@ -139,10 +139,10 @@ def show_pattern(store: Store, prefix: str, args: argparse.Namespace, door: Door
     """
     from statistics import mean
 
-    from gitmem.memory.learned.known import known_patterns
-    from gitmem.memory.learned.read import episode_paths, read_episode
-    from gitmem.model.learned.pattern import related
-    from gitmem.store.headers.facts import marked
+    from gitmem.lessons.known_errors import known_patterns
+    from gitmem.lessons.pattern import related
+    from gitmem.lessons.read import episode_paths, read_episode
+    from gitmem.store.headers import marked
     from gitmem.text.terminal import plain
 
     found = known_patterns(store)
@@ -204,7 +204,7 @@ def pattern_value(pattern: BugPattern) -> dict[str, object]:
 
 def _took(episode: Episode) -> str:
     """Return what a task took in words, "" if nothing is known."""
-    from gitmem.text.quantities import age, count
+    from gitmem.text.sentences import age, count
 
     took = [age(episode.seconds)] if episode.seconds else []
     took += [count(episode.tokens, "token")] if episode.tokens else []
@@ -213,7 +213,7 @@ def _took(episode: Episode) -> str:
 
 
 def _pattern_lines(pattern: BugPattern, others: Sequence[BugPattern], seconds: float | None) -> list[str]:
-    from gitmem.text.quantities import age, count
+    from gitmem.text.sentences import age, count
 
     lines = [pattern.title, ""]
     lines.append(f"Seen in {count(len(pattern.seen), 'exchange')}, last on {pattern.updated:%Y-%m-%d}.")

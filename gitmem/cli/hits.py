@@ -1,27 +1,141 @@
-"""What the commands that search have in common: their options, the search, and hits as JSON and as text.
+"""Print hits and facts.
 
-Tested through `tests/cli/commands/test_search.py`.
+A fact as JSON with stable keys, and as text for people.
+
+Tested through `tests/cli/commands/test_facts.py`.
+
+What the commands that search have in common: their options, the search, and hits as JSON and as text.
+
+Tested through `tests/cli/commands/test_find.py`.
 """
 
 from __future__ import annotations
 
+import os
 import re
 
-from gitmem.errors import UsageError
-from gitmem.model.ids import short_session
+from gitmem.cli.output import place_lines
+from gitmem.document.ids import short_session
+from gitmem.errors import NotFoundError, UsageError
 from gitmem.text.terminal import plain
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from gitmem.cli.door import Door
+    from gitmem.cli.app import Door
+    from gitmem.facts.fact import Fact
+    from gitmem.facts.validity import Status
     from gitmem.search.engine import Answer
-    from gitmem.search.order.hits import Hit
+    from gitmem.search.hits import Hit
     from gitmem.store.store import Store
+
+
+def project_folder(store: Store, args: argparse.Namespace, door: Door) -> str:
+    """Return the folder of the project whose code facts speak of: the store's, else the one the command is in."""
+    from gitmem.project.files import work_tree_of
+
+    folder = os.path.dirname(store.root)
+    return folder if work_tree_of(folder)[0] else door.folder(args)
+
+
+def show_fact(store: Store, known: Fact, args: argparse.Namespace, door: Door) -> None:
+    """Print a fact with its origin, the facts it supersedes, and the places of its line."""
+    from gitmem.facts.edit import read_fact
+    from gitmem.facts.validity import what_holds
+    from gitmem.project.files import project_code
+    from gitmem.store.authors import People
+    from gitmem.store.headers import known_facts, marked
+    from gitmem.store.origin import find_entry
+    from gitmem.text.terminal import plain
+
+    fact = read_fact(store, known)
+    text = marked(store, fact.text, fact.id)
+    facts = {other.id: other for other in known_facts(store)}
+    statuses = what_holds(facts.values())
+    known, status = as_it_stands(known, statuses), statuses[known.id]
+    code = project_code(project_folder(store, args, door), store.context.environ)
+    stale = code.changed_since([known]).get(known.id, ()) if code else ()
+    value = {**fact_value(known, stale), "text": text, "origin": dict(fact.origin)}
+    value |= {"supersedes": list(fact.supersedes), "keywords": list(fact.keywords)}
+    try:
+        found = find_entry(store, known.id)
+    except NotFoundError:  # it has no line
+        found = None
+    origin = People(store).origin(known.id)
+    value |= {
+        "author": origin.author if origin else None,
+        "standing": status.standing,
+        "successor": status.successor or None,
+    }
+    value["places"] = [{"path": place.path, "line": place.line} for place in found.places] if found else []
+    about = (
+        ("kind", known.kind),
+        ("status", fact_state(known, stale)),
+        ("holds", _standing(status, facts)),
+        ("since", f"{known.created:%Y-%m-%d}"),
+        ("came", str(origin or "")),
+        ("confidence", "" if known.confidence is None else f"{known.confidence:g}"),
+        ("origin", ", ".join(f"{key} {value}" for key, value in fact.origin.items())),
+        ("said in", ", ".join(known.sources)),
+        ("files", ", ".join(known.files) + (f" as of {known.commit}" if known.commit else "")),
+        ("supersedes", ", ".join(fact.supersedes)),
+        ("file", known.path),
+    )
+    lines = [text, "", *(f"{name + ':':<12}{value}" for name, value in about if value)]
+    lines += ["", *place_lines(found)] if found else []
+    door.answer(args, value, plain("\n".join(lines)), "fact")
+
+
+def _standing(status: Status, facts: Mapping[str, Fact]) -> str:
+    """Return whether a fact holds now, with its successor or the facts that contradict it."""
+    others = (status.successor,) if status.successor else status.disputes
+    named = "; ".join(f"{other} {facts[other].description}" for other in others)
+    if status.holds:
+        return f"yes, but it contradicts {named}" if named else "yes"
+    since = f" since {status.since:%Y-%m-%d}" if status.since else ""
+    return f"no, {status.standing}{since}{f', by {named}' if named else ''}"
+
+
+def fact_value(fact: Fact, stale: Sequence[str]) -> dict[str, object]:
+    """Return a fact for JSON; `stale` are its files whose code has changed since."""
+    return {
+        "id": fact.id,
+        "kind": fact.kind,
+        "status": fact.status,
+        "description": fact.description,
+        "created": fact.created.isoformat(),
+        "updated": fact.updated.isoformat() if fact.updated else None,
+        "confidence": fact.confidence,
+        "sources": list(fact.sources),
+        "files": list(fact.files),
+        "commit": fact.commit or None,
+        "stale": list(stale),
+        "review": list(fact.review),
+        "superseded_by": fact.superseded_by or None,
+        "path": fact.path,
+    }
+
+
+def as_it_stands(fact: Fact, statuses: Mapping[str, Status]) -> Fact:
+    """Return a fact without the settled contradictions that its file may still name."""
+    return fact._replace(review=statuses[fact.id].disputes) if fact.id in statuses else fact
+
+
+def fact_state(fact: Fact, stale: Sequence[str]) -> str:
+    """Return how a fact stands, in words."""
+    words = fact.status + (f" by {fact.superseded_by}" if fact.superseded_by else "")
+    words += f", contradicts {', '.join(fact.review)}" if fact.review else ""
+    return ", ".join(filter(None, (words, stale_words(fact, stale))))
+
+
+def stale_words(fact: Fact, stale: Sequence[str]) -> str:
+    """Return which of a fact's files have changed since it was learned, in words."""
+    return f"stale: {', '.join(stale)} changed since {fact.commit[:7]}" if stale else ""
+
 
 LAYERS = {
     "memory": "memory.md",
@@ -35,11 +149,16 @@ _BOLD, _DIM, _PLACE, _MATCH, _END = "\033[1m", "\033[2m", "\033[36m", "\033[1;33
 
 def add_search_arguments(parser: argparse.ArgumentParser, limit: int) -> None:
     """Add the options of `search` and `recall`."""
-    from gitmem.cli.arguments import count
+    from gitmem.cli.app import whole_number
 
     parser.add_argument("--at", metavar="REV|DATE", help="search the files as they were then")
     parser.add_argument(
-        "-n", "--limit", type=count, default=limit, metavar="N", help=f"hits at most (default: {limit}); 0 for all"
+        "-n",
+        "--limit",
+        type=whole_number,
+        default=limit,
+        metavar="N",
+        help=f"hits at most (default: {limit}); 0 for all",
     )
     parser.add_argument("--all", action="store_true", help="find facts that no longer hold, too")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -68,11 +187,11 @@ def find_hits(
     at = named_commit(args, store)
     found = answer(store, query, limit=args.limit, deep=deep, history=history, ended=args.all, at=at, views=views)
     if at is None:
-        from gitmem.search.own import with_own
+        from gitmem.search.recall import with_own
 
         found = with_own(store, query, found)
     if found.without_vectors:
-        from gitmem.search.vectors.cache import is_news
+        from gitmem.vectors.cache import is_news
 
         if is_news(store.private, "search", found.without_vectors):
             door.notices((f"Only words were compared, not meanings. {found.without_vectors}",))
@@ -81,8 +200,7 @@ def find_hits(
 
 def note_hits(door: Door, found: Found, how: str, text: str, hits: Sequence[Hit]) -> None:
     """Note a question and its hits for `gitmem stats`; text that a person reads at a terminal costs no tokens."""
-    from gitmem.memory.guide.asked import handles, note_asked
-    from gitmem.memory.guide.given import Given
+    from gitmem.lessons.usage_log import Given, handles, note_asked
 
     printed = "" if door.out.isatty() else text
     note_asked(found.store, Given(found.began, door.session(), how, handles(hits)), printed)
@@ -102,14 +220,14 @@ def named_commit(args: argparse.Namespace, store: Store) -> str | None:
     """Return the commit that `--at` names, None without it."""
     if args.at is None:
         return None
-    from gitmem.store.history.records import resolve
+    from gitmem.store.records import resolve
 
     return resolve(store, args.at)
 
 
 def fold_words(query: str) -> tuple[str, ...]:
     """Return the words of a query as they are highlighted: in lower case, the longest first."""
-    from gitmem.search.query.query import parse_query
+    from gitmem.search.query import parse_query
 
     texts = {needle.text for term in parse_query(query).terms for needle in term.needles}
     return tuple(sorted(texts, key=len, reverse=True))

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
-    from gitmem.cli.door import Door
-    from gitmem.store.upkeep.failures import FailureLog
+    from gitmem.cli.app import Door
+    from gitmem.store.findings import FailureLog
 
 
-# By name, with a line of help, as `gitmem --help` groups them. Each is a module of gitmem.cli.commands, with
-# `configure(parser)` and `run(args, door)`, which is imported only when the command is used.
+# By name, with a line of help, as `gitmem --help` groups them. A command NAME is `configure_NAME(parser)` and
+# `run_NAME(args, door)` in the module of gitmem.cli.commands that `MODULES` names, else in the one of its own name.
 GROUPS = {
     "begin": {
         "init": "make a store for this project",
@@ -94,6 +94,48 @@ PLUMBING = {  # not for people
     "hook": "receive an event from an agent's host",
     "merge-driver": "merge a document for git",
 }
+MODULES = {
+    "init": "stores",
+    "clone": "stores",
+    "path": "stores",
+    "trust": "stores",
+    "remote": "stores",
+    "replay": "imports",
+    "migrate": "imports",
+    "adopt": "imports",
+    "search": "find",
+    "recall": "find",
+    "keywords": "find",
+    "get": "find",
+    "at": "show",
+    "start": "show",
+    "guide": "task",
+    "log": "history",
+    "sessions": "history",
+    "blame": "history",
+    "index": "history",
+    "diff": "changes",
+    "undo": "changes",
+    "mcp": "serve",
+    "web": "serve",
+    "resolve": "facts",
+    "concepts": "learned",
+    "episodes": "learned",
+    "patterns": "learned",
+    "knowledge": "learned",
+    "summary": "summaries",
+    "summarize": "summaries",
+    "backup": "backups",
+    "restore": "backups",
+    "stats": "status",
+    "clear": "forget",
+    "cleanup": "forget",
+    "purge": "forget",
+    "check": "upkeep",
+    "consolidate": "upkeep",
+    "reindex": "upkeep",
+    "maintain": "upkeep",
+}
 COMMANDS = {name: line for group in (*GROUPS.values(), PLUMBING) for name, line in group.items()}
 
 _EPILOG = """\
@@ -132,7 +174,7 @@ def _run(argv: Sequence[str], door: Door) -> int:
         if "_ARGCOMPLETE" in door.environ:
             _complete(door)
         args = parse(argv or ["--help"])
-        return int(_module(args.command).run(args, door))
+        return int(_function("run", args.command)(args, door))
     except BrokenPipeError:  # `gitmem log | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
@@ -218,9 +260,9 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
             if not names:  # completion offers them
                 commands.add_parser(name, help=line)
             continue
-        module = _module(name)
-        description, epilog = _help_texts(module.run)
-        module.configure(commands.add_parser(name, help=line, description=description, epilog=epilog))
+        description, epilog = _help_texts(_function("run", name))
+        configure = _function("configure", name)
+        configure(commands.add_parser(name, help=line, description=description, epilog=epilog))
     return parser
 
 
@@ -240,10 +282,11 @@ def _listed() -> str:
     )
 
 
-def _module(name: str) -> Any:
-    module = f"gitmem.cli.commands.{name.replace('-', '_')}"
+def _function(act: str, name: str) -> Any:
+    """Return the function `ACT_NAME` of a command; its module is imported when it is first used."""
+    module = f"gitmem.cli.commands.{MODULES.get(name, name.replace('-', '_'))}"
     __import__(module)  # `importlib` takes half a millisecond
-    return sys.modules[module]
+    return getattr(sys.modules[module], f"{act}_{name.replace('-', '_')}")
 
 
 def _complete(door: Door) -> None:
@@ -288,7 +331,7 @@ def _journal(door: Door, args: argparse.Namespace | None) -> FailureLog | None:
     if args is None:
         return None
     try:
-        from gitmem.store.upkeep.failures import FailureLog
+        from gitmem.store.findings import FailureLog
 
         return FailureLog(door.open(args).private)
     except Exception:  # noqa: BLE001  # no store, or one that is the very trouble
@@ -296,14 +339,14 @@ def _journal(door: Door, args: argparse.Namespace | None) -> FailureLog | None:
 
 
 def _record(journal: FailureLog, args: argparse.Namespace | None, message: str, trace: str = "") -> bool:
-    from gitmem.cli.door import now
-    from gitmem.store.upkeep.failures import Failure
+    from gitmem.cli.app import now
+    from gitmem.store.findings import Failure
 
     return journal.record(Failure(now(), str(getattr(args, "command", "")), message, trace))
 
 
 def _say(door: Door, report: dict[str, object], *, as_json: bool) -> None:
-    from gitmem.text.urls import mask_urls
+    from gitmem.text.terminal import mask_urls
 
     # A message may quote an address with its password.
     report = {key: mask_urls(value) if isinstance(value, str) else value for key, value in report.items()}
@@ -322,7 +365,7 @@ def run() -> None:
     """Run the command line of this process (the `gitmem` script)."""
     # A command makes few cycles and soon ends: collecting them at the usual pace costs 4 % of its time.
     gc.set_threshold(50_000, 20, 20)
-    from gitmem.cli.door import real_door
+    from gitmem.cli.app import real_door
 
     code = main(sys.argv[1:], real_door)
     for stream in (sys.stdout, sys.stderr):

@@ -1,29 +1,116 @@
-"""Commits, entries, differences and blamed lines as JSON with stable keys, and as text for people.
+"""Print answers: tables, findings, colour and width of the terminal.
+
+Ask a person at a terminal, and show progress of long work.
+
+Tested through `tests/cli/commands/test_forget_clear.py`.
+
+Commits, entries, differences and blamed lines as JSON with stable keys, and as text for people.
 
 Text from a file or a commit loses its control characters on the way to a terminal: a memory may hold what an agent read
 somewhere, and an escape sequence in it could rewrite the screen.
 
 Tested through `tests/cli/commands/test_show.py`.
+
+Findings of `gitmem doctor` and `gitmem status` as lines.
+
+Tested through `tests/cli/commands/test_doctor.py`.
 """
 
 from __future__ import annotations
 
 import os
+import threading
+import time
 from datetime import UTC
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from gitmem.model.ids import short_session
-from gitmem.model.paths import MEMORY
+from gitmem.document.ids import MEMORY, short_session
+from gitmem.errors import RefusedError
 from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
+    from typing import TextIO
 
-    from gitmem.cli.door import Door
-    from gitmem.store.history.origin import EntryFound, Line
-    from gitmem.store.history.records import CommitRecord, Difference, RotatedFile
+    from gitmem.cli.app import Door
+    from gitmem.store.findings import Finding
+    from gitmem.store.origin import EntryFound, Line
+    from gitmem.store.records import CommitRecord, Difference, RotatedFile
     from gitmem.store.store import Store
+
+
+_PATIENCE = 1.0  # seconds of silence before progress is shown
+_BAR, _WIDTH = 24, 78  # characters of the bar, and of its line
+
+
+def agreed(
+    door: Door, would: str, preview: str, question: str, remedy: str = "Look with --dry-run, then repeat it with --yes."
+) -> bool:
+    """Show a preview and ask a yes-or-no question; `would` names the effect of a yes.
+
+    Raises:
+        RefusedError: nobody is at a terminal.
+
+    """
+    if not door.can_ask():
+        raise RefusedError(f"{would}, and nobody is at a terminal to be asked.", f"{remedy} Nothing was done.")
+    print(f"{preview}\n{question} [y/N] ", end="", file=door.err, flush=True)
+    return door.stdin.readline().strip().casefold() in {"y", "yes"}
+
+
+class Progress:
+    """Tells a person at a terminal which step runs, once the work has taken a second."""
+
+    def __init__(self, err: TextIO) -> None:
+        self._err = err
+        self._current = ""
+        self._talks = False
+        self._timer = threading.Timer(_PATIENCE, self._talk)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Self:
+        if self._err.isatty():
+            self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def step(self, name: str) -> None:
+        """Note the step that runs from now on."""
+        self._current = name
+        if self._talks:
+            self._talk()
+
+    def _talk(self) -> None:
+        self._talks = True
+        print(f"gitmem: {self._current} …", file=self._err, flush=True)
+
+
+class Bar:
+    """Shows a progress bar on a terminal, and nothing elsewhere."""
+
+    def __init__(self, err: TextIO) -> None:
+        self._err = err
+        self._begun = time.monotonic()
+
+    def show(self, done: int, total: int, note: str = "") -> None:
+        """Draw the bar; without a note it says how long the rest will take."""
+        spent = time.monotonic() - self._begun
+        rest = f"{spent / done * (total - done):,.0f} s left" if done else ""
+        self._draw(
+            f"[{'#' * (done * _BAR // max(total, 1)):<{_BAR}}] {done:,}/{total:,} {plain(note) or rest}".rstrip()
+        )
+
+    def clear(self) -> None:
+        """Take the bar away."""
+        self._draw("")
+
+    def _draw(self, text: str) -> None:
+        if self._err.isatty():
+            print(f"\r{text:{_WIDTH}.{_WIDTH}}\r{text[:_WIDTH]}", end="", file=self._err, flush=True)
+
 
 SHORT = 10  # characters of an object id
 _MINUTES = "%Y-%m-%d %H:%M"
@@ -211,3 +298,21 @@ def _whose(record: CommitRecord, store: Store) -> str:
 def _who(record: CommitRecord) -> str:
     """Return the host and the start of the session's id, or the author if both are unknown."""
     return "/".join(filter(None, (record.host, short_session(record.session or "")))) or record.author
+
+
+_FINDINGS_COLOURS = {"ok": 32, "note": 36, "warning": 33, "problem": 31}  # ANSI colours
+
+
+def finding_lines(findings: Sequence[Finding], door: Door) -> list[str]:
+    """Return findings as lines: the message, below it the places and the remedy."""
+    lines = []
+    for finding in findings:
+        lines.append(f"{_painted(finding.level, door)}  {finding.check:<12}{plain(finding.message)}")
+        lines += [f"{'':<23}{plain(detail)}" for detail in finding.details]
+        if finding.remedy:
+            lines.append(f"{'':<21}> {plain(finding.remedy)}")
+    return lines
+
+
+def _painted(level: str, door: Door) -> str:
+    return f"\033[{_FINDINGS_COLOURS[level]}m{level:<7}\033[0m" if door.colour() else f"{level:<7}"

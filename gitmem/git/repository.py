@@ -1,4 +1,9 @@
-"""Read a repository: its branches, and its files at any revision."""
+"""Find a git repository and read its layout and refs.
+
+Read refs with one git, move them by compare-and-swap.
+
+Tested through `tests/store/test_sync_memory.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +13,68 @@ import time
 from functools import cached_property
 
 from gitmem.errors import GitFailedError, GitmemError, NotFoundError, UnfinishedError
-from gitmem.machine.beneath import read_text
+from gitmem.platform.safe_open import read_text
 from gitmem.values import Value
 
-TYPE_CHECKING = False  # see gitmem.git.process.run
+TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gitmem.git.layout import Layout
-    from gitmem.git.objects.reader import Objects
-    from gitmem.git.objects.treediff import PathChange
-    from gitmem.git.process.run import Git
+    from gitmem.git.objects import Objects
+    from gitmem.git.process import Git
+    from gitmem.git.treediff import PathChange
+
+
+class Layout(Value):
+    """Where a repository with a work tree is, as absolute paths.
+
+    `git_dir` holds `HEAD` and the index of this work tree, `common_dir` objects and branches; they differ in a linked
+    work tree only.
+    """
+
+    work_tree: str
+    git_dir: str
+    common_dir: str
+
+
+def find_layout(work_tree: str) -> Layout | None:
+    """Return the layout of the repository whose work tree's top is `work_tree`, None where there is none.
+
+    Reads `.git`, and for a linked work tree `commondir`, as gitrepository-layout describes them; starts no git. A
+    linked work tree that `git worktree add` did not live to finish is none yet.
+    """
+    dot_git = os.path.join(work_tree, ".git")
+    git_dir = dot_git if os.path.isdir(dot_git) else linked_git_dir(work_tree)
+    if git_dir is None or not os.path.isfile(os.path.join(git_dir, "HEAD")) or being_added(git_dir):
+        return None
+    return Layout(work_tree, git_dir, common_dir_of(git_dir))
+
+
+def linked_git_dir(work_tree: str) -> str | None:
+    """Return the git dir that the file `.git` of a linked work tree or a submodule names, None where it names none."""
+    text = read_text(os.path.join(work_tree, ".git"))
+    if not text.startswith("gitdir: "):
+        return None
+    return os.path.normpath(os.path.join(work_tree, text[8:].rstrip("\r\n")))
+
+
+def being_added(git_dir: str) -> bool:
+    """Return whether `git worktree add` has begun this linked work tree and not finished it.
+
+    It locks the work tree meanwhile, and its `HEAD` is all zeros before it is on a branch. A lock that was left on a
+    work tree with an index is none of these: its files came later.
+    """
+    head = read_text(os.path.join(git_dir, "HEAD")).strip()
+    if read_text(os.path.join(git_dir, "locked")).strip() == "initializing":
+        return not head.strip("0") or not os.path.exists(os.path.join(git_dir, "index"))
+    return bool(head) and not head.strip("0")
+
+
+def common_dir_of(git_dir: str) -> str:
+    """Return the common folder of a git dir: the one in its `commondir`, else itself."""
+    named = read_text(os.path.join(git_dir, "commondir")).rstrip("\r\n")
+    return os.path.normpath(os.path.join(git_dir, named)) if named else git_dir
+
 
 _OBJECT_ID_LENGTHS = (40, 64)
 _HEX = frozenset("0123456789abcdef")
@@ -89,7 +145,7 @@ class Repository:
     @cached_property
     def git(self) -> Git:
         """The git of this repository, made on first use: a search, for example, needs none."""
-        from gitmem.git.process.run import Git
+        from gitmem.git.process import Git
 
         return Git(self.layout.git_dir, self.layout.work_tree, self._environ)
 
@@ -99,7 +155,7 @@ class Repository:
         if self._objects is not None:  # in an outer block
             yield self._objects
             return
-        from gitmem.git.objects.reader import Objects
+        from gitmem.git.objects import Objects
 
         with Objects(self.git) as objects:
             self._objects = objects
@@ -222,7 +278,7 @@ class Repository:
 
     def changes(self, old: str, new: str, *paths: str) -> list[PathChange]:
         """Return the paths that differ between two commits (or trees), in git's order, without renames."""
-        from gitmem.git.objects import treediff
+        from gitmem.git import treediff
 
         if self._objects is not None and not paths:
             found = treediff.tree_changes(self._objects, old, new)
@@ -260,3 +316,47 @@ class Repository:
         except GitFailedError:
             return False
         return True
+
+
+_SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
+_ATTEMPTS = 20  # of a tenth of a second, while another git holds the ref's lock
+_MOVED = ("but expected", "already exists", "unable to resolve reference")
+
+
+def read_refs(git: Git, *patterns: str) -> dict[str, str]:
+    """Return the refs with these names or prefixes, and the object each points to."""
+    output = git.run("for-each-ref", "--format=%(objectname) %(refname)", *patterns).decode("utf-8", "surrogateescape")
+    pairs = (line.split(" ", 1) for line in output.splitlines())
+    return {name: oid for oid, name in pairs}
+
+
+def move_ref(git: Git, ref: str, new: str | None, old: str | None, why: str = "gitmem") -> bool:
+    """Move a ref from `old` to `new` (None: missing); return False if it is not at `old`.
+
+    Raises:
+        GitFailedError: git failed in another way.
+
+    """
+    return move_refs(git, {ref: (old, new)}, why)
+
+
+def move_refs(git: Git, moves: Mapping[str, tuple[str | None, str | None]], why: str = "gitmem") -> bool:
+    """Move several refs in one transaction, as `move_ref` moves one."""
+    lines = [_line(ref, old, new) for ref, (old, new) in moves.items() if old != new]
+    for attempt in range(_ATTEMPTS if lines else 0):
+        try:
+            git.run(*_SYNC, "update-ref", "-m", why, "--stdin", stdin="".join(lines).encode())
+        except GitFailedError as error:
+            if any(words in error.stderr for words in _MOVED):
+                return False
+            lock = lock_in_the_way(error.stderr)
+            if not lock or attempt + 1 == _ATTEMPTS:
+                raise
+            clear_left_behind(lock)
+        else:
+            break
+    return True
+
+
+def _line(ref: str, old: str | None, new: str | None) -> str:
+    return f"delete {ref} {old}\n" if new is None else f"update {ref} {new} {old or '0' * len(new)}\n"

@@ -10,11 +10,17 @@ import tempfile
 from collections.abc import Mapping
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
-from gitmem.git.layout import being_added, find_layout, linked_git_dir
-from gitmem.git.process.run import Git, git_version, git_without_repository
-from gitmem.git.repository import MEMORY_BRANCH, clear_left_behind, lock_in_the_way
+from gitmem.git.process import Git, git_version, git_without_repository
+from gitmem.git.repository import (
+    MEMORY_BRANCH,
+    being_added,
+    clear_left_behind,
+    find_layout,
+    linked_git_dir,
+    lock_in_the_way,
+)
 from gitmem.git.trust import check_owner, is_at_its_place, is_copy, is_linked, recorded_link
-from gitmem.machine.beneath import read_text
+from gitmem.platform.safe_open import read_text
 
 BRANCH = MEMORY_BRANCH
 _MEMORY = f"refs/heads/{BRANCH}"

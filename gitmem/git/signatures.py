@@ -1,8 +1,8 @@
 """Check signatures of commits, and sign one, with the keys and programs that the person configured for git.
 
-The configuration of the repository does not count: it could name a program (gitmem.git.process.unfiltered).
+The configuration of the repository does not count: it could name a program (gitmem.git.process).
 
-Tested through `tests/store/sync/test_signed.py`.
+Tested through `tests/store/test_signed.py`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitFailedError, GitmemError
-from gitmem.git.process.run import Git
-from gitmem.git.process.unfiltered import unfiltered_settings
+from gitmem.git.process import Git, unfiltered_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gitmem.git.identity import Identity
-    from gitmem.git.layout import Layout
+    from gitmem.git.repository import Layout
+    from gitmem.git.trust import Identity
+
 
 _GOOD = b"G"  # of git's `%G?`: a good signature of a key that the person trusts
 _SECONDS = 120.0  # a person may have to unlock a key

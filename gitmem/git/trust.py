@@ -1,4 +1,6 @@
-"""Decide whether a repository may be used: who owns it, and whether the link to it is genuine.
+"""Whose repository it is, whose commits, and which settings may start programs.
+
+Decide whether a repository may be used: who owns it, and whether the link to it is genuine.
 
 Git refuses a repository of another user, whose configuration could run programs as the current user (git-config,
 `safe.directory`), but only if it discovers the repository itself; gitmem passes the git dir. So owners are compared
@@ -11,15 +13,18 @@ import os
 import re
 
 from gitmem.errors import GitFailedError, RefusedError
-from gitmem.git.layout import linked_git_dir
-from gitmem.git.process.run import git_without_repository
-from gitmem.machine.beneath import read_text
+from gitmem.git.process import Git, git_without_repository
+from gitmem.git.repository import linked_git_dir
+from gitmem.platform.background import ExpiredError
+from gitmem.platform.safe_open import read_text
+from gitmem.values import Value
 
-TYPE_CHECKING = False  # see gitmem.git.process.run
+TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitmem.git.layout import Layout
+    from gitmem.git.repository import Layout
+
 
 _WORK_TREE = re.compile(r"(?im)^[ \t]*worktree[ \t]*=[ \t]*(.+)$")
 _agreed: set[str] = set()  # folders that git accepted, asked once a process
@@ -160,3 +165,49 @@ def _same(one: str, other: str) -> bool:
         return os.path.samefile(one, other)
     except OSError:
         return False
+
+
+_IDENTITY_SECONDS = 5.0
+
+
+class Identity(Value):
+    """A name and an e-mail address for commits."""
+
+    name: str
+    email: str
+
+
+GITMEM = Identity("gitmem", "gitmem@localhost")
+
+
+class IdentityLookup:
+    """Ask git for `user.name` and `user.email` in the background; `result` waits for the answer.
+
+    Read with the user's own configuration; `GITMEM` fills in what is missing.
+    """
+
+    def __init__(self, git_dir: str, work_tree: str, environ: Mapping[str, str]) -> None:
+        git = Git(git_dir, work_tree, environ, user_config=True)
+        self._process = git.spawn("config", "--null", "--get-regexp", r"^user\.(name|email)$")
+        self._result: Identity | None = None
+        self.expired = False  # no answer came in time
+
+    def result(self) -> Identity:
+        """Return the identity; ignore a configuration that git cannot read."""
+        if self._result is None:
+            self._result = self._read()
+        return self._result
+
+    def _read(self) -> Identity:
+        try:
+            stdout, _ = self._process.communicate(timeout=_IDENTITY_SECONDS)
+        except ExpiredError:
+            self.expired = True
+            self._process.kill()
+            self._process.communicate()
+            return GITMEM
+        values = {}
+        for record in stdout.decode("utf-8", "replace").split("\0"):
+            key, _, value = record.partition("\n")
+            values[key] = value.strip()
+        return Identity(values.get("user.name") or GITMEM.name, values.get("user.email") or GITMEM.email)

@@ -15,9 +15,10 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from gitmem.model.session.transcript import Record, Unread
+    from gitmem.sessions.transcript import Record, Unread
 
     Home = tuple[Mapping[str, str], str]  # the environment, the home folder
+
 
 # By the word of the command line: the file, a part of the paths of its transcripts, and what their first line has.
 _FILES = {
@@ -125,7 +126,7 @@ def read_records(lines: Iterable[str], unread: Unread | None = None, name: str =
 
 def _reader(host: Host) -> Callable[[Iterable[str], Unread | None], Iterator[Record]]:
     """Return the function that reads the records of a host's transcripts; hooks need none."""
-    from gitmem.model.session.transcript import records
+    from gitmem.sessions.transcript import records
 
     return host.records or records
 

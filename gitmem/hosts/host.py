@@ -1,6 +1,8 @@
-"""The one shape that every host has: data, and small functions from its own forms to gitmem's and back.
+"""The shape that all hosts have, and the line in their settings that runs the script.
 
-Events come in as JSON and become Claude Code's keys, which `gitmem.model.session.events` reads; an answer goes out in
+The one shape that every host has: data, and small functions from its own forms to gitmem's and back.
+
+Events come in as JSON and become Claude Code's keys, which `gitmem.sessions.events` reads; an answer goes out in
 the host's form; its transcripts become records; and what `gitmem install` writes is a list of edits.
 
 Tested through `tests/hosts/agents`.
@@ -9,17 +11,76 @@ Tested through `tests/hosts/agents`.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
-from gitmem.hosts.shim import DUE, LATE, SERVER_LINE, command
 from gitmem.text.fence import FENCE
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.hosts.settings.edits import Edit, Shipped
-    from gitmem.model.session.transcript import Record, Unread
+    from gitmem.hosts.settings import Edit, Shipped
+    from gitmem.sessions.transcript import Record, Unread
+
+
+SCRIPT = "hook.sh"
+FOLDER = (".local", "share", "gitmem")
+_LINE = r'h=\S+/hook\.sh"?; \[ -r "\$h" \] && gitmem=[A-Za-z.-]+ \. "\$h"; exit 0'
+_OLD_MARK = "gitmem="  # began the lines of 1,500 characters that gitmem wrote before there was a script
+_PROGRAM = "gitmem_installed=''"
+
+
+def command(event: str, host: str = "claude", folder: str = f"$HOME/{'/'.join(FOLDER)}") -> str:
+    """Return the line for an event, in gitmem's word for it; `folder` is where the script is, as a shell reads it."""
+    word = event if host == "claude" else _with_host(event, host)
+    return f'h={folder}/{SCRIPT}; [ -r "$h" ] && gitmem={word} . "$h"; exit 0'
+
+
+def _with_host(event: str, host: str) -> str:
+    name, dot, when = event.partition(".")
+    return f"{name}.{host}{dot}{when}"
+
+
+# What a project's settings start as the MCP server: gitmem, or for who has none a server without tools instead of one
+# that fails in each session. Gemini CLI and Qwen Code take a server for failed that has nothing at all.
+_ABLE = '"capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"gitmem","version":"0"}'
+SERVER_LINE = f"""\
+command -v gitmem >/dev/null && exec gitmem mcp; while read -r m; do i=${{m##*'"id":'}}; i=${{i%%[,\\}}]*}}; \
+case $m in *'"initialize"'*) r='{{"protocolVersion":"2025-06-18",{_ABLE}}}';; \
+*'"resources/list"'*) r='{{"resources":[{{"uri":"gitmem://none","name":"gitmem is not installed"}}]}}';; \
+*'"id":'*) r='{{"tools":[]}}';; *) continue;; esac; \
+printf '%s\\n' "{{\\"jsonrpc\\":\\"2.0\\",\\"id\\":$i,\\"result\\":$r}}"; done"""
+LATE = ".late"
+"""After the name of an event: the host is told its memory with the next prompt, not at this event."""
+DUE = ".due"
+"""After the name of an event: late answers go out with this event, as the host reads none at its prompts."""
+
+
+def is_ours(text: object) -> bool:
+    """Return whether the command of a hook is one of gitmem's, of whatever version."""
+    return isinstance(text, str) and (text.startswith(_OLD_MARK) or re.fullmatch(_LINE, text) is not None)
+
+
+def script_path(home: str) -> str:
+    """Return where the script stands on this machine."""
+    return os.path.join(home, *FOLDER, SCRIPT)
+
+
+def script(program: str) -> bytes:
+    """Return the script; `program` is the gitmem to start if the PATH has none, "" if unknown."""
+    import shlex
+
+    from gitmem.platform.programs import read_resource
+
+    text = read_resource("hooks", SCRIPT).decode()
+    return text.replace(_PROGRAM, f"gitmem_installed={shlex.quote(program)}").encode("utf-8", "surrogateescape")
+
+
+def is_current(text: str) -> bool:
+    """Return whether a script is the one of this version, whatever program it starts."""
+    return re.sub(r"(?m)^gitmem_installed=.*$", _PROGRAM, text) == script("").decode()
+
 
 Payload = dict[str, object]
 _PROMPT = "UserPromptSubmit"
@@ -128,8 +189,8 @@ def shared_server(place: Place) -> dict[str, object]:
 
 def first_object(path: str) -> Payload:
     """Return the JSON object on the first line of a transcript, an empty one if there is none."""
-    from gitmem.machine.beneath import open_regular
-    from gitmem.model.session.transcript import objects
+    from gitmem.platform.safe_open import open_regular
+    from gitmem.sessions.transcript import objects
 
     file = open_regular(path)
     if file is None:

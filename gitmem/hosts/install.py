@@ -16,12 +16,13 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import NotSavedError, RefusedError
-from gitmem.hosts.settings.emptied import Emptied, SettingsError
-from gitmem.hosts.settings.hooks import installed_events
-from gitmem.machine.beneath import read_regular
+from gitmem.hosts.hook_settings import installed_events
+from gitmem.hosts.json_settings import Emptied, SettingsError
+from gitmem.platform.safe_open import read_regular
 
 if TYPE_CHECKING:
-    from gitmem.hosts.settings.edits import Edit
+    from gitmem.hosts.settings import Edit
+
 
 _VERSION = 1
 

@@ -17,11 +17,12 @@ from functools import partial
 from typing import cast
 
 from gitmem.hosts.host import Host, Payload, Place, Scope, is_below, text_of, without_help
-from gitmem.model.session.transcript import Record, Role, Unread, records
+from gitmem.sessions.transcript import Record, Role, Unread, records
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.hosts.settings.edits import Edit, Shipped
+    from gitmem.hosts.settings import Edit, Shipped
+
 
 _NAME = 'const HOST = "opencode"'
 _TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit", "multiedit": "MultiEdit", "patch": "apply_patch"}
@@ -52,9 +53,8 @@ def make_host(name: str, title: str) -> Host:
 
 
 def _edits(name: str, place: Place) -> Sequence[Edit | Shipped]:
-    from gitmem.hosts.settings.edits import HOOKS, Shipped, server_edit
-    from gitmem.hosts.settings.shipped import commands, skills
-    from gitmem.machine.resources import read_resource
+    from gitmem.hosts.settings import HOOKS, Shipped, commands, server_edit, skills
+    from gitmem.platform.programs import read_resource
 
     folder = os.path.join(place.project, f".{name}")
     settings = os.path.join(place.project, f"{name}.json")

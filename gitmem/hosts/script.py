@@ -1,6 +1,16 @@
-"""The script behind all hooks of this machine: written at install, removed with the last settings that need it.
+"""The script that hosts run at events, the hosts that have it, and its trial.
+
+Which agents' settings have gitmem's hooks.
+
+Tested through `tests/cli/commands/test_install.py`.
+
+The script behind all hooks of this machine: written at install, removed with the last settings that need it.
 
 Which settings need it stands beside it in `users.json` (docs/format.md, "Hosts").
+
+Tested through `tests/cli/commands/test_install.py`.
+
+Run a hook as its host would, and look whether its event arrives.
 
 Tested through `tests/cli/commands/test_install.py`.
 """
@@ -10,12 +20,55 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import subprocess  # noqa: TID251  # starts the shell that a host would start
+import sys
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gitmem.errors import RefusedError
-from gitmem.hosts.found import content
-from gitmem.hosts.install import Change, carry_out, plan_whole
-from gitmem.hosts.shim import is_current, script, script_path
+from gitmem.hosts.all import NAMES, find_host
+from gitmem.hosts.host import Place, Scope, is_current, script, script_path
+from gitmem.hosts.install import Change, carry_out, is_present, plan_whole
+from gitmem.hosts.settings import HOOKS, Edit
+from gitmem.platform.programs import find_program
+from gitmem.platform.safe_open import read_regular
+
+if TYPE_CHECKING:
+    from gitmem.hosts.host import Host
+    from gitmem.hosts.settings import Shipped
+
+
+_MOST_BYTES = 100_000  # of a file that is looked into
+
+
+def recorded_agents(project: str, home: str, environ: Mapping[str, str]) -> list[str]:
+    """Return the titles of the agents whose sessions in a project are recorded, by its settings or the person's."""
+    places = [Place(scope, project, home, environ) for scope in Scope]
+    hosts = map(find_host, NAMES)
+    return [
+        one.title for one in hosts if any(place.scope in one.scopes and hooked_file(one, place) for place in places)
+    ]
+
+
+def hooked_file(host: Host, place: Place) -> str:
+    """Return the path of the settings with gitmem's hooks, "" if they have none."""
+    items = [item for item in host.edits(place) if item.part == HOOKS]
+    return next((item.path for item in items if is_there(item)), "")
+
+
+def is_there(item: Edit | Shipped) -> bool:
+    """Return whether what an item installs is there; another's hook may have the name of its file."""
+    return is_present(item) if isinstance(item, Edit) else b"gitmem" in content(item.path)
+
+
+def content(path: str) -> bytes:
+    """Return the beginning of a file, b"" if it cannot be read."""
+    try:
+        return read_regular(path, _MOST_BYTES) or b""
+    except OSError:
+        return b""
+
 
 _USERS = "users.json"
 _BEGINS = b"# gitmem hook script"
@@ -102,3 +155,46 @@ def _users(home: str) -> tuple[set[str], tuple[str, ...]]:
 def _write_users(home: str, users: set[str], folders: tuple[str, ...]) -> None:
     text = json.dumps({"v": 1, "folders": folders, "files": sorted(users)}, ensure_ascii=False, indent=1)
     carry_out(plan_whole(_users_path(home), text.encode("utf-8", "surrogateescape")), None)
+
+
+_EVENT = "PostToolUse"
+_SECONDS = 10
+_SESSION = "gitmem-install-check"
+
+
+def arrives(host: Host, project: str, spool: str, environ: Mapping[str, str]) -> bool | None:
+    """Return whether an event of this host reaches the spool; None if there is no shell to run the hook.
+
+    The event is of a kind that memory passes over, and is removed again.
+    """
+    line = next((line for event, line in host.commands().items() if host.events[event].partition(".")[0] == _EVENT), "")
+    shell = find_program("bash", environ) if sys.platform == "win32" else "/bin/sh"
+    if not line or shell is None:
+        return None
+    payload = json.dumps({"hook_event_name": "Check", "session_id": _SESSION, "cwd": project}).encode()
+    try:
+        done = subprocess.run(
+            [shell, "-c", line], cwd=project, env=dict(environ), input=payload, capture_output=True, timeout=_SECONDS,
+            check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    found = [path for path in _files(spool) if _content(path) == payload]
+    for path in found:
+        os.unlink(path)
+    return done.returncode == 0 and bool(found)
+
+
+def _files(folder: str) -> list[str]:
+    try:
+        return [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(_EVENT)]
+    except OSError:
+        return []
+
+
+def _content(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_SESSION) + 10_000)
+    except OSError:
+        return b""

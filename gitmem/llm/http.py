@@ -11,7 +11,7 @@ import time
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import SplitResult, urlsplit
 
-from gitmem.llm.errors import AnswerError, DeadlineError, ProviderError, StatusError, UnreachableError
+from gitmem.llm.protocol import AnswerError, DeadlineError, ProviderError, StatusError, UnreachableError
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from http.client import HTTPResponse
     from socket import socket
+
 
 MOST_BYTES = 16_000_000  # of an answer
 _BLOCK = 1 << 16

@@ -87,7 +87,7 @@ def _tool_error(memory: Memory, task: str, error: Exception, remedy: str) -> Exc
             client_text(f"{error.strerror or error}{where}. 'gitmem doctor' says what is wrong with the store.")
         )
     with contextlib.suppress(Exception):
-        from gitmem.store.upkeep.failures import Failure, FailureLog
+        from gitmem.store.findings import Failure, FailureLog
 
         store = memory.open()
         trace = "".join(traceback.format_exception(error))

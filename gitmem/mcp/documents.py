@@ -13,15 +13,14 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INTERNAL_ERROR, Annotations, Resource
 from pydantic import ValidationError
 
+from gitmem.document.ids import MEMORY
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, StoreNotFoundError
+from gitmem.lessons.usage_log import RECALL, Given, handles, note_asked
 from gitmem.mcp.calls import client_text
-from gitmem.memory.guide.asked import handles, note_asked
-from gitmem.memory.guide.given import RECALL, Given
-from gitmem.model.paths import MEMORY
 from gitmem.search.engine import answer
 from gitmem.search.files import list_files
+from gitmem.search.hits import read_passage
 from gitmem.search.recall import recall
-from gitmem.search.units.passage import read_passage
 
 if TYPE_CHECKING:
     from typing import Any

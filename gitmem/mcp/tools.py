@@ -16,12 +16,11 @@ from mcp.server.mcpserver import Context  # noqa: TC002  # the SDK reads the sig
 from mcp.types import TextContent, ToolAnnotations
 from pydantic import Field
 
-from gitmem.mcp import guide, history, read, save, search
-from gitmem.mcp import update as facts
+from gitmem.document.entry import MemoryType  # noqa: TC001  # as above
+from gitmem.lessons.usage_log import GET, Given, note_asked
+from gitmem.mcp import answers, changes
+from gitmem.mcp import changes as facts
 from gitmem.mcp.calls import Memory, run
-from gitmem.memory.guide.asked import note_asked
-from gitmem.memory.guide.given import GET, Given
-from gitmem.model.entry.kinds import MemoryType  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +71,7 @@ def _add_search(server: MCPServer[None], memory: Memory) -> None:
         context: Context[None],
         *,
         query: Annotated[str, Field(description="words, in any language and form")],
-        limit: Annotated[int, Field(ge=1, le=50)] = search.LIMIT,
+        limit: Annotated[int, Field(ge=1, le=50)] = answers.SEARCH_LIMIT,
         deep: Annotated[bool, Field(description="look into raw transcripts, too")] = False,
         history: Annotated[bool, Field(description="find what was deleted or no longer holds, too")] = False,
         at: At = "",
@@ -83,7 +82,9 @@ def _add_search(server: MCPServer[None], memory: Memory) -> None:
         of the whole entry, which memory_get gives. A query may hold "an exact phrase", -without,
         path:daily, type:decision, tag:build, since:2026-11-01, until:yesterday, session:ID, author:NAME.
         """
-        work = partial(search.find, query=query, limit=limit, deep=deep, history=history, at=at, session=memory.session)
+        work = partial(
+            answers.find, query=query, limit=limit, deep=deep, history=history, at=at, session=memory.session
+        )
         texts = await run(memory, context, "Searching", work, "Correct the date or the filter.")
         return [TextContent(type="text", text=text) for text in texts]
 
@@ -97,10 +98,10 @@ def _add_reads(server: MCPServer[None], memory: Memory) -> None:
         source: Annotated[
             Literal["startup", "full"], Field(description="startup: the memory document; full: today's log, too")
         ] = "startup",
-        max_tokens: Tokens = read.LOAD_TOKENS,
+        max_tokens: Tokens = answers.LOAD_TOKENS,
     ) -> str:
         """Load the memory of this project: decisions, current state, recent work, known issues."""
-        work = partial(read.load, full=source == "full", max_tokens=max_tokens)
+        work = partial(answers.load, full=source == "full", max_tokens=max_tokens)
         return await run(memory, context, "Loading", _noted(memory, work))
 
     async def memory_get(
@@ -114,12 +115,14 @@ def _add_reads(server: MCPServer[None], memory: Memory) -> None:
         lines: Annotated[int, Field(ge=0, description="how many, in place of end_line")] = 0,
         column: Annotated[int, Field(ge=0, description="where to go on in a line that is longer than max_tokens")] = 0,
         at: At = "",
-        max_tokens: Tokens = read.GET_TOKENS,
+        max_tokens: Tokens = answers.GET_TOKENS,
     ) -> str:
         """Read lines of one document of the memory: the lines around a hit of memory_search, or all."""
         start = start_line or (1 if lines else 0)
         end = end_line or (start + lines - 1 if lines else 0)
-        work = partial(read.get, path=path, start_line=start, end_line=end, column=column, at=at, max_tokens=max_tokens)
+        work = partial(
+            answers.get, path=path, start_line=start, end_line=end, column=column, at=at, max_tokens=max_tokens
+        )
         return await run(memory, context, "Reading", _noted(memory, work, path), _NAMES)
 
     async def memory_history(
@@ -128,10 +131,10 @@ def _add_reads(server: MCPServer[None], memory: Memory) -> None:
         path: Path,
         start_line: Annotated[int, Field(ge=1, description="alone: the entry or section it stands in")],
         end_line: Annotated[int, Field(ge=0)] = 0,
-        limit: Annotated[int, Field(ge=1, le=50, description="earlier versions at most")] = history.LIMIT,
+        limit: Annotated[int, Field(ge=1, le=50, description="earlier versions at most")] = answers.TRACE_LIMIT,
     ) -> str:
         """Tell who wrote lines of the memory, when, in which session, and what they were before."""
-        work = partial(history.trace, path=path, start_line=start_line, end_line=end_line, limit=limit)
+        work = partial(answers.trace, path=path, start_line=start_line, end_line=end_line, limit=limit)
         return await run(memory, context, "Looking through history", _noted(memory, work), _NAMES)
 
     _add(server, memory_load, "Load memory", _READS)
@@ -158,12 +161,12 @@ def _add_save(server: MCPServer[None], memory: Memory) -> None:
         *,
         type: MemoryType,  # noqa: A002  # the name in docs/spec.md J8
         content: Annotated[
-            str, Field(max_length=save.MAX_CHARACTERS, description="with the reason, in a few sentences")
+            str, Field(max_length=changes.MAX_CHARACTERS, description="with the reason, in a few sentences")
         ],
         metadata: Annotated[
             dict[str, Any], Field(description="tags: [words], session: ID, anything else is kept as 'key: value'")
         ] = {},  # noqa: B006  # never changed
-    ) -> save.SaveResult:
+    ) -> changes.SaveResult:
         """Remember something for later sessions, as one commit; it is found by the next search.
 
         Save what the code does not tell: a decision and why, a lesson, an error and its fix, an open issue, a
@@ -172,8 +175,8 @@ def _add_save(server: MCPServer[None], memory: Memory) -> None:
         client = context.request_context.session.client_params
         host = client.client_info.name if client else "mcp"
 
-        def work(store: Store) -> save.SaveResult:
-            saved = save.keep(store, type, content, metadata, session=memory.session, host=host)
+        def work(store: Store) -> changes.SaveResult:
+            saved = changes.keep(store, type, content, metadata, session=memory.session, host=host)
             memory.after_save(store)
             return saved
 
@@ -187,7 +190,7 @@ def _add_update(server: MCPServer[None], memory: Memory) -> None:
         context: Context[None],
         *,
         id: Annotated[str, Field(description="of the fact: the 11 characters after ^")],  # noqa: A002  # as in a hit
-        act: facts.Act,
+        act: facts.FactAct,
         text: Annotated[
             str,
             Field(
@@ -222,13 +225,13 @@ def _add_guide(server: MCPServer[None], memory: Memory) -> None:
 
         Ask before a task, and when a command fails in a way you do not know.
         """
-        work = partial(guide.advise, task=task, error=error, session=memory.session)
+        work = partial(answers.advise, task=task, error=error, session=memory.session)
         return await run(memory, context, "Looking for advice", work)
 
     async def memory_task(
         context: Context[None],
         *,
-        act: guide.Act,
+        act: answers.TaskAct,
         text: Annotated[
             str,
             Field(max_length=2_000, description="to confirm or reject: the hypothesis's id"),
@@ -239,7 +242,7 @@ def _add_guide(server: MCPServer[None], memory: Memory) -> None:
     ) -> str:
         """Note what this session is at: you are told it again after a compaction."""
         work = partial(
-            guide.work, act=act, text=text, steps=steps, confidence=confidence, why=why, session=memory.session
+            answers.work, act=act, text=text, steps=steps, confidence=confidence, why=why, session=memory.session
         )
         return await run(memory, context, "Noting", work)
 

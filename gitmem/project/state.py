@@ -1,16 +1,17 @@
-"""The state of the project a session works in (docs/spec.md, J1): branch, changed files, last commits."""
+"""The state and past of the user's project, as git tells them."""
 
 from __future__ import annotations
 
 import contextlib
 import time
+from datetime import UTC, datetime
 
 from gitmem.errors import GitmemError
-from gitmem.git.layout import common_dir_of
-from gitmem.git.process.run import Git, filters_off
+from gitmem.git.process import Git, filters_off
+from gitmem.git.repository import common_dir_of
 from gitmem.git.trust import check_owner
-from gitmem.machine.spawn import ExpiredError
-from gitmem.project.work_tree import work_tree_of
+from gitmem.platform.background import ExpiredError
+from gitmem.project.files import work_tree_of
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -18,16 +19,74 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
-    from gitmem.machine.spawn import Running
+    from gitmem.platform.background import Running
+    from gitmem.project.files import ProjectCode
+
+
+PAST_SECONDS = 30.0
+_COMMITS = 500
+_MAX_FILES = 50_000  # of the project that are looked at
+_FORMAT = "--format=%x01%h%x02%ct%x02%aN%x02%s"
+
+
+class Commit(Value):
+    """A commit of the project: its short id, time, author, subject, its files, and among them the `added` ones."""
+
+    id: str
+    at: datetime
+    author: str
+    subject: str
+    files: tuple[str, ...]
+    added: tuple[str, ...] = ()
+
+
+class Past(Value):
+    """The commit that HEAD names ("" without one), its files, and its last commits without merges."""
+
+    commit: str = ""
+    files: tuple[str, ...] = ()
+    commits: tuple[Commit, ...] = ()
+
+
+def read_past(code: ProjectCode) -> Past:
+    """Return a project's past; an empty one where git does not answer. Nothing of it is run."""
+    try:
+        listed = code.git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD", timeout=PAST_SECONDS)
+        log = code.git.run(
+            *("log", f"-{_COMMITS}", "--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv"),
+            *("--name-status", "-z", _FORMAT, "HEAD", "--"),
+            timeout=PAST_SECONDS,
+        )
+    except GitmemError:
+        return Past()
+    commits = tuple(filter(None, map(_commit, _text(log).split("\x01")[1:])))
+    files = tuple(_text(listed).split("\0")[:-1][:_MAX_FILES])
+    return Past(commits[0].id if commits else "", files, commits)
+
+
+def _commit(record: str) -> Commit | None:
+    head, *rest = record.split("\0")
+    parts = head.split("\x02", 3)
+    if len(parts) < len(("id", "at", "author", "subject")) or not parts[1].isdecimal():
+        return None
+    identifier, at, author, subject = parts
+    named = list(zip((status.strip("\n") for status in rest[::2]), rest[1::2], strict=False))
+    files, added = tuple(name for _, name in named), tuple(name for status, name in named if status == "A")
+    return Commit(identifier, datetime.fromtimestamp(int(at), UTC), author, subject.strip("\n"), files, added)
+
+
+def _text(output: bytes) -> str:
+    return output.decode("utf-8", "replace")
+
 
 SECONDS = 0.3  # for all questions together; without an answer by then the project is left out
-_COMMITS = 3
+_STATE_COMMITS = 3
 _FILES, _MAX_NAME = 5, 100  # changed files that are named, and characters of a name
 _MAX_SUBJECT = 300  # characters of a line that `git log` prints
 _COMMANDS = (
     ("symbolic-ref", "--short", "--quiet", "HEAD"),
     ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all"),
-    ("log", f"-{_COMMITS}", "--format=%h %s"),
+    ("log", f"-{_STATE_COMMITS}", "--format=%h %s"),
 )
 
 

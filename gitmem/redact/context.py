@@ -1,6 +1,6 @@
 """Secrets recognised by their context: key blocks, URLs, headers, command lines, values of telling names.
 
-Formats (gitmem.redact.formats) need no context; here the value must look like a secret, too (gitmem.redact.values).
+Formats (gitmem.redact.formats) need no context; here the value must look like a secret, too (gitmem.redact.names).
 Patterns are bounded, so time is linear in the text.
 
 Tested through `tests/redact/test_redact.py`.
@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from functools import cache
 
-from gitmem.redact.names import values_of_names
-from gitmem.redact.values import MAX_VALUE, Span, compiled, is_loose_secret, looks_random, stands_in
+from gitmem.redact.names import MAX_VALUE, Span, compiled, is_loose_secret, looks_random, stands_in, values_of_names
 
-TYPE_CHECKING = False
+TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterator
+
 
 MAX_BLOCK = 65_536
 """Characters a key block may have between its two lines (an OpenSSH RSA key of 16,384 bits has 13,000)."""

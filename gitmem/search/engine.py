@@ -1,39 +1,79 @@
-"""Search a store: scan the files for the words of a query, read the best files, and rank their units."""
+"""A search from words to hits.
+
+Drop facts that no longer hold from hits, or say how they and what tells them stand.
+
+Tested through `tests/search/test_engine.py`.
+"""
 
 from __future__ import annotations
 
 from itertools import islice
 
 from gitmem.search import sources
+from gitmem.search.dedupe import MOST, in_order_of_news
 from gitmem.search.files import LAYERS, LOGS, MEMORY_LAYER
 from gitmem.search.filters import allowed_text, excluded, literals_for, read_filters
-from gitmem.search.order.again import MOST, in_order_of_news
-from gitmem.search.order.hits import facts_of, make_hit
-from gitmem.search.order.rank import K1, NOTHING, Corpus, Ranked, find_terms, needles_of, score_file, weights
-from gitmem.search.order.worth import worths
-from gitmem.search.query.query import parse_query
-from gitmem.search.standing import holding, marked
-from gitmem.search.units.cut import HEADING
-from gitmem.search.units.past import is_told_again
-from gitmem.search.units.units import FRAME
-from gitmem.store.headers.facts import known_marks, marks_for
-from gitmem.store.history.authors import People
+from gitmem.search.hits import facts_of, make_hit
+from gitmem.search.query import parse_query
+from gitmem.search.rank import K1, NOTHING, Corpus, Ranked, find_terms, needles_of, score_file, weights, worths
+from gitmem.search.units import FRAME, HEADING, is_told_again
+from gitmem.store.authors import People
+from gitmem.store.headers import known_marks, marks_for
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gitmem.model.fact.views.marks import Marks
+    from gitmem.facts.lines import Marks
     from gitmem.search.filters import Filters
-    from gitmem.search.order.hits import Hit
-    from gitmem.search.order.rank import Found
-    from gitmem.search.query.query import Query, Term
-    from gitmem.search.scan.base import Scanner
+    from gitmem.search.hits import Hit
+    from gitmem.search.query import Query, Term
+    from gitmem.search.rank import Found
+    from gitmem.search.scan import Scanner
     from gitmem.search.sources import Pool
-    from gitmem.search.units.units import Units
-    from gitmem.search.vectors.near import Embedding
+    from gitmem.search.units import Units
     from gitmem.store.store import Store
+    from gitmem.vectors.near import Embedding
+
+
+def holding(hits: list[Ranked], marks: Marks) -> list[Ranked]:
+    """Return the hits that hold, or are no facts; all where none is."""
+    kept = [hit for hit in hits if not marks.has_ended(hit.units.memory(hit.index))]
+    return kept or hits
+
+
+def marked(hit: Hit, marks: Marks) -> Hit:
+    """Return a hit with its status unless it holds undisputed; a fact gets the session in which it was learned.
+
+    `others` are the successor or rivals of a fact, of another memory what took the place of the facts it tells.
+    """
+    hit = hit._replace(marks=marks)
+    fact = marks.facts.get(hit.entry)
+    if fact is None:
+        return _told(hit, marks)
+    hit = hit._replace(session=hit.session or fact.session)
+    status = marks.statuses[fact.id]
+    if status.holds and marks.is_old_wording(fact.id, hit.text):
+        return hit._replace(status="reworded", others=(fact.id,))
+    if status.holds and not status.disputes:
+        return hit
+    return hit._replace(status=status.standing.value, others=status.disputes or _holding(marks, status.successor))
+
+
+def _told(hit: Hit, marks: Marks) -> Hit:
+    ended = marks.said_in(hit.entry, hit.text)
+    if not ended:
+        return hit
+    statuses = {one: marks.statuses[one] for one in ended}
+    words = dict.fromkeys("reworded" if one.holds else one.standing.value for one in statuses.values())
+    others = dict.fromkeys(name if one.holds else one.successor for name, one in statuses.items())
+    return hit._replace(status=f"tells what is {' and '.join(words)}", others=_holding(marks, *others))
+
+
+def _holding(marks: Marks, *facts: str) -> tuple[str, ...]:
+    return tuple(one for one in facts if one and not marks.has_ended(one))
+
 
 LIMIT = 10
 _WEIGHED = 30  # hits beyond the limit that are reordered by layer and age
@@ -117,7 +157,7 @@ def _search(
     pools = _pools(store, query, filters, scope)
     ranked = [item for pool in pools for item in rank(pool, query)]
     if pools and similar and (near := similar.wait()):
-        from gitmem.search.vectors.fuse import fuse
+        from gitmem.vectors.near import fuse
 
         ranked = fuse(store, ranked, near, query, filters)
     told = frozenset[str]().union(*(pool.told for pool in pools))
@@ -165,11 +205,11 @@ def _begin_vectors(store: Store, query: Query) -> Embedding | None:
     search, embedding = store.config.search, store.config.embedding
     if not (query.terms and query.words and search.vector_percent):
         return None
-    from gitmem.llm.embedders import NONE, choose
+    from gitmem.llm.choose import NONE, choose
 
     if choose(embedding, store.context.environ).provider == NONE:
         return None
-    from gitmem.search.vectors.near import Embedding
+    from gitmem.vectors.near import Embedding
 
     return Embedding(store, query.words)
 

@@ -1,6 +1,6 @@
 """The documents of a store, and the layer of memory that each belongs to (docs/spec.md R9).
 
-Tested through `tests/search/scan/test_base.py`.
+Tested through `tests/search/test_scan.py`.
 """
 
 from __future__ import annotations
@@ -8,14 +8,15 @@ from __future__ import annotations
 import contextlib
 import os
 
+from gitmem.document.ids import ARCHIVE, FORMAT, MEMORY, SUMMARIES
 from gitmem.errors import RefusedError
-from gitmem.machine.beneath import MAX_FILE_BYTES, enter, read_open
-from gitmem.model.paths import ARCHIVE, FORMAT, MEMORY, SUMMARIES
+from gitmem.platform.safe_open import MAX_FILE_BYTES, enter, read_open
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 SUFFIXES = (".md", ".markdown", ".txt")
 # The layers in the order of docs/spec.md R9.

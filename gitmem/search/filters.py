@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from gitmem.errors import ExitCode, GitmemError
-from gitmem.search.order.rank import find_terms, needles_of
-from gitmem.store.history.authors import People
+from gitmem.search.rank import find_terms, needles_of
+from gitmem.store.authors import People
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gitmem.search.order.hits import Facts
-    from gitmem.search.query.query import Query
-    from gitmem.search.units.units import Unit, Units
+    from gitmem.search.hits import Facts
+    from gitmem.search.query import Query
+    from gitmem.search.units import Unit, Units
     from gitmem.store.store import Store
+
 
 _ME = "me"
 _SECONDS = "%Y-%m-%d %H:%M:%S"
@@ -150,7 +151,7 @@ def _entries_of(store: Store, sessions: Sequence[str]) -> frozenset[str]:
     if not sessions:
         return frozenset()
     from gitmem.errors import NotFoundError
-    from gitmem.store.history.records import records
+    from gitmem.store.records import records
 
     entries: set[str] = set()
     for session in sessions:
@@ -165,7 +166,7 @@ def _moment(store: Store, query: Query, name: str) -> str:
     given = query.filter(name)
     if not given:
         return ""
-    from gitmem.store.history.dates import FORMS, parse_date
+    from gitmem.store.records import FORMS, parse_date
 
     text = given[-1]
     try:

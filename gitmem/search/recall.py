@@ -1,24 +1,199 @@
-"""Recall: memories of a subject as context for an agent, within a token budget, fenced as data."""
+"""What is told of a subject: recall, keywords, whole memories, and hits of the person's own store.
+
+Find a person's own rules and preferences beside what a project remembers (docs/spec.md P7).
+
+Tested through `tests/cli/commands/test_find.py`.
+
+The whole of a memory by its id: the handle that recall gives.
+
+Tested through `tests/search/test_recall.py`.
+
+The keywords of a store: the words of most entries, counted on each call (docs/spec.md P5, V5).
+
+In a store of many files the numbers are estimated from some of them, spread over all folders and times.
+
+Tested through `tests/cli/commands/test_find.py`.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 
-from gitmem.model.ids import short_session
-from gitmem.search.order.hits import BEFORE
-from gitmem.search.units.bare import bare_text
-from gitmem.search.units.units import LINKED
+from gitmem.document.ids import ARCHIVE, FACTS, ID_FORM, is_id, short_session, summary_path
+from gitmem.errors import NotFoundError
+from gitmem.search.engine import Answer, answer
+from gitmem.search.files import list_paths, stat_file
+from gitmem.search.hits import BEFORE, Passage, read_passage
+from gitmem.search.sources import load, work_tree
+from gitmem.search.units import FIELD, FRAME, HEADING, LINKED, bare_text, first_line
+from gitmem.sessions.outcome import without_labels
+from gitmem.store.store import own_store
 from gitmem.text.fence import FENCE, opening
-from gitmem.text.quantities import date_of
+from gitmem.text.keywords import keywords as words_of
+from gitmem.text.sentences import date_of
+from gitmem.text.stems import BYTES_PER_TOKEN, estimate_tokens
 from gitmem.text.terminal import plain
-from gitmem.text.tokens import BYTES_PER_TOKEN, estimate_tokens
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from gitmem.search.order.hits import Hit
+    from gitmem.search.hits import Hit
+    from gitmem.search.units import Units
+    from gitmem.store.store import Store
+
+
+OWN_FOLDER = "~/.gitmem/"  # before the paths of these hits
+_MOST = 3  # hits
+_LABELS = ("Rule", "Preference")
+
+
+def with_own(store: Store, query: str, found: Answer) -> Answer:
+    """Return an answer with the best of the person's own rules and preferences after the project's hits."""
+    own = own_store(store)
+    if own is None:
+        return found
+    known = {hit.entry for hit in found.hits if hit.entry}
+    hits = answer(own, query, vectors=not found.without_vectors).hits  # a late provider is waited for once
+    hits = [hit for hit in hits if hit.label in _LABELS and hit.entry not in known and not hit.weak]
+    mine = [hit._replace(path=f"{OWN_FOLDER}{hit.path}", own=True, others=()) for hit in hits[:_MOST]]
+    mine = _yielding(store, own, mine) if mine else []
+    return found._replace(hits=[*found.hits, *mine], total=found.total + len(mine))
+
+
+def _yielding(store: Store, own: Store, hits: list[Hit]) -> list[Hit]:
+    """Return own hits, each with the fact of the project that goes before it, as at a start."""
+    from gitmem.facts.compare import winner_over
+    from gitmem.facts.validity import in_force
+    from gitmem.store.headers import known_facts
+
+    project = in_force(known_facts(store))
+    facts = {fact.id: fact for fact in known_facts(own)} if project else {}
+    winners = ((hit, winner_over(facts[hit.entry], project) if hit.entry in facts else None) for hit in hits)
+    return [hit if winner is None else hit._replace(others=(winner.id,)) for hit, winner in winners]
+
+
+def is_handle(text: str) -> bool:
+    """Return whether a text names a memory by its id, with or without `^`."""
+    return is_id(text.removeprefix("^"))
+
+
+def read_memory(store: Store, handle: str) -> Passage:
+    """Return the fullest view of a memory.
+
+    Raises:
+        NotFoundError: no file of the working tree has it, and no day that history holds.
+
+    """
+    identifier = handle.removeprefix("^")
+    views = [
+        (units.length(index), units.commit, units.path, units.lines(units.unit(index))[0])
+        for units in work_tree(store, None, (), [identifier], lambda _: True).read
+        for index in range(len(units))
+        if identifier in (units.named, units.entry_id(index))
+    ]
+    if not views:
+        raise NotFoundError(
+            f"There is no memory ^{identifier} in the files.", "It may be gone: 'gitmem search --history' finds it."
+        )
+    longest = max(length for length, *_ in views)
+    full = (view for view in views if view[0] >= longest - FRAME)
+    _, commit, path, line = min(full, key=lambda view: (bool(view[1]), view[2:]))
+    return read_passage(store, path, line, commit=commit or None)
+
+
+LIMIT = 50
+MOST_FILES = 500  # read
+_DECLARED = "keywords"  # the field of a fact's header
+_COMMON = 0.5  # of all units: a word in more of them is no keyword
+_FEW = 8  # units below which no word is too common
+_ID = rf"\^{ID_FORM}\b"
+
+
+class Keyword(Value):
+    """A word in its most frequent form, and the number of entries and sections that have it."""
+
+    word: str
+    count: int
+
+
+def keywords(store: Store, limit: int = LIMIT) -> tuple[list[Keyword], bool]:
+    """Return at most `limit` words of entries and sections, the most frequent first, and whether they are estimated.
+
+    The limit 0 stands for all.
+    """
+    files = sorted(_files(store), key=lambda path: not path.startswith(f"{FACTS}/"))
+    step = max(len(files) / MOST_FILES, 1.0)
+    read = [files[int(place * step)] for place in range(int(len(files) / step))]
+    counts: Counter[str] = Counter()
+    written: dict[str, Counter[str]] = {}
+    total = 0
+    for text in _memories(store, read):
+        total += 1
+        for key, word in dict(_keys(text)).items():
+            counts[key] += 1
+            written.setdefault(key, Counter())[word] += 1
+    most = total * _COMMON if total > _FEW else total
+    ranked = sorted(counts, key=lambda key: (-counts[key], key))
+    kept = [
+        Keyword(written[key].most_common(1)[0][0], round(counts[key] * step)) for key in ranked if counts[key] <= most
+    ]
+    return kept[: limit or None], step > 1
+
+
+def _files(store: Store) -> list[str]:
+    """Return the documents without those that only repeat others: concepts, episodes, summaries of archives."""
+    paths = list_paths(store.root)
+    again = {summary_path(path) for path in paths if path.startswith(f"{ARCHIVE}/")}
+    return [path for path in paths if not path.startswith(LINKED) and path not in again]
+
+
+def _memories(store: Store, paths: Sequence[str]) -> Iterator[str]:
+    """Yield the text of each memory of some files once; copies in later files are skipped."""
+    seen: set[str] = set()
+    for path in paths:
+        file = stat_file(store.root, path)
+        if file is None:
+            continue
+        units = load(store.root, file)
+        if path.startswith(f"{FACTS}/"):
+            seen.update({units.named} - {""})
+            yield "\n".join(_texts(units, fields=(_DECLARED,)))
+            continue
+        for index in range(len(units)):
+            memory = units.memory(index)
+            if memory not in seen and units.kind(index) not in {HEADING, FIELD}:
+                seen.update({memory} - {""})
+                yield _text(units, index)
+
+
+def _texts(units: Units, fields: Sequence[str]) -> Iterator[str]:
+    """Yield the texts of a document and of these fields of its header."""
+    for index in range(len(units)):
+        kind, unit = units.kind(index), units.unit(index)
+        if kind == FIELD and unit.name in fields:
+            yield units.text[unit.start + len(unit.name) + 1 : unit.end]
+        elif kind not in {HEADING, FIELD}:
+            yield _text(units, index)
+
+
+def _text(units: Units, index: int) -> str:
+    """Return the text of a unit, without its frame and the labels of its lines."""
+    unit = units.unit(index)
+    head = first_line().match(units.text, unit.start, unit.end)
+    return without_labels(re.sub(_ID, "", units.text[head.end("tags") if head else unit.start : unit.end]))
+
+
+def _keys(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the stem and the word of each keyword in a text; of a path the name of its file."""
+    for key, word in words_of(text):
+        if "/" in key:
+            yield from words_of(key.rpartition("/")[2])
+        else:
+            yield key, word.casefold()
+
 
 _LEAST_SHARE = 0.1  # of the best score
 _SHARE = 4  # a memory longer than this part of the budget is told by its best part

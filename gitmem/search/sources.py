@@ -8,14 +8,13 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock as Lock  # noqa: N812  # `threading` takes a search a millisecond to import
 
+from gitmem.search.dedupe import BUDGET, Rarity, choose_files, mixed
 from gitmem.search.files import is_searched, list_paths, read_file, stat_file
-from gitmem.search.order.choose import BUDGET, Rarity, choose_files, mixed
-from gitmem.search.query.query import fold
-from gitmem.search.scan.texts import FOLDER as TEXTS
-from gitmem.search.scan.texts import keep_texts, open_texts
-from gitmem.search.units.past import PastUnits
-from gitmem.search.units.units import Excerpts, Units
-from gitmem.store.history.kept import FOLDER, kept_days, week_name
+from gitmem.search.query import fold
+from gitmem.search.scan import FOLDER as TEXTS
+from gitmem.search.scan import keep_texts, open_texts
+from gitmem.search.units import Excerpts, PastUnits, Units
+from gitmem.store.past_days import FOLDER, kept_days, week_name
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -23,9 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from gitmem.search.files import File
-    from gitmem.search.query.query import Term
-    from gitmem.search.scan.base import Line, Scanner
+    from gitmem.search.query import Term
+    from gitmem.search.scan import Line, Scanner
     from gitmem.store.store import Store
+
 
 MOST_FILES = 60  # read and ranked
 # Of a store that is read whole: loading and starting ripgrep would take longer than it saves.
@@ -85,7 +85,7 @@ def work_tree(
         # The ranking looks for the terms itself; for filters only files that hold a literal are worth cutting.
         read = everything if terms else [one for one in everything if any(literal in one.low for literal in literals)]
     else:
-        from gitmem.search.scan.choose import make_scanner
+        from gitmem.search.scan import make_scanner
 
         large = size > MANY_BYTES
         scanner = scanner or make_scanner(store, large=large)
@@ -185,7 +185,7 @@ def _in_texts(
     texts = open_texts(store.root, store.private)
     if texts is None or not terms:
         return None
-    from gitmem.search.scan.choose import make_rg
+    from gitmem.search.scan import make_rg
 
     documents = Documents(store, listed=False)
     sample = texts.sample()
@@ -212,7 +212,7 @@ def _want_texts(store: Store) -> None:
         os.mkdir(os.path.join(store.private, TEXTS), 0o700)
     except OSError:
         return
-    from gitmem.store.upkeep.background import start
+    from gitmem.store.findings import start
 
     start(store, "reindex", "--background")
 
@@ -296,7 +296,7 @@ def load(root: str, file: File, make: Callable[[bytes], Units] | None = None) ->
 
 def revision(store: Store, commit: str, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
     """Search the files of a commit."""
-    from gitmem.store.history.grep import matching_paths, read_blobs
+    from gitmem.store.past_days import matching_paths, read_blobs
 
     files = [file for file in store.repository.files(commit) if file.mode[:3] == "100" and is_searched(file.path)]
     matching = matching_paths(store, commit, literals)
@@ -307,8 +307,8 @@ def revision(store: Store, commit: str, literals: Sequence[str], allow: Callable
 
 def transcripts(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
     """Search the raw transcripts; each line of one is a unit."""
-    from gitmem.store.history.grep import matching_lines
-    from gitmem.store.transcripts.transcripts import tip_of
+    from gitmem.store.past_days import matching_lines
+    from gitmem.store.transcripts import tip_of
 
     tip = tip_of(store)
     if tip is None:
@@ -334,7 +334,7 @@ def _message(line: str) -> str:
 
 def lost(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
     """Search the lines that commits removed and that no file has any more."""
-    from gitmem.store.history.grep import removed_lines
+    from gitmem.store.past_days import removed_lines
 
     present = _present(store)
     lines: dict[tuple[str, str, str], list[tuple[int, str]]] = {}

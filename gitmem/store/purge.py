@@ -1,6 +1,6 @@
 """Purging a text, or all secrets, out of a store and out of its history (spec G7).
 
-The record of the purge is committed first and then applied as on any other machine (gitmem.store.rewrite.apply), so
+The record of the purge is committed first and then applied as on any other machine (gitmem.store.rewrite), so
 there is one way to rewrite history.
 """
 
@@ -12,31 +12,31 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gitmem.document.entry import MemoryType
+from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import RefusedError
+from gitmem.git.packing import every_object
+from gitmem.git.rewrite import contents, find, history
 from gitmem.git.setup import ROOT_MESSAGE
-from gitmem.git.upkeep.expunge import every_object
-from gitmem.git.upkeep.rewrite import contents, find, history
-from gitmem.machine.resources import read_resource
-from gitmem.model.entry.kinds import MemoryType
-from gitmem.model.message import Message, Op, Trailer
-from gitmem.model.purge.purge import LEAST, MARKER, MOST, MOST_TEXTS, Replacer, forms, make_record
+from gitmem.platform.programs import read_resource
 from gitmem.redact.redact import redact
-from gitmem.store.rewrite.apply import apply, locked, oldest_affected
-from gitmem.store.rewrite.progress import Journal
-from gitmem.store.rewrite.purge_records import MOST_UNASKED, answer, followed_at, record_path
-from gitmem.store.setup.remotes import remotes
-from gitmem.store.transaction.redaction import readings
-from gitmem.store.transaction.transact import transact
-from gitmem.store.upkeep.refs import own_refs
-from gitmem.text.quantities import count
+from gitmem.store.maintenance import own_refs
+from gitmem.store.purge_marks import LEAST, MARKER, MOST, MOST_TEXTS, Replacer, forms, make_record
+from gitmem.store.purge_records import MOST_UNASKED, Journal, answer, followed_at, record_path
+from gitmem.store.remotes import remotes
+from gitmem.store.rewrite import apply, locked, oldest_affected
+from gitmem.store.transact import transact
+from gitmem.store.transaction import readings
+from gitmem.text.sentences import count
 
 if TYPE_CHECKING:
     import re
     from datetime import datetime
 
-    from gitmem.git.upkeep.rewrite import Occurrences, Written
+    from gitmem.git.rewrite import Occurrences, Written
     from gitmem.store.store import Store
-    from gitmem.store.transaction.transaction import Transaction
+    from gitmem.store.transaction import Transaction
+
 
 _GUESSABLE = 12  # bytes; a shorter text may be guessed
 _WIDE = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
@@ -239,7 +239,7 @@ def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str
 
 def _lingers(store: Store, replacer: Replacer) -> bool:
     """Return whether an unreachable object of the store's own repository, or a private file, holds a text."""
-    from gitmem.store.rewrite.finish import plain_files, read_file
+    from gitmem.store.rewrite import plain_files, read_file
 
     if any(replacer.holds(read_file(path)) for path in plain_files(store.private)):
         return True

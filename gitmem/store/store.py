@@ -7,26 +7,26 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 
+from gitmem.document.ids import FORMAT, TEMPORARY
 from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreFormatError, StoreNotFoundError
-from gitmem.git.layout import find_layout
-from gitmem.git.repository import Repository, is_object_id
+from gitmem.git.repository import Repository, find_layout, is_object_id
 from gitmem.git.trust import check_layout, is_linked
-from gitmem.machine.beneath import in_the_way, read_text
-from gitmem.model.paths import FORMAT, TEMPORARY
-from gitmem.store.config.accepted import Acceptance
-from gitmem.store.config.locate import is_store, user_store
-from gitmem.store.config.personal import read_config, read_small
-from gitmem.store.spool.spool import Spool
+from gitmem.platform.safe_open import in_the_way, read_text
+from gitmem.store.accepted import Acceptance
+from gitmem.store.locate import is_store, user_store
+from gitmem.store.settings import read_config, read_small
+from gitmem.store.spool import Spool
 
-TYPE_CHECKING = False  # see gitmem.git.process.run
+TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitmem.git.identity import IdentityLookup
-    from gitmem.git.layout import Layout
-    from gitmem.git.locks.choose import Lock, LockKind
-    from gitmem.git.worktree.files import WorkTree
-    from gitmem.machine.context import Context
+    from gitmem.git.repository import Layout
+    from gitmem.git.store_lock import Lock, LockKind
+    from gitmem.git.trust import IdentityLookup
+    from gitmem.git.worktree import WorkTree
+    from gitmem.platform.clock import Context
+
 
 # Imports that only writers need are late: most commands read, and a session's start waits for them.
 
@@ -34,7 +34,7 @@ FORMAT_VERSION = 2
 PRIVATE_FOLDER = "gitmem"
 # Of the common git folder: none may be a link, through which what waits would be written elsewhere.
 _ON_THE_WAY = ("gitmem", "gitmem/spool", "gitmem/spool/aside", "gitmem/spool/hooks", "gitmem/spool/hooks/aside")
-PURGING = "purging"  # in the private folder while a purge rewrites history (gitmem.store.rewrite.apply)
+PURGING = "purging"  # in the private folder while a purge rewrites history (gitmem.store.rewrite)
 PACKS = "packs"  # in the private folder of a store on a branch of its project
 REMOTES_FILE = "remotes"  # likewise
 MAX_PACKS = 50  # git's gc.autoPackLimit; each save adds a pack, and takes twice as long among a thousand
@@ -121,7 +121,7 @@ class Store:
     @cached_property
     def files(self) -> WorkTree:
         """The files of the work tree."""
-        from gitmem.git.worktree.files import WorkTree
+        from gitmem.git.worktree import WorkTree
 
         return WorkTree(self.root, self.repository.git, TEMPORARY)
 
@@ -148,7 +148,7 @@ class Store:
 
     def lock(self, purpose: str) -> Lock:
         """Return the store's lock, not acquired yet."""
-        from gitmem.git.locks.choose import LockKind, choose_kind, open_lock
+        from gitmem.git.store_lock import LockKind, choose_kind, open_lock
 
         os.makedirs(self.private, mode=0o700, exist_ok=True)
         self._lock_kind = self._lock_kind or choose_kind(LockKind(self.config.lock.kind), self.private)
@@ -158,7 +158,7 @@ class Store:
 
     def folder_lock(self, folder: str, purpose: str) -> Lock:
         """Return the lock of a folder of caches, not acquired yet: a file, which no writer of the store waits for."""
-        from gitmem.git.locks.choose import LockKind, open_lock
+        from gitmem.git.store_lock import LockKind, open_lock
 
         return open_lock(self.repository.git, folder, kind=LockKind.FILE, purpose=purpose, machine=self.context.machine)
 
@@ -222,7 +222,7 @@ class Store:
 
     def identity(self) -> IdentityLookup:
         """Return the lookup of the author, shared by all transactions of a command."""
-        from gitmem.git.identity import IdentityLookup
+        from gitmem.git.trust import IdentityLookup
 
         if self._identity is None or self._identity.expired:
             layout = self.repository.layout
@@ -231,7 +231,7 @@ class Store:
 
     def is_person(self, name: str, email: str, *, gitmem: bool = True) -> bool:
         """Return whether git's name and address are the person's, or gitmem's own if that counts."""
-        from gitmem.git.identity import GITMEM
+        from gitmem.git.trust import GITMEM
 
         also = {one.casefold() for one in self.config.author.also}
         known = {self.identity().result().email.casefold(), *also, *((GITMEM.email,) if gitmem else ())}
@@ -255,7 +255,7 @@ class Store:
         """Raise StoreFormatError if this `FORMAT.md` names a version that this gitmem does not know."""
         version = format_version(document)
         if version is not None and not 1 <= version <= FORMAT_VERSION:
-            from gitmem.machine.installed import install_command
+            from gitmem.platform.shipped import install_command
 
             raise StoreFormatError(
                 f"The store at {self.root} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",

@@ -15,6 +15,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
 _LONGEST = 40  # characters of a word; longer ones are hashes and data
 _SHORTEST = 2  # letters of a word: "uv", "db"
 _SHORTEST_STEM = 3  # letters of a stem that stands for its word

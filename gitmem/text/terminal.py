@@ -2,6 +2,8 @@
 
 A terminal obeys control characters. An agent also reads what nobody sees, such as tag characters, and may take a text
 that looks like a host's own for one. `plain` is the one function for all doors; JSON passes `harmless`.
+
+URLs in messages.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
 
 _CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f"
 # Drawn as nothing, or changing how others are drawn: fillers, joiners, marks of direction, selectors, tags.
@@ -76,3 +79,11 @@ def _without(text: str, controls: str, instead: Callable[[str], str]) -> str:
 def _escaped(character: str) -> str:
     data = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{data[at]:02x}{data[at + 1]:02x}" for at in range(0, len(data), 2))
+
+
+def mask_urls(text: str) -> str:
+    """Replace the parts of URLs before an `@` or behind a `?`, passwords and tokens, by `***`."""
+    import re  # only a message about a failure needs it
+
+    text = re.sub(r"://[^\s'\"]*@", "://***@", text)
+    return re.sub(r"(://[^\s'\"?]*\?)[^\s'\"]+", r"\1***", text)

@@ -6,20 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
-from gitmem.memory.facts.edit import MovedOnError, confirm, edit, find_fact, retire, supersede_fact
-from gitmem.memory.facts.settle import Holds, settle
-from gitmem.model.fact.file import parse_fact
-from gitmem.store.history.undo import undo
-from gitmem.store.review.changes import answer_change, others_changes
-from gitmem.store.review.pairs import Pair, waiting_pairs
-from gitmem.store.review.take import Take, resolve_review
-from gitmem.web.life import lines_between
+from gitmem.facts.edit import Holds, MovedOnError, confirm, edit, find_fact, retire, settle, supersede_fact
+from gitmem.facts.file import parse_fact
+from gitmem.store.review import Pair, Take, resolve_review, waiting_pairs
+from gitmem.store.review_changes import answer_change, others_changes
+from gitmem.store.undo import undo
 from gitmem.web.pages.facts import blob_id
+from gitmem.web.visible import lines_between
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitmem.model.fact.fact import Fact
+    from gitmem.facts.fact import Fact
     from gitmem.store.store import Store
     from gitmem.web.pages.view import View
 

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.machine.resources import read_resource
+from gitmem.platform.programs import read_resource
 from gitmem.web.app import FILES
 from gitmem.web.pages.sessions import WHOLE
 from gitmem.web.pages.view import Kept, View

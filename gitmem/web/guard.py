@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 from starlette.datastructures import MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
-from gitmem.machine.loopback import header, hosts, make_token, same
+from gitmem.platform.loopback import header, hosts, make_token, same
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

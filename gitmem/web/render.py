@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from gitmem.document.ids import short_session
 from gitmem.errors import NotFoundError
-from gitmem.machine.moment import local
-from gitmem.machine.resources import resource
-from gitmem.model.ids import short_session
-from gitmem.text.quantities import bytes_of, count
+from gitmem.platform.clock import local
+from gitmem.platform.programs import resource
+from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import json_text
 from gitmem.web.pages.concepts import show_concept, show_concepts
 from gitmem.web.pages.facts import KINDS, show_fact, show_facts
@@ -28,7 +28,7 @@ from gitmem.web.pages.review import show_review
 from gitmem.web.pages.sessions import show_session, show_sessions
 from gitmem.web.pages.stats import show_stats, show_sync
 from gitmem.web.pages.timeline import show_commit, show_timeline
-from gitmem.web.shown import inline, markdown, visible
+from gitmem.web.visible import inline, markdown, visible
 
 if TYPE_CHECKING:
     from gitmem.web.pages.view import View

@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.machine.context import Context
-from gitmem.machine.resources import resource
-from gitmem.memory.guide.given import Given, record
-from gitmem.memory.save.save import save
-from gitmem.memory.sessions.replay import replay
-from gitmem.model.entry.kinds import MemoryType
-from gitmem.model.entry.save import Save
-from gitmem.model.ids import make_id
-from gitmem.store.headers.facts import known_facts
+from gitmem.document.entry import MemoryType, Save
+from gitmem.document.ids import make_id
+from gitmem.lessons.usage_log import Given, record
+from gitmem.platform.clock import Context
+from gitmem.platform.programs import resource
+from gitmem.sessions.replay import replay
+from gitmem.sessions.save import save
+from gitmem.store.headers import known_facts
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store

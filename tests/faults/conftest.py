@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gitmem.cli.door import now
-from gitmem.machine.context import Context
-from gitmem.model.entry.entry import find_entries
+from gitmem.cli.app import now
+from gitmem.document.entry import find_entries
+from gitmem.platform.clock import Context
 from tests.cli.commands.project import Runner
 from tests.copies import accept
 from tests.own_settings import own_file

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 
-from gitmem.cli.door import Door
+from gitmem.cli.app import Door
 from gitmem.cli.main import main
 
 

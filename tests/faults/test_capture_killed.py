@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.model.entry.entry import find_entries
-from gitmem.model.ids import tail_of
-from gitmem.model.session.fields import split_fields
+from gitmem.document.entry import find_entries
+from gitmem.document.ids import tail_of
+from gitmem.sessions.outcome import split_fields
 
 if TYPE_CHECKING:
     from pathlib import Path

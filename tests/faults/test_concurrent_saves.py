@@ -296,7 +296,7 @@ def test_a_save_behind_a_holder_that_stands_still_is_in_the_spool_and_says_so(pr
 
 HOLD = """
 import os, sys
-from gitmem.cli.door import real_door
+from gitmem.cli.app import real_door
 from gitmem.store.store import Store
 with Store(sys.argv[1], real_door().context()).lock("a test").acquire(10):
     print("held", flush=True)

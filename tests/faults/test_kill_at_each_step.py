@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gitmem.archives.plans import week_of
+from gitmem.document.ids import daily_path, monthly_path, weekly_path
 from gitmem.errors import ExitCode
-from gitmem.model.paths import daily_path, monthly_path, weekly_path
-from gitmem.model.tiers.periods import week_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -171,7 +171,7 @@ def test_a_rotation(project: Project, victims: Victims, how: str, every: int, co
 
 @sampled(alone=83, slow=3)
 def test_an_undo(project: Project, victims: Victims, how: str, every: int):
-    pytest.importorskip("gitmem.cli.commands.undo")
+    pytest.importorskip("gitmem.cli.commands.changes")
     project.save(project.text())
     identifier = ""
 

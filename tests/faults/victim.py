@@ -161,12 +161,12 @@ def main() -> None:
     if sys.platform == "linux":  # so that what a dead command leaves running is reaped, and seen to be gone
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     # Imports are no steps, and are made once for all commands.
-    import gitmem.cli.door
-    import gitmem.memory.save.save
-    import gitmem.memory.summaries.offline
-    import gitmem.memory.tiers.rotate
-    import gitmem.offline.summary
-    import gitmem.store.setup.init
+    import gitmem.archives.extractive
+    import gitmem.archives.rotate
+    import gitmem.archives.summarize
+    import gitmem.cli.app
+    import gitmem.sessions.save
+    import gitmem.store.init
     import gitmem.store.store  # noqa: F401
     from gitmem.cli.main import COMMANDS
 

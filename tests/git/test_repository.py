@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import GitmemError, NotFoundError, UnfinishedError
-from gitmem.git.layout import find_layout
-from gitmem.git.objects.treediff import PathChange
-from gitmem.git.repository import Repository, TreeEntry, is_object_id
+from gitmem.git.repository import Repository, TreeEntry, find_layout, is_object_id
+from gitmem.git.treediff import PathChange
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
-from gitmem.git.layout import find_layout
-from gitmem.git.process.run import Git
+from gitmem.git.process import Git
+from gitmem.git.repository import find_layout
 from gitmem.git.setup import (
     add_linked_work_tree,
     exclude,

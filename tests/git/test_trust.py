@@ -10,7 +10,7 @@ import pytest
 
 from gitmem.errors import RefusedError
 from gitmem.git import trust
-from gitmem.git.layout import find_layout
+from gitmem.git.repository import find_layout
 from gitmem.git.trust import ask_git, check_layout, check_owner
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from gitmem.hosts.install import (
     plan_take,
     plan_takes,
 )
-from gitmem.hosts.settings.edits import hooks_edit
+from gitmem.hosts.settings import hooks_edit
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and links")
 BEFORE = b'\xef\xbb\xbf{\r\n\t// \xed\x8c\x80 \xff\r\n\t"model": "opus"\r\n}'

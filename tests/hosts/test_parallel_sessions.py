@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts.agents.claude_code import HOST
-from gitmem.hosts.shim import script, script_path
+from gitmem.hosts.host import script, script_path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are for a POSIX shell")
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gitmem.llm.errors import AnswerError, DeadlineError, ProviderError, StatusError, UnreachableError
 from gitmem.llm.http import Patience, _connection, is_private, post_json
+from gitmem.llm.protocol import AnswerError, DeadlineError, ProviderError, StatusError, UnreachableError
 
 
 class Pauses:

@@ -10,10 +10,19 @@ import time
 import pytest
 
 from gitmem.config import SummaryConfig
-from gitmem.llm.errors import AnswerError, DeadlineError, ProviderError, StatusError, UnreachableError
-from gitmem.llm.models import make_model
-from gitmem.llm.protocol import Question, Size, cost_of, fenced
-from gitmem.llm.providers.claude_cli import AgentModel
+from gitmem.llm.choose import make_model
+from gitmem.llm.claude_cli import AgentModel
+from gitmem.llm.protocol import (
+    AnswerError,
+    DeadlineError,
+    ProviderError,
+    Question,
+    Size,
+    StatusError,
+    UnreachableError,
+    cost_of,
+    fenced,
+)
 
 SCHEMA = {
     "type": "object",

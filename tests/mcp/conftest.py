@@ -11,9 +11,9 @@ import anyio
 import pytest
 from mcp import Client
 
-from gitmem.machine.context import Context
 from gitmem.mcp.calls import Memory as Served
 from gitmem.mcp.server import make_server
+from gitmem.platform.clock import Context
 from gitmem.store.store import Store
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from mcp import MCPError
 
-from gitmem.memory.guide.given import read_notes
+from gitmem.lessons.usage_log import read_notes
 from tests.mcp.conftest import unfenced
 
 

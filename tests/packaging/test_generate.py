@@ -16,7 +16,7 @@ import yaml
 from gitmem import __version__
 from gitmem.cli.main import COMMANDS, PLUMBING, build_parser
 from gitmem.hosts.agents import claude_code
-from gitmem.text.tokens import estimate_tokens
+from gitmem.text.stems import estimate_tokens
 
 ROOT = Path(__file__).resolve().parents[2]
 SKILLS = {"project-memory", "memory-review", "memory-rotate"}

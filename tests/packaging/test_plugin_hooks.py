@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.document.entry import find_entries
 from gitmem.hosts.agents.claude_code import HOST
-from gitmem.model.entry.entry import find_entries
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
 ROOT = Path(__file__).resolve().parents[2]

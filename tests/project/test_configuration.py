@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.git.process import run
-from gitmem.model.fact.fact import Fact, FactKind
-from gitmem.project.code import project_code
+from gitmem.facts.fact import Fact, FactKind
+from gitmem.git import process as run
+from gitmem.project.files import project_code
 from gitmem.project.state import ProjectQuestions
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,18 +12,17 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitmem.machine.context import Context
-from gitmem.memory.learned.cleanup import clean_up
-from gitmem.model.learned.counts import with_told
-from gitmem.model.learned.episode import Episode
-from gitmem.model.learned.episode_file import episode_path, render_episode
-from gitmem.model.learned.error import ErrorSignature
-from gitmem.model.learned.pattern import BugPattern, render_pattern
-from gitmem.model.learned.task import TaskType
-from gitmem.model.session.outcome import Outcome
-from gitmem.store.history.undo import undo
-from gitmem.store.setup.init import Place, init_store
+from gitmem.lessons.cleanup import clean_up
+from gitmem.lessons.counts import with_told
+from gitmem.lessons.episode import Episode, episode_path, render_episode
+from gitmem.lessons.error import ErrorSignature
+from gitmem.lessons.pattern import BugPattern, render_pattern
+from gitmem.platform.clock import Context
+from gitmem.sessions.outcome import Outcome
+from gitmem.sessions.task import TaskType
+from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
+from gitmem.store.undo import undo
 
 NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
 ALPHA, BEGINS, USELESS, RETRIEVALS, MAX_AGE_DAYS, UNUSED_DAYS, MIN_USAGE_COUNT = 0.3, 0.5, 0.3, 2, 180, 90, 2

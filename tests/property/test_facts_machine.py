@@ -13,19 +13,18 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from gitmem.document.entry import MemoryType, find_entries
+from gitmem.document.ids import is_fact_id
 from gitmem.errors import GitmemError
-from gitmem.memory.capture.turns import capture_turn
-from gitmem.memory.facts.edit import confirm, edit, retire, supersede_fact
-from gitmem.model.entry.entry import find_entries
-from gitmem.model.entry.kinds import MemoryType
-from gitmem.model.fact.holds import what_holds
-from gitmem.model.ids import is_fact_id
-from gitmem.model.session.turns import Turn
-from gitmem.store.headers.facts import known_facts
-from gitmem.store.history.undo import undo
-from gitmem.store.transaction.transact import transact
+from gitmem.facts.edit import confirm, edit, retire, supersede_fact
+from gitmem.facts.validity import what_holds
+from gitmem.sessions.capture import capture_turn
+from gitmem.sessions.turns import Turn
+from gitmem.store.headers import known_facts
+from gitmem.store.transact import transact
+from gitmem.store.undo import undo
 from tests.copies import StoreCopies
-from tests.memory.facts.test_edit import Clone
+from tests.facts.test_edit import Clone
 from tests.started import session_start
 
 TEXTS = ("Use alpha for caching.", "Use bravo for caching.", "Deploys go by charlie.", "The delta importer is slow.")

@@ -14,19 +14,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gitmem.cli.app import Door
 from gitmem.cli.commands.hook import hook
-from gitmem.cli.door import Door
-from gitmem.machine.context import Context
-from gitmem.memory.sessions.background import settle
-from gitmem.model.entry.entry import find_entries, render_entry
-from gitmem.model.session.entries import remember
-from gitmem.model.session.events import HookEvent, HookKind, parse_payload
-from gitmem.model.session.turns import fold
-from gitmem.store.setup.init import Place, init_store
-from gitmem.store.spool.hooks import HookSpool
+from gitmem.document.entry import find_entries, render_entry
+from gitmem.platform.clock import Context
+from gitmem.sessions.background import settle
+from gitmem.sessions.entries import remember
+from gitmem.sessions.events import HookEvent, HookKind, parse_payload
+from gitmem.sessions.turns import fold
+from gitmem.store import findings as background
+from gitmem.store.findings import FailureLog
+from gitmem.store.hook_spool import HookSpool
+from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
-from gitmem.store.upkeep import background
-from gitmem.store.upkeep.failures import FailureLog
 
 AT = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
 HOSTILE = [

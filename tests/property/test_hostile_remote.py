@@ -22,13 +22,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from gitmem.cli.door import Door, now
+from gitmem.cli.app import Door, now
 from gitmem.cli.main import main
+from gitmem.document.entry import find_entries
+from gitmem.document.ids import fold
 from gitmem.errors import ExitCode
-from gitmem.machine.context import Context
-from gitmem.model.entry.entry import find_entries
-from gitmem.model.paths import fold
-from gitmem.store.upkeep import background
+from gitmem.platform.clock import Context
+from gitmem.store import findings as background
 from tests.copies import accept
 from tests.property.hostile import PLAIN, Hostile, Said, Step, Tree, hostile, purge_record
 

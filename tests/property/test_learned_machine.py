@@ -12,20 +12,19 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitmem.git.remote.connection import Connection
-from gitmem.machine.context import Context
-from gitmem.memory.learned.bugs import learn_bugs
-from gitmem.memory.learned.counts import add_told
-from gitmem.memory.learned.known import known_patterns
-from gitmem.memory.learned.read import counts
-from gitmem.model.learned.counts import total, with_told
-from gitmem.model.session.turns import Failure, Turn
-from gitmem.store.setup.init import Place, init_store
-from gitmem.store.setup.remotes import add_remote, find_remote
+from gitmem.git.remote import Connection
+from gitmem.lessons.cleanup import add_told
+from gitmem.lessons.counts import total, with_told
+from gitmem.lessons.known_errors import known_patterns
+from gitmem.lessons.learn_errors import learn_bugs
+from gitmem.lessons.read import counts
+from gitmem.platform.clock import Context
+from gitmem.sessions.turns import Failure, Turn
+from gitmem.store.init import Place, init_store
+from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.store import Store
-from gitmem.store.sync.guard import Accept
-from gitmem.store.sync.memory import sync
-from gitmem.store.sync.retry import Chance, Options
+from gitmem.store.sync_guard import Accept
+from gitmem.store.sync_memory import Chance, Options, sync
 from tests.own_settings import own_settings
 
 CLONES = 3

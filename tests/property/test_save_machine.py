@@ -16,15 +16,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from gitmem.machine.context import Context
-from gitmem.memory.save.save import drain, save
-from gitmem.memory.tiers.rotate import check
-from gitmem.model.entry.entry import clean_text, find_entries
-from gitmem.model.entry.kinds import MemoryType
-from gitmem.model.entry.save import Save
-from gitmem.model.ids import make_id
+from gitmem.archives.rotate import check
+from gitmem.document.entry import MemoryType, Save, clean_text, find_entries
+from gitmem.document.ids import make_id
+from gitmem.platform.clock import Context
 from gitmem.redact.redact import redact
-from gitmem.store.setup.init import Place, init_store
+from gitmem.sessions.save import drain, save
+from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from tests.own_settings import own_settings
 

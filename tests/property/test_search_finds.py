@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.machine.context import Context
-from gitmem.mcp.search import find
-from gitmem.memory.guide.prompt import plain_query
+from gitmem.lessons.prompt import plain_query
+from gitmem.mcp.answers import find
+from gitmem.platform.clock import Context
+from gitmem.search import scan as texts
 from gitmem.search.engine import answer
-from gitmem.search.query.query import fold
+from gitmem.search.query import fold
 from gitmem.search.recall import recall
-from gitmem.search.scan import texts
 from gitmem.search.sources import renew_texts
 from tests.mcp.conftest import unfenced
 from tests.search.conftest import NOW

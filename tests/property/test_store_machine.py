@@ -17,14 +17,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from gitmem.git.commit.fast_import import Writer
-from gitmem.git.worktree.files import WorkTree
-from gitmem.git.worktree.index import IndexUpdate
-from gitmem.machine.context import Context
-from gitmem.model.message import Message
-from gitmem.store.setup.init import Place, init_store
+from gitmem.document.message import Message
+from gitmem.git.fast_import import Writer
+from gitmem.git.index import IndexUpdate
+from gitmem.git.worktree import WorkTree
+from gitmem.platform.clock import Context
+from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
-from gitmem.store.transaction.transact import transact
+from gitmem.store.transact import transact
 
 PATHS = st.sampled_from(["memory.md", "daily/2026/11/21.md", "daily/2026/11/22.md", "a b.md", "결정/일.md", "run.sh"])
 LINES = st.sampled_from([b"one\n", b"two\r\n", b"\n", b"three", b"\xff\xfe\0\n", "결정\n".encode()])

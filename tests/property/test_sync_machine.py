@@ -17,27 +17,23 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from gitmem.document.document import Document
+from gitmem.document.entry import MemoryType, Save, find_entries, remove_entries
+from gitmem.document.ids import make_id
 from gitmem.errors import GitmemError
-from gitmem.git.remote.connection import Connection, PushRacedError
-from gitmem.git.worktree.files import WorkTree
-from gitmem.git.worktree.index import IndexUpdate
-from gitmem.machine.context import Context
-from gitmem.memory.save.save import save
-from gitmem.model.document.document import Document
-from gitmem.model.entry.entry import find_entries
-from gitmem.model.entry.kinds import MemoryType
-from gitmem.model.entry.log import remove_entries
-from gitmem.model.entry.save import Save
-from gitmem.model.ids import make_id
-from gitmem.store.history.undo import undo
-from gitmem.store.setup.init import Place, init_store
-from gitmem.store.setup.remotes import add_remote, find_remote
+from gitmem.git.index import IndexUpdate
+from gitmem.git.remote import Connection, PushRacedError
+from gitmem.git.worktree import WorkTree
+from gitmem.platform.clock import Context
+from gitmem.sessions.save import save
+from gitmem.store import merge_commits as fast_forward
+from gitmem.store import sync_memory as syncing
+from gitmem.store.init import Place, init_store
+from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.store import Store
-from gitmem.store.sync import memory as syncing
-from gitmem.store.sync.guard import Accept
-from gitmem.store.sync.memory import sync
-from gitmem.store.sync.retry import Chance, Options
-from gitmem.store.transaction import fast_forward
+from gitmem.store.sync_guard import Accept
+from gitmem.store.sync_memory import Chance, Options, sync
+from gitmem.store.undo import undo
 from tests.own_settings import own_settings
 
 USER = {

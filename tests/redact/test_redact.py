@@ -389,8 +389,8 @@ def test_importing_compiles_nothing():
     probe = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from gitmem.redact import redact, values
-print(values.compiled.cache_info().currsize)
+from gitmem.redact import names, redact
+print(names.compiled.cache_info().currsize)
 """
     root = Path(gitmem.__file__).parents[1]
     done = subprocess.run([sys.executable, "-I", "-c", probe, root], capture_output=True, text=True, check=True)

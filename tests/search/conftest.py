@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.machine.context import Context
+from gitmem.platform.clock import Context
 from gitmem.search.engine import answer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gitmem.search.order.hits import Hit
+    from gitmem.search.hits import Hit
     from gitmem.store.store import Store
     from tests.copies import StoreCopies
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gitmem.cli.hits import hit_value, hits_text
-from gitmem.mcp.search import hit_value as mcp_value
+from gitmem.mcp.answers import hit_value as mcp_value
 from gitmem.search.engine import answer
 from gitmem.search.recall import recall
-from tests.search.test_standing import put
+from tests.search.test_engine import put
 
 LOG = "# {day}\n\n- [10:00:00] **Exchange** #{session}: {request} ^{id}\n  **Answer:** {answer}\n"
 OLD, NEW = "xt9k2m3n4p5", "xv8f0syqkrt"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitmem.search.query.query import MAX_TERMS, fold, parse_query
-from gitmem.search.units.snippet import LENGTH, snippet
-from gitmem.search.units.units import Units
+from gitmem.search.hits import LENGTH, snippet
+from gitmem.search.query import MAX_TERMS, fold, parse_query
+from gitmem.search.units import Units
 
 TEXT = """\
 # Title

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitmem.model.message import Message
+from gitmem.document.message import Message
+from gitmem.search import dedupe as choose
 from gitmem.search import sources
-from gitmem.search.order import choose
-from gitmem.search.scan.base import PythonScanner
-from gitmem.store.transaction.transact import transact
-from gitmem.store.transcripts import transcripts
+from gitmem.search.scan import PythonScanner
+from gitmem.store import transcripts
+from gitmem.store.transact import transact
 
 
 def commit(store, changes):

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.machine.context import Context
-from gitmem.model.message import Message
-from gitmem.store.setup.remotes import add_remote
+from gitmem.document.message import Message
+from gitmem.platform.clock import Context
+from gitmem.store.remotes import add_remote
 from gitmem.store.store import Store
-from gitmem.store.transaction.transact import transact
+from gitmem.store.transact import transact
 from tests.store.machines import NOON, Machine, make_pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from gitmem.store.transaction.outcome import Outcome
-    from gitmem.store.transaction.transaction import Transaction
+    from gitmem.store.transact import Outcome
+    from gitmem.store.transaction import Transaction
     from tests.conftest import RunsGit
     from tests.copies import FolderCopies, StoreCopies
 
@@ -168,9 +168,9 @@ def boxes(context: Context, bare_git: RunsGit):
 
 # Where a process can end once the branch has moved; each is what docs/format.md, "Order of writes", lets happen.
 CRASHES = {
-    "no file is written": "gitmem.git.worktree.files.WorkTree.publish",
-    "one file is written": "gitmem.git.worktree.files.WorkTree.publish",
-    "the files are written, the index is not": "gitmem.git.worktree.index.IndexUpdate.finish",
+    "no file is written": "gitmem.git.worktree.WorkTree.publish",
+    "one file is written": "gitmem.git.worktree.WorkTree.publish",
+    "the files are written, the index is not": "gitmem.git.index.IndexUpdate.finish",
     "all is written, the mark is not": "gitmem.store.store.Store.mark",
 }
 

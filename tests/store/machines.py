@@ -6,14 +6,12 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from gitmem.git.remote.connection import Connection
-from gitmem.memory.save.save import save
-from gitmem.model.entry.kinds import MemoryType
-from gitmem.model.entry.save import Save
-from gitmem.store.setup.remotes import find_remote
+from gitmem.document.entry import MemoryType, Save
+from gitmem.git.remote import Connection
+from gitmem.sessions.save import save
+from gitmem.store.remotes import find_remote
 from gitmem.store.store import Store
-from gitmem.store.sync.memory import sync
-from gitmem.store.sync.retry import Chance, Options
+from gitmem.store.sync_memory import Chance, Options, sync
 from tests.own_settings import own_file, own_settings
 
 if TYPE_CHECKING:
@@ -21,9 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from gitmem.machine.context import Context
-    from gitmem.store.sync.guard import Accept
-    from gitmem.store.sync.memory import Synced
+    from gitmem.platform.clock import Context
+    from gitmem.store.sync_guard import Accept
+    from gitmem.store.sync_memory import Synced
     from tests.conftest import RunsGit
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -56,7 +54,7 @@ class Machine:
 
     def save(self, text: str, type: MemoryType = MemoryType.NOTE) -> str:  # noqa: A002
         """Save a text; ids of two machines never meet."""
-        from gitmem.model.ids import make_id
+        from gitmem.document.ids import make_id
 
         self._number += 1
         moment = self.clock()

@@ -6,8 +6,8 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
-from gitmem.git.process.run import Git
-from gitmem.git.upkeep.expunge import every_object
+from gitmem.git.packing import every_object
+from gitmem.git.process import Git
 from gitmem.store.purge import plan_purge
 from gitmem.store.purge import purge as carry_out
 

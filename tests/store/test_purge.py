@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.git.upkeep.expunge import every_object
-from gitmem.store.history.undo import undo
+from gitmem.git.packing import every_object
+from gitmem.store.init import Place, init_store
 from gitmem.store.purge import plan_purge, purge
-from gitmem.store.setup.init import Place, init_store
-from gitmem.store.transcripts.transcripts import put, read
+from gitmem.store.transcripts import put, read
+from gitmem.store.undo import undo
 
 if TYPE_CHECKING:
-    from gitmem.machine.context import Context
+    from gitmem.platform.clock import Context
     from tests.conftest import RunsGit
     from tests.store.conftest import Box
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitmem.errors import GitmemError
-from gitmem.store.setup.init import Place, init_store
+from gitmem.store.init import Place, init_store
 
 SECRET = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
 

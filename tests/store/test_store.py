@@ -10,7 +10,7 @@ import pytest
 
 from gitmem.errors import StoreFormatError, StoreNotFoundError
 from gitmem.store.store import Store, format_version
-from gitmem.store.transaction.transact import transact
+from gitmem.store.transact import transact
 from tests.as_root import give, root_needed
 from tests.own_settings import own_settings
 from tests.store.conftest import listing

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from gitmem.model.session.command import has_effect, works_now
-from gitmem.text.data import languages, matcher, rows
+from gitmem.sessions.outcome import has_effect, works_now
+from gitmem.text.data import files_of, matcher, table
 
-FORMS = [(path, row) for name in ("outcomes.tsv",) for path in languages(name) for row in rows(path)]
+FORMS = [(path, row) for name in ("outcomes.tsv",) for path in files_of(name) for row in table(path)]
 
 
 @pytest.mark.parametrize("path, row", FORMS, ids=lambda one: one if isinstance(one, str) else one[2])
@@ -20,7 +20,7 @@ def test_a_form_is_found_in_its_example_alone(path, row):
     assert matcher(path.partition("/")[2], kind).search(example)
 
 
-@pytest.mark.parametrize("row", rows("wrappers.tsv"), ids=lambda row: row[1])
+@pytest.mark.parametrize("row", table("wrappers.tsv"), ids=lambda row: row[1])
 def test_a_wrapper_leaves_a_command_what_it_is(row):
     _, words, example, other = row
     inner = example.replace(words, "").split()[-1].strip("'\"")
@@ -29,7 +29,7 @@ def test_a_wrapper_leaves_a_command_what_it_is(row):
     assert not any(works_now(one, other) for one in known)
 
 
-@pytest.mark.parametrize("row", rows("effects.tsv"), ids=lambda row: row[1])
+@pytest.mark.parametrize("row", table("effects.tsv"), ids=lambda row: row[1])
 def test_a_command_has_an_effect_on_others(row):
     assert has_effect(row[2])
     assert not has_effect(row[3])

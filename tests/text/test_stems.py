@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gitmem.text.stems import hangul_stem, literal_of, root, stem
+from gitmem.text.stems import estimate_tokens, hangul_stem, literal_of, root, stem, tokens_of_size, utf8_size
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,43 @@ def test_what_is_looked_for_is_the_beginning_of_the_word(word):
 )
 def test_particles_and_endings_are_taken_off(word, base):
     assert hangul_stem(word) == base
+
+
+@pytest.mark.parametrize(
+    "text, tokens",
+    [
+        ("", 0),
+        ("a", 1),
+        ("abcd", 1),
+        ("abcde", 2),
+        ("Hello World", 3),
+        ("가나다라마바사아자차", 8),
+        ("🧠", 1),
+        ("\udcff", 1),
+    ],
+)
+def test_four_bytes_of_utf8_are_a_token(text, tokens):
+    assert estimate_tokens(text) == tokens
+
+
+def test_a_file_of_100_kb_is_about_25_000_tokens():
+    assert tokens_of_size(100_000) == 25_000
+    assert tokens_of_size(100 * 1024) == 25_600
+
+
+@given(st.integers(0, 2**40))
+def test_a_part_of_a_token_is_a_token(size):
+    assert 4 * tokens_of_size(size) - 4 < size <= 4 * tokens_of_size(size)
+
+
+@given(st.binary())
+def test_bytes_that_are_no_utf8_count_as_in_the_file(data):
+    text = data.decode("utf-8", "surrogateescape")
+    assert utf8_size(text) == len(data)
+    assert estimate_tokens(text) == tokens_of_size(len(data))
+
+
+@given(st.text(st.characters(exclude_categories=())))
+@example("\ud800")
+def test_no_text_is_refused(text):
+    assert estimate_tokens(text) >= len(text) / 4

@@ -1,3 +1,5 @@
+"""URLs in messages."""
+
 from __future__ import annotations
 
 import json
@@ -7,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.text.terminal import harmless, json_text, plain
+from gitmem.text.terminal import harmless, json_text, mask_urls, plain
 
 TEXTS = st.text() | st.text(st.characters(categories=["Cs", "Cc"])) | st.text('"\\/\b\f\n\r\t\x00\x1f\x7f')
 VALUES = st.recursive(
@@ -69,3 +71,16 @@ def test_nothing_hidden_passes_and_a_second_time_changes_nothing(text):
 @pytest.mark.parametrize("unit", ["<", "< ", "[", "[ ", "<|", "<a", "<g-", "\n>", "\u200d", "Human", "👩\u200d"])
 def test_it_takes_linear_work(unit, grows_linearly):
     assert grows_linearly(plain, lambda size: unit * (size // len(unit)))
+
+
+@pytest.mark.parametrize(
+    "text, masked",
+    [
+        ("no URL, me@example.org?", "no URL, me@example.org?"),
+        ("fetch https://me:hunter2@example.org/x", "fetch https://***@example.org/x"),
+        ("https://me:hu@nter2@example.org/: no", "https://***@example.org/: no"),
+        ("'https://example.org/x?token=1' and ssh://git@host/y", "'https://example.org/x?***' and ssh://***@host/y"),
+    ],
+)
+def test_passwords_and_queries_are_masked(text, masked):
+    assert mask_urls(text) == masked

@@ -9,12 +9,11 @@ import anyio
 import httpx2
 import pytest
 
-from gitmem.machine.context import Context
-from gitmem.memory.save.save import save
-from gitmem.model.entry.kinds import MemoryType
-from gitmem.model.entry.save import Save
-from gitmem.model.ids import make_id
-from gitmem.store.headers.facts import known_facts
+from gitmem.document.entry import MemoryType, Save
+from gitmem.document.ids import make_id
+from gitmem.platform.clock import Context
+from gitmem.sessions.save import save
+from gitmem.store.headers import known_facts
 from gitmem.store.store import Store
 from gitmem.web.app import make_app
 

@@ -76,7 +76,7 @@ def test_an_edit_by_hand_counts_as_moved_on(viewer):
 
 @pytest.mark.parametrize("holds, kept", [("older", (True, False)), ("newer", (False, True)), ("both", (True, True))])
 def test_a_dispute_is_settled(viewer, holds, kept):
-    from gitmem.memory.facts.notice import _mark
+    from gitmem.facts.edit import _mark
 
     old, new = viewer.add("Always use tabs in Go files."), viewer.add("Never use tabs in Go files.")
     if not viewer.json("/review.json")["pairs"]:

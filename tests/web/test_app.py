@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from gitmem.git.repository import MEMORY_BRANCH
-from gitmem.hosts.shim import command
-from gitmem.machine.resources import resource
-from gitmem.memory.guide.given import Came, Given, record, record_came
-from gitmem.memory.learned.counts import add_told
-from gitmem.memory.sessions.replay import replay
-from gitmem.store.setup.remotes import REFS, add_remote
+from gitmem.hosts.host import command
+from gitmem.lessons.cleanup import add_told
+from gitmem.lessons.usage_log import Came, Given, record, record_came
+from gitmem.platform.programs import resource
+from gitmem.sessions.replay import replay
+from gitmem.store.remotes import REFS, add_remote
 from gitmem.web.export import export
 from gitmem.web.render import MENU
 from tests.web.conftest import NOW, Viewer

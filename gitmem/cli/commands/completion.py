@@ -11,10 +11,11 @@ from gitmem.errors import ExitCode, GitmemError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from gitmem.cli.door import Door
+    from gitmem.cli.app import Door
     from gitmem.store.store import Store
 
     Offered = Mapping[str, str]  # words, each with its description
+
 
 _LISTS = ("63", "33", "64", "37")  # COMP_TYPE of bash when it only lists completions
 _TEXT = 60  # characters of a fact beside its id
@@ -22,12 +23,12 @@ _SAID = re.compile(r"[^\w.,/+-]+")  # characters that a shell escapes or breaks 
 _BLANK = "\u00a0"  # looks like a blank, and needs no escape
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure_completion(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem completion`."""
     parser.add_argument("shell", choices=["bash", "zsh", "fish", "powershell"], help="the shell to complete in")
 
 
-def run(args: argparse.Namespace, door: Door) -> int:
+def run_completion(args: argparse.Namespace, door: Door) -> int:
     """Print the script with which a shell completes gitmem's commands and options.
 
     Put the line for your shell into its start-up file: ~/.bashrc; ~/.zshrc, after compinit; ~/.config/fish/config.fish;
@@ -92,14 +93,14 @@ def _completer(offered: Callable[[Store], Offered], door: Door) -> Callable[...,
 
 
 def _facts(store: Store) -> Offered:
-    from gitmem.model.fact.holds import in_force
-    from gitmem.store.headers.facts import known_facts
+    from gitmem.facts.validity import in_force
+    from gitmem.store.headers import known_facts
 
     return {fact.id: fact.description[:_TEXT] for fact in in_force(known_facts(store))}
 
 
 def _sessions(store: Store) -> Offered:
-    from gitmem.store.history.sessions import sessions
+    from gitmem.store.origin import sessions
 
     return {one.id: f"{one.last:%Y-%m-%d} {one.about}"[:_TEXT] for one in sessions(store)}
 

@@ -6,20 +6,20 @@ import argparse
 from typing import TYPE_CHECKING
 
 from gitmem.config import shown, value_of
+from gitmem.document.scalars import flow
 from gitmem.errors import ExitCode, RefusedError, UsageError
-from gitmem.model.document.scalars import flow
-from gitmem.store.config.personal import personal_folder, read_agreed, read_config
-from gitmem.store.setup.settings import check_key, find_settings
+from gitmem.store.change_settings import check_key, find_settings
+from gitmem.store.settings import personal_folder, read_agreed, read_config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitmem.cli.door import Door
+    from gitmem.cli.app import Door
     from gitmem.config import Config, Untrusted
-    from gitmem.store.setup.settings import EffectiveSetting
+    from gitmem.store.change_settings import EffectiveSetting
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure_config(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem config`."""
     parser.add_argument(
         "key",
@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run(args: argparse.Namespace, door: Door) -> int:
+def run_config(args: argparse.Namespace, door: Door) -> int:
     """List all settings with their origin, print one, or change one.
 
     FROM names the origin of a value, the strongest first: your own settings for this store (here), the store's
@@ -93,7 +93,7 @@ def _print(args: argparse.Namespace, door: Door) -> int:
 
 
 def _change(args: argparse.Namespace, door: Door) -> int:
-    from gitmem.store.setup.settings import read_value, set_for_all, set_for_store
+    from gitmem.store.change_settings import read_value, set_for_all, set_for_store
 
     value = None if args.unset else read_value(args.key, args.value)
     if args.user:
@@ -147,9 +147,9 @@ def _as_yaml(value: object) -> str:
 
 def _trust(args: argparse.Namespace, door: Door) -> int:
     """Show the values that the store's config.yaml asks for, and record the person's yes to them."""
-    from gitmem.cli.terminal import agreed
-    from gitmem.store.config.agree import agree
-    from gitmem.text.quantities import count
+    from gitmem.cli.output import agreed
+    from gitmem.store.consent import agree
+    from gitmem.text.sentences import count
 
     store = door.settled(args)
     asked = [item for item in store.config.untrusted if args.value in {None, item.key}]
@@ -171,7 +171,7 @@ def _trust(args: argparse.Namespace, door: Door) -> int:
 
 
 def _untrust(args: argparse.Namespace, door: Door) -> int:
-    from gitmem.store.config.agree import withdraw
+    from gitmem.store.consent import withdraw
 
     store = door.settled(args)
     known = read_agreed(personal_folder(store.context.environ, store.context.home), store.root)

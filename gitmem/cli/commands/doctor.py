@@ -5,33 +5,31 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from gitmem.cli.findings import finding_lines
 from gitmem.cli.host import is_of_other_version, own_program, place_of
-from gitmem.cli.terminal import Progress
+from gitmem.cli.output import Progress, finding_lines
 from gitmem.errors import ExitCode
 from gitmem.hosts.all import NAMES, find_host
-from gitmem.hosts.found import hooked_file
+from gitmem.hosts.host import script_path
 from gitmem.hosts.install import is_present
-from gitmem.hosts.script import has_current_script
-from gitmem.hosts.settings.edits import HOOKS, MCP, Edit
-from gitmem.hosts.shim import script_path
-from gitmem.store.upkeep.findings import Finding, Level
-from gitmem.text.quantities import count
+from gitmem.hosts.script import has_current_script, hooked_file
+from gitmem.hosts.settings import HOOKS, MCP, Edit
+from gitmem.store.findings import Finding, Level
+from gitmem.text.sentences import count
 
 if TYPE_CHECKING:
     import argparse
 
-    from gitmem.cli.door import Door
+    from gitmem.cli.app import Door
     from gitmem.hosts.host import Host
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure_doctor(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem doctor`."""
     parser.add_argument("--deep", action="store_true", help="read every object of the repository, too")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run(args: argparse.Namespace, door: Door) -> int:
+def run_doctor(args: argparse.Namespace, door: Door) -> int:
     """Check the store and name a remedy for each problem. It changes nothing. The exit code is 1 if there is a problem.
 
     With --json: {problems, warnings, checks: [{check, level, message, remedy, details}]}; a level is ok, note, warning
@@ -43,8 +41,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem doctor --json
 
     """
-    from gitmem.store.health.doctor import DEEP, FULL
-    from gitmem.store.health.examine import examine
+    from gitmem.store.doctor import DEEP, FULL, examine
 
     store = door.open(args)
     with Progress(door.err) as progress:
@@ -98,8 +95,8 @@ def _examine_host(args: argparse.Namespace, door: Door, host: Host) -> Finding |
 
 def _examine_servers(args: argparse.Namespace, door: Door) -> list[Finding]:
     """Check that the MCP server can run, if a host starts it."""
-    from gitmem.cli.sdk import has_sdk
-    from gitmem.machine.installed import install_command
+    from gitmem.cli.app import has_sdk
+    from gitmem.platform.shipped import install_command
 
     findings = []
     told: set[str] = set()  # lists, which two hosts may share

@@ -1,11 +1,11 @@
-"""`gitmem facts`: list, show, add, edit, retire and confirm facts."""
+"""Facts: list, show, add, edit, retire, confirm and resolve."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from gitmem.cli.fact import as_it_stands, fact_state, fact_value, project_folder, show_fact, stale_words
+from gitmem.cli.hits import as_it_stands, fact_state, fact_value, project_folder, show_fact, stale_words
 from gitmem.errors import ExitCode, RefusedError
 
 if TYPE_CHECKING:
@@ -13,17 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from gitmem.cli.door import Door
-    from gitmem.model.fact.fact import Fact
-    from gitmem.model.fact.views.marks import Marks
+    from gitmem.cli.app import Door
+    from gitmem.facts.fact import Fact
+    from gitmem.facts.lines import Marks
     from gitmem.store.store import Store
+
 
 _KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern", "issue")
 _SAVED = ("decision", "preference", "rule", "pattern", "issue")  # kinds that are also types of a save
 _STATUSES = ("active", "open", "resolved", "superseded", "retired")
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure_facts(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem facts`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, prog="gitmem facts")
     listing = actions.add_parser("list", help="list the facts that hold")
@@ -53,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parts.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run(args: argparse.Namespace, door: Door) -> int:
+def run_facts(args: argparse.Namespace, door: Door) -> int:
     """List, show, add and correct facts: decisions, rules, preferences, explanations, fixes and commands.
 
     Facts are learned when a session ends, from what you and the agent said in it, and told when a session starts. Each
@@ -81,8 +82,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
         return _list(store, args, door)
     if args.action == "add":
         return _add(store, args, door)
-    from gitmem.memory.facts.edit import confirm, edit, find_fact, retire, supersede_fact
-    from gitmem.store.headers.facts import known_facts
+    from gitmem.facts.edit import confirm, edit, find_fact, retire, supersede_fact
+    from gitmem.store.headers import known_facts
 
     known = find_fact(store, args.fact)
     if args.action == "show":
@@ -106,7 +107,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:
     """Return a report on the facts that an act changed."""
-    from gitmem.store.headers.facts import known_facts, standing_of
+    from gitmem.store.headers import known_facts, standing_of
     from gitmem.text.terminal import plain
 
     now = known_facts(store)
@@ -124,12 +125,10 @@ def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:
 
 
 def _add(store: Store, args: argparse.Namespace, door: Door) -> int:
-    from gitmem.memory.facts.edit import find_fact
-    from gitmem.memory.save.save import save
-    from gitmem.model.entry.entry import clean_tag, clean_text
-    from gitmem.model.entry.kinds import MemoryType
-    from gitmem.model.entry.save import Save
-    from gitmem.model.ids import TAIL_BYTES, make_id
+    from gitmem.document.entry import MemoryType, Save, clean_tag, clean_text
+    from gitmem.document.ids import TAIL_BYTES, make_id
+    from gitmem.facts.edit import find_fact
+    from gitmem.sessions.save import save
 
     text = door.stdin.read() if args.text == "-" else args.text
     if not clean_text(text):
@@ -149,9 +148,9 @@ def _add(store: Store, args: argparse.Namespace, door: Door) -> int:
 
 
 def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
-    from gitmem.project.code import project_code
-    from gitmem.store.headers.facts import known_facts, known_marks, standing_of
-    from gitmem.store.history.authors import People
+    from gitmem.project.files import project_code
+    from gitmem.store.authors import People
+    from gitmem.store.headers import known_facts, known_marks, standing_of
 
     every = known_facts(store)
     statuses = standing_of(every)
@@ -210,3 +209,36 @@ def _table(
         note = f"  ({note})" if note else ""
         lines.append(f"  {fact.id}  {fact.created:%Y-%m-%d}  {fact.description}{note}")
     return plain("\n".join(lines))
+
+
+def configure_resolve(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem resolve`."""
+    parser.add_argument("issue", metavar="ISSUE", help="its id, or an unambiguous prefix of it")
+    parser.add_argument("how", nargs="?", default="", metavar="TEXT", help="how it was resolved")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_resolve(args: argparse.Namespace, door: Door) -> int:
+    """Mark an issue as resolved: its line leaves memory.md, and sessions are no longer told of it.
+
+    'gitmem facts list --kind issue' lists the open ones; so does memory.md, with ^ID at the end of each. 'gitmem undo'
+    opens it again.
+
+    With --json: {id, status, commits}.
+
+    Examples:
+      gitmem resolve i4f7k2
+      gitmem resolve i4f7k2 "the cache is cleared at start now"
+
+    """
+    from gitmem.facts.edit import find_fact, retire
+    from gitmem.facts.fact import FactKind
+
+    store = door.settled(args)
+    known = find_fact(store, args.issue)
+    if known.kind != FactKind.ISSUE:
+        raise RefusedError(f"{known.id} is no issue, but a {known.kind}.", f"'gitmem facts retire {known.id}' ends it.")
+    commits = retire(store, known, args.how) if known.binds else ()
+    value = {"id": known.id, "status": "resolved", "commits": list(commits)}
+    door.answer(args, value, f"{known.id} is resolved{'' if commits else ' already'}.")
+    return ExitCode.OK

@@ -1,22 +1,135 @@
-"""`gitmem forget`: delete raw transcripts, and leave the history of memory as it is."""
+"""Remove memories: old ones, unhelpful ones, transcripts, or a text from all history."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from gitmem.cli.terminal import agreed
+from gitmem.cli.output import agreed
 from gitmem.errors import ExitCode, UsageError
-from gitmem.text.quantities import count
+from gitmem.text.sentences import count
+from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
-    from gitmem.cli.door import Door
-    from gitmem.store.transcripts.forget import Forgotten
+    from gitmem.archives.clear import Cleared
+    from gitmem.cli.app import Door
+    from gitmem.store.purge import Purge, PurgePlan
+    from gitmem.store.transcripts import Forgotten
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+_SHOWN = 20  # files that a preview lists
+
+
+def configure_clear(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem clear`."""
+    parser.add_argument("what", choices=("old", "all"), help="old: logs, archives and sessions; all: the whole memory")
+    parser.add_argument("--days", type=int, metavar="N", help="with 'old': more than N days ago (default: 30)")
+    parser.add_argument("--dry-run", action="store_true", help="only list the files to remove")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_clear(args: argparse.Namespace, door: Door) -> int:
+    """Remove old files, or all, from the memory, after a preview and a question. 'gitmem undo' brings them back.
+
+    'old' means daily logs, weeks, months, archives and sessions from more than 30 days ago; summaries, facts and
+    memory.md stay. 'all' leaves an empty memory.md and the settings. It is one commit. History keeps everything, so to
+    get rid of a secret use 'gitmem purge'. Raw transcripts are on a branch of their own and stay: see 'gitmem forget'.
+
+    With --json: {dry_run, files, bytes, commit}.
+
+    Examples:
+      gitmem clear old --dry-run
+      gitmem clear old --days 90
+      gitmem clear all --yes
+
+    """
+    from gitmem.archives.clear import OLD_DAYS, clear
+
+    if args.days is not None and (args.what == "all" or args.days < 0):
+        raise UsageError(
+            "--days takes a number of days, and goes with 'old' only.", "For example: gitmem clear old --days 90"
+        )
+    days = None if args.what == "all" else OLD_DAYS if args.days is None else args.days
+    store = door.settled(args)
+    preview = clear(store, days=days, dry_run=True)
+    if args.dry_run or not preview.files:
+        door.answer(args, _cleared_value(preview, dry_run=args.dry_run), _preview(preview))
+        return ExitCode.OK
+    would, question = f"This would remove {_count(preview)}", "Remove them? 'gitmem undo' brings them back."
+    if not args.yes and not agreed(door, would, _preview(preview), question):
+        print("Nothing was removed.", file=door.err)
+        return ExitCode.OK
+    done = clear(store, days=days)
+    door.notices(done.notices)
+    door.answer(args, _cleared_value(done, dry_run=False), _cleared(done))
+    return ExitCode.OK
+
+
+def _preview(preview: Cleared) -> str:
+    from gitmem.text.terminal import plain
+
+    if not preview.files:
+        return "There is nothing to clear."
+    more = [f"  … and {len(preview.files) - _SHOWN} more"] if len(preview.files) > _SHOWN else []
+    return plain(
+        "\n".join([f"Would remove {_count(preview)}:", *(f"  {path}" for path in preview.files[:_SHOWN]), *more])
+    )
+
+
+def _cleared(done: Cleared) -> str:
+    if done.commit is None:
+        return "There was nothing to clear."
+    return f"Removed {_count(done)} in {done.commit[:10]}.\nTo bring them back: gitmem undo {done.commit[:10]}"
+
+
+def _count(cleared: Cleared) -> str:
+    files = "1 file" if len(cleared.files) == 1 else f"{len(cleared.files)} files"
+    return f"{files} of {cleared.size / 1024:,.1f} KB"
+
+
+def _cleared_value(done: Cleared, *, dry_run: bool) -> dict[str, object]:
+    files: Sequence[str] = done.files
+    return {"dry_run": dry_run, "files": list(files), "bytes": done.size, "commit": done.commit}
+
+
+def configure_cleanup(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem cleanup`."""
+    parser.add_argument("--dry-run", action="store_true", help="list the files that would go, change nothing")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_cleanup(args: argparse.Namespace, door: Door) -> int:
+    """Remove episodes and bug patterns that never helped, in one commit.
+
+    An episode goes if it is older than cleanup.max_age_days, did not help and was shown less than twice; a bug pattern
+    if the error has not come for 90 days and its fix was used less than cleanup.min_usage_count times. 'gitmem undo'
+    brings them back.
+
+    With --json: {episodes, patterns, commit}; the first two are lists of files.
+
+    Examples:
+      gitmem cleanup --dry-run
+      gitmem cleanup
+
+    """
+    from gitmem.lessons.cleanup import clean_up
+
+    done = clean_up(door.settled(args), dry_run=args.dry_run)
+    files = (*done.episodes, *done.patterns)
+    numbers = f"{count(len(done.episodes), 'episode')} and {count(len(done.patterns), 'bug pattern')}"
+    lines = (
+        [f"{numbers} would go:", *files] if args.dry_run else [f"Removed {numbers}; 'gitmem undo' brings them back."]
+    )
+    door.answer(args, asdict(done), "\n".join(lines) if files else "There is nothing to clean up.")
+    return ExitCode.OK
+
+
+def configure_forget(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem forget`."""
     parser.add_argument("--transcripts", action="store_true", required=True, help="the raw transcripts of sessions")
     parser.add_argument("--before", metavar="DATE", help="only sessions that began before this date (default: all)")
@@ -25,7 +138,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run(args: argparse.Namespace, door: Door) -> int:
+def run_forget(args: argparse.Namespace, door: Door) -> int:
     """Delete raw transcripts here, for good, and free their disk space. Memory of the sessions stays.
 
     To remove a text from memory as well, use 'gitmem purge'; to empty memory in a way that can be undone, 'gitmem
@@ -39,8 +152,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem forget --transcripts --yes --json
 
     """
-    from gitmem.store.history.dates import parse_date
-    from gitmem.store.transcripts.forget import forget_transcripts
+    from gitmem.store.records import parse_date
+    from gitmem.store.transcripts import forget_transcripts
 
     store = door.settled(args)
     before = None
@@ -54,24 +167,116 @@ def run(args: argparse.Namespace, door: Door) -> int:
         before = span.first
     planned = forget_transcripts(store, before, dry_run=True)
     if args.dry_run or not planned.sessions:
-        door.answer(args, {"dry_run": args.dry_run, **asdict(planned)}, _preview(planned))
+        door.answer(args, {"dry_run": args.dry_run, **asdict(planned)}, _forget_preview(planned))
         return ExitCode.OK
-    would = f"This would delete {_count(planned)} for good"
-    if not args.yes and not agreed(door, would, _preview(planned), "This cannot be undone. Delete?"):
+    would = f"This would delete {_forget_count(planned)} for good"
+    if not args.yes and not agreed(door, would, _forget_preview(planned), "This cannot be undone. Delete?"):
         print("Nothing was deleted.", file=door.err)
         return ExitCode.OK
     done = forget_transcripts(store, before)
     door.notices(done.notices)
-    text = f"Deleted {_count(done)}; this freed {done.freed / 1024:,.0f} KB of disk space."
+    text = f"Deleted {_forget_count(done)}; this freed {done.freed / 1024:,.0f} KB of disk space."
     door.answer(args, {"dry_run": False, **asdict(done)}, text)
     return ExitCode.OK
 
 
-def _preview(planned: Forgotten) -> str:
+def _forget_preview(planned: Forgotten) -> str:
     if not planned.sessions:
         return "There is no transcript to delete."
-    return f"Would delete {_count(planned)} and keep {planned.kept}."
+    return f"Would delete {_forget_count(planned)} and keep {planned.kept}."
 
 
-def _count(planned: Forgotten) -> str:
+def _forget_count(planned: Forgotten) -> str:
     return f"{count(planned.sessions, 'transcript')} of {planned.size / 1024:,.1f} KB"
+
+
+_PURGE_SHOWN = 20  # files that a preview lists
+
+
+def configure_purge(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem purge`."""
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("text", nargs="?", metavar="TEXT", help="the exact text; '-' reads it from standard input")
+    which.add_argument("--regex", metavar="PATTERN", help="every match of this pattern (Python's syntax) within a line")
+    which.add_argument("--secret", action="store_true", help="every secret that redaction finds in history")
+    parser.add_argument("--dry-run", action="store_true", help="only list the matches to purge")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_purge(args: argparse.Namespace, door: Door) -> int:
+    """Remove a text from the memory and its whole history, for good. '(purged)' takes its place.
+
+    History is rewritten: all branches of the store, files, names and messages, what waits in the spool, backups,
+    stashes and reflogs. Then every object is read to check that the text is gone. This cannot be undone. Other machines
+    purge their copies at their next sync, and keep what they saved meanwhile. A text on the command line stays in your
+    shell's history: '-' reads it from standard input.
+
+    With --json: {dry_run, texts, files, commits, rewritten, objects, notices, beyond}; beyond lists what could not be
+    reached.
+
+    Examples:
+      gitmem purge --secret --dry-run
+      gitmem purge --regex 'customer-[0-9]+' --dry-run
+      gitmem purge - < leaked-key.txt
+      gitmem purge "hunter2-staging" --yes && gitmem sync
+
+    """
+    from gitmem.cli.output import Progress
+    from gitmem.store.purge import plan_purge, purge
+
+    wanted = _wanted(args, door)
+    store = door.settled(args)
+    with Progress(door.err) as progress:
+        progress.step("searching history")
+        plan = plan_purge(store, wanted)
+    if args.dry_run or not plan.needed:
+        door.answer(args, _value(plan.purge, dry_run=args.dry_run), _purge_preview(plan))
+        return ExitCode.OK
+    would, question = "This rewrites history", "This cannot be undone. Purge?"
+    if not args.yes and not agreed(door, would, _purge_preview(plan), question):
+        print("Nothing was purged.", file=door.err)
+        return ExitCode.OK
+    with Progress(door.err) as progress:
+        progress.step("rewriting history")
+        done = purge(store, plan)
+    door.notices(done.notices)
+    door.answer(args, _value(done, dry_run=False), _done(done))
+    return ExitCode.OK
+
+
+def _wanted(args: argparse.Namespace, door: Door) -> str | re.Pattern[str] | None:
+    if args.regex is not None:
+        try:
+            return re.compile(args.regex)
+        except re.error as error:
+            raise UsageError(
+                f"{args.regex!a} is no regular expression: {error}.",
+                "For example: gitmem purge --regex 'customer-[0-9]+'",
+            ) from error
+    if args.text != "-":
+        return None if args.secret else str(args.text)
+    text = door.stdin.read().strip("\r\n")
+    if not text:
+        raise UsageError("There is no text on standard input.", "For example: gitmem purge - < FILE")
+    return text
+
+
+def _purge_preview(plan: PurgePlan) -> str:
+    planned = plan.purge
+    if not plan.needed:
+        return "The store does not hold it, and neither does its history."
+    brought = f"added by {count(planned.commits, 'commit')}" if planned.commits else "which no commit holds any more"
+    more = [f"  … and {len(planned.files) - _PURGE_SHOWN} more"] if len(planned.files) > _PURGE_SHOWN else []
+    files = [f"  {path}" for path in planned.files[:_PURGE_SHOWN]]
+    return plain("\n".join([f"Would purge {count(planned.texts, 'text')}, {brought}:", *files, *more, *planned.beyond]))
+
+
+def _done(done: Purge) -> str:
+    checked = f"; none of the {done.objects:,} objects holds it" if done.objects else ""
+    text = f"Purged {count(done.texts, 'text')}: {count(done.rewritten, 'commit')} rewritten{checked}."
+    return plain("\n".join([text, *done.beyond]))
+
+
+def _value(done: Purge, *, dry_run: bool) -> dict[str, object]:
+    return {"dry_run": dry_run, **asdict(done)}

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Sequence
 
-    from gitmem.cli.door import Door
-    from gitmem.memory.capture.pending import Pending
-    from gitmem.store.spool.hooks import HookSpool
+    from gitmem.cli.app import Door
+    from gitmem.sessions.pending import Pending
+    from gitmem.store.hook_spool import HookSpool
     from gitmem.store.store import Store
+
 
 SECONDS = 0.6  # after which a session's start leaves unread facts out
 LONGEST_SECONDS = 5.0  # after which it ends without an answer: the disk or the machine hangs
@@ -65,14 +66,14 @@ class Event(Value):
     started: float
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure_hook(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem hook`."""
     parser.add_argument("host", metavar="HOST", help="the agent that calls, such as claude")
     parser.add_argument("event", nargs="?", default="", metavar="EVENT", help="the event, such as SessionStart")
     parser.add_argument("--drain", action="store_true", help="commit delivered events, in the background")
 
 
-def run(args: argparse.Namespace, door: Door) -> int:
+def run_hook(args: argparse.Namespace, door: Door) -> int:
     """Take an event of an agent's session (JSON on standard input) and answer it. The exit code is always 0.
 
     'gitmem install claude' writes the calls into the agent's settings; there is no need to call it by hand.
@@ -119,7 +120,7 @@ def _taken(words: list[str], option: str) -> str:
 def _take(door: Door, call: Call) -> None:
     """Put a payload into the spool unless it is there, and answer a session's start, a prompt or an error."""
     from gitmem.hosts.all import read_payload
-    from gitmem.store.spool.hooks import parse
+    from gitmem.store.hook_spool import parse
 
     started = time.monotonic()
     data = _payload(door, call)
@@ -138,13 +139,13 @@ def _take(door: Door, call: Call) -> None:
     try:
         spool = _spool(door, root)
     except RefusedError as error:
-        from gitmem.store.config.accepted import NotAcceptedError
-        from gitmem.store.spool.held import hold
+        from gitmem.store.accepted import NotAcceptedError
+        from gitmem.store.hook_spool import hold
 
         if not isinstance(error, NotAcceptedError):
             hold(door.home(), root, name, owner, data)
         if name == _ANSWERED:
-            from gitmem.cli.need import tell_refused
+            from gitmem.cli.host import tell_refused
             from gitmem.hosts.all import caller
 
             tell_refused(door.out, caller(payload, call.host), payload, error)
@@ -159,7 +160,7 @@ def _take(door: Door, call: Call) -> None:
 
 def _payload(door: Door, call: Call) -> bytes:
     """Return the payload: from standard input, or from the file that the script has made of it."""
-    from gitmem.store.spool.spool import MAX_EVENT_BYTES
+    from gitmem.store.spool import MAX_EVENT_BYTES
 
     if not call.delivered:
         return door.stdin.buffer.read(MAX_EVENT_BYTES + 1)
@@ -185,7 +186,7 @@ def _respond(door: Door, call: Call, root: str, spool: HookSpool, event: Event) 
         if name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:
             _settle_later(_open(door, root))
         return
-    from gitmem.store.spool.answered import may_answer
+    from gitmem.store.spool import may_answer
 
     if starts:
         spool.pay(owner)
@@ -198,7 +199,7 @@ def _respond(door: Door, call: Call, root: str, spool: HookSpool, event: Event) 
         if starts:
             _answer_start(door, root, read, answer, lambda: time.monotonic() - event.started > SECONDS)
         else:
-            from gitmem.cli.need import follow_settings, help_for, tell
+            from gitmem.cli.host import follow_settings, help_for, tell
 
             store = _open(door, root)
             tell(door.out, answer, help_for(store, name, read))
@@ -218,8 +219,8 @@ def _answer_start(
     cwd = payload.get("cwd")
     folder = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else door.cwd
     with ProjectQuestions(folder, door.environ) as questions:
-        from gitmem.memory.capture.pending import glance, with_last_answers
-        from gitmem.memory.start.start import MARKER, session_goes_on, start_parts, start_text
+        from gitmem.sessions.pending import glance, with_last_answers
+        from gitmem.sessions.start import MARKER, session_goes_on, start_parts, start_text
 
         store = _open(door, root)
         found = glance(store)
@@ -253,7 +254,7 @@ def _tell_with_help(
     door: Door, store: Store, answer: Callable[[str], dict[str, object]], text: str, payload: dict[str, object]
 ) -> None:
     """Print the memory for a session, and help with the prompt or the error of the event unless it takes long."""
-    from gitmem.cli.need import help_for, tell
+    from gitmem.cli.host import help_for, tell
 
     more = ""
     try:
@@ -265,8 +266,7 @@ def _tell_with_help(
 
 def _note_start(store: Store, payload: dict[str, object], text: str, ids: tuple[str, ...]) -> None:
     """Note what a session was told at its start: for `gitmem stats`, and so that no prompt is told it again."""
-    from gitmem.memory.guide.asked import note_asked
-    from gitmem.memory.guide.given import START, Given
+    from gitmem.lessons.usage_log import START, Given, note_asked
 
     session = payload.get("session_id")
     name = session if isinstance(session, str) else ""
@@ -278,13 +278,13 @@ def _stands(store: Store, payload: dict[str, object], found: Pending | None) -> 
     session = payload.get("session_id")
     if payload.get("source") not in _GOES_ON or not isinstance(session, str):
         return ""
-    from gitmem.memory.task.working import brief_working
+    from gitmem.sessions.memory import brief_working
 
     text = brief_working(store, session, found.events if found else ())
     if text:
         return text
-    from gitmem.memory.learned.read import last_episode
-    from gitmem.model.learned.brief import brief_episode
+    from gitmem.lessons.brief import brief_episode
+    from gitmem.lessons.read import last_episode
 
     ended = last_episode(store, session)
     return brief_episode(ended) if ended else ""
@@ -292,7 +292,7 @@ def _stands(store: Store, payload: dict[str, object], found: Pending | None) -> 
 
 def _pending(store: Store) -> tuple[Sequence[str], str]:
     """Return the archives that the agent is asked to summarize if the settings say so, else once an offer."""
-    from gitmem.memory.summaries.archives import offer, pending_archives
+    from gitmem.archives.archives import offer, pending_archives
 
     provider = store.config.summary.provider
     if provider == "host":
@@ -301,7 +301,7 @@ def _pending(store: Store) -> tuple[Sequence[str], str]:
 
 
 def _knows(transcript: str, marker: str) -> bool:
-    from gitmem.memory.capture.tail import in_context
+    from gitmem.sessions.cleaned import in_context
 
     return in_context(transcript, marker)
 
@@ -316,8 +316,8 @@ def _drain(door: Door) -> None:
             os.setsid()
     root = _find(door, (door.cwd,))
     if root is not None:
-        from gitmem.cli.need import follow_settings
-        from gitmem.memory.sessions.background import settle, tend
+        from gitmem.cli.host import follow_settings
+        from gitmem.sessions.background import settle, tend
 
         _spool(door, root)  # raises for a store that was not accepted
         store, started = _open(door, root), time.monotonic()
@@ -336,8 +336,8 @@ def _drain(door: Door) -> None:
 def _adopt(store: Store, door: Door) -> None:
     """Mirror the agent's own memory files; log a failure and go on."""
     from gitmem.errors import GitmemError
+    from gitmem.facts.adopt import adopt_if_changed
     from gitmem.hosts.agents.claude_code import memory_folder
-    from gitmem.memory.facts.adopt import adopt_if_changed
 
     try:
         adopt_if_changed(store, memory_folder(door.environ, door.home(), os.path.dirname(store.root)))
@@ -367,7 +367,7 @@ def _time_limit(seconds: float, say: Callable[[], None]) -> Iterator[None]:
 
 def _find(door: Door, folders: Sequence[str]) -> str | None:
     """Return the store of the first folder that has one: these, the host's project folder, the current folder."""
-    from gitmem.store.config.locate import find_store
+    from gitmem.store.locate import find_store
 
     for folder in (*folders, door.environ.get("CLAUDE_PROJECT_DIR", ""), door.cwd):
         if os.path.isabs(folder) and "\0" not in folder:
@@ -386,8 +386,7 @@ def _private(door: Door, root: str) -> str:
 
 def _spool(door: Door, root: str) -> HookSpool:
     """Return the spool of an accepted store, with the events that were held elsewhere while git refused the store."""
-    from gitmem.store.spool.held import release
-    from gitmem.store.spool.hooks import HookSpool
+    from gitmem.store.hook_spool import HookSpool, release
     from gitmem.store.store import accepted_folder
 
     spool = HookSpool(accepted_folder(root, door.environ, door.home()))
@@ -404,7 +403,7 @@ def _open(door: Door, root: str) -> Store:
 
 
 def _settle_later(store: Store) -> None:
-    from gitmem.store.upkeep.background import start
+    from gitmem.store.findings import start
 
     start(store, "hook", "claude", "--drain")
 
@@ -412,9 +411,9 @@ def _settle_later(store: Store) -> None:
 def _log(door: Door, message: str) -> None:
     """Write to the log of the store, if there is one; ignore failures."""
     try:
-        from gitmem.cli.door import now
+        from gitmem.cli.app import now
+        from gitmem.store.findings import Failure, FailureLog
         from gitmem.store.store import accepted_folder
-        from gitmem.store.upkeep.failures import Failure, FailureLog
 
         root = _find(door, ())
         if root is not None:

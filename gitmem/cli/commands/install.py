@@ -22,7 +22,7 @@ from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
 from gitmem.hosts.host import Host, Place, Scope
 from gitmem.hosts.install import Change, Manifest, Record, carry_out, is_present, plan_edits, plan_put
 from gitmem.hosts.script import plan_script, put_script
-from gitmem.hosts.settings.edits import (
+from gitmem.hosts.settings import (
     ALLOW,
     COMMANDS,
     HOOKS,
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from gitmem.cli.door import Door
+    from gitmem.cli.app import Door
+
 
 OFF = "GITMEM_HOOKS"
 _BRINGS = {
@@ -78,7 +79,7 @@ class _Plan:
     hooks: str
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure_install(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem install`."""
     add_host_arguments(parser)
     parser.add_argument("--only", metavar="PARTS", help=f"of {','.join(PARTS)}, only these")
@@ -89,7 +90,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--summaries", action="store_true", help="Claude Code: have it sum up archives")
 
 
-def run(args: argparse.Namespace, door: Door) -> int:
+def run_install(args: argparse.Namespace, door: Door) -> int:
     """Have an agent's sessions remembered: hooks, MCP server, skill and slash commands go into its settings.
 
     Without an agent it lists those that are found on this machine. At a terminal it asks whose sessions, shows what it
@@ -158,7 +159,7 @@ def _with_scope(args: argparse.Namespace, door: Door, hosts: Sequence[Host], sco
 
 def _warn(door: Door, parts: tuple[str, ...]) -> None:
     """Warn if `gitmem` is not on the PATH, or the MCP server's SDK is not installed."""
-    from gitmem.cli.sdk import has_sdk, needs_sdk
+    from gitmem.cli.app import has_sdk, needs_sdk
 
     if not own_program(door):
         door.notices(
@@ -170,7 +171,7 @@ def _warn(door: Door, parts: tuple[str, ...]) -> None:
 
 def _list(args: argparse.Namespace, door: Door) -> int:
     """List the hosts of this machine."""
-    from gitmem.hosts.found import hooked_file
+    from gitmem.hosts.script import hooked_file
 
     lines, values = [], []
     for host in found_hosts(door):
@@ -193,7 +194,7 @@ def _list(args: argparse.Namespace, door: Door) -> int:
 
 def _parts(args: argparse.Namespace) -> tuple[str, ...]:
     """Return the parts to install."""
-    from gitmem.cli.sdk import has_sdk
+    from gitmem.cli.app import has_sdk
 
     if args.only is None:
         parts = tuple(part for part in PARTS if part != MCP or has_sdk())
@@ -326,9 +327,9 @@ def _paths_of(plan: _Plan, part: str) -> list[str]:
 
 def _works(door: Door, plan: _Plan) -> bool:
     """Run a hook as the host would and say so if its event does not arrive."""
-    from gitmem.hosts.trial import arrives
-    from gitmem.store.config.locate import find_store, user_store
-    from gitmem.store.spool.hooks import HookSpool
+    from gitmem.hosts.script import arrives
+    from gitmem.store.hook_spool import HookSpool
+    from gitmem.store.locate import find_store, user_store
     from gitmem.store.store import private_folder
 
     if not plan.hooks or door.environ.get(OFF) == "off":
@@ -364,10 +365,9 @@ def _asked(door: Door, hosts: Sequence[Host]) -> Scope:
 
 def _prepare_store(args: argparse.Namespace, door: Door, name: str) -> None:
     """Make the spool and the merge driver of the store, and with --init the store."""
-    from gitmem.store.setup.init import Place as Where
-    from gitmem.store.setup.init import init_store
-    from gitmem.store.setup.merge_driver import install_driver
-    from gitmem.store.spool.hooks import HookSpool
+    from gitmem.store.hook_spool import HookSpool
+    from gitmem.store.init import Place as Where
+    from gitmem.store.init import init_store, install_driver
 
     try:
         store = door.open(args)

@@ -10,24 +10,24 @@ from gitmem.errors import ExitCode
 if TYPE_CHECKING:
     import argparse
 
-    from gitmem.cli.door import Door
+    from gitmem.cli.app import Door
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure_merge_driver(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem merge-driver`."""
     for name in ("base", "ours", "theirs"):
         parser.add_argument(name, help="the file git has put this version into")
     parser.add_argument("path", help="its path in the store")
 
 
-def run(args: argparse.Namespace, door: Door) -> int:
+def run_merge_driver(args: argparse.Namespace, door: Door) -> int:
     """Merge one document for git, which calls this: see merge.gitmem.driver in a store's git configuration.
 
     Examples:
       gitmem merge-driver %O %A %B %P
 
     """
-    from gitmem.store.setup.merge_driver import drive
+    from gitmem.store.init import drive
 
     texts = []
     for name in (args.base, args.ours, args.theirs):

@@ -6,22 +6,21 @@ import os
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from gitmem.document.ids import PURGED
 from gitmem.errors import ExitCode, GitmemError, NotFoundError, UsageError
-from gitmem.model.paths import PURGED
-from gitmem.text.quantities import count
+from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from gitmem.cli.door import Door
-    from gitmem.model.fact.fact import Fact
-    from gitmem.store.headers.changes import OthersChange
-    from gitmem.store.history.authors import People
-    from gitmem.store.review.pairs import Pair
-    from gitmem.store.review.purges import Preview, WaitingPurge
-    from gitmem.store.review.waiting import ToReview
+    from gitmem.cli.app import Door
+    from gitmem.facts.fact import Fact
+    from gitmem.store.authors import People
+    from gitmem.store.headers import OthersChange
+    from gitmem.store.review import Pair, ToReview
+    from gitmem.store.review_purges import Preview, WaitingPurge
     from gitmem.store.store import Store
 
 
@@ -53,7 +52,7 @@ class _Waiting:
     changes: Sequence[OthersChange]
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure_review(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem review`."""
     parser.add_argument("what", metavar="WHAT", nargs="?", help="its number, a document or a fact (default: list all)")
     parser.add_argument(
@@ -62,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run(args: argparse.Namespace, door: Door) -> int:
+def run_review(args: argparse.Namespace, door: Door) -> int:
     """List what waits for your decision: two versions, pairs of facts, purges, changes of others. Decide one.
 
     Of two facts that contradict each other, the newer or the older one holds and supersedes the other, or both hold.
@@ -110,10 +109,9 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 
 def _read(store: Store) -> _Waiting:
-    from gitmem.store.review.changes import others_changes
-    from gitmem.store.review.pairs import waiting_pairs
-    from gitmem.store.review.purges import waiting_purges
-    from gitmem.store.review.waiting import documents_to_review
+    from gitmem.store.review import documents_to_review, waiting_pairs
+    from gitmem.store.review_changes import others_changes
+    from gitmem.store.review_purges import waiting_purges
 
     changes = [*others_changes(store).values()]
     return _Waiting(documents_to_review(store), waiting_pairs(store), waiting_purges(store), changes)
@@ -145,8 +143,7 @@ def _find(waiting: _Waiting, name: str) -> tuple[str, str]:
 
 
 def _review_document(args: argparse.Namespace, door: Door, store: Store, path: str) -> int:
-    from gitmem.store.review.take import Take, resolve_review
-    from gitmem.store.review.waiting import documents_to_review
+    from gitmem.store.review import Take, documents_to_review, resolve_review
 
     if args.take is None:
         values = [_document(store, item) for item in documents_to_review(store) if item.path == path]
@@ -162,8 +159,8 @@ def _review_document(args: argparse.Namespace, door: Door, store: Store, path: s
 
 
 def _review_pair(args: argparse.Namespace, door: Door, store: Store, pair: Pair, number: int) -> int:
-    from gitmem.memory.facts.settle import Holds, settle
-    from gitmem.store.history.authors import People
+    from gitmem.facts.edit import Holds, settle
+    from gitmem.store.authors import People
 
     if args.take is None:
         value = _pair(pair, People(store))
@@ -181,7 +178,7 @@ def _review_pair(args: argparse.Namespace, door: Door, store: Store, pair: Pair,
 
 
 def _review_change(args: argparse.Namespace, door: Door, store: Store, change: OthersChange) -> int:
-    from gitmem.store.review.changes import answer_change
+    from gitmem.store.review_changes import answer_change
 
     if args.take is None:
         text = f"{_line(_change(change))}\nTo decide: gitmem review {change.id} --take theirs|ours"
@@ -201,7 +198,7 @@ def _change(change: OthersChange) -> dict[str, object]:
 
 
 def _review_purge(args: argparse.Namespace, door: Door, store: Store, path: str) -> int:
-    from gitmem.store.review.purges import answer_purge, preview_purge
+    from gitmem.store.review_purges import answer_purge, preview_purge
 
     if args.take is None:
         preview = preview_purge(store, path)
@@ -229,7 +226,7 @@ def _purge_words(preview: Preview) -> str:
 
 
 def _values(store: Store, waiting: _Waiting) -> list[dict[str, object]]:
-    from gitmem.store.history.authors import People
+    from gitmem.store.authors import People
 
     people = People(store)
     values = [_document(store, item, sides=index < _SIDES) for index, item in enumerate(waiting.documents)]
@@ -240,7 +237,7 @@ def _values(store: Store, waiting: _Waiting) -> list[dict[str, object]]:
 
 
 def _document(store: Store, item: ToReview, *, sides: bool = True) -> dict[str, object]:
-    from gitmem.store.review.take import sides_of
+    from gitmem.store.review import sides_of
 
     value: dict[str, object] = {"path": item.path, "places": list(item.places)}
     nobody = {**value, "merge": None, "ours": [], "theirs": []}

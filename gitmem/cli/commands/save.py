@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 
+from gitmem.document.entry import MemoryType
 from gitmem.errors import ExitCode, NotSavedError, RefusedError
-from gitmem.model.entry.kinds import MemoryType
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
 
-    from gitmem.cli.door import Door
+    from gitmem.cli.app import Door
+
 
 MAX_TEXT_BYTES = 50 * 1024 * 1024
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure_save(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem save`."""
     parser.add_argument("text", nargs="*", help="what to remember; '-' or nothing reads standard input")
     parser.add_argument("-f", "--file", help="read the text from a file")
@@ -29,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run(args: argparse.Namespace, door: Door) -> int:
+def run_save(args: argparse.Namespace, door: Door) -> int:
     """Remember a text: one commit, synced to disk when this command returns 0.
 
     With --json: {id, commit, type, archive, store, redacted}; commit is null while another process has the store's lock
@@ -42,10 +43,9 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem save -f notes.txt --session 1b4e51f0
 
     """
-    from gitmem.memory.save.save import save
-    from gitmem.model.entry.entry import clean_text
-    from gitmem.model.entry.save import Save
-    from gitmem.model.ids import TAIL_BYTES, make_id
+    from gitmem.document.entry import Save, clean_text
+    from gitmem.document.ids import TAIL_BYTES, make_id
+    from gitmem.sessions.save import save
 
     tags, text = _tags(args), _text(args, door)
     if not clean_text(text):
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 
 def _tags(args: argparse.Namespace) -> tuple[str, ...]:
-    from gitmem.model.entry.entry import clean_tag
+    from gitmem.document.entry import clean_tag
 
     try:
         return tuple(clean_tag(tag) for tag in args.tag)

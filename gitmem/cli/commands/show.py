@@ -1,4 +1,4 @@
-"""`gitmem show`: print a document, a day, an entry, a fact or a commit."""
+"""Show documents, entries, facts and commits, as they are or were."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING
 
 from gitmem.cli import output
 from gitmem.cli.document import FILES, named_path, print_document, refuse_folder, show_episode, show_pattern
-from gitmem.cli.fact import show_fact
+from gitmem.cli.hits import show_fact
+from gitmem.document.ids import ALPHABET, FACT_LETTERS, MEMORY, daily_path, is_fact_id, is_id, is_timed
 from gitmem.errors import ExitCode, NotFoundError, RefusedError
-from gitmem.model.ids import ALPHABET, FACT_LETTERS, is_fact_id, is_id, is_timed
-from gitmem.model.learned.episode import LETTER as EPISODE_LETTER
-from gitmem.model.learned.pattern import LETTER as BUG_LETTER
-from gitmem.model.paths import MEMORY, daily_path
-from gitmem.store.headers.facts import marked
+from gitmem.lessons.episode import LETTER as EPISODE_LETTER
+from gitmem.lessons.pattern import LETTER as BUG_LETTER
+from gitmem.store.headers import marked
 from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
     import argparse
 
-    from gitmem.cli.door import Door
-    from gitmem.model.fact.fact import Fact
+    from gitmem.cli.app import Door
+    from gitmem.facts.fact import Fact
     from gitmem.store.store import Store
+
 
 _FACT = re.compile(rf"\^?[{FACT_LETTERS}][{ALPHABET}]+")
 _SHOWN = {EPISODE_LETTER: show_episode, BUG_LETTER: show_pattern}
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure_show(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem show`."""
     parser.add_argument(
         "what",
@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run(args: argparse.Namespace, door: Door) -> int:
+def run_show(args: argparse.Namespace, door: Door) -> int:
     """Print a file of the store, the log of a day, an entry, a fact, an episode, an error, or a commit.
 
     A file is printed as it is now; a line of a fact that does not hold any more, or is in dispute, says so before its
@@ -99,7 +99,7 @@ def _document(store: Store, args: argparse.Namespace, door: Door, what: str) -> 
     file = _readable(store, args, door, what)
     if file is not None:
         return file
-    from gitmem.store.history.records import last_version
+    from gitmem.store.records import last_version
 
     if what != args.what and (gone := last_version(store.repository, what)) is not None:
         door.notices((f"{what} was removed ('gitmem log' says why); this is its last version.",))
@@ -109,7 +109,7 @@ def _document(store: Store, args: argparse.Namespace, door: Door, what: str) -> 
 
 def _show_named(args: argparse.Namespace, door: Door, store: Store, what: str) -> None:
     """Print the commit, the entry (its `^` left out) or the fact (by the beginning of its id) that a text names."""
-    from gitmem.store.history.records import resolve
+    from gitmem.store.records import resolve
 
     try:
         commit = resolve(store, what)
@@ -130,7 +130,7 @@ def _fact(store: Store, text: str) -> Fact | None:
     """Return the fact with this id or an unambiguous beginning of it, None if no fact has it."""
     if not _FACT.fullmatch(text):
         return None
-    from gitmem.memory.facts.edit import find_fact
+    from gitmem.facts.edit import find_fact
 
     try:
         return find_fact(store, text)
@@ -139,7 +139,7 @@ def _fact(store: Store, text: str) -> Fact | None:
 
 
 def _show_commit(args: argparse.Namespace, door: Door, store: Store, commit: str) -> None:
-    from gitmem.store.history.records import difference, read_records, shown
+    from gitmem.store.records import difference, read_records, shown
 
     if args.json:
         changed = difference(store, None, commit)
@@ -166,7 +166,7 @@ def _day_path(store: Store, text: str) -> str:
 
 def _past_file(store: Store, text: str) -> tuple[str, bytes] | None:
     """Return path and content of the file that `REV:PATH` names, None if the text names none."""
-    from gitmem.store.history.records import read_at, resolve
+    from gitmem.store.records import read_at, resolve
 
     revision, colon, path = text.partition(":")
     if not (revision and colon and path):
@@ -187,7 +187,7 @@ def _show_id(args: argparse.Namespace, door: Door, store: Store, identifier: str
 
 
 def _show_entry(args: argparse.Namespace, door: Door, store: Store, identifier: str) -> None:
-    from gitmem.store.history.origin import find_entry
+    from gitmem.store.origin import find_entry
 
     found = find_entry(store, identifier)
     words = marked(store, found.entry.text, identifier)
@@ -206,3 +206,87 @@ def _readable(store: Store, args: argparse.Namespace, door: Door, text: str) -> 
     refuse_folder(store, path)
     data = store.read(path)
     return None if data is None else (path, data)
+
+
+def configure_at(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem at`."""
+    parser.add_argument("when", metavar="REV|DATE", help="a commit, or a date (the end of that day)")
+    parser.add_argument("path", nargs="?", metavar="PATH", help=f"the file (default: {MEMORY})")
+    parser.add_argument("--list", action="store_true", help="list the files of that time instead")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_at(args: argparse.Namespace, door: Door) -> int:
+    """Print a file as it was at a revision or a date, byte for byte.
+
+    A date stands for the last commit made by then; a day or a minute for its end. It is written as 2026-11-21,
+    '2026-11-21 14:03' (in your time zone; or with an offset, '2026-11-21 14:03+09:00'), today, yesterday, '3 days ago',
+    '2 weeks ago', '5 hours ago'.
+
+    With --json: {commit, date, path, text}, or with --list {commit, date, files: [{path, bytes}]}.
+
+    Examples:
+      gitmem at yesterday
+      gitmem at 2026-11-21 daily/2026/11/2026-11-21.md
+      gitmem at HEAD~3 --list
+      gitmem at '3 days ago' > memory-then.md
+
+    """
+    from gitmem.store.records import read_at, read_records, resolve
+
+    store = door.settled(args)
+    commit = resolve(store, args.when)
+    record = read_records(store, [commit])[commit]
+    about: dict[str, object] = {"commit": commit, "date": record.committed.isoformat()}
+    path = named_path(store, args, door, args.path) if args.path else None
+    if args.list:
+        files = store.repository.files(commit, *([path] if path else []))
+        listed = [{"path": file.path, "bytes": file.size} for file in files]
+        if listed:
+            door.answer(args, about | {"files": listed}, plain("\n".join(file.path for file in files)))
+            return ExitCode.OK
+    path = path or MEMORY
+    data = None if args.list else read_at(store, commit, path)
+    if data is None:
+        raise NotFoundError(
+            f"There was no {path} at {args.when}.", f"'gitmem at {commit[: output.SHORT]} --list' lists the files."
+        )
+    print_document(args, door, about | {"path": path, "text": data.decode("utf-8", "replace")}, data)
+    return ExitCode.OK
+
+
+def configure_start(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem start`."""
+    parser.add_argument("--json", action="store_true", help="print the result as JSON, with what each part costs")
+
+
+def run_start(args: argparse.Namespace, door: Door) -> int:
+    """Print the text that starts the agent's next session: current facts, open issues, recent work.
+
+    It has at most session.budget_tokens tokens, of which each part has a share.
+
+    With --json: {text, tokens, budget, parts: [{title, tokens, pieces, of}]}, pieces being how many of its pieces a
+    part tells.
+
+    Examples:
+      gitmem start
+      gitmem start --json
+
+    """
+    from gitmem.cli.hits import project_folder
+    from gitmem.project.state import ProjectQuestions
+    from gitmem.sessions.start import start_parts, start_text
+    from gitmem.text.stems import estimate_tokens
+
+    store = door.settled(args)
+    with ProjectQuestions(project_folder(store, args, door), door.environ) as questions:
+        shown = start_parts(store, (), questions.answer(), ())
+    text = start_text(store, shown)
+    value = {
+        "text": text,
+        "tokens": estimate_tokens(text),
+        "budget": store.config.session.budget_tokens,
+        "parts": [{"title": one.title, "tokens": one.tokens, "pieces": one.pieces, "of": one.of} for one in shown],
+    }
+    door.answer(args, value, text or "Nothing is remembered yet: a session would start without a word.")
+    return ExitCode.OK

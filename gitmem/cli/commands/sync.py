@@ -6,20 +6,21 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gitmem.errors import ExitCode
-from gitmem.store.sync.guard import Accept
-from gitmem.text.quantities import count
+from gitmem.store.sync_guard import Accept
+from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
     import argparse
 
-    from gitmem.cli.door import Door
-    from gitmem.store.sync.memory import Synced
+    from gitmem.cli.app import Door
+    from gitmem.store.sync_memory import Synced
+
 
 _REVIEWED = 5  # documents that are named
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure_sync(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem sync`."""
     parser.add_argument("remote", nargs="?", help="a remote (default: all)")
     parser.add_argument(
@@ -34,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run(args: argparse.Namespace, door: Door) -> int:
+def run_sync(args: argparse.Namespace, door: Door) -> int:
     """Exchange commits with other machines: fetch, merge and push. It never leaves a conflict and never forces a push.
 
     Offline, everything waits for the next sync (exit code 10). Where both sides changed the same words, both versions
@@ -49,10 +50,10 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem config sync.auto interval      sync by itself, every sync.minutes while sessions run
 
     """
-    from gitmem.cli.terminal import Progress
-    from gitmem.store.setup.remotes import find_remote, remotes
-    from gitmem.store.sync.all import sync_remote
-    from gitmem.store.sync.retry import Options
+    from gitmem.cli.output import Progress
+    from gitmem.store.remotes import find_remote, remotes
+    from gitmem.store.sync import sync_remote
+    from gitmem.store.sync_memory import Options
 
     if args.background:
         return _background(args, door)
@@ -71,11 +72,11 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 def _background(args: argparse.Namespace, door: Door) -> int:
     """Sync behind a hook: log failures, except being offline."""
-    from gitmem.cli.door import now
+    from gitmem.cli.app import now
     from gitmem.errors import UnreachableError
-    from gitmem.store.sync.all import sync_in_background
-    from gitmem.store.sync.retry import Options
-    from gitmem.store.upkeep.failures import Failure, FailureLog
+    from gitmem.store.findings import Failure, FailureLog
+    from gitmem.store.sync import sync_in_background
+    from gitmem.store.sync_memory import Options
 
     store = door.settled(args)
     for error in sync_in_background(store, Options()):

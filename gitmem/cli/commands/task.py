@@ -1,4 +1,4 @@
-"""`gitmem task`: show and change the working memory of a session."""
+"""Advice for a task, and the working memory of a session."""
 
 from __future__ import annotations
 
@@ -12,15 +12,53 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from gitmem.cli.door import Door
-    from gitmem.model.learned.state import WorkingMemory
+    from gitmem.cli.app import Door
+    from gitmem.sessions.state import WorkingMemory
+
+
+def configure_guide(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem guide`."""
+    parser.add_argument("task", nargs="*", metavar="TASK", help="a task or a question, in words")
+    parser.add_argument("--error", metavar="FILE", help="the output of a failed command; - reads standard input")
+    parser.add_argument("--session", default="", metavar="ID", help="for this running session (default: the newest)")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_guide(args: argparse.Namespace, door: Door) -> int:
+    """Print advice from memory for a task or an error: past approaches, things to try or to avoid, likely trouble.
+
+    It looks at the notes of the running session, then at exchanges, then at facts and bug patterns. Each line names its
+    source ('gitmem get ^ID' shows it). Without a clear match it prints nothing.
+
+    With --json: {kind, lines: [{part, text, sources, confidence}], complexity, confidence}. kind is similar_error,
+    how_to, convention, past_approach or general; part is approach, try, avoid or challenge.
+
+    Examples:
+      gitmem guide "add retries to the importer"
+      pytest 2>&1 | gitmem guide --error -
+      gitmem guide --error build.log "make the release build pass"
+
+    """
+    from gitmem.lessons.guide import as_text, guide
+
+    task, error = " ".join(args.task), door.read_output(args, args.error)
+    if not (task.strip() or error.strip()):
+        raise UsageError("There is no task and no error.", "gitmem guide 'add retries', or gitmem guide --error FILE")
+    found = guide(door.settled(args), task, error=error, session=args.session)
+    door.answer(
+        args, found._asdict() | {"lines": [line._asdict() for line in found.lines]}, plain(as_text(found)), "guide"
+    )
+    if not found.lines and not args.json:
+        door.notices(("No memory clearly matches.",))
+    return ExitCode.OK
+
 
 _ACTS = ("show", "start", "plan", "note", "error", "suppose", "settle", "decide", "complete", "abandon")
 _UNSURE = 0.5
 _PERSON = "cli"  # the session of a person who begins a task without an agent
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure_task(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem task`."""
     parser.add_argument("act", choices=_ACTS, nargs="?", default="show", help="what to do (default: show)")
     parser.add_argument("text", nargs="*", metavar="TEXT", help="the task, a note, each step of a plan, ...")
@@ -30,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the working memory as JSON")
 
 
-def run(args: argparse.Namespace, door: Door) -> int:
+def run_task(args: argparse.Namespace, door: Door) -> int:
     """Show the working memory of a running session, and add to it: task, plan, hypotheses, decisions, failures.
 
     Hooks keep it from what the agent does. It is private to this machine, told again after a compaction, and becomes
@@ -52,8 +90,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem task complete
 
     """
-    from gitmem.memory.task.working import change_working, find_working
-    from gitmem.model.learned.brief import brief
+    from gitmem.lessons.brief import brief
+    from gitmem.sessions.memory import change_working, find_working
 
     store = door.settled(args)
     try:
@@ -78,9 +116,9 @@ def _change(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], Work
         UsageError: a word is missing.
 
     """
-    from gitmem.model.learned import working
-    from gitmem.model.learned.state import Step
-    from gitmem.model.learned.task import TaskStatus
+    from gitmem.sessions import working
+    from gitmem.sessions.state import Step
+    from gitmem.sessions.task import TaskStatus
 
     text, sure = " ".join(args.text), _UNSURE if args.confidence is None else args.confidence
     if args.act == "complete":
@@ -103,8 +141,8 @@ def _change(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], Work
 
 
 def _settlement(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], WorkingMemory]:
-    from gitmem.model.learned.state import HypothesisStatus
-    from gitmem.model.learned.working import settle
+    from gitmem.sessions.state import HypothesisStatus
+    from gitmem.sessions.working import settle
 
     words = [status.value for status in (HypothesisStatus.CONFIRMED, HypothesisStatus.REJECTED)]
     if len(args.text) != 2 or args.text[1] not in words:  # noqa: PLR2004  # id and status

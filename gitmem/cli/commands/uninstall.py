@@ -20,24 +20,23 @@ from gitmem.cli.host import (
 )
 from gitmem.errors import ExitCode, GitmemError, StoreNotFoundError, UsageError
 from gitmem.hosts.all import NAMES, find_host
-from gitmem.hosts.found import hooked_file
 from gitmem.hosts.host import Host, Scope
 from gitmem.hosts.install import Change, Manifest, Record, carry_out, is_present, plan_take, plan_takes, plan_whole
-from gitmem.hosts.script import drop_script, plan_removal, settings_with_hooks
-from gitmem.hosts.settings.edits import HOOKS, MCP, Shipped
+from gitmem.hosts.script import drop_script, hooked_file, plan_removal, settings_with_hooks
+from gitmem.hosts.settings import HOOKS, MCP, Shipped
 
 if TYPE_CHECKING:
-    from gitmem.cli.door import Door
+    from gitmem.cli.app import Door
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure_uninstall(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem uninstall`."""
     add_host_arguments(parser)
     parser.add_argument("--everything", action="store_true", help="all that gitmem left on this machine but memories")
     parser.add_argument("-y", "--yes", action="store_true", help="with --everything: do not ask")
 
 
-def run(args: argparse.Namespace, door: Door) -> int:
+def run_uninstall(args: argparse.Namespace, door: Door) -> int:
     """Remove everything that 'gitmem install' wrote from an agent's settings. The rest and the store stay.
 
     Without an option, the project's shared settings and its local ones are cleaned.
@@ -174,8 +173,8 @@ def _told(change: Change) -> str:
 
 def _take_everything(args: argparse.Namespace, door: Door) -> list[tuple[Scope, Change]]:
     """Take gitmem out of all settings it is recorded in, then remove the files of its own."""
-    from gitmem.store.config.accepted import recorded_stores
-    from gitmem.store.config.agree import made_files
+    from gitmem.store.accepted import recorded_stores
+    from gitmem.store.consent import made_files
 
     changes: list[tuple[Scope, Change]] = []
     here, home = project_top(door.folder(args)), os.path.realpath(door.home())
@@ -214,8 +213,7 @@ def _project_of(path: str) -> str:
 
 def _take_from_git(args: argparse.Namespace, door: Door) -> list[Change]:
     """Take the store's line out of the project's `info/exclude`, and the merge driver out of the store."""
-    from gitmem.store.setup.init import plan_unexclude
-    from gitmem.store.setup.merge_driver import uninstall_driver
+    from gitmem.store.init import plan_unexclude, uninstall_driver
 
     excluded = plan_unexclude(door.folder(args), door.home())
     done = [Change(*excluded, None)] if excluded else []

@@ -12,16 +12,15 @@ from gitmem.hosts.host import Host, Payload, Place, Scope, text_of
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.hosts.settings.edits import Edit, Shipped
+    from gitmem.hosts.settings import Edit, Shipped
 
 _TOOLS = {"shell_command": "Bash", "create_file": "Write", "edit_file": "Edit"}
 _EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop"
 
 
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
-    from gitmem.hosts.settings.edits import HOOKS, Shipped, server_edit
-    from gitmem.hosts.settings.shipped import skills
-    from gitmem.machine.resources import read_resource
+    from gitmem.hosts.settings import HOOKS, Shipped, server_edit, skills
+    from gitmem.platform.programs import read_resource
 
     own = place.scope is Scope.USER
     folder = place.folder(os.path.join(".config", "amp") if own else ".amp")

@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 
 from gitmem.hosts.host import Host, Place, Scope, command_hooks, folder_name, shared_server, transcripts_in
-from gitmem.machine.beneath import read_regular
+from gitmem.platform.safe_open import read_regular
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.hosts.settings.edits import Edit, Shipped
+    from gitmem.hosts.settings import Edit, Shipped
 
 SERVER = "gitmem"
 # The tools that only read: without a permission Claude Code asks before the first use of each, and refuses it in `-p`.
@@ -35,9 +35,8 @@ _EVENTS = (
 
 
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
-    from gitmem.hosts.settings.edits import SUMMARIES, Shipped, allow_edit, hooks_edit, server_edit
-    from gitmem.hosts.settings.shipped import commands, skills
-    from gitmem.machine.resources import read_resource
+    from gitmem.hosts.settings import SUMMARIES, Shipped, allow_edit, commands, hooks_edit, server_edit, skills
+    from gitmem.platform.programs import read_resource
 
     folder = os.path.dirname(settings_file(place))
     listing, where = servers_file(place)

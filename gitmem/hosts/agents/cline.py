@@ -13,14 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from gitmem.hosts.host import Host, Payload, Place, Scope, is_below, text_of
-from gitmem.hosts.jsonitems import about, session_lines
-from gitmem.hosts.shim import DUE, LATE
-from gitmem.model.session.transcript import Record, Role, Unread, content_text, objects, records
+from gitmem.hosts.host import DUE, LATE, Host, Payload, Place, Scope, is_below, text_of
+from gitmem.hosts.json_settings import about, session_lines
+from gitmem.sessions.transcript import Record, Role, Unread, content_text, objects, records
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.hosts.settings.edits import Edit, Shipped
+    from gitmem.hosts.settings import Edit, Shipped
 
 _TOOLS = {"run_commands": "Bash", "editor": "Edit"}
 _TYPED = re.compile(r"<user_input[^>]*>(.*?)</user_input>", re.DOTALL)
@@ -31,8 +30,7 @@ _MESSAGES = ".messages.json"
 
 
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
-    from gitmem.hosts.settings.edits import server_edit
-    from gitmem.hosts.settings.shipped import event_files, skills
+    from gitmem.hosts.settings import event_files, server_edit, skills
 
     folder = place.folder(".cline", "CLINE_DIR")
     listing = os.path.join(_data(place.environ, place.home), "settings", "cline_mcp_settings.json")

@@ -10,14 +10,14 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gitmem.hosts.host import Host, Payload, Place, Scope, begun_below, command_hooks, text_of
-from gitmem.machine.beneath import read_end
-from gitmem.model.session.transcript import Record, Role, Unread, content_text, objects, records
+from gitmem.platform.safe_open import read_end
+from gitmem.sessions.transcript import Record, Role, Unread, content_text, objects, records
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.hosts.settings.edits import Edit, Shipped
+    from gitmem.hosts.settings import Edit, Shipped
 
 _TIMEOUT = 10  # seconds
 _WINDOWS = "gitmem hook codex {} 2>nul || exit /b 0"  # there it is run by `%COMSPEC% /C`, which reads no shell's line
@@ -36,8 +36,7 @@ def hooks() -> dict[str, Mapping[str, object]]:
 
 
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
-    from gitmem.hosts.settings.edits import MCP, TRUST, hooks_edit, tables_edit
-    from gitmem.hosts.settings.shipped import skills
+    from gitmem.hosts.settings import MCP, TRUST, hooks_edit, skills, tables_edit
 
     folder = place.folder(".codex", "CODEX_HOME")
     own = place._replace(scope=Scope.USER).folder(".codex", "CODEX_HOME")
@@ -51,7 +50,7 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
 
 def trust(path: str, text: str) -> Mapping[str, Mapping[str, object]]:
     """Return the tables by which Codex trusts gitmem's hooks in the settings at `path` with this text."""
-    from gitmem.hosts.settings.trusted import trusted
+    from gitmem.hosts.hook_settings import trusted
 
     return trusted(path, text)
 

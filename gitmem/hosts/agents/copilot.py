@@ -11,15 +11,14 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitmem.hosts.host import Host, Payload, Place, Scope, begun_below, command_hooks, shared_server, text_of
-from gitmem.hosts.shim import LATE
-from gitmem.model.session.transcript import Record, Role, Unread, records
+from gitmem.hosts.host import LATE, Host, Payload, Place, Scope, begun_below, command_hooks, shared_server, text_of
+from gitmem.sessions.transcript import Record, Role, Unread, records
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.hosts.settings.edits import Edit, Shipped
+    from gitmem.hosts.settings import Edit, Shipped
 
 _TIMEOUT = 10  # seconds
 _BEGUN = '{\n  "version": 1\n}\n'
@@ -29,8 +28,7 @@ _ADDED = re.compile(r'\n\nTool "[^"\n]*" \w+\. Additional guidance from \w+ hook
 
 
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
-    from gitmem.hosts.settings.edits import hooks_edit, server_edit
-    from gitmem.hosts.settings.shipped import skills
+    from gitmem.hosts.settings import hooks_edit, server_edit, skills
 
     own = place.scope is Scope.USER
     folder = place.folder(".copilot" if own else ".github", "COPILOT_HOME")

@@ -13,7 +13,7 @@ from gitmem.hosts.host import Host, Payload, Place, text_of
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.hosts.settings.edits import Edit, Shipped
+    from gitmem.hosts.settings import Edit, Shipped
 
 _BEGUN = '{\n  "version": 1\n}\n'
 _TOOLS = {"Shell": "Bash", "run_terminal_cmd": "Bash", "edit_file": "Edit", "write": "Write"}
@@ -29,8 +29,7 @@ _EVENTS = {
 
 
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
-    from gitmem.hosts.settings.edits import hooks_edit, server_edit
-    from gitmem.hosts.settings.shipped import skills
+    from gitmem.hosts.settings import hooks_edit, server_edit, skills
 
     folder = place.folder(".cursor")
     hooks = {event: {"command": line} for event, line in HOST.commands().items()}

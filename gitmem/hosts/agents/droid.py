@@ -25,13 +25,13 @@ from gitmem.hosts.host import (
     text_of,
     transcripts_in,
 )
-from gitmem.model.session.transcript import Record, Role, Unread, blocks, records
+from gitmem.sessions.transcript import Record, Role, Unread, blocks, records
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.hosts.settings.edits import Edit, Shipped
+    from gitmem.hosts.settings import Edit, Shipped
 
 _TIMEOUT = 10  # seconds
 _TOOLS = {"Execute": "Bash", "Create": "Write", "ApplyPatch": "apply_patch"}
@@ -45,8 +45,7 @@ _EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompac
 
 
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
-    from gitmem.hosts.settings.edits import hooks_edit, server_edit
-    from gitmem.hosts.settings.shipped import commands, skills
+    from gitmem.hosts.settings import commands, hooks_edit, server_edit, skills
 
     folder = place.folder(".factory")
     server = {"type": "stdio"} | place.server

@@ -11,15 +11,14 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitmem.hosts.host import Host, Payload, Place, Scope, command_hooks, text_of
-from gitmem.hosts.shim import LATE
-from gitmem.model.session.transcript import Record, Role, Unread, content_text, records
+from gitmem.hosts.host import LATE, Host, Payload, Place, Scope, command_hooks, text_of
+from gitmem.sessions.transcript import Record, Role, Unread, content_text, records
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.hosts.settings.edits import Edit, Shipped
+    from gitmem.hosts.settings import Edit, Shipped
 
 _TIMEOUT = 10_000  # milliseconds
 _INJECTED = re.compile(r"<(hook_context|session_context)>.*?</\1>\s*", re.DOTALL)
@@ -32,8 +31,7 @@ _MOST_BYTES = 10_000_000  # of the list of projects
 
 
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
-    from gitmem.hosts.settings.edits import hooks_edit, server_edit
-    from gitmem.hosts.settings.shipped import as_toml, commands, skills
+    from gitmem.hosts.settings import as_toml, commands, hooks_edit, server_edit, skills
 
     folder = place.folder(".gemini")
     settings = os.path.join(folder, "settings.json")

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from gitmem.hosts.host import Host, Payload, Place, Scope, begun_below, named_as_claude, text_of, without_help
-from gitmem.model.session.transcript import Record, Role, Unread, content_text, records
+from gitmem.sessions.transcript import Record, Role, Unread, content_text, records
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.hosts.settings.edits import Edit, Shipped
+    from gitmem.hosts.settings import Edit, Shipped
 
 _TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit"}
 _EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
@@ -24,9 +24,8 @@ _EXIT = re.compile(r"(?<=\S)\s*\nCommand exited with code [0-9]+\s*\Z")  # after
 
 
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
-    from gitmem.hosts.settings.edits import HOOKS, Shipped, server_edit
-    from gitmem.hosts.settings.shipped import skills
-    from gitmem.machine.resources import read_resource
+    from gitmem.hosts.settings import HOOKS, Shipped, server_edit, skills
+    from gitmem.platform.programs import read_resource
 
     folder = place.folder(".pi" if place.scope is not Scope.USER else os.path.join(".pi", "agent"))
     server = place.server | {"exposure": "direct"}

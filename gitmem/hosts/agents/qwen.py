@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from gitmem.hosts.host import Host, Payload, Place, Scope, command_hooks, folder_name, text_of, transcripts_in
-from gitmem.model.session.transcript import Record, Role, Unread, records
+from gitmem.sessions.transcript import Record, Role, Unread, records
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.hosts.settings.edits import Edit, Shipped
+    from gitmem.hosts.settings import Edit, Shipped
 
 _TIMEOUT = 10  # seconds
 _INJECTED = re.compile(r"<(qwen:[a-z-]+-context)>.*?</\1>\s*", re.DOTALL)
@@ -40,8 +40,7 @@ _EVENTS = (
 
 
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
-    from gitmem.hosts.settings.edits import hooks_edit, server_edit
-    from gitmem.hosts.settings.shipped import commands, skills
+    from gitmem.hosts.settings import commands, hooks_edit, server_edit, skills
 
     folder = place.folder(".qwen")
     settings = os.path.join(folder, "settings.json")

@@ -9,11 +9,11 @@ from gitmem.hosts.host import Host, Place, Scope
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.hosts.settings.edits import Edit, Shipped
+    from gitmem.hosts.settings import Edit, Shipped
 
 
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
-    from gitmem.hosts.settings.edits import block_edit, server_edit
+    from gitmem.hosts.settings import block_edit, server_edit
 
     listing = os.path.join(place.project, ".roo", "mcp.json")
     return (

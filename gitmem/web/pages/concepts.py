@@ -8,16 +8,14 @@ from collections import Counter
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from gitmem.memory.concepts.group import find_concept
-from gitmem.memory.concepts.index import known_concepts
-from gitmem.model.concept import SECTION, affinity
-from gitmem.model.document.document import Document
-from gitmem.store.headers.facts import marked
-from gitmem.web.chart import circle, over_time
-from gitmem.web.pages.view import LENGTH, View
+from gitmem.document.document import Document
+from gitmem.lessons.concept import SECTION, affinity
+from gitmem.lessons.concepts import find_concept, known_concepts
+from gitmem.store.headers import marked
+from gitmem.web.pages.view import LENGTH, View, circle, over_time
 
 if TYPE_CHECKING:
-    from gitmem.model.concept import Concept
+    from gitmem.lessons.concept import Concept
 
 _LINE = re.compile(
     r"^- (?P<day>[0-9-]{10}) \[(?P<text>.*)\]\(\S*/[0-9]{8}_[0-9]{6}-(?P<session>[^/\s]+)\.md\) (?P<id>\w+)$",

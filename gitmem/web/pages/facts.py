@@ -5,20 +5,20 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+from gitmem.document.entry import find_entries
+from gitmem.document.ids import tail_of
 from gitmem.errors import NotFoundError
-from gitmem.memory.facts.edit import find_fact, read_fact
-from gitmem.model.entry.entry import find_entries
-from gitmem.model.fact.fact import FactKind
-from gitmem.model.ids import tail_of
-from gitmem.store.history.records import records
-from gitmem.web.life import STEPS, life
+from gitmem.facts.edit import find_fact, read_fact
+from gitmem.facts.fact import FactKind
+from gitmem.store.records import records
 from gitmem.web.pages.view import LENGTH, View, commit_value, moment
+from gitmem.web.visible import STEPS, life
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitmem.model.fact.fact import Fact
-    from gitmem.model.fact.holds import Status
+    from gitmem.facts.fact import Fact
+    from gitmem.facts.validity import Status
 
 KINDS = [kind.value for kind in FactKind]
 _MAX_CODE = 12_000  # characters of a difference of code

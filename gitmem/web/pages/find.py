@@ -5,17 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from gitmem.document.entry import without_ids
 from gitmem.errors import GitmemError
-from gitmem.model.entry.entry import without_ids
-from gitmem.model.fact.holds import Standing
+from gitmem.facts.validity import Standing
 from gitmem.search.engine import answer
-from gitmem.search.order.hits import is_fact
-from gitmem.store.history.records import resolve
+from gitmem.search.hits import is_fact
+from gitmem.store.records import resolve
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.search.order.hits import Hit
+    from gitmem.search.hits import Hit
     from gitmem.web.pages.view import View
 
 _LIMIT, _MOST = 20, 200

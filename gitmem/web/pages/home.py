@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gitmem.hosts.found import recorded_agents
-from gitmem.memory.capture.pending import glance, with_last_answers
-from gitmem.memory.start.start import start_parts, start_text
-from gitmem.model.message import Op
+from gitmem.document.message import Op
+from gitmem.hosts.script import recorded_agents
 from gitmem.project.state import ProjectQuestions
-from gitmem.store.history.records import records
-from gitmem.store.review.purges import waiting_purges
-from gitmem.store.spool.hooks import HookSpool
-from gitmem.store.sync.attempts import failures
-from gitmem.store.upkeep.failures import FailureLog
-from gitmem.text.quantities import count
-from gitmem.text.tokens import estimate_tokens
+from gitmem.sessions.pending import glance, with_last_answers
+from gitmem.sessions.start import start_parts, start_text
+from gitmem.store.findings import FailureLog
+from gitmem.store.hook_spool import HookSpool
+from gitmem.store.records import records
+from gitmem.store.review_purges import waiting_purges
+from gitmem.store.sync_attempts import failures
+from gitmem.text.sentences import count
+from gitmem.text.stems import estimate_tokens
 from gitmem.web.pages.view import View, moment
 
 if TYPE_CHECKING:
-    from gitmem.model.session.briefing import Shown
+    from gitmem.sessions.briefing import Shown
 
 _SAVES = {Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value}
 _RECENT = 50  # commits in which the last save is looked for

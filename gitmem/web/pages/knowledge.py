@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gitmem.memory.learned.known import known_patterns
-from gitmem.memory.learned.read import known_knowledge
-from gitmem.model.fact.fact import FactKind
-from gitmem.store.headers.facts import marked
+from gitmem.facts.fact import FactKind
+from gitmem.lessons.known_errors import known_patterns
+from gitmem.lessons.read import known_knowledge
+from gitmem.store.headers import marked
 from gitmem.web.pages.facts import fact_value
 from gitmem.web.pages.view import moment
 
 if TYPE_CHECKING:
-    from gitmem.model.learned.pattern import BugPattern
+    from gitmem.lessons.pattern import BugPattern
     from gitmem.web.pages.view import View
 
 _KINDS = (FactKind.PATTERN, FactKind.CORE_LOGIC, FactKind.SOLUTION, FactKind.ISSUE)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gitmem.archives.archives import pending_archives
 from gitmem.errors import GitmemError
-from gitmem.memory.facts.edit import read_fact
-from gitmem.memory.summaries.archives import pending_archives
-from gitmem.model.fact.file import parse_fact
-from gitmem.store.review.changes import others_changes
-from gitmem.store.review.pairs import waiting_pairs
-from gitmem.store.review.purges import preview_purge, waiting_purges
-from gitmem.store.review.take import sides_of
-from gitmem.web.life import lines_between
+from gitmem.facts.edit import read_fact
+from gitmem.facts.file import parse_fact
+from gitmem.store.review import sides_of, waiting_pairs
+from gitmem.store.review_changes import others_changes
+from gitmem.store.review_purges import preview_purge, waiting_purges
 from gitmem.web.pages.facts import blob_id, fact_value
+from gitmem.web.visible import lines_between
 
 if TYPE_CHECKING:
-    from gitmem.store.headers.changes import OthersChange
-    from gitmem.store.review.waiting import ToReview
+    from gitmem.store.headers import OthersChange
+    from gitmem.store.review import ToReview
     from gitmem.web.pages.view import View
 
 _MOST = 20  # of each kind on the page; the others follow when these are answered

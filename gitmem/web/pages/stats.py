@@ -6,12 +6,11 @@ from collections import Counter
 from datetime import timedelta
 from typing import Any
 
-from gitmem.memory.ask.ask import spending
-from gitmem.memory.guide.measure import measure
-from gitmem.store.sync.all import states
-from gitmem.store.upkeep.failures import FailureLog
-from gitmem.web.chart import columns, over_time
-from gitmem.web.pages.view import View, moment
+from gitmem.judgement.ask import spending
+from gitmem.lessons.outcome_counts import measure
+from gitmem.store.findings import FailureLog
+from gitmem.store.sync import states
+from gitmem.web.pages.view import View, columns, moment, over_time
 
 _WEEKS = 26
 _TOKENS = ("start", "injected", "recalled", "models")

@@ -7,9 +7,8 @@ from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import NotFoundError
-from gitmem.store.history.records import difference, read_records, records, resolve
-from gitmem.web.chart import bars
-from gitmem.web.pages.view import LENGTH, View, commit_value
+from gitmem.store.records import difference, read_records, records, resolve
+from gitmem.web.pages.view import LENGTH, View, bars, commit_value
 
 if TYPE_CHECKING:
     from datetime import date

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gitmem.cli.door import Door
+from gitmem.cli.app import Door
 from gitmem.cli.main import main
 from tests.own_settings import own_file
 

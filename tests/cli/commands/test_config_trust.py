@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gitmem.cli.door import Door, now
+from gitmem.cli.app import Door, now
 from gitmem.cli.main import main
 from gitmem.config import RULES
-from gitmem.machine.context import Context
+from gitmem.platform.clock import Context
 from tests.copies import accept
 
 if TYPE_CHECKING:

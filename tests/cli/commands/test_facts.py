@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from gitmem.cli.door import Door, real_door
+from gitmem.cli.app import Door, real_door
 from gitmem.cli.main import main
 from gitmem.store.store import Store
 from tests.cli.commands.turns import ended

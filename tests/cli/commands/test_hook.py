@@ -18,16 +18,16 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.cli.app import Door, now, real_door
 from gitmem.cli.commands.hook import hook
-from gitmem.cli.door import Door, now, real_door
-from gitmem.machine.context import Context
-from gitmem.memory.capture import pending
-from gitmem.model.entry.entry import find_entries
-from gitmem.model.session.fields import split_fields
-from gitmem.store.spool.hooks import HookSpool
+from gitmem.document.entry import find_entries
+from gitmem.platform.clock import Context
+from gitmem.sessions import pending
+from gitmem.sessions.outcome import split_fields
+from gitmem.store.findings import FailureLog
+from gitmem.store.hook_spool import HookSpool
 from gitmem.store.store import Store
-from gitmem.store.upkeep.failures import FailureLog
-from gitmem.text.tokens import estimate_tokens
+from gitmem.text.stems import estimate_tokens
 from tests.cli.commands.project import Runner
 from tests.copies import accept
 
@@ -166,7 +166,7 @@ def test_every_recorded_payload(host, some, monkeypatch):
     assert len(found) > 40
     if some:  # each event of each host once, and those that are asked for below
         found = [path for path in found if path.stem.endswith(("-01", "-mcp"))]
-        monkeypatch.setattr("gitmem.store.upkeep.background.start", lambda *_: None)
+        monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
     found.sort(key=lambda path: path.name.split("-")[0] in LAST and LAST.index(path.name.split("-")[0]) + 1)
     with ThreadPoolExecutor(1 if some else 2) as pool:
         deliver = (lambda data: host.told(hook_here(host, data))) if some else host.hook
@@ -199,7 +199,7 @@ def test_every_recorded_file_to_both_commands(host, monkeypatch, some):
     tip = host.git("for-each-ref", "refs/heads")
     assert json.loads(host.run("replay", "--json", *payloads, *found))["saved"] == 0
     assert host.git("for-each-ref", "refs/heads") == tip
-    monkeypatch.setattr("gitmem.store.upkeep.background.start", lambda *_: None)
+    monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
     assert {host.hook(Path(path).read_bytes()) for path in found[:2]} == {""}
     assert {hook_here(host, Path(path).read_bytes()) for path in found} == {""}
     host.drain()
@@ -272,7 +272,7 @@ IN_A_PROCESS = ("nothing", "binary", "deep", "deep lists")  # those that might e
 
 @pytest.mark.parametrize("data", READABLE.values(), ids=READABLE)
 def test_what_can_be_read_is_kept(host, data, monkeypatch):
-    monkeypatch.setattr("gitmem.store.upkeep.background.start", lambda *_: None)
+    monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
     assert hook_here(host, data) == ""
     hook_here(host, PAYLOAD.replace(b"UserPromptSubmit", b"Stop").replace(b'"prompt"', b'"last_assistant_message"'))
     host.drain()
@@ -296,7 +296,7 @@ def test_what_cannot_be_read_keeps_nobody_waiting(host, tmp_path):
 
 def test_cut_off_anywhere(host, monkeypatch):
     """In this process, which is a hundred times as fast."""
-    monkeypatch.setattr("gitmem.store.upkeep.background.start", lambda *_: None)
+    monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
     for cut in range(0, len(PAYLOAD), 3):
         assert hook_here(host, PAYLOAD[:cut]) == ""
     assert host.spool.names() == []
@@ -530,7 +530,7 @@ def test_a_large_memory_stays_within_the_budget(host):
 @pytest.mark.parametrize("cwd", ["/a\0b", "/no/such", "\ud800", "/" + "x" * 5_000, "relative", "", 7, None])
 def test_a_session_in_a_folder_of_any_name_is_answered(host, monkeypatch, cwd):
     host.here("save", "Use uv, not pnpm", "--type", "decision")
-    monkeypatch.setattr("gitmem.store.upkeep.background.start", lambda *_: None)
+    monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
     payload = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": cwd, "transcript_path": "/a\0b"}
     assert "Use uv" in hook_here(host, json.dumps(payload | {"source": "resume"}).encode())
     assert FailureLog(str(host.private)).failures() == []
@@ -678,10 +678,10 @@ def test_a_large_transcript_in_little_memory(host, tmp_path, kind):
 SLOW = """
 import sys, time
 from gitmem.cli.commands import hook
-import gitmem.memory.sessions.background as background
+import gitmem.sessions.background as background
 hook.BACKGROUND_SECONDS = 0.2
 background.settle = lambda store: time.sleep(90)
-from gitmem.cli.door import real_door
+from gitmem.cli.app import real_door
 hook.hook(["hook", "claude", "--drain"], real_door())
 raise SystemExit("it was waited for")
 """
@@ -697,10 +697,10 @@ def test_what_is_done_behind_a_hook_is_bounded_in_time(host):
 STUCK = """
 import sys, time
 from gitmem.cli.commands import hook
-import gitmem.memory.start.start as context
+import gitmem.sessions.start as context
 hook.LONGEST_SECONDS = 0.2
 context.start_parts = lambda *_, **__: time.sleep(90)
-from gitmem.cli.door import real_door
+from gitmem.cli.app import real_door
 hook.hook(["hook", "claude"], real_door())
 raise SystemExit("it was waited for")
 """

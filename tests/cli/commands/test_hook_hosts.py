@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.cli.app import Door
 from gitmem.cli.commands.hook import hook
-from gitmem.cli.door import Door
 from gitmem.cli.main import main
 from gitmem.hosts.all import NAMES, find_host
-from gitmem.machine.context import Context
-from gitmem.memory.capture.pending import look
-from gitmem.store.spool.hooks import HookSpool
+from gitmem.platform.clock import Context
+from gitmem.sessions.pending import look
+from gitmem.store.hook_spool import HookSpool
 from gitmem.store.store import Store
 
 RECORDED = Path(__file__).resolve().parents[4] / "shared" / "e2e" / "hosts" / "payloads"
@@ -25,7 +25,7 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 @pytest.fixture
 def project(tmp_path, bare_git, monkeypatch):
-    monkeypatch.setattr("gitmem.store.upkeep.background.start", lambda *_: None)
+    monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
     folder = tmp_path / "project"
     folder.mkdir()
     bare_git(folder, "init", "-q")

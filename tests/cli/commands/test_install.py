@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from gitmem.cli.door import Door
+from gitmem.cli.app import Door
 from gitmem.cli.main import main
 from gitmem.errors import ExitCode
 from gitmem.hosts.agents.claude_code import HOST
 from gitmem.hosts.host import Place, Scope, shared_server
 from gitmem.hosts.install import hooked_events
-from gitmem.machine.installed import install_command
+from gitmem.platform.shipped import install_command
 
 
 class Terminal(io.TextIOWrapper):
@@ -253,11 +253,11 @@ def test_doctor_says_whether_the_mcp_server_can_run(gitmem, monkeypatch, words):
     gitmem("install", "claude", "--only", "hooks", *words)
     assert findings() == []
     gitmem("install", "claude", "--only", "mcp", *words)
-    monkeypatch.setattr("gitmem.cli.sdk.has_sdk", lambda: True)
+    monkeypatch.setattr("gitmem.cli.app.has_sdk", lambda: True)
     [(level, message, remedy)] = findings()
     assert (level, remedy) == ("ok", "")
     assert "has the tools of the memory" in message
-    monkeypatch.setattr("gitmem.cli.sdk.has_sdk", lambda: False)
+    monkeypatch.setattr("gitmem.cli.app.has_sdk", lambda: False)
     [(level, message, remedy)] = findings()
     assert level == "warning"
     assert install_command("mcp") in remedy
@@ -310,7 +310,7 @@ def test_other_servers_stay(gitmem, project):
 
 
 def test_a_missing_extra_is_said(gitmem, monkeypatch):
-    monkeypatch.setattr("gitmem.cli.sdk.has_sdk", lambda: False)
+    monkeypatch.setattr("gitmem.cli.app.has_sdk", lambda: False)
     assert install_command("mcp") in gitmem("install", "claude", "--only", "hooks,mcp")[2]
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.cli.app import Door
 from gitmem.cli.commands.hook import hook
-from gitmem.cli.door import Door
 from gitmem.cli.main import main
-from gitmem.hosts import trial
+from gitmem.hosts import script as trial
 from gitmem.hosts.agents.claude_code import READS
 from gitmem.hosts.all import NAMES, find_host
 
@@ -24,7 +24,7 @@ RECORDED = Path(__file__).resolve().parents[4] / "shared" / "e2e" / "hosts" / "t
 
 @pytest.fixture
 def project(tmp_path, bare_git, monkeypatch):
-    monkeypatch.setattr("gitmem.store.upkeep.background.start", lambda *_: None)
+    monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
     folder = tmp_path / "project"
     folder.mkdir()
     bare_git(folder, "init", "-q")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.cli.door import now
+from gitmem.cli.app import now
 from gitmem.errors import ExitCode
-from gitmem.machine.context import Context
+from gitmem.platform.clock import Context
 from tests.cli.commands.project import ROOT, Ran
 from tests.copies import accept
 

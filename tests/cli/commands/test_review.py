@@ -5,11 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gitmem.cli.door import real_door
-from gitmem.memory.save.save import save
-from gitmem.model.entry.kinds import MemoryType
-from gitmem.model.entry.save import Save
-from gitmem.model.ids import make_id
+from gitmem.cli.app import real_door
+from gitmem.document.entry import MemoryType, Save
+from gitmem.document.ids import make_id
+from gitmem.sessions.save import save
 from gitmem.store.store import Store
 from tests.cli.commands.turns import ended
 
@@ -87,7 +86,7 @@ def test_review_with_nothing_to_review(gitmem):
 
 
 def test_review_of_a_purge_from_elsewhere(gitmem, tmp_path, bare_git):
-    from gitmem.model.purge.purge import make_record
+    from gitmem.store.purge_marks import make_record
 
     bare_git(tmp_path, "init", "-q", "--bare", "remote.git")
     record = make_record("20261121-120000-0a1b2c", "2026-11-21T12:00:00+00:00", b"0" * 16, [b"Current State"])

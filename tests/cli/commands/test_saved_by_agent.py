@@ -8,17 +8,17 @@ from datetime import timedelta
 
 import pytest
 
+from gitmem.cli.app import Door, now
 from gitmem.cli.commands.hook import hook
-from gitmem.cli.door import Door, now
 from gitmem.cli.main import main
-from gitmem.machine.context import Context
-from gitmem.mcp.save import keep
-from gitmem.memory.capture.pending import Session
-from gitmem.memory.capture.session_end import save_lessons
-from gitmem.memory.sessions.background import settle
-from gitmem.model.entry.kinds import MemoryType
-from gitmem.model.ids import exchange_id
-from gitmem.store.headers.facts import known_facts
+from gitmem.document.entry import MemoryType
+from gitmem.document.ids import exchange_id
+from gitmem.mcp.changes import keep
+from gitmem.platform.clock import Context
+from gitmem.sessions.background import settle
+from gitmem.sessions.end import save_lessons
+from gitmem.sessions.pending import Session
+from gitmem.store.headers import known_facts
 from gitmem.store.store import Store
 
 SAVED = "Package manager: uv instead of pip, because its lock file is the same on all machines."
@@ -30,7 +30,7 @@ COMMAND = f"gitmem save --type decision - <<'GITMEM'\n{SAVED}\nGITMEM"
 @pytest.fixture
 def desk(tmp_path, home, environ, bare_git, monkeypatch):
     """Give functions that deliver an event, run a command as the agent does, and open the store."""
-    monkeypatch.setattr("gitmem.store.upkeep.background.start", lambda *_: None)
+    monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
     folder = tmp_path / "project"
     folder.mkdir()
     bare_git(folder, "init", "-q")

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from gitmem.errors import ExitCode
-from gitmem.store.upkeep import due
+from gitmem.store import findings as due
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from gitmem.memory.concepts.group import group
-from gitmem.memory.exchanges.offline import save_exchanges
-from gitmem.memory.facts.learn import learn
-from gitmem.memory.learned.episodes import save_episodes
-from gitmem.model.session.turns import Turn
+from gitmem.facts.book import learn
+from gitmem.lessons.concepts import group
+from gitmem.lessons.learn import save_episodes
+from gitmem.sessions.exchanges import save_exchanges
+from gitmem.sessions.turns import Turn
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts.all import NAMES, caller, find_host
-from gitmem.hosts.host import Place, Scope
-from gitmem.hosts.settings.edits import HOOKS, Edit
-from gitmem.hosts.shim import is_ours
-from gitmem.model.session.events import HookKind
+from gitmem.hosts.host import Place, Scope, is_ours
+from gitmem.hosts.settings import HOOKS, Edit
+from gitmem.sessions.events import HookKind
 
 HOSTS = [find_host(name) for name in NAMES]
 BY_NAME = pytest.mark.parametrize("host", HOSTS, ids=NAMES)

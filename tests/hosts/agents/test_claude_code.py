@@ -4,7 +4,7 @@ import json
 
 from gitmem.hosts.agents.claude_code import HOST, settings_file
 from gitmem.hosts.host import Place, Scope
-from gitmem.hosts.settings.edits import HOOKS
+from gitmem.hosts.settings import HOOKS
 
 
 def test_the_settings_are_where_the_host_looks_for_them():

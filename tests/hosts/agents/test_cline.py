@@ -14,14 +14,13 @@ import pytest
 from gitmem.hosts.agents.cline import HOST
 from gitmem.hosts.all import read_payload, read_transcript
 from gitmem.hosts.host import Place, Scope
-from gitmem.hosts.jsonitems import session_lines
-from gitmem.hosts.settings.edits import HOOKS
-from gitmem.memory.capture.session_end import read_lines
-from gitmem.memory.capture.tail import recorded_turn
-from gitmem.memory.sessions.replay import find_transcripts
-from gitmem.model.session.replay import hook_events
-from gitmem.model.session.transcript import Unread
-from gitmem.model.session.turns import Turn, fold
+from gitmem.hosts.json_settings import session_lines
+from gitmem.hosts.settings import HOOKS
+from gitmem.sessions.cleaned import recorded_turn
+from gitmem.sessions.end import read_lines
+from gitmem.sessions.replay import find_transcripts
+from gitmem.sessions.transcript import Unread, hook_events
+from gitmem.sessions.turns import Turn, fold
 
 AT = datetime(2026, 11, 22, tzinfo=UTC)
 PROMPT, ANSWER = "PROMPT-ONE 첫 요청", "DONE-ONE: 결정: **uv**, not pip."

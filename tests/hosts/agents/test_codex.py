@@ -7,7 +7,7 @@ import tomllib
 
 from gitmem.hosts.agents.codex import HOST, trust
 from gitmem.hosts.host import Place, Scope
-from gitmem.hosts.settings.edits import HOOKS, TRUST, tables_edit
+from gitmem.hosts.settings import HOOKS, TRUST, tables_edit
 
 ENDED = {"type": "CommandExecution", "id": "call_2", "status": "failed", "exit_code": 2}
 THEIRS = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "lint"}]}]}}'

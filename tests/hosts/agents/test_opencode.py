@@ -9,11 +9,10 @@ import pytest
 
 from gitmem.hosts.all import file_of, find_host, read_payload, read_transcript
 from gitmem.hosts.host import Place, Scope
-from gitmem.memory.capture.session_end import read_lines
-from gitmem.model.session.events import HookKind, parse_payload
-from gitmem.model.session.replay import hook_events
-from gitmem.model.session.transcript import Unread
-from gitmem.model.session.turns import fold
+from gitmem.sessions.end import read_lines
+from gitmem.sessions.events import HookKind, parse_payload
+from gitmem.sessions.transcript import Unread, hook_events
+from gitmem.sessions.turns import fold
 
 AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)
 HOME: tuple[dict[str, str], str] = ({}, "/h")

@@ -13,9 +13,9 @@ import pytest
 
 from gitmem.hosts.all import find_host, read_payload
 from gitmem.hosts.host import Place, Scope
-from gitmem.hosts.settings.edits import HOOKS
-from gitmem.model.session.events import parse_payload
-from gitmem.model.session.turns import fold
+from gitmem.hosts.settings import HOOKS
+from gitmem.sessions.events import parse_payload
+from gitmem.sessions.turns import fold
 
 RECORDED = Path(__file__).resolve().parents[4] / "shared" / "e2e" / "hosts" / "payloads"
 AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)

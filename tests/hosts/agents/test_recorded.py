@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts.all import find_host, read_payload, read_transcript
-from gitmem.memory.capture.session_end import read_lines
-from gitmem.model.session.events import parse_payload
-from gitmem.model.session.replay import hook_events
-from gitmem.model.session.transcript import Role, Unread
-from gitmem.model.session.turns import fold
+from gitmem.sessions.end import read_lines
+from gitmem.sessions.events import parse_payload
+from gitmem.sessions.transcript import Role, Unread, hook_events
+from gitmem.sessions.turns import fold
 
 AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)
 PROMPT, ANSWER = "PROMPT-ONE 첫 요청", "DONE-ONE: 결정: **uv**, not pip."

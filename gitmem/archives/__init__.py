@@ -1,0 +1,1 @@
+"""Rotation, weeks and months, and summaries."""

@@ -1,0 +1,298 @@
+"""Consolidation planned as a value (spec P4): days become weeks and weeks months, by age. Pure.
+
+A day goes into its ISO week when it is more than `weekly_days` old, a week into the month of its Thursday (which is
+what gives a week its year, too) when its last day is more than `monthly_days` old. A step makes or extends one document
+and takes its sources out of the tree; history keeps them.
+
+A document of weeks or months has a section for each day or week: a few sentences made of it by `Digest`. What is no
+chatter stays as it is, with its ids: decisions, preferences and open issues for ever, in weeks also what was
+learned and mended; and every line that a person wrote by hand. So tiers lose no decision.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from gitmem.archives.plans import holders_of, month_of, week_of
+from gitmem.document.document import Document
+from gitmem.document.entry import (
+    TIMELINE,
+    Entry,
+    MemoryType,
+    Section,
+    entry_ids,
+    fences,
+    find_entries,
+    find_section,
+    remove_entries,
+    render_entry,
+    restore_entries,
+    sections,
+)
+from gitmem.document.ids import daily_path, monthly_path, weekly_path
+from gitmem.sessions.cues import is_resolved
+from gitmem.sessions.outcome import Fields, render_fields, split_fields
+
+DAILY, WEEKLY, MONTHLY = "daily", "weekly", "monthly"
+BY_HAND = "Written by hand"
+_OVER = 2  # days; a younger day is not over in every time zone
+OFFLINE = "offline"
+
+# The text of a section and its title, as a few sentences, a line each; "" where there is nothing to say.
+Digest = Callable[[str, str], str]
+
+_DAY = re.compile(r"daily/[0-9]{4}/[0-9]{2}/([0-9]{4}-[0-9]{2}-[0-9]{2})\.md")
+_WEEK = re.compile(r"weekly/[0-9]{4}/([0-9]{4})-W([0-9]{2})\.md")
+_PERIOD = re.compile(r"[0-9]{4}-(?:[0-9]{2}-[0-9]{2}|W[0-9]{2})")
+_ALWAYS = tuple(kind.label for kind in MemoryType if kind.lasts)
+_IN_WEEKS = (*_ALWAYS, MemoryType.LEARNING.label, MemoryType.ERROR_FIX.label)
+_EXCHANGE = "Exchange"
+_ASKED, _NO_PROSE = "User Prompt", ("Tool Usage", "Error")  # but for the first, of version 1
+_HEADING = re.compile(r"^(#{1,6})(?=[ \t])", re.MULTILINE)
+_OWN_TITLE = re.compile(r"(?:[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?|[0-9]{4}-W[0-9]{2})?")
+_OWN_SECTIONS = ("", TIMELINE.casefold(), *(kind.label.casefold() for kind in MemoryType))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One consolidation: the document `target` named `period` takes in `sources`, oldest first."""
+
+    target: str
+    period: str
+    sources: tuple[str, ...]
+
+    @property
+    def tier(self) -> str:
+        """Return `weekly` or `monthly`."""
+        return self.target.partition("/")[0]
+
+
+def plan_consolidation(
+    paths: Iterable[str], today: date, *, weekly_days: int = 7, monthly_days: int = 30
+) -> tuple[Step, ...]:
+    """Return the steps due for these paths, days before weeks, the oldest first.
+
+    A week that a first run makes of old days becomes part of its month in the next one; 0 days switch a tier off.
+    """
+    steps: dict[str, tuple[str, list[str]]] = {}
+    for path in sorted(paths):
+        if (day := _day_of(path)) and weekly_days and (today - day).days > weekly_days:
+            week = week_of(day)
+            steps.setdefault(weekly_path(week), (week, []))[1].append(path)
+    for path in sorted(paths):
+        if (last := _last_day(path)) and monthly_days and (today - last).days > monthly_days:
+            month = month_of(last)
+            steps.setdefault(monthly_path(month), (month, []))[1].append(path)
+    return tuple(Step(target, period, tuple(sources)) for target, (period, sources) in steps.items())
+
+
+def consolidate(step: Step, documents: Mapping[str, bytes], before: bytes | None, digest: Digest) -> bytes:
+    """Return the target's document with its sources added to the content `before`.
+
+    Idempotent: a section is replaced, an entry added once.
+    """
+    document = Document.parse(before if before is not None else period_document(step.period))
+    body = document.body
+    keeps = _IN_WEEKS if step.tier == WEEKLY else _ALWAYS
+    for path in step.sources:
+        source = Document.parse(documents[path]).body
+        period = path.rpartition("/")[2].removesuffix(".md")
+        place = find_section(body, period)
+        known = body[place.body : place.end] if place else ""  # a day that came again: keep both
+        sentences = digest(known + _to_digest(source), period)
+        if sentences:
+            body = _put_section(body, period, sentences, document.newline)
+        body = restore_entries(body, _kept(source, period, keeps), document.newline)
+        for title, text in _by_hand(source, period):
+            body = _put_by_hand(body, title, text, document.newline)
+    return document.with_body(body).render()
+
+
+def period_document(period: str, text: str = "", method: str = OFFLINE) -> bytes:
+    """Return the empty document of a week or month; every machine makes the same bytes."""
+    weekly = "-W" in period
+    first = date.fromisocalendar(int(period[:4]), int(period[6:]), 1) if weekly else date.fromisoformat(f"{period}-01")
+    kind, name = (WEEKLY, "week") if weekly else (MONTHLY, "month")
+    head = f"---\nid: {name}-{period}\nkind: {kind}\ncreated: {first}T00:00:00Z\nmethod: {method}\n---\n"
+    return f"{head}# {period}\n{f'{chr(10)}{text.strip(chr(10))}{chr(10)}' if text.strip() else ''}".encode(
+        "utf-8", "surrogateescape"
+    )
+
+
+def replaced_lines(path: str, data: bytes, holders: Mapping[str, bytes], today: date) -> str:
+    """Return the lines of a daily log or a weekly document that sentences in one of `holders` replace.
+
+    These are the entries that a consolidation does not keep, and of a week the sentences on its days; none of a period
+    that is not over.
+    """
+    last = _day_of(path) or _last_day(path)
+    if last is None or (today - last).days < _OVER:
+        return ""
+    body, period = Document.parse(data).body, path.rpartition("/")[2].removesuffix(".md")
+    for target, section, keeps in _tellers(path, period):
+        held = Document.parse(holders.get(target, b"")).body
+        place = find_section(held, section)
+        if place is not None and held[place.body : place.end].strip():
+            kept = {entry.id for _, entry in _kept(body, period, keeps)}
+            entries = [body[one.start : one.end] for one in find_entries(body) if one.entry.id not in kept]
+            return "\n".join([*entries, *_sentences(body)])
+    return ""
+
+
+def _tellers(path: str, period: str) -> list[tuple[str, str, Sequence[str]]]:
+    """Return the documents that may summarise a day or a week: path, section, labels of kept entries."""
+    if day := _day_of(path):
+        week, month = holders_of(day)
+        return [(week, period, _IN_WEEKS), (month, week_of(day), _ALWAYS)]
+    last = _last_day(path)
+    return [(monthly_path(month_of(last)), period, _ALWAYS)] if last else []
+
+
+def _sentences(body: str) -> list[str]:
+    """Return the sections of a weekly or monthly document with sentences on its days or weeks."""
+    return [body[part.start : part.end] for part in sections(body) if part.level > 1 and _PERIOD.fullmatch(part.title)]
+
+
+def retold_lines(data: bytes, there: Collection[str]) -> str:
+    """Return the sentences of a weekly or monthly document on periods whose own files are `there` again."""
+    kept = []
+    for text in _sentences(Document.parse(data).body):
+        period = text.partition("\n")[0].lstrip("#").strip()
+        path = weekly_path(period) if "W" in period else daily_path(period)
+        kept += [text] if path in there else []
+    return "\n".join(kept)
+
+
+def decisions_of(body: str) -> set[str]:
+    """Return the ids of entries that consolidation must keep: decisions, preferences, open issues."""
+    return {
+        found.entry.id for found in find_entries(body) if found.entry.label in _ALWAYS and not _is_done(found.entry)
+    }
+
+
+def _day_of(path: str) -> date | None:
+    found = _DAY.fullmatch(path)
+    try:
+        return date.fromisoformat(found[1]) if found else None
+    except ValueError:
+        return None
+
+
+def _last_day(path: str) -> date | None:
+    """Return the Sunday of a weekly document."""
+    found = _WEEK.fullmatch(path)
+    try:
+        return date.fromisocalendar(int(found[1]), int(found[2]), 7) if found else None
+    except ValueError:
+        return None
+
+
+def _is_done(entry: Entry) -> bool:
+    """Return whether an entry is a resolved issue."""
+    return entry.label == MemoryType.ISSUE.label and is_resolved(entry.text)
+
+
+def _kept(body: str, period: str, keeps: Sequence[str]) -> list[tuple[str, Entry]]:
+    """Return the entries that stay, each with its section and date."""
+    return [
+        (found.entry.label, found.entry._replace(time=_dated(found.entry.time, period)))
+        for found in find_entries(body)
+        if found.entry.label in keeps and not _is_done(found.entry)
+    ]
+
+
+def _dated(time: str, period: str) -> str:
+    return time if " " in time else f"{period} {time}"
+
+
+def _to_digest(body: str) -> str:
+    """Return the text of a log to summarise: results and findings, or requests if there are none.
+
+    Lists of files, failed commands and kept entries are left out.
+    """
+    found = [found.entry for found in find_entries(body) if found.entry.label not in (*_NO_PROSE, *_ALWAYS)]
+    entries = [_prose(entry) for entry in found]
+    done = [entry for entry in entries if entry.label != _ASKED]
+    texts = [render_entry(entry) for entry in done or entries]
+    periods = (part for part in sections(body) if part.level > 1 and _PERIOD.fullmatch(part.title))
+    return "".join([*texts, *(body[part.body : part.end] for part in periods)])
+
+
+def _prose(entry: Entry) -> Entry:
+    """Return an exchange as its result, or as a request where it has none; other entries as they are."""
+    if entry.label != _EXCHANGE:
+        return entry
+    fields = split_fields(entry.text)
+    if not fields.answer and not fields.said:
+        return entry._replace(label=_ASKED, text=fields.request)
+    return entry._replace(text=render_fields(Fields(answer=fields.answer, said=fields.said)))
+
+
+def _by_hand(body: str, period: str) -> list[tuple[str, str]]:
+    """Return the text that people wrote into a log, with a title each: no entries and no headings of gitmem's."""
+    pieces: list[str] = []
+    carried: list[tuple[str, str]] = []
+    parts = sections(body)
+    for part in (Section(0, "", 0, 0, parts[0].start if parts else len(body)), *parts):
+        if part.level > 1 and _PERIOD.fullmatch(part.title):
+            continue
+        ours = _OWN_TITLE.fullmatch(part.title) if part.level == 1 else part.title.casefold() in _OWN_SECTIONS
+        whole = body[part.start : part.end]
+        text = remove_entries(body[part.body : part.end], entry_ids(whole))
+        if not text.strip():
+            continue
+        if part.title.startswith(BY_HAND):
+            carried.append((part.title, text.strip("\r\n")))
+        else:
+            pieces.append((text if ours else body[part.start : part.body] + text).strip("\r\n"))
+    return [*carried, *([(f"{BY_HAND} on {period}", _lowered("\n\n".join(pieces)))] if pieces else [])]
+
+
+def _put_by_hand(body: str, title: str, text: str, newline: str) -> str:
+    """Return a document with people's text added, unless it is there already."""
+    place = find_section(body, title)
+    known = body[place.body : place.end].strip("\r\n") if place else ""
+    if text in known:
+        return body
+    return _put_section(body, title, text if known in text else f"{known}\n\n{text}", newline)
+
+
+def _lowered(text: str) -> str:
+    """Return a text with headings of level 1 and 2 lowered by two, except in fences."""
+    pieces, position = [], 0
+    for start, end in (*fences(text), (len(text), len(text))):
+        pieces += [_HEADING.sub(lambda found: ("##" + found[1])[:6], text[position:start]), text[start:end]]
+        position = end
+    return "".join(pieces)
+
+
+def _put_section(body: str, title: str, text: str, newline: str) -> str:
+    """Return a document with a section added in order of titles, or replaced."""
+    lines = newline.join(["", *text.split("\n"), ""])
+    block = f"## {title}{newline}{lines}"
+    place = find_section(body, title)
+    if place is not None:
+        return body[: place.start] + block + (newline if body[place.end :].strip() else "") + body[place.end :]
+    later = next((part for part in sections(body) if part.level > 1 and _comes_after(part.title, title)), None)
+    if later is None:
+        return _appended(body, block.rstrip("\r\n"), newline)
+    return body[: later.start] + block + newline + body[later.start :]
+
+
+def _comes_after(title: str, new: str) -> bool:
+    """Return whether a section belongs below a new one: periods first, then people's text, then kept entries."""
+    return _rank(title) > _rank(new)
+
+
+def _rank(title: str) -> tuple[int, str]:
+    if _PERIOD.fullmatch(title):
+        return 0, title
+    return (1, title) if title.startswith(BY_HAND) else (2, "")
+
+
+def _appended(body: str, block: str, newline: str) -> str:
+    kept = body.rstrip("\r\n")
+    return (f"{kept}{newline}{newline}" if kept else "") + block + newline

@@ -1,0 +1,351 @@
+"""Plans of rotation and consolidation.
+
+When `memory.md` rotates (spec R2). Apart from `rotation`, which few saves load.
+
+Tested through `tests/archives/test_plans.py`.
+
+The weeks and months that days belong to, and their documents. Pure.
+
+Tested through `tests/archives/test_consolidation.py`.
+
+Which entries of a section stay in `memory.md` when a rotation has no room for all of them (spec P2, R3).
+
+Tested through `tests/archives/test_plans.py`.
+
+Rotation planned as a value (spec R2, R3, P2): the archive's name, and the text that stays.
+
+The archive is the whole file, byte for byte. What stays, in the order in which it stood:
+
+- the header, and what comes before the first section unless it alone is over the carryover limit;
+- Core Decisions, Known Issues and Current State; of one that has outgrown its share of the threshold, the newest and
+  most used entries, with a line that says how many more are facts;
+- the tail of all the rest, up to the carryover limit, and the headings of spec P2 in any case. Of Recent Context each
+  of the last three sessions has a share.
+
+A tail is whole lines, and never a part of an entry or of a code fence. A file without any heading of spec P2 is all
+rest. What stays is always under the threshold, so that one rotation does not bring about the next.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from gitmem.document.entry import (
+    CORE_DECISIONS,
+    CURRENT_STATE,
+    KNOWN_ISSUES,
+    RECENT_CONTEXT,
+    Section,
+    fences,
+    find_entries,
+    sections,
+)
+from gitmem.document.ids import archive_path, is_fact_id, monthly_path, weekly_path
+from gitmem.platform.clock import date, datetime, timedelta
+from gitmem.text.stems import BYTES_PER_TOKEN, estimate_tokens, tokens_of_size, utf8_size
+from gitmem.values import Value
+
+MARGIN_PERCENT = 95
+
+
+class Limits(Value):
+    """When `memory.md` rotates and how much it keeps, in tokens, before the margin of 5 % (spec R2)."""
+
+    threshold_tokens: int = 25_000
+    carryover_tokens: int = 2_500
+
+    @property
+    def threshold(self) -> int:
+        """Return the number of tokens at which the file rotates: 23,750 by default."""
+        return self.threshold_tokens * MARGIN_PERCENT // 100
+
+    @property
+    def carryover(self) -> int:
+        """Return the number of tokens carried over at most: 2,375 by default."""
+        return self.carryover_tokens * MARGIN_PERCENT // 100
+
+
+def needs_rotation(size: int, limits: Limits) -> bool:
+    """Return whether a `memory.md` of `size` bytes rotates; an empty file never does."""
+    return size > 0 and tokens_of_size(size) >= limits.threshold
+
+
+def week_of(day: date) -> str:
+    """Return the ISO week of a day, `YYYY-Www`."""
+    year, week, _ = day.isocalendar()
+    return f"{year}-W{week:02d}"
+
+
+def month_of(last: date) -> str:
+    """Return the month of the week that ends on a Sunday: its Thursday's, `YYYY-MM`."""
+    return (last - timedelta(days=3)).strftime("%Y-%m")
+
+
+def holders_of(day: date) -> tuple[str, str]:
+    """Return the documents that can hold a consolidated day: its week's and its month's."""
+    last = day + timedelta(days=7 - day.isoweekday())
+    return weekly_path(week_of(day)), monthly_path(month_of(last))
+
+
+SESSIONS = 3  # whose exchanges stay
+MORE_TOKENS = 30  # that the line of `with_more` takes at most
+_MORE = re.compile(r"(?m)^- (?P<count>[0-9]+) more (?:is a fact|are facts): `gitmem facts list`\.(?:\r?\n)?")
+
+
+def most_useful(pieces: Sequence[str], tokens: int, uses: Mapping[str, int]) -> str:
+    """Return the pieces that fit, the newest and most used first, in their order.
+
+    A fact said three times counts as one that is three times as new. `uses` has how often, by id.
+    """
+    ids = [_fact(piece) for piece in pieces]
+    if not any(ids):
+        return _that_fit(pieces, [], tokens, range(len(pieces) - 1, -1, -1))
+    ages = [(len(pieces) - place) / max(uses.get(ids[place], 1), 1) for place in range(len(pieces))]
+    return _that_fit(pieces, sorted(range(len(pieces)), key=lambda place: (ages[place], -place)), tokens)
+
+
+def newest_sessions(pieces: Sequence[str], tokens: int) -> str:
+    """Return the newest pieces that fit, in their order; each of the last sessions has an equal share for its own."""
+    sessions: dict[str, list[int]] = {}
+    for place in range(len(pieces) - 1, -1, -1):
+        if session := _session(pieces[place]):
+            sessions.setdefault(session, []).append(place)
+    ahead: list[int] = []
+    for places in list(sessions.values())[:SESSIONS]:
+        left = tokens // SESSIONS * BYTES_PER_TOKEN
+        for place in places:
+            left -= utf8_size(pieces[place])
+            if left < 0:
+                break
+            ahead.append(place)
+    rest = [place for place in range(len(pieces) - 1, -1, -1) if place not in ahead]
+    return _that_fit(pieces, ahead, tokens, rest)
+
+
+def with_more(text: str, known: Collection[str], before: str, newline: str) -> str:
+    """Return the rest of a section, with a line below its heading that counts the facts without a line.
+
+    `known` are the ids of the section's facts, as far as they were read; `before` is the section as it was. Where none
+    were read, the ids that it had and the number that it named tell.
+    """
+    shown = facts_in(text)
+    more = len({*known, *facts_in(before)} - shown)
+    known_line = _MORE.search(before)
+    if known_line and not known:
+        more += int(known_line["count"])
+    text = _MORE.sub("", text)
+    if not more:
+        return text
+    head, _, rest = text.partition("\n")
+    words = f"- {more} more {'is a fact' if more == 1 else 'are facts'}: `gitmem facts list`."
+    return f"{head}\n{newline}{words}{newline}" + (rest.lstrip("\r\n") or newline)
+
+
+def without_count(text: str) -> str:
+    """Return a text without the lines that count facts."""
+    return _MORE.sub("", text) if ": `gitmem facts list`." in text else text
+
+
+def counted_down(body: str, start: int, end: int, ended: int) -> str:
+    """Return a text whose section from `start` to `end` counts `ended` facts less, which have no line."""
+    counting = _MORE.search(body, start, end)
+    if counting is None:
+        return body
+    more = max(int(counting["count"]) - ended, 0)
+    line = counting[0].replace(counting["count"], str(more), 1) if more else ""
+    return body[: counting.start()] + line + body[counting.end() :]
+
+
+def facts_in(text: str) -> set[str]:
+    """Return the ids of the facts that have a line in a text."""
+    return {found.entry.id for found in find_entries(text) if is_fact_id(found.entry.id)}
+
+
+def _that_fit(pieces: Sequence[str], ahead: Sequence[int], tokens: int, rest: Iterable[int] = ()) -> str:
+    """Return the pieces that fit: of `ahead` all that do, then of `rest` up to the first that does not."""
+    left, kept = tokens * BYTES_PER_TOKEN, set()
+    for place in ahead:
+        if utf8_size(pieces[place]) <= left:
+            kept.add(place)
+            left -= utf8_size(pieces[place])
+    for place in rest:
+        left -= utf8_size(pieces[place])
+        if left < 0:
+            break
+        kept.add(place)
+    return "".join(pieces[place] for place in sorted(kept))
+
+
+def _fact(piece: str) -> str:
+    return next(iter(facts_in(piece)), "")
+
+
+def _session(piece: str) -> str:
+    """Return the tag of the session of an exchange, "" for another piece."""
+    found = find_entries(piece)
+    return found[0].entry.tags[0] if found and found[0].entry.label == "Exchange" and found[0].entry.tags else ""
+
+
+# Sections that stay and the divisor of the threshold that limits each: kept whole, they could leave no room.
+KEPT_SECTIONS = {CORE_DECISIONS.casefold(): 2, KNOWN_ISSUES.casefold(): 4, CURRENT_STATE.casefold(): 8}
+OPEN_SECTIONS = (RECENT_CONTEXT.casefold(),)
+
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+class Rotation(Value):
+    """A planned rotation: the archive's path and the text that stays."""
+
+    archive: str
+    tokens: int
+    remaining: str
+
+
+def tail_of_lines(text: str, tokens: int) -> str:
+    """Return the whole lines at the end of `text` that fit into `tokens`."""
+    return _last_that_fit(_LINES.findall(text), tokens)
+
+
+def plan_rotation(
+    body: str,
+    *,
+    header: str,
+    stamp: str,
+    taken: Collection[str],
+    limits: Limits,
+    uses: Mapping[str, Mapping[str, int]] | None = None,
+) -> Rotation | None:
+    """Return the rotation of a document at local time `stamp` (`YYYYMMDD_HHMMSS`), None if it need not rotate.
+
+    `header` is what stands before the body, and stays: were it alone over the threshold, every save would rotate, so
+    then none does. `taken` are the paths of archives that exist already: a second rotation in one second gets a suffix,
+    which still sorts after the first. `uses` has, by the title of a section, the ids of all its facts and how often
+    each was said.
+    """
+    size = utf8_size(header + body)
+    room = limits.threshold - 1 - estimate_tokens(header)
+    if not needs_rotation(size, limits) or room < 0:
+        return None
+    path = archive_path(stamp)
+    number = 2
+    while path in taken:
+        path = archive_path(f"{stamp}_{number:02d}")
+        number += 1
+    return Rotation(path, tokens_of_size(size), header + _carry_over(body, limits, room, uses or {}))
+
+
+def _carry_over(body: str, limits: Limits, room: int, uses: Mapping[str, Mapping[str, int]]) -> str:
+    parts = _parts(body)
+    named = {part.title.casefold(): part for part in reversed(parts)}  # the first of each title
+    always = {named[title]: _lead(body, named[title]) for title in (*KEPT_SECTIONS, *OPEN_SECTIONS) if title in named}
+    left = room - sum(map(estimate_tokens, always.values()))
+    if not always or left < 0:
+        return _tail(body, min(limits.carryover, room))
+    opening = body[: parts[0].end]
+    if estimate_tokens(opening) <= min(limits.carryover, left):
+        always[parts[0]] = opening
+        left -= estimate_tokens(opening)
+    stays: dict[Section, str] = {}
+    facts = {title.casefold(): of_title for title, of_title in uses.items()}
+    for title, share in KEPT_SECTIONS.items():
+        named_so = [part for part in parts if part.title.casefold() == title]
+        kept = _tail_of_parts(body, named_so, min(limits.threshold // share, left), facts.get(title, {}))
+        left -= sum(map(estimate_tokens, kept.values()))
+        stays |= kept
+    stays |= _tail_of_parts(body, [part for part in parts if part not in stays], min(limits.carryover, left))
+    return "".join(stays[part] or always.get(part, "") for part in parts)
+
+
+def _parts(body: str) -> list[Section]:
+    """Return the sections; text before the first belongs to the first."""
+    found = sections(body)
+    while found and found[0].level == 1 and found[0].title.casefold() not in (*KEPT_SECTIONS, *OPEN_SECTIONS):
+        del found[0]
+    return [Section(0, "", 0, 0, found[0].start if found else len(body)), *found]
+
+
+def _tail_of_parts(
+    body: str, parts: Sequence[Section], tokens: int, uses: Mapping[str, int] | None = None
+) -> dict[Section, str]:
+    """Return the part of each section that stays: the last ones whole, one truncated, "" before."""
+    stays = {}
+    for part in reversed(parts):
+        stays[part] = text = _shortened(body, part, tokens, uses or {})
+        tokens = tokens - estimate_tokens(text) if len(text) == part.end - part.start else 0
+    return stays
+
+
+def _shortened(body: str, part: Section, tokens: int, uses: Mapping[str, int]) -> str:
+    """Return a section shortened to its heading and its end; "" if only the heading would fit."""
+    text = body[part.start : part.end]
+    facts = {*uses} - facts_in(body[: part.start] + body[part.end :]) if uses else set()
+    newline = "\r\n" if "\r\n" in body[part.start : part.body] else "\n"
+    whole = with_more(text, facts, text, newline)
+    if estimate_tokens(whole) <= tokens:
+        return whole
+    lead = _lead(body, part)
+    room = tokens - estimate_tokens(lead)
+    rest = text[len(lead) :]
+    if part.title.casefold() in KEPT_SECTIONS:
+        kept = _without_blank_start(most_useful(_pieces(rest), room - MORE_TOKENS, uses))
+        short = with_more(lead + kept, facts, text, newline)
+        return short if short.strip() != lead.strip() else ""
+    if part.title.casefold() in OPEN_SECTIONS:
+        tail = newest_sessions(_pieces(rest), room)
+    else:
+        tail = _last_that_fit(_pieces(rest), room)
+    tail = _without_blank_start(tail)
+    return lead + tail if tail else ""
+
+
+def _lead(body: str, part: Section) -> str:
+    """Return a section's heading and the blank line after it."""
+    line = body[part.body : body.find("\n", part.body, part.end) + 1]
+    return body[part.start : part.body] + ("" if line.strip() else line)
+
+
+def _tail(text: str, tokens: int) -> str:
+    """Return the end of a text that fits, without blank lines at its start."""
+    return _without_blank_start(_last_that_fit(_pieces(text), tokens))
+
+
+def _without_blank_start(tail: str) -> str:
+    first = next((line for line in _LINES.finditer(tail) if line[0].strip()), None)
+    return tail[first.start() :] if first else ""
+
+
+def _pieces(text: str) -> list[str]:
+    """Split a text into entries, code fences, and the lines between them."""
+    pieces: list[str] = []
+    position = 0
+    for start, end in sorted([*((found.start, found.end) for found in find_entries(text)), *fences(text)]):
+        if start >= position:  # an entry within a fence is quoted
+            pieces += _LINES.findall(text, position, start)
+            pieces.append(text[start:end])
+            position = end
+    return pieces + _LINES.findall(text, position)
+
+
+def _last_that_fit(pieces: Sequence[str], tokens: int) -> str:
+    size, first = 0, len(pieces)
+    while first:
+        size += utf8_size(pieces[first - 1])
+        if size > tokens * BYTES_PER_TOKEN:
+            break
+        first -= 1
+    return "".join(pieces[first:])
+
+
+def outdated_archives(names: Iterable[str], most: int, oldest: datetime | None) -> list[str]:
+    """Return the archives beyond the newest `most` (0: any number), and those older than a moment."""
+    archives = sorted(name for name in names if name.startswith("memory_") and name.endswith(".md"))
+    over = archives[:-most] if most else []
+    return over + [name for name in archives if name not in over and oldest and _made_before(name, oldest)]
+
+
+def _made_before(name: str, moment: datetime) -> bool:
+    try:
+        return datetime.strptime(name[7:22], "%Y%m%d_%H%M%S") < moment  # archive names are in local time
+    except ValueError:
+        return False

@@ -1,0 +1,304 @@
+"""Rotate a full memory.md, and join days into weeks and months.
+
+Consolidation (spec P4): old days become a week, old weeks a month, one commit a step.
+
+`gitmem.archives.consolidation` plans the steps; here files are read, summarized and committed. A step is one
+transaction, so a crash leaves it done or to be done again. History keeps everything: `gitmem at DATE` shows a day as it
+was, and `gitmem undo` of a step restores its days, which are then never consolidated again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import lru_cache, partial
+
+from gitmem.archives.consolidation import DAILY, WEEKLY, Step, consolidate, plan_consolidation
+from gitmem.archives.plans import Limits, holders_of, needs_rotation, outdated_archives, plan_rotation
+from gitmem.document.document import Document
+from gitmem.document.ids import ARCHIVE, MEMORY, daily_path
+from gitmem.document.message import Message, Op, Trailer
+from gitmem.errors import RefusedError
+from gitmem.facts.fact import is_fact_path
+from gitmem.facts.file import parse_fact
+from gitmem.facts.lines import SECTIONS, TOLD, marks_of, without_ended
+from gitmem.facts.validity import in_force
+from gitmem.store.headers import known_facts
+from gitmem.store.past_days import keep_days
+from gitmem.store.transact import transact
+from gitmem.text.stems import tokens_of_size
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import date
+
+    from gitmem.config import RotationConfig
+    from gitmem.facts.fact import Fact
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+
+_STAMP = "%Y%m%d_%H%M%S"
+
+
+class Check(Value):
+    """The result of a check: the size of `memory.md` before it, the threshold, and the archive if it was rotated."""
+
+    tokens: int
+    threshold: int
+    archive: str | None
+    dropped: tuple[str, ...] = ()
+
+
+def check(store: Store) -> tuple[Check, tuple[str, ...]]:
+    """Rotate `memory.md` if it has reached the threshold; returns the result and notices for the user."""
+    outcome = transact(store, lambda transaction: rotate(transaction, store), purpose="check", scan=True)
+    return outcome.value, outcome.notices
+
+
+def rotate(transaction: Transaction, store: Store) -> Check:
+    """Add the commit of a rotation to a transaction if `memory.md` has reached the threshold (spec R3)."""
+    config = store.config.rotation
+    limits = Limits(config.threshold_tokens, config.carryover_tokens)
+    data = transaction.read(MEMORY) or b""
+    tokens = tokens_of_size(len(data))
+    if not config.enabled or not needs_rotation(len(data), limits):
+        return Check(tokens, limits.threshold, None)
+    text = data.decode("utf-8", "surrogateescape")
+    body = Document.parse(data).body
+    plan = plan_rotation(
+        body,
+        header=text[: len(text) - len(body)],
+        stamp=transaction.now.strftime(_STAMP),
+        taken={f"{ARCHIVE}/{name}" for name in transaction.names(ARCHIVE)},
+        limits=limits,
+        uses=_uses(store, transaction),
+    )
+    if plan is None:
+        return Check(tokens, limits.threshold, None)
+    name = plan.archive.rpartition("/")[2]
+    message = Message(
+        f"Rotate memory.md into {name} ({plan.tokens:,} tokens)",
+        ((Trailer.OP.value, Op.ROTATE.value), (Trailer.ARCHIVE.value, plan.archive)),
+    )
+    transaction.commit(message, {plan.archive: data, MEMORY: _holding(store, transaction, plan.remaining)})
+    _summarize(transaction, plan.archive, text)
+    return Check(tokens, limits.threshold, plan.archive, retain(transaction, config))
+
+
+def _holding(store: Store, transaction: Transaction, text: str) -> bytes:
+    """Return the rest of a document without old lines, which have no ids, of facts that have ended."""
+    return without_ended(text, marks_of(_facts(store, transaction))).encode("utf-8", "surrogateescape")
+
+
+def _facts(store: Store, transaction: Transaction) -> list[Fact]:
+    """Return the facts as of the last planned commit, most of them without their texts."""
+    facts = {fact.path: fact for fact in known_facts(store)}
+    for path in {path for draft in transaction.drafts for path in draft.changes if is_fact_path(path)}:
+        data = transaction.read(path)
+        fact = parse_fact(data, path) if data is not None else None
+        facts.pop(path, None)
+        if fact is not None:
+            facts[path] = fact
+    return [*facts.values()]
+
+
+def _uses(store: Store, transaction: Transaction) -> dict[str, dict[str, int]]:
+    """Return how often each fact that has a line in a section, or may have one, was said."""
+    uses: dict[str, dict[str, int]] = {}
+    for fact in in_force(_facts(store, transaction)):
+        if fact.kind in TOLD and not fact.adopted:
+            uses.setdefault(SECTIONS[fact.kind], {})[fact.id] = len(fact.sources)
+    return uses
+
+
+def _summarize(transaction: Transaction, archive: str, text: str) -> None:
+    """Add the archive's summary; if that fails, the rotation stands and the summary is pending (spec R6, R12)."""
+    from gitmem.archives.summarize import summarize_archive
+
+    try:
+        summarize_archive(transaction, archive, text)
+    except Exception as error:  # noqa: BLE001  # no failure may stop a save
+        why = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
+        transaction.notices.append(f"{archive} has no summary yet: {why}")
+
+
+def retain(transaction: Transaction, config: RotationConfig) -> tuple[str, ...]:
+    """Remove archives beyond the configured retention from the tree; history keeps them (spec R13)."""
+    days = config.archive_retention_days
+    oldest = transaction.now.replace(tzinfo=None) - timedelta(days=days) if days else None
+    over = outdated_archives(transaction.names(ARCHIVE), config.max_archives, oldest)
+    if over:
+        which = over[0] if len(over) == 1 else f"{len(over)} archives"
+        message = Message(f"Take {which} out of the tree, as configured", ((Trailer.OP.value, Op.RETAIN.value),))
+        transaction.commit(message, {f"{ARCHIVE}/{name}": None for name in over})
+    return tuple(f"{ARCHIVE}/{name}" for name in over)
+
+
+SENTENCES = {WEEKLY: 5, "monthly": 8}  # of a day in its week, of a week in its month
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A step and its commit, None in a dry run."""
+
+    step: Step
+    commit: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidated:
+    """The result of a consolidation; `kept` are due files that stay because their consolidation was undone.
+
+    `finished` is False if steps are left because it was late.
+    """
+
+    done: tuple[Done, ...]
+    kept: tuple[str, ...]
+    notices: tuple[str, ...]
+    finished: bool
+
+
+def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], bool] = lambda: False) -> Consolidated:
+    """Do all due steps, the oldest first; begin none once it is `late`. Copies of the days stay for searches.
+
+    Raises:
+        GitmemError: a step could not be committed; those before it are.
+
+    """
+    result = _consolidate(store, late, dry_run=dry_run)
+    if result.done and not dry_run:
+        keep_days(store)
+    return result
+
+
+def _consolidate(store: Store, late: Callable[[], bool], *, dry_run: bool) -> Consolidated:
+    done: list[Done] = []
+    notices: list[str] = []
+    refused: set[str] = set()
+    while True:
+        kept = _kept(store) if due(store) else frozenset()
+        steps = [step for step in due(store, kept) if step.target not in refused]
+        if dry_run:
+            every = _all_rounds(store, kept)
+            return Consolidated(tuple(Done(step, None) for step in every), _due_of(store, kept), (), finished=True)
+        if not steps or late():
+            unique = tuple(dict.fromkeys(notices))
+            return Consolidated(tuple(done), _due_of(store, kept), unique, finished=not steps)
+        for step in steps:
+            if late():
+                break
+            try:
+                outcome = transact(store, partial(_add, step=step), purpose="consolidate")
+            except RefusedError as error:  # such as a link in place of a log; other steps go on
+                refused.add(step.target)
+                notices.append(f"{step.period} is not consolidated: {error.message} {error.remedy}".strip())
+                continue
+            notices += outcome.notices
+            if outcome.value:
+                done.append(Done(step, outcome.commits[-1]))
+            else:
+                refused.add(step.target)  # another process did it; not tried again, so that the loop ends
+
+
+def due(store: Store, kept: frozenset[str] = frozenset()) -> tuple[Step, ...]:
+    """Return the due steps without the files in `kept`; lists folders, reads no file."""
+    return _planned(store, _logs(store) - kept)
+
+
+def _all_rounds(store: Store, kept: frozenset[str]) -> list[Step]:
+    """Return the due steps and their follow-ups: a week made of old days may join its month at once."""
+    steps: list[Step] = []
+    paths = _logs(store) - kept
+    while planned := _planned(store, paths):
+        steps += planned
+        paths = paths - {path for step in planned for path in step.sources} | {step.target for step in planned}
+    return steps
+
+
+def _planned(store: Store, paths: frozenset[str]) -> tuple[Step, ...]:
+    config = store.config.tiers
+    return plan_consolidation(
+        paths, store.context.clock().date(), weekly_days=config.weekly_days, monthly_days=config.monthly_days
+    )
+
+
+def _logs(store: Store) -> frozenset[str]:
+    return frozenset(path for tier in (DAILY, WEEKLY) for path in _files(store, tier))
+
+
+def _due_of(store: Store, kept: frozenset[str]) -> tuple[str, ...]:
+    return tuple(path for step in due(store) for path in step.sources if path in kept)
+
+
+def _files(store: Store, folder: str) -> Iterator[str]:
+    for name in sorted(store.files.names(folder)):
+        path = f"{folder}/{name}"
+        if name.endswith(".md"):
+            yield path
+        elif name.isdigit() and store.files.is_folder(path):
+            yield from _files(store, path)
+
+
+def _kept(store: Store) -> frozenset[str]:
+    """Return the files that an undone consolidation had removed."""
+    from gitmem.store.undo import undone_with
+
+    return frozenset(
+        change.path
+        for commit in undone_with(store.repository, {Trailer.OP.value: Op.CONSOLIDATE.value})
+        for change in store.repository.changes(commit.parents[0], commit.oid)
+        if change.new is None
+    )
+
+
+def _add(transaction: Transaction, step: Step) -> bool:
+    """Add the commit of a step to a transaction; False if its files are gone."""
+    documents: dict[str, bytes] = {}
+    for path in step.sources:
+        try:
+            data = transaction.read(path)
+        except RefusedError as error:  # such as a link in place of a day's log; the other days go on
+            transaction.notices.append(f"{path} stays: {error.message}")
+            continue
+        if data is not None:
+            documents[path] = data
+    if not documents:
+        return False
+    step = Step(step.target, step.period, tuple(documents))
+    most = SENTENCES[step.tier]
+    data = consolidate(step, documents, transaction.read(step.target), lambda text, _: sentences(text, most))
+    trailers = ((Trailer.OP.value, Op.CONSOLIDATE.value), (Trailer.PERIOD.value, step.period))
+    changes: dict[str, bytes | None] = {step.target: data, **dict.fromkeys(documents)}
+    return transaction.commit(Message(_subject(step), trailers), changes)
+
+
+def sentences(text: str, most: int) -> str:
+    """Summarize a part of memory in a few sentences, a line each, offline."""
+    from gitmem.archives.extractive import digest
+
+    return "\n".join(f"- {sentence}" for sentence in digest(text, most))
+
+
+def _subject(step: Step) -> str:
+    period = "day" if step.tier == WEEKLY else "week"
+    count = f"1 {period}" if len(step.sources) == 1 else f"{len(step.sources)} {period}s"
+    return f"Consolidate {count} into {step.period}"
+
+
+def log_before(store: Store, transaction: Transaction, day: date) -> bytes | None:
+    """Return the last version of a consolidated day's log, None if there is none.
+
+    Late deliveries and replays are compared with it, so that nothing is saved twice.
+    """
+    held: Sequence[bytes] = [data for path in holders_of(day) if (data := transaction.read(path)) is not None]
+    return _last(store, tuple(held), daily_path(day.isoformat())) if held else None
+
+
+@lru_cache(maxsize=64)  # a replay asks for the same days turn after turn
+def _last(store: Store, _held: tuple[bytes, ...], path: str) -> bytes | None:
+    from gitmem.store.records import last_version
+
+    return last_version(store.repository, path)

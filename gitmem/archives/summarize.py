@@ -1,0 +1,290 @@
+"""Summaries of archives, made offline or by a model.
+
+The summary of an archive as of now, with marks on ended decisions and resolved issues.
+
+Tested through `tests/archives/test_summarize_offline.py`.
+
+Replace an archive's offline summary by one that a model or an agent wrote (spec R5, R6).
+
+The offline summary is made with the archive and stays if this fails.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import lru_cache
+
+from gitmem.archives.archives import method_of
+from gitmem.archives.summary import (
+    OFFLINE,
+    RESOLVED,
+    SCHEMA,
+    Summary,
+    from_answer,
+    left_out,
+    parse_document,
+    render_document,
+)
+from gitmem.document.entry import clean_text, without_entries
+from gitmem.document.ids import SUMMARIES, raw_path, summary_path
+from gitmem.document.message import Message, Op, Trailer
+from gitmem.errors import NotFoundError, RefusedError
+from gitmem.facts.fact import FactKind
+from gitmem.facts.lines import SHORTEST, normalized, with_marks
+from gitmem.judgement.ask import MAX_CHARACTERS, Asked, ask, instructions_for, without_secrets
+from gitmem.llm.protocol import Question, ReplyError, parse_reply
+from gitmem.redact.redact import redact
+from gitmem.store.headers import known_marks
+from gitmem.store.transact import transact
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitmem.archives.summary import Issue, KeyDecision
+    from gitmem.facts.lines import Marks
+    from gitmem.llm.http import Patience
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+
+_DECIDED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE)
+
+
+def as_of_now(summary: Summary, store: Store) -> Summary:
+    """Return a summary with marks on ended decisions, and on issues that were resolved since."""
+    marks = known_marks(store)
+    return summary._replace(
+        themes=tuple(one._replace(summary=with_marks(one.summary, marks)) for one in summary.themes),
+        key_decisions=tuple(_decision(one, marks) for one in summary.key_decisions),
+        issues=tuple(_issue(one, marks) for one in summary.issues),
+        overall_summary=with_marks(summary.overall_summary, marks),
+    )
+
+
+def _ended(text: str, kinds: tuple[FactKind, ...], marks: Marks) -> str:
+    """Return the id of the fact that ended whose words, or their beginning, a summary gives; "" if none."""
+    words = normalized(text)
+    for fact in marks.facts.values():
+        if fact.kind in kinds and marks.mark(fact.id) and len(words) >= SHORTEST:
+            statement = normalized(fact.description)
+            if statement.startswith(words) or (len(statement) >= SHORTEST and words.startswith(statement)):
+                return fact.id
+    return ""
+
+
+def _decision(item: KeyDecision, marks: Marks) -> KeyDecision:
+    words = marks.mark(_ended(item.decision, _DECIDED, marks))
+    decision = f"{item.decision} [{words}]" if words else with_marks(item.decision, marks)
+    return item._replace(decision=decision, reason=with_marks(item.reason, marks))
+
+
+def _issue(item: Issue, marks: Marks) -> Issue:
+    over = marks.has_ended(_ended(item.issue, (FactKind.ISSUE,), marks))
+    return item._replace(status=RESOLVED) if over else item
+
+
+def summarize_archive(transaction: Transaction, archive: str, text: str) -> str:
+    """Add the offline summary of an archive to a transaction, a commit of its own; returns its path.
+
+    A summary by a model or a person is left as it is. Raises as `Transaction.commit` does.
+    """
+    if SUMMARIES in transaction.names("") and not transaction.is_folder(SUMMARIES):
+        raise RefusedError(f"There is a file where the folder {SUMMARIES} should be.", "Remove or rename it.")
+    path = summary_path(archive)
+    there = transaction.read(path)
+    if there is None or method_of(there) == OFFLINE:
+        put_summary(transaction, offline_summary(archive, text))
+    return path
+
+
+def put_summary(transaction: Transaction, summary: Summary, session: str = "") -> bool:
+    """Add or replace a summary in a transaction; False if it is there already.
+
+    An unusable reply kept beside the archive is removed, except by an offline summary.
+    """
+    name = summary.archive.rpartition("/")[2]
+    message = Message(f"Summarize {name} ({summary.method})", _trailers(summary, session))
+    changes: dict[str, bytes | None] = {summary_path(summary.archive): render_document(summary, transaction.now)}
+    raw = raw_path(summary.archive)
+    if summary.method != OFFLINE and transaction.read(raw) is not None:
+        changes[raw] = None
+    return transaction.commit(message, changes)
+
+
+def _trailers(summary: Summary, session: str = "") -> tuple[tuple[str, str], ...]:
+    return (
+        (Trailer.OP.value, Op.SUMMARIZE.value),
+        (Trailer.ARCHIVE.value, summary.archive),
+        (Trailer.MODEL.value, "" if summary.method == OFFLINE else summary.method),
+        (Trailer.SESSION.value, session),
+        (Trailer.HOST.value, summary.provider),
+    )
+
+
+@lru_cache(maxsize=1)  # a plan that runs again asks for the same archive
+def offline_summary(archive: str, text: str) -> Summary:
+    """Return the extractive summary of an archive, whose whole text is given."""
+    from gitmem.archives.extractive import summarise  # slow to import
+
+    return summarise(archive, text)
+
+
+def read_summary(store: Store, archive: str) -> Summary | None:
+    """Return the summary of an archive in the work tree, None if it has none."""
+    data = store.read(summary_path(archive))
+    if data is None:
+        return None
+    summary = parse_document(data)
+    return summary if summary.archive else summary._replace(archive=archive)
+
+
+MAX_RAW = 64_000  # characters kept of an unusable reply
+
+
+class Improved(Value):
+    """The result for an archive: the method of its summary and, if it is still the offline one, `why`.
+
+    `left_out` says how much of an agent's answer was more than a summary holds.
+    """
+
+    archive: str
+    method: str
+    why: str = ""
+    commit: str | None = None
+    left_out: tuple[str, ...] = ()
+
+
+def improve(store: Store, archive: str, tries: Patience | None = None, *, over: bool = False) -> Improved:
+    """Have the model of the settings summarize an archive; if that fails, keep or make the offline summary (spec R6).
+
+    An unusable reply is kept beside the archive. A summary that is not offline is replaced only with `over`.
+
+    Raises:
+        NotFoundError: there is no such archive.
+        GitmemError: the summary could not be committed.
+
+    """
+    text = _text_of(store, archive)
+    asked = _asked(store, archive, text, tries)
+    if asked.value is not None:
+        summary = asked.value._replace(method=asked.model, provider=asked.provider, cost=asked.dollars)
+        return _put(store, summary, over=over)
+
+    def plan(transaction: Transaction) -> None:
+        if transaction.read(archive) is not None:
+            summarize_archive(transaction, archive, text)
+            _keep_raw(transaction, archive, asked.raw, asked.model)
+
+    commits = transact(store, plan, purpose="summarize").commits
+    return Improved(archive, _method(store, archive), asked.why, commits[-1] if commits else None)
+
+
+def _asked(store: Store, archive: str, text: str, tries: Patience | None) -> Asked[Summary]:
+    """Ask a model for the summary of a text: of a long one for each part, then for one of their summaries."""
+    instructions = instructions_for(store, "summary")
+
+    def once(of: str, material: str) -> Asked[Summary]:
+        question = Question("summary", instructions, material, SCHEMA)
+        return ask(store, question, archive, lambda given: read_answer(store, archive, of, given, ""), tries)
+
+    parts = pieces(text, MAX_CHARACTERS)
+    if len(parts) == 1:
+        return once(text, text)
+    told = [f"The archive is long. These are summaries of its {len(parts)} parts, in order:"]
+    dollars: list[float | None] = []
+    for part in parts:
+        asked = once(part, part)
+        if asked.value is None:
+            return asked
+        told.append(json.dumps(asked.value.to_json(), ensure_ascii=False))
+        dollars.append(asked.dollars)
+    asked = once(text, "\n\n".join(told))
+    priced = [one for one in (*dollars, asked.dollars) if one is not None]
+    return replace(asked, dollars=sum(priced) if len(priced) > len(dollars) else None)
+
+
+def pieces(text: str, most: int) -> list[str]:
+    """Return a text in pieces of at most `most` characters, cut at the ends of lines where there are some."""
+    found = []
+    while len(text) > most:
+        end = text.rfind("\n", 0, most) + 1 or most
+        found.append(text[:end])
+        text = text[end:]
+    return [*found, text]
+
+
+def read_answer(store: Store, archive: str, text: str, given: Mapping[str, object], method: str) -> Summary:
+    """Return the summary of a reply, redacted.
+
+    Raises:
+        ReplyError: the summary is too short.
+
+    """
+    try:
+        return from_answer(without_secrets(store, given), offline_summary(archive, text), method)
+    except ValueError as error:
+        raise ReplyError(str(error)) from None
+
+
+def put_reply(store: Store, archive: str, reply: str, *, method: str, host: str, session: str = "") -> Improved:
+    """Commit the summary that an agent wrote, as JSON, over the existing one (spec R6).
+
+    Raises:
+        NotFoundError: there is no such archive.
+        RefusedError: it is unusable; it is kept beside the archive, and the message says what it lacks.
+        GitmemError: it could not be committed.
+
+    """
+    text = _text_of(store, archive)
+    try:
+        given = parse_reply(reply, SCHEMA)
+        summary = read_answer(store, archive, text, given, method)
+    except ReplyError as error:
+        transact(store, lambda transaction: _keep_raw(transaction, archive, reply, method), purpose="summarize")
+        raise RefusedError(
+            f"This is no summary: it {error}.",
+            f"'gitmem summary schema' prints what one looks like. The reply is kept as {raw_path(archive)}.",
+        ) from None
+    done = _put(store, summary._replace(provider=host), session, over=True)
+    return done._replace(left_out=tuple(left_out(given)))
+
+
+def _put(store: Store, summary: Summary, session: str = "", *, over: bool = False) -> Improved:
+    """Commit a summary, unless the archive was removed; with `over`, replace one that is not offline."""
+
+    def plan(transaction: Transaction) -> None:
+        there = transaction.read(summary_path(summary.archive))
+        if transaction.read(summary.archive) is not None and (over or there is None or method_of(there) == OFFLINE):
+            put_summary(transaction, summary, session)
+
+    commits = transact(store, plan, purpose="summarize").commits
+    return Improved(summary.archive, _method(store, summary.archive), "", commits[-1] if commits else None)
+
+
+def _keep_raw(transaction: Transaction, archive: str, raw: str, model: str) -> None:
+    """Add an unusable reply to the transaction, truncated and redacted."""
+    if not raw.strip():
+        return
+    data = (without_entries(clean_text(redact(raw[:MAX_RAW]).text)) + "\n").encode()
+    name = archive.rpartition("/")[2]
+    trailers = (
+        (Trailer.OP.value, Op.SUMMARIZE.value),
+        (Trailer.ARCHIVE.value, archive),
+        (Trailer.MODEL.value, model),
+    )
+    transaction.commit(Message(f"Keep an unusable reply about {name} ({model})", trailers), {raw_path(archive): data})
+
+
+def _text_of(store: Store, archive: str) -> str:
+    data = store.read(archive)
+    if data is None:
+        raise NotFoundError(f"There is no archive {archive}.", "'gitmem summary list' lists them.")
+    return data.decode("utf-8", "replace")
+
+
+def _method(store: Store, archive: str) -> str:
+    data = store.read(summary_path(archive))
+    return "" if data is None else method_of(data)

@@ -1,0 +1,324 @@
+"""The summary of one archive (spec R5): its structure, its document, and its JSON.
+
+The structured part is the document's front matter, the overall text its body (docs/format.md, kind `summary`). What a
+person changed in the document, or a model wrote, is read tolerantly: what cannot be understood is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from datetime import datetime
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+
+KIND = "summary"
+OFFLINE = "offline"  # the method of an extractive summary, which a model's may replace (spec R6)
+OPEN = "open"
+RESOLVED = "resolved"
+MAX_ITEMS = 10  # themes, decisions and issues each (spec R5)
+FEWEST_SENTENCES, MOST_SENTENCES = 10, 15  # of the overall text (spec R5)
+# Characters of one text of the structured part, and halved until the header is well under the 64 KiB above which it is
+# no header (docs/format.md, "Documents"): ten of each in four bytes a character would not be.
+MAX_NAME = 80
+MAX_TEXT = 600
+MAX_SESSIONS = 12
+MAX_MARK = 40  # characters of a date or a session's id; an UUID has 36
+_MAX_HEADER = 60_000
+MAX_OVERALL = 20_000  # characters of the body; fifteen sentences have some two thousand
+
+_STAMP = re.compile(r"memory_([0-9]{8})_([0-9]{6})(_[0-9]{2,4})?")
+# Characters that a header must not hold: controls and lone surrogates.
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+
+
+class Theme(Value):
+    """A topic of the archive; `sessions` are tags of sessions, or dates where those are not known."""
+
+    name: str
+    summary: str
+    sessions: tuple[str, ...] = ()
+
+
+class KeyDecision(Value):
+    """A decision and its reason ("" where none is given); the date is `YYYY-MM-DD` or ""."""
+
+    decision: str
+    reason: str = ""
+    date: str = ""
+
+
+class Issue(Value):
+    """A known issue; `status` is `open` or `resolved`."""
+
+    issue: str
+    status: str = OPEN
+    date: str = ""
+
+
+class Summary(Value):
+    """The summary of the archive at path `archive`; `date_range` is its first and last day, "" if unknown.
+
+    `method` is its author: `offline`, the name of a model or an agent, or "" if unknown; `provider` is the model's
+    provider (`gitmem.llm.protocol`), and `cost` its price in US dollars, if known.
+    """
+
+    archive: str
+    date_range: tuple[str, str]
+    section_count: int
+    themes: tuple[Theme, ...]
+    key_decisions: tuple[KeyDecision, ...]
+    issues: tuple[Issue, ...]
+    overall_summary: str
+    method: str = OFFLINE
+    provider: str = ""
+    cost: float | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """Return the summary as the JSON object of spec R5."""
+        first, last = self.date_range
+        return {
+            "dateRange": {"first": first or None, "last": last or None},
+            "sectionCount": self.section_count,
+            "themes": [{**theme._asdict(), "sessions": list(theme.sessions)} for theme in self.themes],
+            "keyDecisions": [item._asdict() for item in self.key_decisions],
+            "issues": [item._asdict() for item in self.issues],
+            "overallSummary": self.overall_summary,
+        }
+
+
+def cleaned(summary: Summary) -> Summary:
+    """Return a summary within its bounds: texts on one line, shortened, and not too many."""
+    limit = MAX_TEXT
+    while len("\n".join(_header(found := _cut(summary, limit))).encode()) > _MAX_HEADER:
+        limit //= 2
+    return found
+
+
+def _cut(summary: Summary, limit: int) -> Summary:
+    """Return a summary with texts of at most `limit` characters, names and dates of at most `MAX_NAME`."""
+    short = min(MAX_NAME, limit)
+    themes = (
+        Theme(
+            _line(one.name, short),
+            _line(one.summary, limit),
+            tuple(filter(None, (_line(session, MAX_MARK) for session in one.sessions[:MAX_SESSIONS]))),
+        )
+        for one in summary.themes[:MAX_ITEMS]
+    )
+    decisions = (
+        KeyDecision(_line(one.decision, limit), _line(one.reason, limit), _line(one.date, MAX_MARK))
+        for one in summary.key_decisions[:MAX_ITEMS]
+    )
+    issues = (
+        Issue(_line(one.issue, limit), RESOLVED if one.status == RESOLVED else OPEN, _line(one.date, MAX_MARK))
+        for one in summary.issues[:MAX_ITEMS]
+    )
+    return Summary(
+        archive=_line(summary.archive, MAX_TEXT),
+        date_range=(_line(summary.date_range[0], MAX_MARK), _line(summary.date_range[1], MAX_MARK)),
+        section_count=max(summary.section_count, 0),
+        themes=tuple(one for one in themes if one.name),
+        key_decisions=tuple(one for one in decisions if one.decision),
+        issues=tuple(one for one in issues if one.issue),
+        overall_summary=_body(summary.overall_summary),
+        method=_line(summary.method, short),
+        provider=_line(summary.provider, short),
+        cost=summary.cost,
+    )
+
+
+def render_document(summary: Summary, created: datetime) -> bytes:
+    """Return the document of a summary, cleaned."""
+    summary = cleaned(summary)
+    head, *rest = _header(summary)
+    lines = ["---", head, f"kind: {KIND}", f"created: {created.isoformat(timespec='seconds')}", *rest, "---"]
+    return ("\n".join([*lines, summary.overall_summary]).rstrip("\n") + "\n").encode()
+
+
+def _header(summary: Summary) -> list[str]:
+    """Return the header lines of a summary's own fields."""
+    first, last = summary.date_range
+    return [
+        f"id: {_yaml(summary_id(summary.archive))}",
+        f"archive: {_yaml(summary.archive)}",
+        f"method: {_yaml(summary.method)}",
+        *([f"provider: {_yaml(summary.provider)}"] if summary.provider else []),
+        *([f"cost: {summary.cost:.6f}"] if summary.cost is not None else []),
+        f"date_range: {_yaml({'first': first, 'last': last})}",
+        f"section_count: {summary.section_count}",
+        *_listed("themes", summary.themes),
+        *_listed("key_decisions", summary.key_decisions),
+        *_listed("issues", summary.issues),
+    ]
+
+
+def parse_document(data: bytes) -> Summary:
+    """Return the summary in a document; missing or unreadable fields are empty."""
+    from gitmem.document.document import Document
+
+    document = Document.parse(data)
+    given = document.metadata
+    days = given.get("date_range")
+    count, cost = given.get("section_count"), given.get("cost")
+    summary = Summary(
+        archive=_text(given.get("archive")),
+        date_range=(_text(days.get("first")), _text(days.get("last"))) if isinstance(days, Mapping) else ("", ""),
+        section_count=count if isinstance(count, int) else 0,
+        themes=_read(given.get("themes"), lambda one: Theme(one("name"), one("summary"), _sessions(one.given))),
+        key_decisions=_read(
+            given.get("key_decisions"), lambda one: KeyDecision(one("decision"), one("reason"), one("date"))
+        ),
+        issues=_read(given.get("issues"), lambda one: Issue(one("issue"), one("status"), one("date"))),
+        overall_summary=document.body.encode("utf-8", "replace").decode(),
+        method=_text(given.get("method")),
+        provider=_text(given.get("provider")),
+        cost=float(cost) if isinstance(cost, int | float) else None,
+    )
+    return cleaned(summary)
+
+
+def _schema(**properties: object) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+_STRING = {"type": "string"}
+SCHEMA = _schema(
+    dateRange=_schema(first=_STRING, last=_STRING),
+    themes={
+        "type": "array",
+        "items": _schema(name=_STRING, summary=_STRING, sessions={"type": "array", "items": _STRING}),
+    },
+    keyDecisions={"type": "array", "items": _schema(decision=_STRING, reason=_STRING, date=_STRING)},
+    issues={
+        "type": "array",
+        "items": _schema(issue=_STRING, status={"type": "string", "enum": [OPEN, RESOLVED]}, date=_STRING),
+    },
+    overallSummary=_STRING,
+)
+"""What a model or an agent is to answer: the object of spec R5, but for `sectionCount`, which is counted here."""
+
+
+def from_answer(given: Mapping[str, object], offline: Summary, method: str) -> Summary:
+    """Return the summary in an answer by `SCHEMA`, for the same archive as `offline`.
+
+    Days and the number of sections are those of `offline`, which counted them.
+
+    Raises:
+        ValueError: it says hardly anything; the message is the end of a sentence that begins with "it".
+
+    """
+    from gitmem.text.sentences import split
+
+    summary = from_json(given, offline.archive, method)
+    fewest = max(2, min(FEWEST_SENTENCES // 2, len(split(offline.overall_summary))))
+    if len(split(summary.overall_summary)) < fewest:
+        raise ValueError(f"has fewer than {fewest} sentences in overallSummary")
+    return summary._replace(date_range=offline.date_range, section_count=offline.section_count)
+
+
+def left_out(given: Mapping[str, object]) -> list[str]:
+    """Return in words how much of an answer is more than a summary holds: "2 of 12 themes"."""
+    lists = {
+        name: given.get(key) for name, key in (("themes", "themes"), ("decisions", "keyDecisions"), ("issues",) * 2)
+    }
+    more = {name: len(found) for name, found in lists.items() if isinstance(found, list) and len(found) > MAX_ITEMS}
+    return [f"{size - MAX_ITEMS} of {size} {name}" for name, size in more.items()]
+
+
+def from_json(given: Mapping[str, object], archive: str, method: str) -> Summary:
+    """Return the summary in a JSON object (spec R5); missing or malformed fields are empty."""
+    days, count = given.get("dateRange"), given.get("sectionCount")
+    return cleaned(
+        Summary(
+            archive=archive,
+            date_range=(_text(days.get("first")), _text(days.get("last"))) if isinstance(days, Mapping) else ("", ""),
+            section_count=count if isinstance(count, int) and not isinstance(count, bool) else 0,
+            themes=_read(given.get("themes"), lambda one: Theme(one("name"), one("summary"), _sessions(one.given))),
+            key_decisions=_read(
+                given.get("keyDecisions"), lambda one: KeyDecision(one("decision"), one("reason"), one("date"))
+            ),
+            issues=_read(given.get("issues"), lambda one: Issue(one("issue"), one("status"), one("date"))),
+            overall_summary=_text(given.get("overallSummary")),
+            method=method,
+        )
+    )
+
+
+def summary_id(archive: str) -> str:
+    """Return the id of the summary of an archive: `summary-YYYYMMDD-HHMMSS`, with the suffix of a second one."""
+    name = archive.rpartition("/")[2].removesuffix(".md")
+    if found := _STAMP.fullmatch(name):
+        return f"{KIND}-{found[1]}-{found[2]}" + (found[3] or "").replace("_", "-")
+    return f"{KIND}-{_line(name, MAX_NAME)}"
+
+
+def archive_day(archive: str) -> str:
+    """Return the day in an archive's name as `YYYY-MM-DD`, "" where it has none."""
+    found = _STAMP.fullmatch(archive.rpartition("/")[2].removesuffix(".md"))
+    return f"{found[1][:4]}-{found[1][4:6]}-{found[1][6:]}" if found else ""
+
+
+class _Fields:
+    """The fields of one item of a list in a header, each as text."""
+
+    def __init__(self, given: Mapping[str, object]) -> None:
+        self.given = given
+
+    def __call__(self, name: str) -> str:
+        return _text(self.given.get(name))
+
+
+def _read(given: object, make: Callable[[_Fields], T]) -> tuple[T, ...]:
+    items = given if isinstance(given, list) else []
+    return tuple(make(_Fields(item)) for item in items if isinstance(item, Mapping))
+
+
+def _sessions(given: Mapping[str, object]) -> tuple[str, ...]:
+    items = given.get("sessions")
+    return tuple(filter(None, map(_text, items))) if isinstance(items, list) else ()
+
+
+def _text(given: object) -> str:
+    """Return a scalar of YAML as text; a date is written as one in a header, and read as a date."""
+    return "" if given is None or isinstance(given, (list, dict)) else str(given)
+
+
+def _listed(name: str, items: Iterable[Theme | KeyDecision | Issue]) -> list[str]:
+    lines = []
+    for item in items:
+        fields = [f"{key}: {_yaml(value)}" for key, value in item._asdict().items()]
+        lines += [f"  - {fields[0]}", *(f"    {field}" for field in fields[1:])]
+    return [f"{name}:", *lines] if lines else [f"{name}: []"]
+
+
+def _yaml(value: object) -> str:
+    from gitmem.document.scalars import flow, plain_value  # 9 ms, not needed to read a summary
+
+    return flow(plain_value(value))
+
+
+def _line(text: str, limit: int) -> str:
+    """Return a text on one line, truncated."""
+    line = " ".join(_BLANKS.sub(" ", text[: 4 * limit].encode("utf-8", "replace").decode()).split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def _body(text: str) -> str:
+    """Return the overall text as a body: `LF` line ends, no blank lines around it, no line that begins an entry."""
+    from gitmem.document.entry import clean_text, without_entries
+
+    return without_entries(clean_text(text[:MAX_OVERALL]))

@@ -1,0 +1,323 @@
+"""What a command is given: its store, clock, input and output.
+
+Arguments that several commands take.
+
+Tested through `tests/cli/commands/test_main.py`.
+
+The official SDK of MCP, which comes with an extra.
+
+Tested through `tests/cli/commands/test_serve.py`.
+
+The command line's door: streams, environment, current folder and clock, passed to every command.
+
+Tested through `tests/test_main.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from gitmem.errors import UsageError
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from typing import Any, TextIO
+
+    from gitmem.platform.clock import Context
+    from gitmem.store.init import Place
+    from gitmem.store.records import DateSpan
+    from gitmem.store.store import Store
+
+
+def whole_number(text: str) -> int:
+    """Return the number in an argument; argparse puts this function's name into its complaint."""
+    number = int(text)
+    if number < 0:
+        raise ValueError(text)
+    return number
+
+
+def read_date(store: Store, text: str | None, option: str) -> DateSpan | None:
+    """Return the time span that an option's value names, or None without a value.
+
+    Raises:
+        UsageError: the value is no date.
+
+    """
+    from gitmem.store.records import FORMS, parse_date
+
+    if text is None:
+        return None
+    try:
+        span = parse_date(text, store.context.clock())
+    except ValueError as error:
+        raise UsageError(f"{option} {text!r}: {error}.", f"Write a date as {FORMS}.") from None
+    if span is None:
+        raise UsageError(f"{option} {text!r} is no date.", f"Write a date as {FORMS}.")
+    return span
+
+
+def add_places(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the place of a new store."""
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument(
+        "--branch", action="store_true", help="keep it on the orphan branch 'gitmem' of the project's repository"
+    )
+    place.add_argument("--home", action="store_true", help="keep it under ~/.gitmem/projects, not in the project")
+    # No default, so that `gitmem --user init` means the same as `gitmem init --user`.
+    place.add_argument("--user", action="store_true", default=argparse.SUPPRESS, help="make your own store, ~/.gitmem")
+
+
+def chosen_place(args: argparse.Namespace) -> Place:
+    """Return where a new store goes: in the project unless an option names another place."""
+    from gitmem.store.init import Place
+
+    places = (Place.BRANCH, Place.HOME, Place.USER)
+    return next((place for place in places if getattr(args, place.value)), Place.PROJECT)
+
+
+def needs_sdk() -> str:
+    """Return the sentences that say what the MCP server needs, and how to install it."""
+    from gitmem.platform.shipped import install_command
+
+    return f"The MCP server needs the official SDK, which is not installed. Run: {install_command('mcp')}"
+
+
+def has_sdk() -> bool:
+    """Return whether the SDK is installed, without importing it."""
+    from importlib.util import find_spec
+
+    return find_spec("mcp") is not None
+
+
+_MAX_CHARACTERS = 400_000  # of an output that is read
+
+
+# The variables with the session of the agent that started a command or server.
+SESSIONS = ("CLAUDE_CODE_SESSION_ID", "QWEN_CODE_SESSION_ID", "GEMINI_SESSION_ID")
+VECTORS, TEXTS = "vectors", "texts"  # as in gitmem.vectors.cache and .scan.texts, which a save need not import
+
+
+class Door(Value):
+    """Environment, current folder and streams of a command, and how it answers."""
+
+    environ: Mapping[str, str]
+    cwd: str
+    stdin: TextIO
+    out: TextIO
+    err: TextIO
+
+    def harmless(self) -> Door:
+        """Return this door with streams that escape all control characters but ASCII's.
+
+        Commands colour lines with ASCII's, and remove them from text that was read somewhere by `plain`.
+        """
+        return self._replace(out=_Harmless(self.out), err=_Harmless(self.err))
+
+    def home(self) -> str:
+        """Return the user's home folder."""
+        return self.environ.get("HOME") or os.path.expanduser("~")
+
+    def context(self) -> Context:
+        """Return the surroundings a store works in."""
+        from gitmem.platform.clock import Context
+
+        self.notices(self.settings_taken_over())
+        return Context(self.environ, self.home(), machine_name(), now)
+
+    def settings_taken_over(self) -> tuple[str, ...]:
+        """Move the person's settings out of a place that a store may track, once; return notices about it."""
+        from gitmem.store.settings import is_left_behind
+
+        if not is_left_behind(self.environ, self.home()):
+            return ()
+        from gitmem.store.consent import take_over
+
+        return take_over(self.environ, self.home())
+
+    def folder(self, args: argparse.Namespace) -> str:
+        """Return the folder that the command works in."""
+        return os.path.join(self.cwd, args.directory) if args.directory else self.cwd
+
+    def find(self, args: argparse.Namespace) -> str:
+        """Return the work tree of the command's store.
+
+        Raises:
+            StoreNotFoundError: there is none.
+
+        """
+        from gitmem.errors import StoreNotFoundError
+        from gitmem.store.locate import find_store, is_store, user_store
+
+        if args.user:
+            found = user_store(self.home())
+            if is_store(found):
+                return found
+            raise StoreNotFoundError(f"You have no store of your own at {found}.", "'gitmem init --user' makes one.")
+        start = self.folder(args)
+        store = find_store(start, self.home())
+        if store is None:
+            raise StoreNotFoundError(f"No store belongs to {start}.", "'gitmem init' makes one for this project.")
+        return store
+
+    def open(self, args: argparse.Namespace) -> Store:
+        """Return the command's store, as it is."""
+        from gitmem.store.store import Store
+
+        return Store(self.find(args), self.context())
+
+    def settled(self, args: argparse.Namespace) -> Store:
+        """Return the command's store, with its spool committed and the traces of a crash repaired.
+
+        If that is not possible now (busy, read-only, a merge in progress), stderr says why, and the store can be read.
+        """
+        from gitmem.errors import GitmemError
+
+        store = self.open(args)
+        if not store.acceptance.given():  # it can be read
+            return store
+        try:
+            if store.spool.names() or store.tip != store.marked():
+                from gitmem.sessions.save import drain
+
+                self.notices(drain(store).notices)
+            hooks = os.path.join(store.spool.folder, "hooks")
+            if os.path.isdir(hooks) and os.listdir(hooks):
+                from gitmem.sessions.background import settle
+
+                self.notices(settle(store).notices)
+        except GitmemError as error:
+            from gitmem.store.findings import Failure, FailureLog
+
+            FailureLog(store.private).record(Failure(now(), f"{args.command}, saving first what waited", error.message))
+            self.notices((f"{error.message} {error.remedy}".strip(),))
+        return store
+
+    def read_output(self, args: argparse.Namespace, name: str | None) -> str:
+        """Return the output of a command from a file, or from standard input for "-"; "" for None.
+
+        Raises:
+            NotFoundError: the file cannot be read.
+
+        """
+        from gitmem.errors import NotFoundError
+
+        if name is None:
+            return ""
+        if name == "-":
+            return self.stdin.read(_MAX_CHARACTERS)
+        try:
+            with open(os.path.join(self.folder(args), name), encoding="utf-8", errors="replace") as file:
+                return file.read(_MAX_CHARACTERS)
+        except OSError as error:
+            raise NotFoundError(f"{name} cannot be read: {error.strerror}.", "Name a file, or - for input.") from None
+
+    def rotated(self, archive: str) -> str:
+        """Return the line about a rotation: a sentence for a person, the mark of the skill for an agent."""
+        if self.out.isatty():
+            return f"memory.md was full: all it held is in {archive} now, and summed up below summaries/."
+        return f"[GITMEM_ROTATE] file={archive}"
+
+    def maintain_later(self, store: Store, *, much: bool = False) -> None:
+        """Pack the repository in the background at each tenth spare pack, and renew existing caches of searches.
+
+        After a command that made `much` at once, it is packed at any spare pack.
+        """
+        spare = store.spare_packs()
+        if store.config.maintenance.automatic and spare > 0 and (much or spare % 10 == 1):
+            from gitmem.store.findings import start
+
+            start(store, "maintain", "--if-needed")
+        if any(os.path.isdir(os.path.join(store.private, cache)) for cache in (VECTORS, TEXTS)):
+            from gitmem.store.findings import start
+
+            start(store, "reindex", "--background")
+
+    def sync_later(self, store: Store, *, session: bool) -> None:
+        """Sync in the background if it is due, the person's own store too; `session`: one has just begun or ended."""
+        from gitmem.store.store import own_store
+        from gitmem.store.sync_attempts import is_due
+
+        for one in (store, own_store(store)):
+            if one is not None and is_due(one, session=session):
+                from gitmem.store.findings import start
+
+                start(one, "sync", "--background")
+
+    def answer(self, args: argparse.Namespace, value: object, text: str, source: str = "") -> None:
+        """Print `value` as JSON where `--json` was given, else `text`; for agents that of a `source` is fenced."""
+        shown = text
+        if args.json:
+            from gitmem.text.terminal import json_text
+
+            shown = json_text(value, indent=2)
+        elif source and not self.out.isatty():
+            from gitmem.text.fence import fenced
+
+            shown = fenced(text, source)
+        if shown:
+            print(shown, file=self.out)
+
+    def notices(self, notices: tuple[str, ...]) -> None:
+        """Print notices on stderr."""
+        for notice in notices:
+            from gitmem.text.terminal import plain
+
+            print(f"gitmem: {plain(notice)}", file=self.err)
+
+    def session(self) -> str:
+        """Return the agent's session that this command runs in, "" if none is known."""
+        return next((self.environ[name] for name in SESSIONS if self.environ.get(name)), "")
+
+    def can_ask(self) -> bool:
+        """Return whether a person is at a terminal to answer a question."""
+        return self.stdin.isatty() and self.err.isatty()
+
+    def colour(self) -> bool:
+        """Return whether to use colour: on a terminal, unless the user refuses it (https://no-color.org)."""
+        return self.out.isatty() and not self.environ.get("NO_COLOR") and self.environ.get("TERM") != "dumb"
+
+
+class _Harmless:
+    """A text stream that writes its text through `gitmem.text.terminal.harmless`."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        from gitmem.text.terminal import harmless
+
+        return self._stream.write(harmless(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def now() -> datetime:
+    """Return the time in this machine's time zone."""
+    from gitmem.platform.clock import UTC, datetime, local
+
+    return local(datetime.now(UTC))
+
+
+def machine_name() -> str:
+    """Return the host's name."""
+    if sys.platform == "win32":
+        return os.environ.get("COMPUTERNAME", "unknown")
+    return os.uname().nodename or "unknown"
+
+
+def real_door() -> Door:
+    """Return the door of this process; its output is UTF-8 in any locale, and no character makes it fail."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        cwd = os.getcwd()
+    except FileNotFoundError:  # the folder was removed under us
+        cwd = os.sep
+    return Door(os.environ, cwd, sys.stdin, sys.stdout, sys.stderr)

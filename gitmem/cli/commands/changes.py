@@ -1,0 +1,172 @@
+"""What changed between two revisions, and taking a change back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gitmem.cli import output
+from gitmem.cli.document import FILES, named_path
+from gitmem.errors import ExitCode, NotFoundError, UsageError
+from gitmem.text.sentences import count
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from gitmem.cli.app import Door
+    from gitmem.store.store import Store
+    from gitmem.store.undo import Undone
+
+
+def configure_diff(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem diff`."""
+    parser.add_argument(
+        "what", nargs="*", metavar="A B PATH", help="from A to B (or A..B), only this file; all optional"
+    )
+    parser.add_argument("--stat", action="store_true", help="only the number of changed lines of each file")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_diff(args: argparse.Namespace, door: Door) -> int:
+    """Print what changed between two revisions or dates, as a unified diff.
+
+    Without A: your edits by hand that are not committed yet; if there are none, what the last commit changed. With A:
+    from A to the last commit. A and B are revisions or dates (see 'gitmem at --help'); a last argument that is
+    neither is a file or folder.
+
+    With --json: {from, to, files: [{path, change}], diff}; a change is added, removed or modified. With --stat the text
+    of the diff is that of 'git diff --stat'. Of edits by hand "to" is null.
+
+    Examples:
+      gitmem diff
+      gitmem diff yesterday --stat
+      gitmem diff HEAD~5..HEAD
+      gitmem diff 2026-11-01 2026-11-21 memory.md
+      gitmem diff HEAD~5 archive
+
+    """
+    from gitmem.store.records import HEAD, difference
+
+    store = door.settled(args)
+    ends, named = _ends_and_path(store, args.what)
+    path = named_path(store, args, door, named) if named is not None else None
+    if not ends and not args.stat and _told_edits(store, args, door, path):
+        return ExitCode.OK
+    tip = store.repository.resolve(HEAD)
+    old, new = (ends[0], ends[1]) if len(ends) > 1 else (ends[0] if ends else None, tip)
+    changed = difference(store, old, new, path, brief=args.stat)
+    if path and not any(store.repository.files(side, path) for side in (changed.new, changed.old)):
+        raise NotFoundError(f"{named!r} is neither a revision or date nor a file in these revisions.", FILES)
+    if args.json:
+        door.answer(args, output.difference_value(changed), "")
+    else:
+        output.write_patch(door, changed.text)
+    return ExitCode.OK
+
+
+def _ends_and_path(store: Store, what: Sequence[str]) -> tuple[list[str], str | None]:
+    """Return the commits that the words name, and the other word."""
+    from gitmem.store.records import resolve
+
+    words = list(what)
+    if words and ".." in words[0] and "/" not in words[0]:
+        old, _, new = words[0].partition("..")
+        words[:1] = [old or "HEAD", new.lstrip(".") or "HEAD"]
+    if len(words) > 3:  # noqa: PLR2004  # A, B and PATH
+        raise UsageError(
+            "gitmem diff takes at most two revisions or dates and a path.", "'gitmem diff --help' shows how."
+        )
+    named = words.pop() if len(words) == 3 else None  # noqa: PLR2004
+    ends = [resolve(store, word) for word in words[:-1]]
+    if words:
+        try:
+            ends.append(resolve(store, words[-1]))
+        except NotFoundError:
+            if named is not None:
+                raise
+            named = words[-1]
+    return ends, named
+
+
+def _told_edits(store: Store, args: argparse.Namespace, door: Door, path: str | None) -> bool:
+    """Print the edits by hand that are not committed yet; return False if there are none."""
+    from gitmem.store.records import HEAD, edits_by_hand
+
+    patch = edits_by_hand(store, path)
+    if patch and args.json:
+        text = patch.decode("utf-8", "replace")
+        value: dict[str, object] = {"from": store.repository.resolve(HEAD), "to": None, "files": [], "diff": text}
+        door.answer(args, value, "")
+    elif patch:
+        output.write_patch(door, patch)
+    return bool(patch)
+
+
+_NAMED = 5  # files
+
+
+def configure_undo(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem undo`."""
+    which = parser.add_mutually_exclusive_group()
+    about = "a commit, the id of an entry, or a session (default: what you did last)"
+    which.add_argument("what", nargs="?", metavar="COMMIT|^ENTRY|SESSION", help=about)
+    which.add_argument("--session", help="undo a whole session: its id, or a prefix of it")
+    parser.add_argument("--dry-run", action="store_true", help="only list the changes to undo")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_undo(args: argparse.Namespace, door: Door) -> int:
+    """Take back a save, a session, a rotation or any other commit, by a new commit. Later changes stay.
+
+    Entries are removed wherever they are now, also from archives. An undo can be undone; undoing a commit twice changes
+    nothing.
+
+    With --json: {commit, dry_run, undone, already, files}; undone and already list commits as 'gitmem log --json'
+    prints them, already with {undone_by}.
+
+    Examples:
+      gitmem undo                     what you did last: a save, a rotation, an edit of a fact; again, what was before
+      gitmem undo 3fa9c1d2e4          the commit that 'gitmem log' lists under this id
+      gitmem undo ^01ksd9q2x0m3v8t5   the save of this entry
+      gitmem undo --session 1b4e51f0 --dry-run
+
+    """
+    from gitmem.store.undo import undo
+
+    store = door.settled(args)
+    done = undo(store, revision=args.what, session=args.session, dry_run=args.dry_run)
+    door.notices(done.notices)
+    door.answer(args, _value(done, dry_run=args.dry_run), _text(done, dry_run=args.dry_run))
+    return ExitCode.OK
+
+
+def _value(done: Undone, *, dry_run: bool) -> dict[str, object]:
+    from gitmem.cli.output import commit_value
+
+    return {
+        "commit": done.commit,
+        "dry_run": dry_run,
+        "undone": [commit_value(item) for item in done.undone],
+        "already": [{**commit_value(item), "undone_by": by} for item, by in done.already],
+        "files": list(done.files),
+    }
+
+
+def _text(done: Undone, *, dry_run: bool) -> str:
+    from gitmem.cli.output import SHORT
+    from gitmem.text.terminal import plain
+
+    lines = []
+    for item, by in done.already:
+        state = f"was undone already, by {by[:SHORT]}" if by else "left nothing to undo"
+        lines.append(f"{item.commit[:SHORT]} {item.subject}\n  {state}.")
+    lines += [f"{'Would undo' if dry_run else 'Undid'} {item.commit[:SHORT]} {item.subject}" for item in done.undone]
+    if done.files:
+        more = len(done.files) - _NAMED
+        named = ", ".join(done.files[:_NAMED])
+        lines.append(
+            f"  in {named}" if more <= 0 else f"  in {count(len(done.files), 'file')}: {named} and {more} more"
+        )
+    if done.commit:
+        lines.append(f"To reverse this: gitmem undo {done.commit[:SHORT]}")
+    return plain("\n".join(lines))

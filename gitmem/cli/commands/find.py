@@ -1,0 +1,242 @@
+"""Find memories: search, recall, keywords, and lines of one document."""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.cli.hits import (
+    LAYERS,
+    add_search_arguments,
+    find_hits,
+    fold_words,
+    hit_value,
+    hits_text,
+    left_out,
+    named_commit,
+    note_hits,
+)
+from gitmem.errors import ExitCode, UsageError
+from gitmem.lessons.usage_log import RECALL, SEARCH
+from gitmem.text.terminal import plain
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    import argparse
+
+    from gitmem.cli.app import Door
+    from gitmem.search.engine import Answer
+
+
+SEARCH_LIMIT = 10  # hits
+
+
+def configure_search(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem search`."""
+    parser.add_argument("query", nargs="+", metavar="QUERY", help="what to look for")
+    parser.add_argument(
+        "--by",
+        choices=("layer", "score"),
+        default="score",
+        help="the best first (default), or by layer",
+    )
+    parser.add_argument("--deep", action="store_true", help="search the raw transcripts of sessions, too")
+    parser.add_argument("--history", action="store_true", help="search old commits, too")
+    add_search_arguments(parser, SEARCH_LIMIT)
+
+
+def run_search(args: argparse.Namespace, door: Door) -> int:
+    """Find memories, each once, the best first.
+
+    Words are found in all their forms, in English and Korean, and inside identifiers. There is no index, so a text
+    saved or edited a moment ago is found. A query may contain "an exact phrase", -without, path:daily, type:decision,
+    tag:build, since:2026-11-01, until:yesterday, session:1b4e51f0, author:kim and author:me. To begin a query
+    with a dash, write -- before it.
+
+    With --json: a list of {path, start_line, end_line, heading, layer, field, type, tags, date, session, author, entry,
+    score, snippet, tokens, commit, text, weak, status, others, own, views}; what is not known is null, and so is author
+    if it is you. commit is set for hits that only history holds. text is the memory, or of a long one the request and
+    its best part. A weak hit shares little with the query. status is that of a fact that does not hold, or is disputed,
+    or "before" where a newer hit is on the same subject; others are the ids of what holds, contradicts or is newer. own
+    is true for your own rules and preferences (gitmem --user save), which are found in every project. views are the
+    other places of the same memory.
+
+    Examples:
+      gitmem search which package manager
+      gitmem search 환불 테스트 --by layer
+      gitmem search 'type:decision since:"2 weeks ago" cache'
+      gitmem search --history "the plan we gave up"
+      gitmem search --at 2026-11-01 deploy
+
+    """
+    answered = find_hits(args, door, deep=args.deep, history=args.history)
+    found = answered.answer
+    hits = found.hits
+    by_layer = args.by == "layer"
+    if by_layer:
+        hits.sort(key=lambda hit: list(LAYERS).index(hit.layer))
+    text = hits_text(hits, _marks(args, door), by_layer=by_layer, colour=door.colour())
+    door.answer(args, [hit_value(hit) for hit in hits], text, SEARCH)
+    note_hits(door, answered, SEARCH, text, hits)
+    if not args.json:
+        door.notices(_totals(found))
+    return ExitCode.OK
+
+
+def _totals(found: Answer) -> tuple[str, ...]:
+    """Return a notice of how many hits are shown of how many, or that there are none."""
+    if not found.hits:
+        return ("Nothing found. Try fewer words, --history or --deep.",)
+    notices = []
+    if all(hit.weak for hit in found.hits):
+        notices.append("Nothing fits well: these hits share few of the query's words.")
+    if found.total != len(found.hits):
+        more = "" if found.complete else " or more"
+        notices.append(f"{len(found.hits)} of {found.total:,}{more} hits; -n shows more.")
+    return (*notices, *left_out(found))
+
+
+def _marks(args: argparse.Namespace, door: Door) -> tuple[str, ...]:
+    return fold_words(" ".join(args.query)) if door.colour() else ()
+
+
+CANDIDATES = 50  # hits of which those are recalled that fit
+BUDGET = 2_000  # tokens
+
+
+def configure_recall(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem recall`."""
+    from gitmem.cli.app import whole_number
+
+    parser.add_argument("query", nargs="+", metavar="QUERY", help="what to look for, as for 'gitmem search'")
+    parser.add_argument(
+        "--budget", type=whole_number, default=BUDGET, metavar="N", help=f"tokens at most (default: {BUDGET})"
+    )
+    add_search_arguments(parser, CANDIDATES)
+
+
+def run_recall(args: argparse.Namespace, door: Door) -> int:
+    """Print memories of a subject as context for an agent: the best entries whole, within a budget.
+
+    The text is fenced and marked as data. A token is counted as four bytes of UTF-8.
+
+    With --json: {text, tokens, more, hits, without_vectors, left_out}, the hits as 'gitmem search --json' prints them.
+    more is the number of hits that did not fit, left_out that of facts that no longer hold; without_vectors says why
+    meanings were not compared, null if they were.
+
+    Examples:
+      gitmem recall which package manager
+      gitmem recall --budget 500 환불 테스트
+      gitmem recall --at 2026-11-01 deploy
+
+    """
+    from gitmem.search.recall import recall
+    from gitmem.text.stems import estimate_tokens
+
+    answered = find_hits(args, door, views=True)
+    answer = answered.answer
+    found = recall(answered.query, answer.hits, args.budget)
+    value = {
+        "text": found.text,
+        "tokens": estimate_tokens(found.text),
+        "more": found.more,
+        "hits": [hit_value(hit) for hit in found.whole],
+        "without_vectors": answer.without_vectors or None,
+        "left_out": answer.left_out,
+    }
+    door.answer(args, value, found.text)
+    note_hits(door, answered, RECALL, found.text, found.whole)
+    if not found.text and not args.json:
+        door.notices(
+            ("Nothing found." if not answer.hits else "No entry fits into this budget. Give a larger --budget.",)
+        )
+    if not args.json:
+        door.notices(left_out(answer))
+    return ExitCode.OK
+
+
+def configure_keywords(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem keywords`."""
+    from gitmem.cli.app import whole_number
+
+    parser.add_argument("word", nargs="?", metavar="WORD", help="list the entries with this keyword")
+    parser.add_argument("-n", "--limit", type=whole_number, metavar="N", help="at most N; 0 for all")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_keywords(args: argparse.Namespace, door: Door) -> int:
+    """List the keywords of the store with the number of entries that have each, or the entries with one keyword.
+
+    They are derived from the files each time, so they are never out of date. In a store of more than 500 files the
+    numbers are estimated.
+
+    With --json: a list of {word, count}; with a WORD, hits as 'gitmem search --json' prints them.
+
+    Examples:
+      gitmem keywords
+      gitmem keywords pnpm
+
+    """
+    store = door.settled(args)
+    if args.word is not None:
+        from gitmem.search.engine import answer
+
+        hits = answer(store, args.word, limit=0 if args.limit is None else args.limit).hits
+        text = hits_text(hits, fold_words(args.word), by_layer=False, colour=door.colour())
+        door.answer(args, [hit_value(hit) for hit in hits], text)
+        return ExitCode.OK
+    from gitmem.search.recall import LIMIT as MOST
+    from gitmem.search.recall import keywords
+
+    found, estimated = keywords(store, MOST if args.limit is None else args.limit)
+    value = [{"word": keyword.word, "count": keyword.count} for keyword in found]
+    door.answer(args, value, "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in found))
+    if estimated and not args.json:
+        door.notices(("The numbers are estimated from a sample of the files.",))
+    return ExitCode.OK
+
+
+def configure_get(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem get`."""
+    parser.add_argument("where", metavar="PATH[:LINE[-LINE]]|^ID", help="a place as 'gitmem search' prints it")
+    parser.add_argument("--at", metavar="REV|DATE", help="the file as it was then")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_get(args: argparse.Namespace, door: Door) -> int:
+    """Print lines of a document of the store: all, some, the entry or section around one, or the memory of an id.
+
+    Only documents of the store are read: links are not followed, and no path leads out of the store.
+
+    With --json: {path, start_line, end_line, text, tokens}.
+
+    Examples:
+      gitmem get memory.md:12
+      gitmem get daily/2026/11/2026-11-21.md:10-40
+      gitmem get ^x4f7k2m9q0x
+
+    """
+    from gitmem.lessons.usage_log import GET, Given, note_asked
+    from gitmem.search.hits import read_passage
+    from gitmem.search.recall import is_handle, read_memory
+
+    store = door.settled(args)
+    began = store.context.clock()
+    place = re.fullmatch(r"(?P<path>.+?)(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?", args.where, re.DOTALL)
+    if place is None:
+        raise UsageError("A place is PATH, PATH:LINE or PATH:LINE-LINE.", "'gitmem search' prints such places.")
+    lines = [int(place[name]) if place[name] else None for name in ("first", "last")]
+    if args.at is None and is_handle(args.where):
+        found = read_memory(store, args.where)
+    else:
+        found = read_passage(store, place["path"], *lines, commit=named_commit(args, store))
+    value = {
+        "path": found.path,
+        "start_line": found.start,
+        "end_line": found.end,
+        "text": found.text,
+        "tokens": found.tokens,
+    }
+    door.answer(args, value, plain(found.text), f"get {plain(args.where)}")
+    ids = (args.where.removeprefix("^"),) if args.at is None and is_handle(args.where) else ()
+    note_asked(store, Given(began, door.session(), GET, ids), "" if door.out.isatty() else found.text)
+    return ExitCode.OK

@@ -1,0 +1,238 @@
+"""The history of a memory: commits, sessions, the origin of lines, rotations."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gitmem.cli import output
+from gitmem.cli.app import read_date, whole_number
+from gitmem.cli.document import named_path, refuse_folder
+from gitmem.document.entry import MemoryType
+from gitmem.document.message import Op
+from gitmem.errors import ExitCode, UsageError
+from gitmem.text.sentences import count
+from gitmem.text.terminal import plain
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gitmem.cli.app import Door
+    from gitmem.store.origin import Session
+    from gitmem.store.store import Store
+
+
+LOG_LIMIT = 20
+
+
+def configure_log(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem log`."""
+    parser.add_argument("path", nargs="*", metavar="PATH", help="only commits that changed this file or folder")
+    parser.add_argument("--op", choices=[op.value for op in Op], help="only this operation")
+    parser.add_argument("--session", metavar="ID", help="only this session: its id, or a prefix of it")
+    parser.add_argument("--type", choices=[kind.value for kind in MemoryType], help="only saves of this type")
+    parser.add_argument("--since", metavar="DATE", help="only from this date on")
+    parser.add_argument("--until", metavar="DATE", help="only up to this date")
+    parser.add_argument(
+        "-n",
+        type=whole_number,
+        dest="limit",
+        metavar="N",
+        help=f"at most N, also as -N (default: {LOG_LIMIT}); 0 for all",
+    )
+    parser.add_argument("--stat", action="store_true", help="with the files that changed, and how many lines")
+    parser.add_argument("--oneline", action="store_true", help="one line each")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_log(args: argparse.Namespace, door: Door) -> int:
+    """List saves, rotations and edits, the newest first, with time, session and commit.
+
+    Dates are written as 2026-11-21, '2026-11-21 14:03', today, yesterday, '3 days ago'. They are the times at which
+    things happened; a commit may follow later. With git itself: git -C "$(gitmem path)" log
+
+    With --json: a list of {commit, parents, date, committed, author, email, subject, op, type, session, host, machine,
+    entries, archive}, and with --stat {stat} as well; what is not known is null.
+
+    Examples:
+      gitmem log -3 --stat
+      gitmem log --oneline
+      gitmem log --session 1b4e51f0
+      gitmem log --type decision --since '2 weeks ago' -n 0
+      gitmem log archive --op rotate
+
+    """
+    from gitmem.store.records import changed_lines, records
+
+    store = door.settled(args)
+    path, given = _path_and_limit(args)
+    limit: int = LOG_LIMIT if given is None else given
+    since, until = read_date(store, args.since, "--since"), read_date(store, args.until, "--until")
+    found = records(
+        store,
+        path=named_path(store, args, door, path) if path else None,
+        op=args.op,
+        session=args.session,
+        kind=args.type,
+        since=since.first if since else None,
+        until=until.last if until else None,
+        limit=limit + 1 if limit else None,
+    )
+    more = given is None and len(found) > limit
+    found = found[: limit or None]
+    stats = changed_lines(store, found) if args.stat else {}
+    describe = output.commit_line if args.oneline else output.commit_block
+    value = [output.commit_value(one) | ({"stat": stats[one.commit]} if args.stat else {}) for one in found]
+    lines = ("\n".join(filter(None, (describe(one), plain(stats.get(one.commit, ""))))) for one in found)
+    door.answer(args, value, "\n".join(lines).rstrip("\n"))
+    if more and not args.json:
+        door.notices((f"These are the newest {limit} commits; -n 0 lists all.",))
+    return ExitCode.OK
+
+
+def _path_and_limit(args: argparse.Namespace) -> tuple[str | None, int | None]:
+    """Return the path that was named, and how many commits: `-3` reaches us as a word."""
+    numbers = [word for word in args.path if re.fullmatch("-[0-9]+", word)]
+    paths = [word for word in args.path if word not in numbers]
+    if len(paths) > 1:
+        raise UsageError("gitmem log takes one path.", "'gitmem log --help' shows how.")
+    return (paths[0] if paths else None), (int(numbers[-1][1:]) if numbers else args.limit)
+
+
+LIMIT = 20
+_SHORT = 8  # characters of a session's id
+_MINUTES = "%Y-%m-%d %H:%M"
+
+
+def configure_sessions(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem sessions`."""
+    from gitmem.cli.app import whole_number as number
+
+    parser.add_argument("session", nargs="?", metavar="SESSION", help="its id, or an unambiguous prefix: print it")
+    parser.add_argument("-n", "--limit", type=number, metavar="N", help=f"at most N (default: {LIMIT}); 0 for all")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_sessions(args: argparse.Namespace, door: Door) -> int:
+    """List the sessions of which the store has entries, the newest first, or print the file of one.
+
+    With --json: a list of {id, host, machine, first, last, requests, about, commits, file}, file null if the store has
+    none; with a SESSION one of them, with {text}.
+
+    Examples:
+      gitmem sessions
+      gitmem sessions 1b4e51f0
+      gitmem log --session 1b4e51f0
+
+    """
+    from gitmem.store.headers import marked
+    from gitmem.store.origin import find_session, sessions
+
+    store = door.settled(args)
+    if args.session is not None:
+        found = find_session(store, args.session)
+        data = store.read(found.file) if found.file else None
+        text = "" if data is None else marked(store, data.decode("utf-8", "replace"))
+        body = text or f"It has no file; its commits: gitmem log --session {found.id[:_SHORT]}"
+        told = plain(f"{_heading(found)}\n\n{body}".rstrip("\n"))
+        door.answer(args, {**_value(found), "text": text}, told, f"session {found.id}")
+        return ExitCode.OK
+    every = sessions(store)
+    shown = every[: (LIMIT if args.limit is None else args.limit) or None]
+    lines = [plain(_line(one, store)) for one in shown]
+    door.answer(args, [_value(one) for one in shown], "\n".join(lines) or "No sessions yet.")
+    if len(shown) < len(every) and args.limit is None and not args.json:
+        door.notices((f"These are the newest {len(shown)} of {len(every)} sessions; -n 0 lists all.",))
+    return ExitCode.OK
+
+
+def _value(session: Session) -> dict[str, object]:
+    return {
+        "id": session.id,
+        "host": session.host,
+        "machine": session.machine,
+        "author": session.author,
+        "first": session.first.isoformat(),
+        "last": session.last.isoformat(),
+        "requests": session.requests,
+        "about": session.about,
+        "commits": session.commits,
+        "file": session.file or None,
+    }
+
+
+def _line(session: Session, store: Store) -> str:
+    author = "" if store.is_person(session.author, session.email) else f"by {session.author}: "
+    requests = count(session.requests, "request")
+    return f"{session.id[:_SHORT]:<{_SHORT}}  {session.last:{_MINUTES}}  {requests:<12}  {author}{session.about}"
+
+
+def _heading(session: Session) -> str:
+    span = f"{session.first:{_MINUTES}} to {session.last:{_MINUTES}}"
+    who = " on ".join(filter(None, (f"by {session.author} with {session.host}", session.machine)))
+    numbers = f"{count(session.requests, 'request')}, {count(session.commits, 'commit')}"
+    return "\n".join(filter(None, (f"session {session.id}", ", ".join(filter(None, (span, who))), numbers)))
+
+
+def configure_blame(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem blame`."""
+    parser.add_argument("where", metavar="PATH[:LINE[-LINE]]", help="a file, one line of it, or a range of lines")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_blame(args: argparse.Namespace, door: Door) -> int:
+    """Print the save that each line of a file came from: date, host and session, commit.
+
+    Lines of an archive are followed through the rotation to the save that wrote them. The author is named where that is
+    somebody else, or where there is no host and session. A line that you edited and have not committed is marked 'not
+    committed yet'.
+
+    With --json: {path, lines: [{line, text, origin}]}, an origin being a commit as 'gitmem log --json' prints it, or
+    null.
+
+    Examples:
+      gitmem blame memory.md
+      gitmem blame memory.md:12
+      gitmem blame archive/memory_20260113_112700.md:40-60
+
+    """
+    from gitmem.store.origin import blame
+
+    place = re.fullmatch(r"(?P<path>.*?)(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?", args.where, re.DOTALL)
+    assert place is not None
+    store = door.settled(args)
+    path = named_path(store, args, door, place["path"])
+    refuse_folder(store, path)
+    first = int(place["first"]) if place["first"] else None
+    lines = blame(store, path, (first, int(place["last"] or first)) if first is not None else None)
+    door.answer(args, output.blame_value(path, lines), output.blame_table(lines, store))
+    return ExitCode.OK
+
+
+def configure_index(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem index`."""
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_index(args: argparse.Namespace, door: Door) -> int:
+    """List the rotations: each archive with its date, size, the days of its entries, and whether it has a summary.
+
+    The list is derived from the tree and the commits, so every clone prints the same. Archives that retention removed
+    from the work tree count in the totals, and 'gitmem at COMMIT PATH' still prints them. A rotation that was undone
+    does not count.
+
+    With --json, the shape of the memory-index.json of older tools: {version, current, rotatedFiles: [{file, rotatedAt,
+    tokens, bytes, lines, dateRange: {first, last}, summary, summaryGenerated}], stats: {totalRotations, lastRotation}}.
+    The files are in archive/, the summaries in summaries/; times are UTC.
+
+    Examples:
+      gitmem index
+      gitmem index --json
+
+    """
+    from gitmem.store.records import rotations
+
+    store = door.settled(args)
+    found = rotations(store)
+    door.answer(args, output.index_value(found), output.index_table(found))
+    return ExitCode.OK

@@ -1,0 +1,274 @@
+"""Import recorded sessions, memories of older tools, and the memory files of agents."""
+
+from __future__ import annotations
+
+import os
+
+from gitmem.cli.output import Bar
+from gitmem.errors import ExitCode, NotFoundError, UsageError
+from gitmem.hosts.all import NAMES, file_of
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from gitmem.cli.app import Door
+    from gitmem.importers.migrate import Migrated
+    from gitmem.importers.read import Source
+    from gitmem.sessions.replay import Replayed
+    from gitmem.store.store import Store
+
+
+def configure_replay(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem replay`."""
+    parser.add_argument("--from", dest="host", choices=NAMES, metavar="AGENT", help=f"whose: {', '.join(NAMES)}")
+    parser.add_argument("--since", metavar="DATE", help="only turns from this day on, such as 2026-11-01")
+    parser.add_argument("transcripts", nargs="*", metavar="TRANSCRIPT", help="a transcript, or a folder of them")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_replay(args: argparse.Namespace, door: Door) -> int:
+    """Import recorded sessions of an agent, with their own times, as if their hooks had just been called.
+
+    Without TRANSCRIPT, --from imports this project's sessions from where the agent keeps them. A second import adds
+    nothing.
+
+    With --json: {files: [{path, sessions, turns, unread, saved, transcript, archives, notices}], turns, saved,
+    archives}.
+
+    Examples:
+      gitmem replay session.jsonl
+      gitmem replay ~/.claude/projects/-home-me-project
+      gitmem replay --from codex --since 2026-11-01
+
+    """
+    from gitmem.sessions.replay import find_transcripts, replay
+    from gitmem.text.sentences import count
+
+    since = _day(args.since)
+    paths = [os.path.join(door.cwd, name) for name in args.transcripts] or _own(args, door)
+    missing = [path for path in paths if not os.path.exists(path) and not os.path.exists(file_of(path))]
+    if missing:
+        raise NotFoundError(f"{missing[0]} does not exist.", "Give the transcript of a session, or a folder of them.")
+    store = door.settled(args)
+    found = list(dict.fromkeys(one for path in paths for one in find_transcripts(path)))
+    done: list[Replayed] = []
+    bar = Bar(door.err)
+    for path in found:
+        bar.show(len(done), len(found), os.path.basename(path))
+        done.append(replay(store, path, args.host or "", since))
+    bar.clear()
+    for one in done:
+        door.notices(one.notices)
+    saved, turns = sum(one.saved for one in done), sum(one.turns for one in done)
+    archives = [archive for one in done for archive in one.archives]
+    value = {"files": [one._asdict() for one in done], "turns": turns, "saved": saved, "archives": archives}
+    lines = [door.rotated(archive) for archive in archives]
+    outcome = f"{saved} saved, {turns - saved} already there or empty"
+    lines.append(f"{count(len(found), 'transcript')}, {count(turns, 'turn')}: {outcome}.")
+    door.answer(args, value, "\n".join(lines))
+    door.maintain_later(store, much=True)
+    # A file in a folder may be anything; a file that a person names should hold a transcript.
+    failed = not turns and any(one.notices and one.path in paths for one in done)
+    return ExitCode.FAILURE if failed else ExitCode.OK
+
+
+def _own(args: argparse.Namespace, door: Door) -> list[str]:
+    """Return the transcripts of this project that a host keeps.
+
+    Raises:
+        UsageError: no host is named.
+        NotFoundError: it keeps none.
+
+    """
+    from gitmem.cli.host import place_of
+    from gitmem.hosts.all import find_host
+    from gitmem.hosts.host import Scope
+
+    if args.host is None:
+        raise UsageError("There is nothing to import.", "Give a transcript, a folder of them, or --from and an agent.")
+    host = find_host(args.host)
+    found = host.sessions(place_of(args, door, Scope.PROJECT)) if host.sessions else []
+    if not found:
+        raise NotFoundError(
+            f"{host.title} keeps no sessions of this project.", "Give a transcript or a folder of them."
+        )
+    return sorted(found, key=lambda path: (os.path.getmtime(file_of(path)), path))
+
+
+def _day(text: str | None) -> datetime | None:
+    """Return the beginning of a day in this machine's time.
+
+    Raises:
+        UsageError: the text is no date.
+
+    """
+    from datetime import datetime
+
+    try:
+        return None if text is None else datetime.fromisoformat(text).astimezone()
+    except ValueError:
+        raise UsageError(f"{text} is no date.", "Write it as 2026-11-01.") from None
+
+
+_KINDS = ("rotation", "memory-keeper", "jikime")
+_SHOWN = 40  # lines of one list for people; --json has all of them
+
+
+def configure_migrate(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem migrate`."""
+    parser.add_argument("source", nargs="?", metavar="SOURCE", help="a folder (default: all known ones of the project)")
+    parser.add_argument("--from", dest="kind", choices=_KINDS, help="its layout (default: recognized by its files)")
+    parser.add_argument("--dry-run", action="store_true", help="only list the files and their new places")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+
+
+def run_migrate(args: argparse.Namespace, door: Door) -> int:
+    """Import the memory of an older tool, each item as a commit with its own date.
+
+    It reads .claude/memory/ and .crabshell/memory/ (rolling memory, archives, summaries, facts.json, transcripts),
+    ~/.claude/memory-keeper/projects/NAME/, and .jikime/memory/. A rolling memory that is too large is split by its
+    dates. The source stays as it is. A second run imports only what is new, and 'gitmem undo' takes any of it back.
+
+    With --json: {dry_run, sources: [{kind, folder, session, migrated: [{source, to}], already, left: [{source,
+    why}]}]}.
+
+    Examples:
+      gitmem migrate --dry-run
+      gitmem migrate
+      gitmem migrate ~/old/project/.claude/memory --from rotation
+
+    """
+    from gitmem.importers.migrate import migrate
+
+    named = _named(args, door)
+    store = door.settled(args)
+    done: list[Migrated] = []
+    bar = Bar(door.err)
+    for source in named or _found(args, door, store):
+        done.append(migrate(store, source, dry_run=args.dry_run, progress=bar.show))
+        bar.clear()
+        door.notices(done[-1].notices)
+    door.answer(args, _value(done, dry_run=args.dry_run), _text(done, dry_run=args.dry_run))
+    if not args.dry_run:
+        door.maintain_later(store, much=True)
+    return ExitCode.OK
+
+
+def _named(args: argparse.Namespace, door: Door) -> list[Source]:
+    """Return the source that the arguments name, if any; also where there is no store to tell what is wrong with it."""
+    from gitmem.importers.plan import SourceKind
+    from gitmem.importers.read import Source, kind_of
+
+    if not args.source:
+        return []
+    folder = os.path.join(door.folder(args), os.path.expanduser(args.source))
+    if not os.path.isdir(folder):
+        raise NotFoundError(f"There is no folder {args.source}.", "Give the folder that holds the memory.")
+    kind = SourceKind(args.kind) if args.kind else kind_of(folder)
+    if kind is None:
+        raise NotFoundError(f"gitmem does not recognize the memory in {args.source}.", "Name its layout with --from.")
+    return [Source(kind, folder)]
+
+
+def _found(args: argparse.Namespace, door: Door, store: Store) -> list[Source]:
+    from gitmem.importers.read import find_sources
+    from gitmem.store.locate import find_project
+
+    project = store.root if args.user else find_project(door.folder(args), door.home()).root
+    found = [one for one in find_sources(project, door.home()) if args.kind in (None, one.kind.value)]
+    if not found:
+        raise NotFoundError(
+            "This project has no memory of an older tool.",
+            "Looked for .claude/memory, .crabshell/memory, .jikime/memory and ~/.claude/memory-keeper/projects/NAME. "
+            "Give a folder to import another one.",
+        )
+    return found
+
+
+def _value(done: Sequence[Migrated], *, dry_run: bool) -> dict[str, object]:
+    return {
+        "dry_run": dry_run,
+        "sources": [
+            {
+                "kind": one.source.kind.value,
+                "folder": one.source.folder,
+                "session": one.session,
+                "migrated": [{"source": item.source, "to": item.to} for item in one.brought],
+                "already": one.there,
+                "left": [{"source": item.source, "why": item.why} for item in one.left],
+            }
+            for one in done
+        ],
+    }
+
+
+def _text(done: Sequence[Migrated], *, dry_run: bool) -> str:
+    from gitmem.text.terminal import plain
+
+    lines = []
+    for one in done:
+        verb = "would be imported" if dry_run else "imported"
+        lines.append(
+            f"{one.source.folder} ({one.source.kind.value}): {len(one.brought)} {verb}, {one.there} already here"
+        )
+        lines += _listed([f"  {item.source} -> {item.to}" for item in one.brought])
+        if one.brought and not dry_run:
+            lines.append(f"To take all of it back: gitmem undo --session {one.session}")
+        lines += ["Not imported:"] if one.left else []
+        lines += _listed([f"  {item.source}: {item.why}" for item in one.left])
+    return plain("\n".join(lines))
+
+
+def _listed(lines: list[str]) -> list[str]:
+    more = len(lines) - _SHOWN
+    return [*lines[:_SHOWN], f"  … and {more} more; --json lists all"] if more > 0 else lines
+
+
+def configure_adopt(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem adopt`."""
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        metavar="FOLDER",
+        help="the agent's memory files (default: where Claude Code keeps the project's)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_adopt(args: argparse.Namespace, door: Door) -> int:
+    """Mirror the agent's own memory files as facts in the store. Nothing is written to the agent's files.
+
+    When a file changes there, its fact changes here with the next run; when it is gone there, its fact is retired. A
+    second run adds nothing. With the hooks of 'gitmem install claude' this happens by itself. What the agent loads by
+    itself is not repeated when a session starts.
+
+    With --json: {folder, new, changed, retired, commits}, lists of ids.
+
+    Examples:
+      gitmem adopt
+      gitmem adopt ~/notes/agent-memory
+
+    """
+    from gitmem.facts.adopt import adopt
+    from gitmem.text.sentences import count
+
+    store = door.settled(args)
+    folder = os.path.join(door.folder(args), os.path.expanduser(args.folder)) if args.folder else _folder(store, door)
+    if not os.path.isdir(folder):
+        raise NotFoundError(
+            f"There is no folder {folder}.", "The agent has no memory of this project yet, or give its folder."
+        )
+    done = adopt(store, folder)
+    value = {"folder": folder, "new": list(done.new), "changed": list(done.changed), "retired": list(done.retired)}
+    counts = f"{count(len(done.new), 'new fact')}, {len(done.changed)} changed, {len(done.retired)} retired"
+    door.answer(args, {**value, "commits": list(done.commits)}, f"{folder}: {counts}.")
+    return ExitCode.OK
+
+
+def _folder(store: Store, door: Door) -> str:
+    from gitmem.hosts.agents.claude_code import memory_folder
+
+    return memory_folder(door.environ, door.home(), os.path.dirname(store.root))

@@ -1,0 +1,138 @@
+"""Serve the memory to an agent by MCP, or to a browser.
+
+`gitmem web`: look at the memory in a browser, and correct it.
+
+Tested through `tests/web/test_app.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gitmem.cli.app import whole_number
+from gitmem.errors import ExitCode, GitmemError, UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gitmem.cli.app import Door
+    from gitmem.mcp.documents import DocumentServer
+
+
+TOKEN = "GITMEM_MCP_TOKEN"  # noqa: S105  # the name of the variable that holds it
+
+
+def configure_mcp(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem mcp`."""
+    parser.add_argument("--http", action="store_true", help="serve over HTTP, on this machine only, behind a token")
+    parser.add_argument("--port", type=whole_number, metavar="N", help="with --http: the port (default: a free one)")
+    parser.add_argument("--json", action="store_true", help="with --http: print address and token as JSON")
+
+
+def run_mcp(args: argparse.Namespace, door: Door) -> int:
+    """Serve the memory to an agent by the Model Context Protocol, over standard input and output.
+
+    'gitmem install claude' has Claude Code start it. It needs the extra 'mcp', and says how to install it.
+
+    With --http it listens on 127.0.0.1 and answers requests with the header 'Authorization: Bearer TOKEN'. The token
+    comes from the variable GITMEM_MCP_TOKEN; without it, one is made for this run and printed.
+
+    With --json: {url, token}; token is null if it came from the variable.
+
+    Examples:
+      gitmem mcp
+      gitmem mcp --http
+      GITMEM_MCP_TOKEN="$(pass gitmem)" gitmem mcp --http --port 8790
+
+    """
+    if args.port is not None and not args.http:
+        raise UsageError("--port goes with --http.", "Add --http, or leave it out.")
+    try:
+        from gitmem.mcp.calls import Memory
+        from gitmem.mcp.server import make_server
+    except ImportError as error:  # missing, or another version
+        from gitmem.platform.shipped import install_command
+
+        remedy = f"Run {install_command('mcp')}"
+        raise GitmemError(f"The MCP server needs the official SDK: {error}.", remedy) from error
+
+    session = "" if args.http else door.session()
+    server = make_server(Memory(lambda: door.settled(args), door.maintain_later, session))
+    if args.http:
+        _serve_http(args, door, server)
+    else:
+        from gitmem.mcp.transport import serve_stdio
+
+        serve_stdio(server, door.stdin)
+    return ExitCode.OK
+
+
+def _serve_http(args: argparse.Namespace, door: Door, server: DocumentServer) -> None:
+    from gitmem.mcp.transport import PATH, serve_http
+    from gitmem.platform.loopback import LOOPBACK, check_token, listen, make_token
+
+    given = door.environ.get(TOKEN)
+    token = check_token(given) if given else make_token()
+    with listen(args.port or 0) as listening:
+        url = f"http://{LOOPBACK}:{listening.getsockname()[1]}{PATH}"
+        shown = f"the token in {TOKEN}" if given else token
+        door.answer(args, {"url": url, "token": None if given else token}, f"{url}\nAuthorization: Bearer {shown}")
+        door.out.flush()
+        serve_http(server, listening, token)
+
+
+def configure_web(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem web`."""
+    parser.add_argument("--port", type=whole_number, metavar="N", help="the port (default: a free one)")
+    parser.add_argument("--read-only", action="store_true", help="show everything, change nothing")
+    parser.add_argument("--open", action="store_true", help="open the browser")
+    parser.add_argument("--export", metavar="FOLDER", help="write the pages as files into a new folder, and end")
+    parser.add_argument("--json", action="store_true", help="print the address, or the written files, as JSON")
+
+
+def run_web(args: argparse.Namespace, door: Door) -> int:
+    """Show the memory in a browser: the next session's start, facts and their lives, sessions, a search.
+
+    There a person edits, retires, confirms and settles facts; each act is one commit, which the page can undo. It
+    serves this machine only. The address that it prints is good once, for one browser. It needs the extra 'web',
+    and says how to install it.
+
+    With --json: {url}; with --export {folder, pages}.
+
+    Examples:
+      gitmem web --open
+      gitmem web --read-only --port 8791
+      gitmem web --export memory-pages
+
+    """
+    if args.export is not None and (args.port is not None or args.read_only or args.open):
+        raise UsageError("--export goes without the other options.", "It starts no server.")
+    try:
+        from gitmem.web.app import serve
+        from gitmem.web.export import export
+    except ImportError as error:  # missing, or another version
+        from gitmem.platform.shipped import install_command
+
+        remedy = f"Run {install_command('web')}"
+        raise GitmemError(f"The viewer needs packages that are not installed: {error}.", remedy) from error
+
+    if args.export is not None:
+        folder = os.path.join(door.cwd, args.export)
+        pages = export(door.settled(args), folder)
+        door.answer(args, {"folder": folder, "pages": pages}, f"{pages} pages in {folder}: open index.html there.")
+        return ExitCode.OK
+    from gitmem.platform.loopback import LOOPBACK, listen, make_token
+
+    door.settled(args)
+    token = make_token()
+    with listen(args.port or 0) as listening:
+        url = f"http://{LOOPBACK}:{listening.getsockname()[1]}/?token={token}"
+        door.answer(args, {"url": url}, f"{url}\nThe address is good once. Ctrl-C ends it.")
+        door.out.flush()
+        if args.open:
+            import webbrowser
+
+            webbrowser.open(url)
+        serve(lambda: door.open(args), listening, token, read_only=args.read_only)
+    return ExitCode.OK

@@ -1,0 +1,226 @@
+"""Make a store, clone one, accept one that came with a project, and name its remotes."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gitmem.cli.app import add_places, chosen_place
+from gitmem.cli.output import agreed
+from gitmem.errors import ExitCode, UsageError
+from gitmem.text.sentences import count
+from gitmem.text.terminal import plain
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from gitmem.cli.app import Door
+
+
+def configure_init(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem init`."""
+    add_places(parser)
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+_PUSHED = (
+    "'git push --all' in the project pushes this branch, too.\n"
+    "Raw transcripts are on no branch: only 'git push --mirror' pushes them."
+)
+
+
+def run_init(args: argparse.Namespace, door: Door) -> int:
+    """Make a store for this project, or add missing files to the one that exists.
+
+    With --json: {store, branch, new}.
+
+    Examples:
+      gitmem init
+      gitmem init --branch      on an orphan branch of the project's own repository
+      gitmem init --user        your own store, for all projects
+
+    """
+    from gitmem.store.init import init_store
+
+    made = init_store(door.folder(args), door.context(), chosen_place(args))
+    store = made.store
+    branch = store.repository.branch().removeprefix("refs/heads/")
+    value = {"store": store.root, "branch": branch, "new": made.new}
+    verb = "Made a store" if made.new else "There already is a store"
+    save = f'gitmem {"--user " * args.user}save "Use uv, not pnpm" --type decision'
+    text = f"{verb} at {store.root} (branch {branch}).\nTry: {save}"
+    door.answer(args, value, text if store.own_repository else f"{text}\n{_PUSHED}")
+    return ExitCode.OK
+
+
+def configure_clone(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem clone`."""
+    parser.add_argument("url", help="where the memory is")
+    parser.add_argument("project", nargs="?", metavar="DIR", help="the project's folder (default: this one)")
+    add_places(parser)
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_clone(args: argparse.Namespace, door: Door) -> int:
+    """Make this project's store from a memory elsewhere, and sync with it from now on.
+
+    With --json: {store, commit}.
+
+    Examples:
+      gitmem clone git@example.org:me/memory.git
+      gitmem clone https://example.org/me/memory.git ~/src/project
+      gitmem clone git@example.org:me/mine.git --user
+      gitmem clone ~/memory.bundle                     a backup: it is read once
+
+    """
+    from gitmem.cli.output import Progress
+    from gitmem.store.clone import clone_store, is_backup, restore_into
+    from gitmem.store.remotes import absolute_address
+    from gitmem.store.sync_memory import Options
+
+    start = os.path.join(door.folder(args), os.path.expanduser(args.project)) if args.project else door.folder(args)
+    url = absolute_address(args.url, door.cwd)
+    os.makedirs(start, exist_ok=True)
+    with Progress(door.err) as progress:
+        options = Options(progress=progress.step)
+        if is_backup(url):
+            store = restore_into(start, door.context(), chosen_place(args), url, options)
+        else:
+            store = clone_store(start, door.context(), chosen_place(args), url, asks=door.can_ask(), options=options)
+    value = {"store": store.root, "commit": store.tip}
+    door.answer(args, value, plain(f"Cloned the memory to {store.root}."))
+    return ExitCode.OK
+
+
+def configure_path(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem path`."""
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_path(args: argparse.Namespace, door: Door) -> int:
+    """Print where the store is.
+
+    With --json: {store, memory}, the folder and the path of memory.md.
+
+    Examples:
+      cd "$(gitmem path)"
+      git -C "$(gitmem path)" log --oneline
+
+    """
+    store = door.find(args)
+    door.answer(args, {"store": store, "memory": os.path.join(store, "memory.md")}, store)
+    return ExitCode.OK
+
+
+def configure_trust(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem trust`."""
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_trust(args: argparse.Namespace, door: Door) -> int:
+    """Say yes to a store that came with a project, such as in an archive or a shared folder, and to its remotes.
+
+    Until then nothing is recorded there or sent from there, and no session is told what it holds. Stores that 'gitmem
+    init' or 'gitmem clone' made on this machine need no yes, nor do remotes that 'gitmem remote add' added; one that
+    came into the store's configuration in another way is synced with by itself after this yes. It is asked at a
+    terminal, since it is yours to say and not an agent's.
+
+    With --json: {store, remotes}.
+
+    Examples:
+      gitmem trust
+
+    """
+    from gitmem.store.hook_spool import HookSpool
+    from gitmem.store.remotes import added_remotes, remotes
+
+    store = door.open(args)
+    known = remotes(store)
+    shown = [f"{one.name} ({one.shown})" for one in known]
+    value = {"store": store.root, "remotes": [{"name": one.name, "url": one.shown} for one in known]}
+    if not (store.acceptance.given() and added_remotes(store) == known):
+        would = f"This would record your sessions in {store.root}" + ", and send them to its remotes" * bool(known)
+        if not agreed(door, plain(would), _preview(store.root, shown), "Do you trust it?", "Run it in a terminal."):
+            print("Nothing was changed.", file=door.err)
+            return ExitCode.OK
+        store.acceptance.give(tuple(url for one in known for url in (one.url, one.push_url)))
+        HookSpool(store.private).make()
+    door.answer(args, value, plain(f"Sessions are recorded in {store.root}."))
+    return ExitCode.OK
+
+
+def _preview(root: str, known: Sequence[str]) -> str:
+    syncs = f"and sent to {count(len(known), 'remote')}: {', '.join(known)}" if known else "and sent nowhere"
+    return plain(
+        f"The memory at {root} came from elsewhere.\n"
+        f"With your yes sessions are told what it holds, recorded in it, {syncs}."
+    )
+
+
+def configure_remote(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem remote`."""
+    parser.add_argument("action", choices=["add", "list", "remove"], nargs="?", default="list")
+    parser.add_argument("words", nargs="*", metavar="[NAME] [URL]", help="a name (default: origin), a URL or path")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_remote(args: argparse.Namespace, door: Door) -> int:
+    """List, add and remove the repositories that memory is synced with.
+
+    A store on a branch of the project's repository (init --branch) can use a remote of the project by its name alone.
+    Whoever can read the remote can read the memory: use a private one.
+
+    With --json: 'list' prints [{name, url, waiting, synced, failure}], 'add' {name, url}, 'remove' {removed}.
+
+    Examples:
+      gitmem remote add git@example.org:me/memory.git
+      gitmem remote add backup /media/stick/memory.git
+      gitmem remote add origin                           the project's own remote, with init --branch
+      gitmem remote list
+      gitmem remote remove backup
+
+    """
+    from gitmem.store.remotes import add_remote, remove_remote
+    from gitmem.store.sync_attempts import write_record
+
+    store = door.open(args)
+    if args.action == "add":
+        name, url = _name_and_url(args.words, door.cwd)
+        remote = add_remote(store, name, url)
+        value = {"name": remote.name, "url": remote.shown}
+        text = plain(f"Memory is synced with {remote.name} ({remote.shown}) from now on.")
+        door.answer(args, value, f"{text}\nTry: gitmem {'--user ' * args.user}sync")
+        return ExitCode.OK
+    if args.action == "remove":
+        if len(args.words) != 1:
+            raise UsageError("Name the remote to remove.", "'gitmem remote list' lists them.")
+        remove_remote(store, args.words[0])
+        write_record(store.private, args.words[0], None)
+        door.answer(args, {"removed": args.words[0]}, plain(f"Memory is not synced with {args.words[0]} any more."))
+        return ExitCode.OK
+    if args.words:
+        raise UsageError("'gitmem remote list' takes no further words.", "To add one: gitmem remote add [NAME] URL")
+    return _list_remotes(args, door)
+
+
+def _list_remotes(args: argparse.Namespace, door: Door) -> int:
+    from gitmem.store.sync import states
+
+    found = states(door.open(args))
+    value = [state.as_value() for state in found]
+    door.answer(args, value, "\n".join(plain(f"{state.name}  {state.url}") for state in found))
+    return ExitCode.OK
+
+
+def _name_and_url(words: list[str], cwd: str) -> tuple[str, str | None]:
+    """Return the name and the URL of a remote to add; None for the project's own remote of that name."""
+    from gitmem.store.remotes import DEFAULT, absolute_address, is_address
+
+    if len(words) > 2:  # noqa: PLR2004
+        raise UsageError("A remote has a name and a URL.", "Write: gitmem remote add [NAME] URL")
+    if not words:
+        return DEFAULT, None
+    if len(words) == 1 and not is_address(words[0]):
+        return words[0], None
+    return (words[0] if len(words) > 1 else DEFAULT), absolute_address(words[-1], cwd)

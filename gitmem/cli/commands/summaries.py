@@ -1,0 +1,235 @@
+"""Summaries of archives."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from gitmem.cli.document import find_archive
+from gitmem.errors import ExitCode, NotFoundError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gitmem.archives.archives import ArchiveSummary
+    from gitmem.archives.summary import Summary
+    from gitmem.cli.app import Door
+    from gitmem.store.store import Store
+
+
+def configure_summary(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem summary`."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, prog="gitmem summary")
+    show = actions.add_parser("show", help="print the summary of an archive")
+    show.add_argument("archive", nargs="?", metavar="ARCHIVE", help="its name or path (default: the newest)")
+    show.add_argument("--json", action="store_true", help="print it as JSON, in the shape of older tools")
+    listing = actions.add_parser("list", help="list the archives and who made their summaries")
+    listing.add_argument(
+        "--pending", action="store_true", help="only archives without a summary, or with an offline one"
+    )
+    listing.add_argument("--json", action="store_true", help="print the list as JSON")
+    pending = actions.add_parser("pending", help="list the archives that wait for a summary by a model or an agent")
+    pending.add_argument("--json", action="store_true", help="print the list as JSON")
+    put = actions.add_parser("put", help="hand in a summary of an archive, as JSON")
+    put.add_argument("archive", metavar="ARCHIVE", help="its name or path")
+    put.add_argument("file", nargs="?", default="-", metavar="FILE", help="the JSON; - for standard input (default)")
+    put.add_argument("--by", default="", metavar="NAME", help="the model or person who wrote it")
+    put.add_argument("--json", action="store_true", help="print the result as JSON")
+    actions.add_parser("schema", help="print the JSON Schema of a summary that 'put' takes")
+
+
+def run_summary(args: argparse.Namespace, door: Door) -> int:
+    """Show the summaries of archives, list which are pending, or hand in one.
+
+    Each rotation summarizes its archive at once, offline, from the archive's own sentences. Such a summary counts as
+    pending, since a model can write a better one: see 'gitmem summarize'. An agent hands one in with 'put', which
+    checks it against the schema and commits it with the author's name. A reply that does not fit is refused, and kept
+    beside the archive. A decision that does not hold any more is shown with what took its place.
+
+    With --json: 'show' prints {dateRange: {first, last}, sectionCount, themes: [{name, summary, sessions}],
+    keyDecisions: [{decision, reason, date}], issues: [{issue, status, date}], overallSummary}, 'list' [{archive,
+    summary, method, pending}], 'pending' [{archive, path, tokens, method}], and 'put' {archive, method, commit}.
+
+    Examples:
+      gitmem summary show                        the newest archive's
+      gitmem summary show memory_20260113_112700 --json
+      gitmem summary list --pending
+      gitmem summary put memory_20260113_112700 reply.json --by my-model
+
+    """
+    if args.action == "schema":
+        from gitmem.archives.summary import SCHEMA
+
+        print(json.dumps(SCHEMA, indent=2), file=door.out)
+        return ExitCode.OK
+    store = door.settled(args)
+    if args.action != "show":
+        return {"list": _list, "pending": _pending, "put": _put}[args.action](store, args, door)
+    from gitmem.archives.summarize import as_of_now, read_summary
+
+    archive = find_archive(store, args.archive)
+    summary = read_summary(store, archive)
+    if summary is None:
+        raise NotFoundError(f"{archive} has no summary.", "'gitmem summary list' shows which archives have one.")
+    summary = as_of_now(summary, store)
+    from gitmem.text.terminal import plain
+
+    door.answer(args, summary.to_json(), plain(_text(archive, summary)), f"summary of {archive}")
+    return ExitCode.OK
+
+
+def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
+    from gitmem.archives.archives import archive_summaries
+    from gitmem.document.ids import summary_path
+
+    found = [item for item in archive_summaries(store) if item.pending or not args.pending]
+    value = [
+        {
+            "archive": item.archive,
+            "summary": None if item.method is None else summary_path(item.archive),
+            "method": item.method,
+            "pending": item.pending,
+        }
+        for item in found
+    ]
+    door.answer(args, value, _table(found, pending=args.pending))
+    return ExitCode.OK
+
+
+def _pending(store: Store, args: argparse.Namespace, door: Door) -> int:
+    from gitmem.archives.archives import archive_summaries
+    from gitmem.text.stems import tokens_of_size
+
+    value = []
+    for item in archive_summaries(store):
+        if item.pending:
+            tokens = tokens_of_size(len(store.read(item.archive) or b""))
+            path = os.path.join(store.root, *item.archive.split("/"))
+            value.append({"archive": item.archive, "path": path, "tokens": tokens, "method": item.method})
+    lines = [f"{one['archive']}  {one['path']}  {one['tokens']:,} tokens" for one in value]
+    from gitmem.text.terminal import plain
+
+    door.answer(args, value, plain("\n".join(lines)) or "No summary is pending.")
+    return ExitCode.OK
+
+
+def _put(store: Store, args: argparse.Namespace, door: Door) -> int:
+    from gitmem.archives.summarize import put_reply
+    from gitmem.cli.app import SESSIONS
+
+    session = door.session()
+    host = "claude-code" if door.environ.get(SESSIONS[0]) else "cli"
+    archive = find_archive(store, args.archive)
+    done = put_reply(store, archive, _reply(args.file, door), method=args.by or host, host=host, session=session)
+    value = {"archive": done.archive, "method": done.method, "commit": done.commit}
+    state = (
+        f"has the summary of {done.method} now (commit {done.commit[:10]})"
+        if done.commit
+        else "had this summary already"
+    )
+    door.answer(args, value, f"{done.archive} {state}.")
+    if done.left_out:
+        door.notices((f"A summary holds 10 of each: left out are {', '.join(done.left_out)}, the last ones.",))
+    return ExitCode.OK
+
+
+def _reply(name: str, door: Door) -> str:
+    """Read the reply, up to the size that a summary can have.
+
+    Raises:
+        NotFoundError: there is no such file.
+
+    """
+    from gitmem.llm.protocol import MOST
+
+    if name == "-":
+        return door.stdin.buffer.read(4 * MOST + 1).decode("utf-8", "replace")
+    try:
+        with open(os.path.join(door.cwd, name), "rb") as file:
+            return file.read(4 * MOST + 1).decode("utf-8", "replace")
+    except OSError as error:
+        raise NotFoundError(f"{name} cannot be read: {error.strerror}.") from None
+
+
+def _table(found: list[ArchiveSummary], *, pending: bool) -> str:
+    if not found:
+        return "No summary is pending." if pending else "No archive yet: memory.md has not been rotated."
+    rows = [("ARCHIVE", "SUMMARY")]
+    rows += [(item.archive, "none" if item.method is None else item.method or "by hand") for item in found]
+    width = max(len(archive) for archive, _ in rows)
+    from gitmem.text.terminal import plain
+
+    return plain("\n".join(f"{archive:<{width}}  {method}" for archive, method in rows))
+
+
+def _text(archive: str, summary: Summary) -> str:
+    """Return a summary as a person reads it."""
+    days = " to ".join(dict.fromkeys(filter(None, summary.date_range)))
+    lines = [f"{archive}" + (f" ({days})" if days else ""), "", summary.overall_summary]
+    themes = [
+        f"- {theme.name}" + (f" [{', '.join(theme.sessions)}]" if theme.sessions else "") + f": {theme.summary}"
+        for theme in summary.themes
+    ]
+    decisions = [
+        f"- {_dated(one.date)}{one.decision}{_because(one.decision, one.reason)}" for one in summary.key_decisions
+    ]
+    issues = [f"- {_dated(one.date)}{one.issue} ({one.status})" for one in summary.issues]
+    for title, items in (("Themes", themes), ("Key decisions", decisions), ("Issues", issues)):
+        if items:
+            lines += ["", f"{title}:", *items]
+    return "\n".join(lines)
+
+
+def _dated(date: str) -> str:
+    return f"{date} " if date else ""
+
+
+def _because(decision: str, reason: str) -> str:
+    return f" ({reason})" if reason and reason not in decision else ""
+
+
+def configure_summarize(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem summarize`."""
+    parser.add_argument(
+        "archives", nargs="*", metavar="ARCHIVE", help="names or paths, also of archives that have a summary"
+    )
+    parser.add_argument(
+        "--pending", action="store_true", help="all archives without a summary, or with an offline one (default)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_summarize(args: argparse.Namespace, door: Door) -> int:
+    """Have the model that your settings name summarize archives.
+
+    Nothing is sent anywhere unless 'summary.provider' in your own settings names a model: 'agent' asks Claude Code on
+    this machine, 'anthropic' and 'openai' ask their servers or compatible ones ('summary.base_url'). The text is
+    redacted and fenced first. If the model fails, the archive keeps its offline summary. With 'host' the agent itself
+    does it, by the skill that 'gitmem install claude --summaries' installs. With the hooks installed, this happens by
+    itself.
+
+    With --json: [{archive, method, why, commit}]; 'why' says why a summary is still the offline one.
+
+    Examples:
+      gitmem config --user summary.provider agent
+      gitmem summarize
+      gitmem summarize memory_20260113_112700
+
+    """
+    from gitmem.archives.archives import pending_archives
+    from gitmem.archives.summarize import improve
+
+    store = door.settled(args)
+    named = [find_archive(store, name) for name in args.archives]
+    done = []
+    for archive in named or pending_archives(store):
+        if door.err.isatty():
+            print(f"gitmem: {archive} …", file=door.err, flush=True)
+        done.append(improve(store, archive, over=bool(named)))
+    from gitmem.text.terminal import plain
+
+    lines = [f"{one.archive}  {one.method or 'none'}" + (f": {one.why}" if one.why else "") for one in done]
+    value = [one._asdict() for one in done]
+    door.answer(args, value, plain("\n".join(lines)) or "No summary is pending.")
+    return ExitCode.FAILURE if any(one.why for one in done) else ExitCode.OK

@@ -1,0 +1,286 @@
+"""Keep a store in shape: rotation, consolidation, vectors, packing."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import asdict
+
+from gitmem.cli.app import whole_number
+from gitmem.cli.output import Bar, Progress
+from gitmem.errors import BusyError, ExitCode, GitmemError
+from gitmem.platform.programs import lower_priority
+from gitmem.text.sentences import bytes_of, count
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    import argparse
+
+    from gitmem.archives.rotate import Consolidated, Done
+    from gitmem.cli.app import Door
+    from gitmem.llm.protocol import Embedder
+    from gitmem.store.maintenance import Maintenance
+    from gitmem.store.store import Store
+    from gitmem.vectors.fill import Filled
+
+
+def configure_check(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem check`."""
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_check(args: argparse.Namespace, door: Door) -> int:
+    """Rotate memory.md if it has reached its threshold: it becomes an archive, and its last entries the new memory.md.
+
+    With --json: {tokens, threshold, archive, dropped}; archive is null if nothing was rotated, dropped lists the
+    archives that retention removed from the work tree.
+
+    Examples:
+      gitmem check
+      gitmem check --json
+
+    """
+    from gitmem.archives.rotate import check
+    from gitmem.document.ids import MEMORY
+    from gitmem.text.stems import tokens_of_size
+
+    store = door.settled(args)
+    before = tokens_of_size(len(store.read(MEMORY) or b""))
+    result, notices = check(store)
+    door.notices(notices)
+    value = {
+        "tokens": result.tokens,
+        "threshold": result.threshold,
+        "archive": result.archive,
+        "dropped": list(result.dropped),
+    }
+    if result.archive:
+        text = (
+            f"{door.rotated(result.archive)}\nRotated memory.md: {result.tokens:,} tokens went into {result.archive}."
+        )
+    elif before >= result.threshold > result.tokens:
+        text = "Nothing to do: another process has just rotated memory.md."
+    else:
+        text = f"Nothing to do: memory.md has {result.tokens:,} of {result.threshold:,} tokens."
+    door.answer(args, value, text)
+    return ExitCode.OK
+
+
+def configure_consolidate(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem consolidate`."""
+    parser.add_argument("--dry-run", action="store_true", help="only list the files to consolidate")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_consolidate(args: argparse.Namespace, door: Door) -> int:
+    """Join the days of a week that ended over a week ago, and the weeks of a month that ended over a month ago.
+
+    This happens by itself once a day (tiers.automatic); each step is one commit. Decisions, preferences, open issues
+    and what you wrote by hand are kept as they are, the rest is shortened to a few sentences. History keeps every day:
+    'gitmem at DATE' prints it, and 'gitmem undo' of a step brings it back.
+
+    With --json: {dry_run, done: [{into, period, files, commit}], kept}.
+
+    Examples:
+      gitmem consolidate --dry-run
+      gitmem consolidate
+      gitmem at 2026-09-28 daily/2026/09/2026-09-28.md
+
+    """
+    from gitmem.archives.rotate import consolidate_due
+
+    store = door.settled(args)
+    done = consolidate_due(store, dry_run=args.dry_run)
+    door.notices(done.notices)
+    door.answer(args, _consolidated_value(done, dry_run=args.dry_run), _consolidated(done, dry_run=args.dry_run))
+    return ExitCode.OK
+
+
+def _consolidated_value(done: Consolidated, *, dry_run: bool) -> dict[str, object]:
+    steps = [
+        {"into": one.step.target, "period": one.step.period, "files": list(one.step.sources), "commit": one.commit}
+        for one in done.done
+    ]
+    return {"dry_run": dry_run, "done": steps, "kept": list(done.kept)}
+
+
+def _consolidated(done: Consolidated, *, dry_run: bool) -> str:
+    lines = [_step(one, dry_run=dry_run) for one in done.done]
+    if done.kept:
+        files = "1 file stays: its" if len(done.kept) == 1 else f"{len(done.kept)} files stay: their"
+        lines.append(f"{files} consolidation was undone.")
+    return "\n".join(lines) or "Nothing is old enough to be consolidated."
+
+
+def _step(one: Done, *, dry_run: bool) -> str:
+    names = ", ".join(path.rpartition("/")[2].removesuffix(".md") for path in one.step.sources)
+    commit = f"{one.commit[:10]} " if one.commit else ""
+    return f"{commit}{'Would consolidate' if dry_run else 'Consolidated'} {names} into {one.step.target}"
+
+
+_BACKGROUND_SECONDS = 600.0
+_FOREGROUND_SECONDS = 7 * 24 * 3600.0
+
+
+def configure_reindex(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem reindex`."""
+    from gitmem.llm.choose import PROVIDERS
+
+    parser.add_argument("--afresh", action="store_true", help="delete all vectors and make them again")
+    parser.add_argument("--provider", choices=PROVIDERS, help="use this provider in place of the one in the settings")
+    parser.add_argument(
+        "--seconds",
+        type=whole_number,
+        default=0,
+        metavar="N",
+        help="stop after N seconds and keep what is done (default: never)",
+    )
+    parser.add_argument(
+        "--background", action="store_true", help="run with low priority, for at most ten minutes, without output"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_reindex(args: argparse.Namespace, door: Door) -> int:
+    """Make missing vectors, so that a search also finds texts with the same meaning in other words.
+
+    Searching for words needs no index. Vectors are a cache in the private folder. A model makes them: on this machine
+    (the extra 'local'), or at a provider that you name in your own settings, which is then sent the
+    text of the store without its secrets. After a save, missing vectors are made in the background. An interrupted run
+    goes on where it ended.
+
+    With --json: {provider, model, reason, chunks, embedded, left, tokens, cost, problem}; cost is in US dollars, null
+    if the price is not known.
+
+    Examples:
+      gitmem reindex
+      gitmem reindex --afresh
+      gitmem config embedding.provider openai --user
+      gitmem config embedding.base_url http://localhost:11434/v1 --user
+
+    """
+    from gitmem.llm.choose import VARIABLE, choose, make_embedder
+
+    store = door.open(args) if args.background else door.settled(args)
+    environ = {**door.environ, VARIABLE: args.provider} if args.provider else door.environ
+    chosen = choose(store.config.embedding, environ)
+    if args.background:
+        return _in_background(store, make_embedder(store.config.embedding, environ))
+    embedder = make_embedder(store.config.embedding, environ)
+    if embedder is None:
+        value = {"provider": chosen.provider, "model": None, "reason": chosen.reason}
+        door.answer(args, value, f"Nothing to do: searches compare words only ({chosen.reason}).")
+        return ExitCode.OK
+    from gitmem.vectors.fill import fill
+
+    bar = Bar(door.err)
+    try:
+        filled = fill(
+            store, embedder, seconds=args.seconds or _FOREGROUND_SECONDS, afresh=args.afresh, progress=bar.show
+        )
+    finally:
+        bar.clear()
+    value = {"provider": embedder.name, "model": embedder.model, "reason": chosen.reason, **filled._asdict()}
+    door.answer(args, value, _words(embedder, filled))
+    if filled.problem and not args.json:
+        door.notices((filled.problem,))
+    return ExitCode.FAILURE if filled.problem and not args.seconds else ExitCode.OK
+
+
+def _in_background(store: Store, embedder: Embedder | None) -> int:
+    """Keep the texts of a large store, and make vectors until none is missing; log a failure once."""
+    from gitmem.search.sources import renew_texts
+    from gitmem.store.findings import Failure, FailureLog
+    from gitmem.vectors.cache import is_news
+    from gitmem.vectors.fill import fill
+
+    lower_priority()
+    with contextlib.suppress(OSError, BusyError):  # it only saves prompts time
+        renew_texts(store)
+    if embedder is None:
+        return ExitCode.OK
+    end = time.monotonic() + _BACKGROUND_SECONDS
+    problem = ""
+    try:
+        while time.monotonic() < end and not problem:
+            filled = fill(store, embedder, seconds=end - time.monotonic())
+            problem = filled.problem
+            if not filled.embedded:
+                break
+    except BusyError:
+        return ExitCode.OK
+    except GitmemError as error:
+        problem = str(error)
+    if is_news(store.private, "reindex", problem):
+        FailureLog(store.private).record(Failure(store.context.clock(), "reindex", problem))
+    return ExitCode.FAILURE if problem else ExitCode.OK
+
+
+def _words(embedder: Embedder, filled: Filled) -> str:
+    from gitmem.text.sentences import count as counted
+
+    cost = f", about ${filled.cost:.4f}" if filled.cost else ""
+    made = (
+        f"{filled.embedded:,} made now ({filled.tokens:,} tokens{cost})" if filled.embedded else "no vector was missing"
+    )
+    left = f"; {filled.left:,} are still missing" if filled.left else ""
+    return f"{counted(filled.chunks, 'chunk')}, vectors from {embedder.name} ({embedder.model}): {made}{left}."
+
+
+def configure_maintain(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem maintain`."""
+    when = parser.add_mutually_exclusive_group()
+    when.add_argument("--if-needed", action="store_true", help="only if there are enough packs or loose objects")
+    when.add_argument(
+        "--project", action="store_true", help="pack the project's repository, which holds the memory's branch"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_maintain(args: argparse.Namespace, door: Door) -> int:
+    """Pack the store's repository, so that it stays small and fast; its contents do not change.
+
+    It may be interrupted at any time, and saves do not wait for it. A store on a branch of the project's repository
+    (gitmem init --branch) is packed only with --project, since that packs the whole repository.
+
+    With --json: {done, before: {loose, packs, bytes}, after, removed, notices}, or {done: false, reason}.
+
+    Examples:
+      gitmem maintain
+      gitmem maintain --if-needed
+
+    """
+    from gitmem.store.findings import is_due
+    from gitmem.store.maintenance import maintain
+    from gitmem.store.recovery import join_listed
+
+    store = door.settled(args)
+    reason = ""
+    if not store.own_repository and not args.project:
+        join_listed(store)
+        reason = (
+            f"The repository at {store.repository.layout.common_dir} is the project's: gitmem joined its own packs and "
+            "left the rest to git. 'gitmem maintain --project' packs it all."
+        )
+    elif args.if_needed and not is_due(store):
+        reason = "Nothing to do: the repository is well packed."
+    if reason:
+        door.answer(args, {"done": False, "reason": reason}, reason)
+        return ExitCode.OK
+    with Progress(door.err) as progress:
+        done = maintain(store, progress.step)
+    door.notices(done.notices)
+    door.answer(args, {"done": True, **asdict(done)}, _maintain_words(done))
+    return ExitCode.OK
+
+
+def _maintain_words(done: Maintenance) -> str:
+    before, after = done.before, done.after
+    found = f"{count(before.loose, 'loose object')} and {count(before.packs, 'pack')}"
+    packs = f"{count(after.packs, 'pack')}: {bytes_of(before.bytes)} before, {bytes_of(after.bytes)} now."
+    lines = [f"Packed {found} into {packs}"]
+    if after.loose:
+        lines.append(f"Other processes added {count(after.loose, 'loose object')} meanwhile.")
+    if done.removed:
+        lines.append(f"Removed {count(len(done.removed), 'unfinished file')} of killed processes.")
+    return "\n".join(lines)

@@ -1,0 +1,175 @@
+"""A markdown file with YAML front matter; an edit changes no other byte.
+
+Front matter is what Jekyll and Obsidian take for it: the very first line is `---`, and a later line `---` ends it. A
+line `...` ends it too: YAML itself ends a document there, Jekyll and Pandoc follow it, and although Obsidian shows no
+properties then, taking that header for body would put a second one on top of it. Blanks may follow either fence, a
+byte order mark may stand before the first, and a byte that is not UTF-8 survives.
+
+python-frontmatter reads what a header means, but does not find it here: it takes `----` and a fence after blank lines,
+not `...` and no lone CR, and strips the body.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from types import MappingProxyType
+
+from gitmem.text.sentences import newline_of
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+_BOM = b"\xef\xbb\xbf"
+_OPENING = rb"(?:\xef\xbb\xbf)?---[ \t]*(?:\r\n|\n|\r)"
+_CLOSING = rb"[\r\n]((?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z))"
+# A key must follow: `---` alone may be a horizontal rule.
+_UNCLOSED = r"---[ \t]*(?:\r\n|\n|\r)[\w-]+:(?:[ \r\n]|\Z)"
+_CONFLICT = r"^(?:<{7}|\|{7}|={7}|>{7})(?:[ \r]|$)"
+_LOOK_AT = 1024  # characters of a body searched for a broken header
+
+
+class BrokenHeaderError(ValueError):
+    """The document's header cannot be read, so it cannot be changed; the message is its `problem`."""
+
+
+class Document(Value):
+    """A markdown file with optional YAML front matter; `parse`, the way to make one, renders back to the same bytes."""
+
+    header: str | None  # the YAML between the fences, each line with its end; None: no front matter
+    body: str  # the text after the closing fence's line, or all without a byte order mark
+    opening: str = ""  # the byte order mark and the opening fence's line, as far as they are there
+    closing: str = ""  # the closing fence's line
+
+    @classmethod
+    def parse(cls, data: bytes) -> Document:
+        """Take `data` apart. Never raises, and reads no YAML: `metadata` does, when it is asked for."""
+        start, end, body = _parts(data)
+        return cls(
+            header=_decode(data[start:end]) if body > end else None,
+            body=_decode(data[body:]),
+            opening=_decode(data[:start]),
+            closing=_decode(data[end:body]),
+        )
+
+    def render(self) -> bytes:
+        """Return the file's bytes."""
+        return _encode(self.opening + (self.header or "") + self.closing + self.body)
+
+    @property
+    def metadata(self) -> Mapping[str, object]:
+        """Return the values of the header; empty if it is missing or unreadable. Keys are always text."""
+        return self._header_read()[0]
+
+    @property
+    def problem(self) -> str | None:
+        """Return why the header cannot be read, None if it can or there is none."""
+        return self._header_read()[1]
+
+    @property
+    def newline(self) -> str:
+        """Return the line end of most lines of the file."""
+        return newline_of(self.opening + (self.header or "") + self.closing + self.body)
+
+    def get(self, key: str, default: object = None) -> object:
+        """Return the value of `key` in the header."""
+        return self.metadata.get(key, default)
+
+    def set(self, key: str, value: object) -> Document:
+        """Return the document with `key` set and every other line as it is; a header is made if there is none.
+
+        Raises `BrokenHeaderError` if the header cannot be read, `YamlTextError` (both are ValueErrors) if the value
+        cannot be written or `key` cannot be changed without changing something else.
+        """
+        from gitmem.document.yaml import set_value
+
+        self._require_readable_header()
+        newline = self.newline
+        header = set_value(self.header or "", (key,), value, newline=newline)
+        if self.header is not None:
+            return Document(header, self.body, self.opening, self.closing)
+        fence = f"---{newline}"
+        return Document(header, self.body, self.opening + fence, fence)
+
+    def remove(self, key: str) -> Document:
+        """Return the document without `key`; the header stays, if only as two fences. Raises as `set` does."""
+        from gitmem.document.yaml import remove_value
+
+        self._require_readable_header()
+        if self.header is None:
+            return self
+        return Document(remove_value(self.header, (key,)), self.body, self.opening, self.closing)
+
+    def with_body(self, body: str) -> Document:
+        """Return the document with another body, also where the header is broken.
+
+        Without a header, a body that itself begins with one brings it in, since every reader sees it so.
+        Raises UnicodeEncodeError for a lone surrogate that no byte stands behind.
+        """
+        head = self.opening + (self.header or "") + self.closing
+        if self.closing and body and self.closing[-1] not in "\r\n":
+            head += self.newline
+        return Document.parse(_encode(head + body))
+
+    def _require_readable_header(self) -> None:
+        if self.problem is not None:
+            raise BrokenHeaderError(self.problem)
+
+    def _header_read(self) -> tuple[Mapping[str, object], str | None]:
+        return _read_header(self.header, self.body[:_LOOK_AT] if self.header is None else "")
+
+
+def body_offset(data: bytes) -> int:
+    """Return the offset of the body in a file's bytes, without reading YAML."""
+    return _parts(data)[2]
+
+
+def _parts(data: bytes) -> tuple[int, int, int]:
+    """Return the offsets of header end, closing fence and body; without front matter, thrice that of the body."""
+    opening = re.match(_OPENING, data)
+    # An empty header's closing fence follows the opening one's own line end, which is therefore searched too.
+    closing = re.compile(_CLOSING).search(data, opening.end() - 1) if opening else None
+    if opening and closing:
+        return opening.end(), closing.start(1), closing.end()
+    body = len(_BOM) if data.startswith(_BOM) else 0
+    return body, body, body
+
+
+@lru_cache(maxsize=32)
+def _read_header(header: str | None, body: str) -> tuple[Mapping[str, object], str | None]:
+    """Return the values of a header and its problem; without a header, that of an unclosed one."""
+    nothing: Mapping[str, object] = MappingProxyType({})
+    if header is None:
+        if body.startswith("<<<<<<< "):
+            return nothing, "git conflict markers stand where the header should"
+        if re.match(_UNCLOSED, body):
+            return nothing, "the header has no closing line `---`"
+        return nothing, None
+    if re.search(_CONFLICT, header, re.MULTILINE):
+        return nothing, "git conflict markers stand in the header"
+    from gitmem.document.plain import plain_mapping
+
+    plain = plain_mapping(header)
+    return _read_yaml(header) if plain is None else (MappingProxyType(plain), None)
+
+
+def _read_yaml(header: str) -> tuple[Mapping[str, object], str | None]:
+    from frontmatter.default_handlers import YAMLHandler
+
+    from gitmem.document.yaml import YamlTextError, load_mapping
+
+    try:
+        return MappingProxyType(load_mapping(header, load=YAMLHandler().load)), None
+    except YamlTextError as error:
+        return MappingProxyType({}), f"the header cannot be read: {error}"
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,230 @@
+"""Identifiers of memories, and the paths of a store's files.
+
+Identifiers of memories (docs/format.md, "Entries").
+
+An id of what was saved once sorts by time: twenty characters of Crockford's base 32 in lower case, ten of the time, ten
+that are unique within its millisecond. An id that follows from what it names (an exchange, a fact) is a letter for its
+kind and ten characters of a digest. Time and randomness are passed in.
+
+Names a store may use: storable on every platform, and never leading out of the store (docs/format.md, "Names").
+
+Paths are plain `str` with `/` between their parts; a path that has passed `check_path` is safe to join to the work
+tree as far as names go. That no parent is a symbolic link is checked where files are opened.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+
+from gitmem.errors import RefusedError
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+TIME_LENGTH = 10
+TAIL_LENGTH = 10
+LENGTH = TIME_LENGTH + TAIL_LENGTH
+TAIL_BYTES = 7  # 56 bits, of which the tail keeps 50
+SHORT_LENGTH = 1 + TAIL_LENGTH
+EXCHANGE_LETTER = "x"
+FACT_LETTERS = "dfrscpi"  # one for each kind
+ID_FORM = rf"(?:[{ALPHABET}]{{{LENGTH}}}|[a-z][{ALPHABET}]{{{TAIL_LENGTH}}})"  # as a regular expression
+
+_VALUES = {character: value for value, character in enumerate(ALPHABET)}
+
+
+def _base32(number: int, length: int) -> str:
+    characters = []
+    for _ in range(length):
+        number, digit = divmod(number, 32)
+        characters.append(ALPHABET[digit])
+    return "".join(reversed(characters))
+
+
+def make_id(milliseconds: int, tail: bytes) -> str:
+    """Return the id of something that happened `milliseconds` after 1970 UTC.
+
+    `tail` is at least `TAIL_BYTES` long: random bytes, or a digest of content and origin where the same thing
+    delivered twice must get the same id. Times before 1970 count as 1970.
+    """
+    return _base32(max(milliseconds, 0), TIME_LENGTH) + _base32(int.from_bytes(tail[:TAIL_BYTES], "big"), TAIL_LENGTH)
+
+
+def exchange_id(session: str, turn: str) -> str:
+    """Return the id of an exchange, which follows from the session and the host's id of the turn alone."""
+    return kind_id(EXCHANGE_LETTER, session, turn)
+
+
+def kind_id(letter: str, *content: str) -> str:
+    """Return the id that begins with a letter for its kind and follows from these texts."""
+    return letter + _base32(int.from_bytes(digest(*content)[:TAIL_BYTES], "big"), TAIL_LENGTH)
+
+
+def digest(*content: str) -> bytes:
+    """Return a digest of texts, in their order."""
+    import hashlib  # 5 ms, not needed by the start of a session
+
+    return hashlib.sha256("\0".join(content).encode("utf-8", "surrogatepass")).digest()
+
+
+def short_session(session: str) -> str:
+    """Return the beginning of a session's id that tells it from others; an id that begins with its time needs more."""
+    timed = session.startswith("ses_") or (session[8:9], session[14:15]) == ("-", "7")  # OpenCode; a UUID of version 7
+    return session[: 16 if timed else 8]
+
+
+def tail_of(identifier: str) -> str:
+    """Return the digest in an id: by it the exchanges of version 1, which had a time in their ids, are the same."""
+    return identifier[-TAIL_LENGTH:]
+
+
+def is_id(text: str) -> bool:
+    """Return whether `text` has the form of an id, with a time or of a kind."""
+    if len(text) == SHORT_LENGTH:
+        return text[0].isascii() and text[0].islower() and all(character in _VALUES for character in text[1:])
+    return is_timed(text)
+
+
+def is_fact_id(text: str) -> bool:
+    """Return whether `text` has the form of the id of a fact."""
+    return is_id(text) and len(text) == SHORT_LENGTH and text[0] in FACT_LETTERS
+
+
+def is_timed(text: str) -> bool:
+    """Return whether `text` has the form of an id that has a time."""
+    return len(text) == LENGTH and all(character in _VALUES for character in text)
+
+
+def milliseconds_of(identifier: str) -> int:
+    """Return the time in an id, in milliseconds since 1970 UTC; 0 for one that has none."""
+    if len(identifier) != LENGTH:
+        return 0
+    number = 0
+    for character in identifier[:TIME_LENGTH]:
+        number = number * 32 + _VALUES[character]
+    return number
+
+
+MAX_PART_BYTES = 120
+MAX_PATH_BYTES = 400
+SLUG_LENGTH = 40
+
+MEMORY = "memory.md"
+CONFIG = "config.yaml"
+FORMAT = "FORMAT.md"
+ARCHIVE = "archive"
+FACTS = "facts"
+SUMMARIES = "summaries"
+PURGED = "purged"
+TEMPORARY = ".tmp"
+
+_FORBIDDEN = frozenset('<>:"|?*\\') | {chr(code) for code in (*range(32), *range(127, 160))}
+# Windows takes these for devices, with any extension ("Naming Files, Paths, and Namespaces", Microsoft).
+_DEVICES = frozenset(
+    {"con", "prn", "aux", "nul", "conin$", "conout$"}
+    | {f"{name}{digit}" for name in ("com", "lpt") for digit in "0123456789¹²³"}
+)
+# HFS+ ignores these when it compares names, so ".g\u200cit" is ".git" there (git's own utf8.c: next_hfs_char).
+_IGNORABLE = {
+    *range(0x200C, 0x2010),
+    *range(0x202A, 0x202F),
+    *range(0x206A, 0x2070),
+    0xFEFF,
+}
+
+
+def fold(name: str) -> str:
+    """Return `name` as a case-insensitive, normalising file system compares it."""
+    if name.isascii():  # the common case, quick: a sync folds thousands
+        return name.casefold()
+    bare = "".join(character for character in name if ord(character) not in _IGNORABLE)
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", bare).casefold())
+
+
+def is_git_folder(part: str) -> bool:
+    """Return whether some file system would take this name for `.git`."""
+    # What follows a colon or a backslash is no part of the name to NTFS (git's own path.c: is_ntfs_dotgit).
+    name = fold(part).replace("\\", ":").split(":", 1)[0]
+    return name.rstrip(". ") in {".git", "git~1"}
+
+
+# Each rule and its error message, in order of evaluation.
+_RULES: tuple[tuple[Callable[[str], bool], str], ...] = (
+    (lambda part: part in {"", ".", ".."}, "an empty, '.' or '..' part"),
+    (is_git_folder, "a part that stands for .git"),
+    (lambda part: not _FORBIDDEN.isdisjoint(part), "a character that not every file system can hold"),
+    (lambda part: part[-1] in ". ", "a part that ends in a dot or a blank"),
+    (lambda part: part.split(".", 1)[0].rstrip(" ").casefold() in _DEVICES, "a device name of Windows"),
+    (lambda part: unicodedata.normalize("NFC", part) != part, "a part that is not in Unicode normalisation form C"),
+    (lambda part: any("\ud800" <= c <= "\udfff" for c in part), "a character that is not Unicode"),
+    (lambda part: len(part.encode()) > MAX_PART_BYTES, f"a part longer than {MAX_PART_BYTES} bytes"),
+)
+
+
+def _complaint(part: str) -> str | None:
+    return next((words for broken, words in _RULES if broken(part)), None)
+
+
+def check_path(path: str) -> str:
+    """Return `path` if gitmem may write it.
+
+    Raises:
+        RefusedError: it could leave the store, reach `.git`, or not be stored on some platform.
+
+    """
+    complaint = next(filter(None, map(_complaint, path.split("/"))), None)
+    if complaint is None and len(path.encode()) > MAX_PATH_BYTES:
+        complaint = f"more than {MAX_PATH_BYTES} bytes"
+    if complaint is not None:
+        shown = ascii(path[:MAX_PART_BYTES])
+        raise RefusedError(f"The name {shown} is refused: it has {complaint}.", "Use another name.")
+    return path
+
+
+def slug(text: str, *, length: int = SLUG_LENGTH) -> str:
+    """Return a short readable name made of a text's letters and digits, fit for `check_path`; "" where it has none."""
+    characters = []
+    letter = False
+    for character in fold(text):
+        # The vowel signs of Devanagari, Thai and others are marks: part of the letter before them, nothing alone.
+        letter = character.isalnum() or (letter and unicodedata.category(character)[0] == "M")
+        characters.append(character if letter else " ")
+    result = "-".join("".join(characters).split())[:length].rstrip("-")
+    while len(result.encode()) > MAX_PART_BYTES // 2:
+        result = result[:-1].rstrip("-")
+    return f"{result}-" if result in _DEVICES else result
+
+
+def daily_path(date: str) -> str:
+    """Return the path of the daily log of `date`, `YYYY-MM-DD`."""
+    return f"daily/{date[:4]}/{date[5:7]}/{date}.md"
+
+
+def weekly_path(week: str) -> str:
+    """Return the path of the weekly document of an ISO week, `YYYY-Www`."""
+    return f"weekly/{week[:4]}/{week}.md"
+
+
+def monthly_path(month: str) -> str:
+    """Return the path of the monthly document of a month, `YYYY-MM`."""
+    return f"monthly/{month[:4]}/{month}.md"
+
+
+def session_path(stamp: str, session: str) -> str:
+    """Return the path of the file of a session begun at `stamp` (`YYYYMMDD_HHMMSS`)."""
+    return f"sessions/{stamp[:4]}/{stamp[4:6]}/{stamp}-{session}.md"
+
+
+def archive_path(stamp: str) -> str:
+    """Return the path of the archive made at `stamp`, `YYYYMMDD_HHMMSS`, perhaps with a suffix."""
+    return f"{ARCHIVE}/memory_{stamp}.md"
+
+
+def summary_path(archive: str) -> str:
+    """Return the path of the summary of the archive at path `archive`."""
+    name = archive.rpartition("/")[2].removesuffix(".md")
+    return f"{SUMMARIES}/{name}.summary.md"
+
+
+def raw_path(archive: str) -> str:
+    """Return the path of a model's unreadable reply for the archive at path `archive` (spec R6)."""
+    return f"{archive.removesuffix('.md')}.summary.raw.txt"

@@ -1,0 +1,128 @@
+"""Commit messages that read well in `git log --oneline` and whose trailers git understands (spec G2).
+
+Hostile text can neither add a trailer nor hide one: the subject and each trailer's value are one line, the trailers are
+the last paragraph, and no subject passes for a comment or for the line that parts a message from a patch.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+SUBJECT_LENGTH = 72
+VALUE_LENGTH = 200
+
+_CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), " ")
+
+
+class Op(StrEnum):
+    """What a commit did: the value of its `Gitmem-Op` trailer (docs/format.md, "Commits")."""
+
+    INIT = "init"
+    SAVE = "save"
+    TURN = "turn"
+    EXTRACT = "extract"
+    ROTATE = "rotate"
+    SUMMARIZE = "summarize"
+    EXCHANGES = "exchanges"
+    FACT = "fact"
+    CONCEPT = "concept"
+    PATTERN = "pattern"
+    EPISODE = "episode"
+    COUNT = "count"
+    ADOPT = "adopt"
+    EDIT = "edit"
+    UNDO = "undo"
+    CONFIG = "config"
+    RETAIN = "retain"
+    TRANSCRIPT = "transcript"
+    MERGE = "merge"
+    SIGN = "sign"
+    REPAIR = "repair"
+    UPGRADE = "upgrade"
+    MIGRATE = "migrate"
+    CONSOLIDATE = "consolidate"
+    CLEAR = "clear"
+    PURGE = "purge"
+    REVIEW = "review"
+
+
+class Trailer(StrEnum):
+    """The trailers gitmem writes and reads."""
+
+    OP = "Gitmem-Op"
+    PROJECT = "Gitmem-Project"
+    SESSION = "Gitmem-Session"
+    HOST = "Gitmem-Host"
+    MACHINE = "Gitmem-Machine"
+    ENTRY = "Gitmem-Entry"
+    TYPE = "Gitmem-Type"
+    ARCHIVE = "Gitmem-Archive"
+    MODEL = "Gitmem-Model"
+    UNDOES = "Gitmem-Undoes"
+    MIGRATED = "Gitmem-Migrated"
+    SOURCE = "Gitmem-Source"
+    PERIOD = "Gitmem-Period"
+    TOOK = "Gitmem-Took"
+    FACT = "Gitmem-Fact"
+    CONCEPT = "Gitmem-Concept"
+    PATTERN = "Gitmem-Pattern"
+    EPISODE = "Gitmem-Episode"
+
+
+def one_line(text: str, length: int) -> str:
+    """Return `text` on one line of at most `length` characters, cut at a word where that keeps more than half."""
+    line = " ".join(text.encode("utf-8", "replace").decode().translate(_CONTROLS).split())
+    if len(line) <= length:
+        return line
+    cut = line[: length - 1]
+    space = cut.rfind(" ")
+    return (cut[:space] if space > length // 2 else cut).rstrip(" ,;:.") + "…"
+
+
+class Message(Value):
+    """A commit message: a subject and trailers, in order; a key may come more than once."""
+
+    subject: str
+    trailers: tuple[tuple[str, str], ...]
+
+    @property
+    def model(self) -> str:
+        """The model, or agent, that decided what the commit does; "" if a person or gitmem did."""
+        return next((value for key, value in self.trailers if key == Trailer.MODEL), "")
+
+    def by(self, model: str) -> Message:
+        """Return the message of a commit that a model decided; the same for ""."""
+        return self._replace(trailers=(*self.trailers, (Trailer.MODEL.value, model))) if model else self
+
+    def render(self) -> str:
+        """Return the text git stores."""
+        values = [(key, one_line(value, VALUE_LENGTH)) for key, value in self.trailers]
+        lines = [f"{key}: {value}" for key, value in values if value]
+        return "\n".join([_subject(self.subject), *([""] if lines else []), *lines, ""])
+
+
+def session_message(
+    subject: str, op: Op, trailer: Trailer, ids: Iterable[str] = (), *, session: str = "", host: str = ""
+) -> Message:
+    """Return a message with an operation, the ids it is about, and the session and host it comes from, if any."""
+    trailers = (
+        (Trailer.OP.value, op.value),
+        *((trailer.value, identifier) for identifier in ids),
+        (Trailer.SESSION.value, session),
+        (Trailer.HOST.value, host),
+    )
+    return Message(subject, trailers)
+
+
+def _subject(text: str) -> str:
+    subject = one_line(text, SUBJECT_LENGTH)
+    if subject.startswith(("#", "---")):  # git drops `#` lines when a message is edited, and stops reading at `---`
+        subject = subject.lstrip("#- ")
+    return subject or "(no subject)"

@@ -1,0 +1,433 @@
+"""Write facts in the commit of a turn, save or session.
+
+What lasts: a decision, rule, preference, issue or pattern becomes a fact in the commit that saves its line.
+
+Loaded only for these types, so that a note is saved without it.
+
+Learn facts from a session (spec V4 to V6, P3): one file a fact, all in one commit.
+
+A known fact, in these or other words, gains a source. A fact that contradicts one in force is kept beside it for review
+(`gitmem review`, `gitmem facts confirm`) or for a model's verdict (`gitmem.facts.edit`). A fact that a person
+retired, or whose file was removed, is not learned again.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from gitmem.document.entry import MemoryType, find_entries
+from gitmem.document.ids import MEMORY, is_timed, milliseconds_of, tail_of
+from gitmem.document.message import Message, Op, Trailer, session_message
+from gitmem.facts.compare import WEIGHED, candidates, rivals_of, says_the_same
+from gitmem.facts.extract import (
+    Finding,
+    as_statement,
+    fact_keywords,
+    facts_of_prompt,
+    find_facts,
+    find_fixes,
+    is_saved,
+    repeated,
+    saved_in,
+    saves,
+)
+from gitmem.facts.fact import Fact, FactKind, make_fact
+from gitmem.facts.file import parse_changeable, render_fact
+from gitmem.facts.lines import marks_of, state_as_of_now
+from gitmem.facts.validity import ended, in_force, revived, supersede, what_holds
+from gitmem.project.files import project_code
+from gitmem.sessions.cleaned import boot_lines, redacted
+from gitmem.sessions.entries import relative_files
+from gitmem.sessions.turns import derived_id, is_restated
+from gitmem.store.headers import known_facts
+from gitmem.store.records import was_ever_there
+from gitmem.store.transact import transact
+from gitmem.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from gitmem.document.entry import Entry, Save
+    from gitmem.project.files import ProjectCode
+    from gitmem.sessions.turns import Turn
+    from gitmem.store.authors import People
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+
+Changes = dict[str, bytes | None]
+
+KINDS = {
+    MemoryType.DECISION: FactKind.DECISION,
+    MemoryType.PREFERENCE: FactKind.PREFERENCE,
+    MemoryType.RULE: FactKind.RULE,
+    MemoryType.ISSUE: FactKind.ISSUE,
+    MemoryType.PATTERN: FactKind.PATTERN,
+}
+LONGEST = 8_000  # characters; a longer text is a document, and is saved as an entry
+MAX_SOURCES = 12
+_SAVED = 0.9  # the confidence of saves by hand
+
+
+class Lasting:
+    """The facts that one transaction adds and changes, over all of its commits."""
+
+    def __init__(self, store: Store, transaction: Transaction) -> None:
+        self._store, self._transaction = store, transaction
+        self._known: dict[str, Fact] | None = None  # without texts
+        self._changed: dict[str, Fact] = {}  # with texts
+        self._people: People | None = None
+        self.new: list[Fact] = []
+
+    def keep_save(self, event: Save, text: str) -> tuple[str, Changes | None]:
+        """Return the id of a save's entry and the changes of files that keep its fact.
+
+        The changes are None if the save is committed already, and empty if it makes no fact.
+        """
+        made = fact_of(event, text)
+        if made is None:
+            return event.id, {}
+        known = self.known().get(made.id)
+        if known is not None and event.id in known.sources:
+            return made.id, None
+        kept = self.keep(made, event.id, again=True)
+        return (event.id, {}) if kept is None else (kept[0].id, kept[1])
+
+    def keep_turn(self, turn: Turn, answer_before: str, boot: Collection[str]) -> Changes:
+        """Return the file changes that save what a turn states, and resolve the issues that it mends.
+
+        `turn` is redacted; `boot` are the lines of files that the agent loads itself. A fact that the agent saved in
+        the turn gains its exchange, and goes before the person's words that it repeats.
+        """
+        by_agent = saved_in(self.known().values(), turn) if saves(turn) else []
+        changes = self._instead(turn, by_agent)
+        files = relative_files(turn.files, (os.path.dirname(self._store.root), turn.cwd))
+        for found in facts_of_prompt(turn, answer_before, files) if turn.prompt else ():
+            if not is_restated(found.text, boot) and repeated(by_agent, found.text) is None:
+                changes |= self.take(found, turn.session, again=True)
+        return changes | self.resolve([turn])
+
+    def _instead(self, turn: Turn, by_agent: Sequence[Fact]) -> Changes:
+        """Return the changes that give a turn's exchange to the facts saved in it, which replace what they repeat."""
+        exchange = turn.exchange_id
+        facts = {one.id: one for one in map(self._read, by_agent) if one is not None}
+        for fact in facts.values():
+            origin = {"session": turn.session, "exchange": exchange, **fact.origin}
+            facts[fact.id] = _with_source(fact._replace(origin=origin), exchange)
+        for known in [*self.known().values()] if facts else ():
+            said = known.origin.get("exchange") in {exchange, turn.session} and known.binds and not is_saved(known)
+            instead = repeated(facts.values(), known.description) if said else None
+            if instead is not None and self._read_into(facts, known.id):
+                facts |= supersede(facts, known.id, instead.id, self._transaction.now)
+        return self._changes([*facts.values()])
+
+    def take(self, found: Finding, session: str, *, again: bool) -> Changes:
+        """Return the file changes that keep a finding; where a known fact says the same, that gains its source.
+
+        `again`: what a person says after it had ended holds again, unlike in an old session that is read later.
+        """
+        made = make_fact(
+            found.kind,
+            found.text,
+            found.at.replace(microsecond=0),
+            confidence=found.confidence,
+            origin={key: value for key, value in (("session", session), ("exchange", found.source)) if value},
+            sources=(found.source,),
+            keywords=fact_keywords(found.text),
+            files=found.files,
+        )
+        same = self._same(made)
+        if same is None:
+            if not again and was_ever_there(self._store.repository, made.path):
+                return {}  # removed by a person or an undo
+            same = made
+        elif tail_of(found.source) in map(tail_of, same.sources):
+            return {}
+        if same.id != made.id and not same.binds:
+            return {}
+        kept = self.keep(same, found.source, again=again and same.when < found.at)
+        changes = kept[1] if kept else {}
+        if kept and made.created < kept[0].created:
+            changes |= self._changes([kept[0]._replace(created=made.created)])
+        return changes
+
+    def _same(self, made: Fact) -> Fact | None:
+        """Return the known fact with the same id, or of a comparable kind that says the same."""
+        if made.id in self.known():
+            return self.known()[made.id]
+        for fact in self.known().values():
+            if _alike(fact.kind, made.kind.value) and says_the_same(fact.description, made.description):
+                return fact
+            by_agent = is_saved(fact) and fact.origin.get("exchange") == made.origin["exchange"]
+            if by_agent and repeated([fact], made.description):
+                return fact
+        return None
+
+    def resolve(self, turns: Sequence[Turn]) -> Changes:
+        """Return the file changes that resolve the open issues mended in these turns."""
+        issues = [fact for fact in self.known().values() if fact.kind == FactKind.ISSUE and fact.binds]
+        fixes = find_fixes(turns) if issues else []
+        changed = []
+        for known in issues:
+            fix = next((fix for fix in fixes if fix.at > known.created and fix.mends(known.description)), None)
+            fact = self._read(known) if fix else None
+            if fix is not None and fact is not None:
+                changed.append(ended(fact, fix.at, fix.text))
+        return self._changes(changed)
+
+    def note_commit(self, commit: str, files: Collection[str]) -> Changes:
+        """Return the file changes that record the commit of which facts speak whose files are all in it."""
+        due = [fact for fact in self.known().values() if fact.files and not fact.commit]
+        read = [self._read(fact) for fact in due if set(fact.files) <= set(files)]
+        return self._changes([fact._replace(commit=commit) for fact in read if fact is not None and not fact.commit])
+
+    def has_ended(self, identifier: str) -> bool:
+        """Return whether a fact is known and does not hold."""
+        status = what_holds(self.known().values()).get(identifier)
+        return status is not None and not status.holds
+
+    def as_of_now(self, state: Entry, exchange: str) -> Entry:
+        """Return the State of a turn with marks on facts that do not hold."""
+        return state_as_of_now(state, marks_of(self.known().values()), exchange)
+
+    def keep(self, made: Fact, source: str, *, again: bool) -> tuple[Fact, Changes] | None:
+        """Return a fact and the changes of files that keep it; None if it ended and is not to hold again.
+
+        A fact that is there already gains the source. `again`: a person says it, so it holds again if it had ended.
+        What contradicts it is kept beside it for review, unless it is the person's older word.
+        """
+        known = self.known().get(made.id)
+        there = self._read(known or made)  # or made by an earlier commit of the transaction
+        if known is not None and there is None:
+            return None  # its file cannot be changed
+        if there is not None and there.binds:
+            fact = _with_source(there, source)
+            return fact, self._changes([fact])
+        if there is not None and not again:
+            return None
+        if there is None:
+            self.new.append(made)
+        fact = made if there is None else _with_source(revived(there, self._transaction.now), source)
+        facts = {fact.id: fact}
+        others = {other.id: other for other in in_force(self.known().values()) if other.id != fact.id}
+        new = made if there is None else made._replace(created=self._transaction.now)
+        rivals = rivals_of(new, candidates(new.description, others.values()), self._is_mine)
+        pairs = [*((one.id, fact.id) for one in rivals.ended), *((fact.id, one.id) for one in rivals.ended_by)]
+        for loser, winner in pairs:
+            if self._read_into(facts, loser, winner):
+                when = max(facts[loser].created, facts[winner].created) if there is None else self._transaction.now
+                facts |= supersede(facts, loser, winner, when)
+        disputed = [one.id for one in rivals.disputed]
+        if there is not None and there.superseded_by in others and not pairs:
+            disputed.append(there.superseded_by)  # said again, it does not yield unasked to the fact that replaced it
+        for other in disputed:
+            if self._read_into(facts, other):
+                facts[other] = _beside(facts[other], fact.id)
+                facts[fact.id] = _beside(facts[fact.id], other)
+        return facts[fact.id], self._changes([*facts.values()])
+
+    def _is_mine(self, fact: Fact) -> bool:
+        if self._people is None:
+            from gitmem.store.authors import People
+
+            self._people = People(self._store)
+        return not self._people.other(fact.id)
+
+    def _read_into(self, facts: dict[str, Fact], *names: str) -> bool:
+        """Add facts with their texts; False if the file of one cannot be changed."""
+        for name in names:
+            if name not in facts and (read := self._read(self.known()[name])) is not None:
+                facts[name] = read
+        return facts.keys() >= {*names}
+
+    def known(self) -> dict[str, Fact]:
+        """Return all facts by id, as the transaction leaves them."""
+        if self._known is None:
+            self._known = {fact.id: fact for fact in known_facts(self._store)}
+        return self._known
+
+    def _read(self, known: Fact) -> Fact | None:
+        if known.id in self._changed:
+            return self._changed[known.id]
+        return parse_changeable(self._transaction.read(known.path), known.path)
+
+    def _changes(self, facts: Sequence[Fact]) -> Changes:
+        for fact in facts:
+            self._changed[fact.id] = self.known()[fact.id] = fact._replace(file=fact.path)
+        return {fact.path: render_fact(fact) for fact in facts}
+
+
+def fact_of(event: Save, text: str) -> Fact | None:
+    """Return the fact of a save, None for a type without facts; `text` is redacted and clean."""
+    if event.type not in KINDS or len(text) > LONGEST:
+        return None
+    origin = {"tool": event.host, "session": event.session}
+    return make_fact(
+        KINDS[event.type],
+        text,
+        event.at.replace(microsecond=0),
+        confidence=_SAVED,
+        origin={key: value for key, value in origin.items() if value},
+        sources=(event.id,),
+        keywords=tuple(dict.fromkeys((*(tag.casefold() for tag in event.tags), *fact_keywords(text)))),
+    )
+
+
+def _beside(fact: Fact, other: str) -> Fact:
+    """Return a fact that contradicts another one, for a person to decide."""
+    supersedes = tuple(name for name in fact.supersedes if name != other)
+    return fact._replace(review=tuple(dict.fromkeys((*fact.review, other))), supersedes=supersedes)
+
+
+def _alike(one: str, other: str) -> bool:
+    """Return whether facts of two kinds can say the same: the kinds are equal, or both are `WEIGHED`."""
+    kinds = [kind.value for kind in WEIGHED]
+    return one == other or (one in kinds and other in kinds)
+
+
+def _with_source(fact: Fact, source: str) -> Fact:
+    if source in fact.sources:
+        return fact
+    sources = (*fact.sources, source)
+    return fact._replace(sources=(sources[0], *sources[1:][1 - MAX_SOURCES :]))
+
+
+_LIVE = timedelta(hours=6)  # a session that ended earlier was replayed, and speaks of the project as it was then
+_KINDS = {
+    MemoryType.DECISION.label: FactKind.DECISION,
+    MemoryType.PREFERENCE.label: FactKind.PREFERENCE,
+    MemoryType.RULE.label: FactKind.RULE,
+    MemoryType.PATTERN.label: FactKind.PATTERN,
+    MemoryType.ISSUE.label: FactKind.ISSUE,
+    MemoryType.LEARNING.label: FactKind.CORE_LOGIC,
+    MemoryType.ERROR_FIX.label: FactKind.SOLUTION,
+}
+_TYPES = {kind.label: kind.value for kind in MemoryType}
+_LEARN_SAVED = 0.9  # the confidence of an entry that was saved as a decision and the like
+
+
+def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
+    """Save the facts that a session's turns state, and entries saved as decision and the like; returns the commit.
+
+    A second call adds nothing.
+
+    Raises:
+        GitmemError: they could not be committed.
+
+    """
+    project = os.path.dirname(store.root)
+    clean = [redacted(turn, store.config.redaction.allow) for turn in turns]
+    findings = find_facts(clean, (project,), boot_lines(store))
+    code = project_code(project, store.context.environ)
+    when = turns[-1].ended if turns else store.context.clock()
+    lesson = _Lesson(session, host, tuple(findings), tuple(clean), when)
+    outcome = transact(store, _Attempt(store, lesson, code).plan, purpose="learn")
+    known_facts(store)  # so that the next session's start finds them in the cache
+    return outcome.commits[-1] if outcome.value else None
+
+
+def learn_told(store: Store, session: str, host: str, told: Sequence[Finding], model: str = "") -> str | None:
+    """Save facts that were found in a session, by this model if one is named; returns the commit.
+
+    Raises:
+        GitmemError: they could not be committed.
+
+    """
+    if not told:
+        return None
+    code = project_code(os.path.dirname(store.root), store.context.environ)
+    lesson = _Lesson(session, host, tuple(told), (), max(finding.at for finding in told), model)
+    outcome = transact(store, _Attempt(store, lesson, code).plan, purpose="learn")
+    known_facts(store)  # so that the next session's start finds them in the cache
+    return outcome.commits[-1] if outcome.value else None
+
+
+class _Lesson(Value):
+    """A session's findings, its redacted turns, and when it ended."""
+
+    session: str
+    host: str
+    findings: tuple[Finding, ...]
+    turns: tuple[Turn, ...]
+    when: datetime
+    model: str = ""  # that found them, "" for none
+
+
+class _Attempt:
+    """One transaction; its plan begins anew, as it may run again."""
+
+    def __init__(self, store: Store, lesson: _Lesson, code: ProjectCode | None) -> None:
+        self._store, self._lesson, self._code = store, lesson, code
+        self._as_of: tuple[str, frozenset[str]] | None = None
+
+    def plan(self, transaction: Transaction) -> bool:
+        """Add the commit of new and changed facts."""
+        book = Lasting(self._store, transaction)
+        changes: dict[str, bytes | None] = {}
+        for finding in (*self._lesson.findings, *_saved(transaction, book)):
+            changes |= book.take(finding, self._lesson.session, again=False)
+        changes |= book.resolve(self._lesson.turns)
+        if any(fact.files and not fact.commit for fact in book.known().values()):
+            changes |= book.note_commit(*self._code_as_of())
+        if not changes:
+            return False
+        ids = [fact.id for fact in book.known().values() if fact.path in changes]
+        return transaction.commit(self._message(book.new, ids), changes, when=self._lesson.when)
+
+    def _message(self, new: Sequence[Fact], changed: Sequence[str]) -> Message:
+        if not new:
+            subject = f"Update {_count(len(changed))}"
+        else:
+            first = new[0].description
+            subject = f"Learn: {first}" if len(new) == 1 else f"Learn {_count(len(new))}: {first}"
+        return fact_message(subject, changed, self._lesson.session, self._lesson.host).by(self._lesson.model)
+
+    def _code_as_of(self) -> tuple[str, frozenset[str]]:
+        """Return the project's commit at the end of the session and its files; git is asked once."""
+        if self._as_of is None:
+            now = self._store.context.clock()
+            recorded = now - self._lesson.when > _LIVE
+            when = self._lesson.when + timedelta(days=1) if recorded else now
+            self._as_of = self._code.as_of(min(when, now)) if self._code else ("", frozenset())
+        return self._as_of
+
+
+def _saved(transaction: Transaction, book: Lasting) -> list[Finding]:
+    """Return the decisions, issues and so on of `memory.md` that are no fact's source yet."""
+    data = transaction.read(MEMORY)
+    known = {tail_of(source) for fact in book.known().values() for source in fact.sources} if data else set()
+    findings = []
+    for entry in (found.entry for found in find_entries((data or b"").decode("utf-8", "replace"))):
+        kind = _KINDS.get(entry.label)
+        if kind is None or not is_timed(entry.id):  # a line with the id of a fact is that fact's
+            continue
+        if tail_of(entry.id) not in known and (finding := _of_entry(entry, kind)):
+            findings.append(finding)
+    return findings
+
+
+def _of_entry(entry: Entry, kind: FactKind) -> Finding | None:
+    """Return an entry of `memory.md` as a finding; None if capture took it from an answer."""
+    words = " ".join(entry.text.casefold().split())
+    at = moment_of(entry)
+    captured = tail_of(derived_id(at, MemoryType(_TYPES[entry.label]).value, words)) == tail_of(entry.id)
+    if captured or not words:
+        return None
+    text = entry.text if "\n" in entry.text else as_statement(entry.text)
+    return Finding(kind, text, _LEARN_SAVED, at, entry.id, ())
+
+
+def moment_of(entry: Entry) -> datetime:
+    """Return when an entry was made, in UTC: from its id, as its line may have another time zone."""
+    return datetime.fromtimestamp(milliseconds_of(entry.id) / 1000, UTC).replace(microsecond=0)
+
+
+def fact_message(subject: str, facts: Iterable[str], session: str = "", host: str = "") -> Message:
+    """Return the message of a commit that changes facts."""
+    return session_message(subject, Op.FACT, Trailer.FACT, facts, session=session, host=host)
+
+
+def _count(number: int) -> str:
+    return "1 fact" if number == 1 else f"{number} facts"

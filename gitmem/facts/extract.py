@@ -1,0 +1,276 @@
+"""Facts in what a person or an agent says.
+
+The commands that test, lint and build a project.
+
+Only commands for the whole project count, not a test run of one file. Pipes and redirections are removed.
+
+Find the facts that an agent saved itself in a turn, and guesses of the rules that repeat them. Pure.
+
+The agent knows what was decided, so its words replace those that the rules find in the same turn.
+
+Tested through `tests/cli/commands/test_saved_by_agent.py`.
+
+Facts in a session (spec V4): what the person states as standing, and what the person chooses among options.
+
+Sentences of the agent are no facts: what it decides it saves itself. Precision before recall: most sessions
+have no facts, and a wrong one is worse than none.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+from gitmem.document.ids import is_timed, milliseconds_of
+from gitmem.facts.compare import contradict, says_the_same, stems_of
+from gitmem.facts.fact import FactKind
+from gitmem.facts.statements import picks_of, statements_of, with_reason, without_opening
+from gitmem.sessions.cues import MENDED, is_resolved
+from gitmem.sessions.entries import relative_files
+from gitmem.sessions.turns import human_text, is_restated
+from gitmem.text.keywords import keywords
+from gitmem.text.sentences import blocks, is_korean, sentences_of
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from gitmem.facts.fact import Fact
+    from gitmem.sessions.turns import Turn
+
+
+_LONGEST = 120  # characters of a command
+# Purposes and the words of a command that tell them, in order of evaluation.
+_PURPOSES = {
+    "Tests run with": r"tests?|pytest|vitest|jest|rspec|ctest|nextest|e2e|spec",
+    "Linted with": r"lint|clippy|vet|eslint|golangci-lint|ruff check|shellcheck",
+    "Formatted with": r"fmt|format|prettier|black|gofmt|ruff format",
+    "Types are checked with": r"type-?check|types|tsc|mypy|pyright",
+    "Built with": r"build|compile|assemble",
+    "Checked with": r"check|verify|ci|validate",
+}
+_KOREAN = {
+    "Tests run with": "테스트",
+    "Linted with": "린트",
+    "Formatted with": "포맷",
+    "Types are checked with": "타입",
+    "Built with": "빌드",
+}
+_RUNNER = (
+    r"(?:mise(?: run)?|npm(?: run)?|pnpm(?: run)?|yarn(?: run)?|bun(?: run)?|deno task|make|just|task|rake|cargo|go"
+    r"|dotnet|mix|gradle|\./gradlew|mvn|\./mvnw|tox -e|nox -s|hatch run|poetry run|uv run|pdm run|pipenv run"
+    r"|python3? -m|npx|bundle exec|composer|swift|zig|bazel)"
+)
+_TOOL = r"(?:pytest|tox|nox|mypy|pyright|eslint|golangci-lint run|ruff check|ruff format|vitest|jest|shellcheck|tsc)"
+# Arguments of a command for the whole project.
+_ALL = (
+    r"(?: (?:\./\.\.\.|\.|//\.\.\.|all|run|-r|-w|--all(?:-\w{1,20}){0,2}|--workspace|--check|--release|--fix|--noEmit"
+    r"|src|tests?|-q|-v|-p|--write)){0,4}"
+)
+_WHOLE = re.compile(rf"(?:{_RUNNER} [\w:.-]{{1,40}}|{_TOOL}){_ALL}")
+_PARTS = re.compile(r"\s*(?:&&|\|\||;|\||\n)\s*")
+_REDIRECTED = re.compile(r"\s*[0-9&]?>{1,2}\s?(?:&[0-9]|\S{1,200})")
+_BEFORE = re.compile(r"(?:[A-Z_][A-Z0-9_]{0,40}=\S{0,80} |time |timeout [0-9]{1,6}[smh]? |sudo ){0,4}")
+_QUOTED = re.compile(r"['\"`$<(]")
+
+
+def project_commands(line: str) -> Iterator[str]:
+    """Yield the commands on a line that are about the whole project, without shell syntax."""
+    for part in _PARTS.split(line)[:20]:
+        bare = _BEFORE.sub("", _REDIRECTED.sub("", part.strip()), count=1).strip()
+        if len(bare) <= _LONGEST and not _QUOTED.search(bare) and _WHOLE.fullmatch(bare) and purpose_of(bare):
+            yield " ".join(word for word in bare.split() if word not in ("-q", "-v"))
+
+
+def purpose_of(command: str) -> str:
+    """Return the purpose of a command, "" if unknown."""
+    return next(
+        (words for words, form in _PURPOSES.items() if re.search(rf"(?<![\w-])(?:{form})(?![\w-])", command)), ""
+    )
+
+
+def purposes_in(request: str) -> frozenset[str]:
+    """Return the purposes of commands that a request names."""
+    low = request.casefold()
+    named = {purpose for purpose, form in _PURPOSES.items() if re.search(rf"(?<![\w-])(?:{form})(?![\w-])", low)}
+    return frozenset(named | {purpose for purpose, word in _KOREAN.items() if word in low})
+
+
+_BY_AGENT_TOOL = "memory_save"  # ends the name of the tool in each host
+_COMMAND = re.compile(r"\bgitmem\b[^\n;|&]{0,200}\ssave\b")
+_SHELL = "cli"  # the origin of a save that was typed
+_BY_AGENT_QUOTED = 0.8  # share of a fact's words in the command that saved it
+_AROUND = timedelta(seconds=2)  # a turn, as its events have times of their own
+_NUMBER = re.compile(r"[0-9]+")
+_SAME = 0.6  # share of the fewer keywords; within one turn little else shares so many
+_FEWEST = 2
+
+
+def saves(turn: Turn) -> bool:
+    """Return whether the agent called the memory in a turn, by its tool or in a shell."""
+    return any(name.endswith(_BY_AGENT_TOOL) for name in turn.used) or any(
+        _COMMAND.search(run.command) for run in turn.runs
+    )
+
+
+def saved_in(facts: Iterable[Fact], turn: Turn) -> list[Fact]:
+    """Return the facts that the agent saved while a turn went on.
+
+    Where nobody told the session of a save, it is of the turn if it came by the tool, or if a command has its words: a
+    person may save something meanwhile.
+    """
+    begin, end = ((at.timestamp() * 1000) for at in (turn.started - _AROUND, turn.ended + _AROUND))
+    return [
+        fact
+        for fact in facts
+        if is_saved(fact)
+        and (_is_of(turn, fact) if "session" not in fact.origin else fact.origin["session"] == turn.session)
+        and any(is_timed(source) and begin <= milliseconds_of(source) <= end for source in fact.sources)
+    ]
+
+
+def _is_of(turn: Turn, fact: Fact) -> bool:
+    words, commands = stems_of(fact.description), [run.command for run in turn.runs if _COMMAND.search(run.command)]
+    by_tool = fact.origin.get("tool") != _SHELL and any(name.endswith(_BY_AGENT_TOOL) for name in turn.used)
+    return by_tool or any(len(words & stems_of(command)) >= _BY_AGENT_QUOTED * len(words) for command in commands)
+
+
+def is_saved(fact: Fact) -> bool:
+    """Return whether a fact was saved by an agent or a person: not found by the rules, nor mirrored from elsewhere."""
+    return bool(fact.origin.get("tool")) and "id" not in fact.origin
+
+
+def repeated(saved: Iterable[Fact], text: str) -> Fact | None:
+    """Return the fact that a guess says again in its own words, None if it says something else."""
+    return next((fact for fact in saved if _repeats(fact.description, text)), None)
+
+
+def _repeats(one: str, other: str) -> bool:
+    if says_the_same(one, other):
+        return True
+    fewer, more = sorted((_words(one), _words(other)), key=len)
+    shared = sum(any(_is_same(word, known) for known in more) for word in fewer)
+    return shared >= max(_FEWEST, _SAME * len(fewer)) and not contradict(one, other)
+
+
+def _words(text: str) -> frozenset[str]:
+    return stems_of(text) | frozenset(_NUMBER.findall(text))
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Return whether two words are the same; of Korean ones, one may go on with an ending that no stem is cut from."""
+    shorter, longer = sorted((one, other), key=len)
+    return one == other or (len(shorter) > 1 and "가" <= shorter[0] <= "힣" and longer.startswith(shorter))
+
+
+MAX_FILES = 5
+MAX_KEYWORDS = 8
+_SURE = 0.9  # the confidence of what a person says
+_FEWEST_NAMED = 2  # files and numbers that an issue and a mended failure share
+_FIND_NUMBER = re.compile(r"(?<![\w.])[0-9]{3,}(?![\w.]*[0-9])")
+_FEWEST_MENDED = 3  # words of an issue that its fix has
+_FILE_NAME = re.compile(r"(?<![\w/.-])(?:[\w-][\w.-]{0,80}/){0,12}[\w-][\w.-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
+
+
+class Finding(Value):
+    """A fact found in a session; `source` is the id of its turn's entry."""
+
+    kind: FactKind
+    text: str
+    confidence: float
+    at: datetime
+    source: str
+    files: tuple[str, ...] = ()
+
+
+def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collection[str] = ()) -> list[Finding]:
+    """Return the facts in the turns of a session, in order, each once.
+
+    `roots` are the folders that file names are relative to; `boot_lines` are the lines of the agent's own boot files
+    (`noise.content_lines`), which it reads at every start.
+    """
+    found: dict[tuple[FactKind, str], Finding] = {}
+    answers: dict[str, str] = {}  # the last one of each session
+    for turn in turns:
+        files = relative_files(turn.files, (*roots, turn.cwd))
+        for finding in facts_of_prompt(turn, answers.get(turn.session, ""), files):
+            if not is_restated(finding.text, boot_lines):
+                found.setdefault((finding.kind, finding.text.casefold()), finding)
+        answers[turn.session] = turn.answer
+    return list(found.values())
+
+
+def facts_of_prompt(turn: Turn, answer_before: str, files: Sequence[str]) -> Iterator[Finding]:
+    """Yield the facts that a person states, and the options of the last answer that the person picks."""
+    prompt = human_text(turn.prompt)
+    said = [(FactKind.DECISION, one.text, one.why) for one in picks_of(prompt, answer_before)]
+    said += [(one.kind, one.text, one.why) for one in statements_of(prompt)]
+    for kind, told, why in said:
+        text = with_reason(as_statement(told), as_statement(why) if why else "")
+        yield Finding(kind, text, _SURE, turn.started, turn.exchange_id, files_named(text, files))
+
+
+class Fix(Value):
+    """A fix that an answer reports; `named` are files and numbers of the command that failed before and then worked."""
+
+    text: str
+    at: datetime
+    about: frozenset[str]
+    named: frozenset[str] = frozenset()
+
+    def mends(self, issue: str) -> bool:
+        """Return whether the fix has most of the words of an issue, or its failure the same file and number."""
+        words = stems_of(issue)
+        shares_words = len(words & self.about) >= max(MENDED * len(words), _FEWEST_MENDED)
+        return shares_words or len(_named(issue) & self.named) >= _FEWEST_NAMED
+
+
+def find_fixes(turns: Sequence[Turn]) -> list[Fix]:
+    """Return the fixes that the answers of a session report, which end open issues."""
+    return [fix for turn in turns for fix in _fixes_of(turn)]
+
+
+def _fixes_of(turn: Turn) -> Iterator[Fix]:
+    """Yield the fixes that an answer reports, and one for each mended failure, with the words of its error."""
+    sentences = [sentence for block in blocks(human_text(turn.answer)) for sentence in sentences_of(block)]
+    fixed = [sentence for sentence in sentences if is_resolved(sentence)]
+    for sentence in fixed:
+        yield Fix(as_statement(sentence), turn.ended, stems_of(sentence))
+    for failure in turn.failures:
+        if fixed and failure.fixed_by:
+            wrong = f"{failure.command} {failure.error}"
+            yield Fix(as_statement(fixed[0]), turn.ended, stems_of(wrong), _named(wrong))
+
+
+def _named(text: str) -> frozenset[str]:
+    """Return the files that a text names, and its numbers of three digits or more: a port, an error code."""
+    return frozenset((*(match[0] for match in _FILE_NAME.finditer(text)), *_FIND_NUMBER.findall(text)))
+
+
+def fact_keywords(text: str) -> tuple[str, ...]:
+    """Return the keywords of a fact, each stem once, in order."""
+    shown: dict[str, str] = {}
+    for stem, word in keywords(text):
+        shown.setdefault(stem, word.strip("._/-").casefold())
+    return tuple(filter(None, dict.fromkeys(shown.values())))[:MAX_KEYWORDS]
+
+
+def as_statement(text: str) -> str:
+    """Return a sentence normalised as a fact's text, so that variants of its writing make one fact."""
+    text = without_opening(" ".join(text.split())).rstrip(" .,;:!…")
+    if not is_korean(text):  # whose first word in Latin letters is a name
+        text = text[:1].upper() + text[1:]
+    return text if text.endswith(("?", "。")) else f"{text}."
+
+
+def files_named(text: str, files: Sequence[str]) -> tuple[str, ...]:
+    """Return the files of a session that a text names, by name or by path."""
+    named = dict.fromkeys(match[0] for match in _FILE_NAME.finditer(text))
+    found = [file for name in named for file in files if file == name or file.endswith(f"/{name}") if _is_inside(file)]
+    return tuple(dict.fromkeys(found))[:MAX_FILES]
+
+
+def _is_inside(file: str) -> bool:
+    return not file.startswith(("/", "~", "../")) and file[1:2] != ":"

@@ -1,0 +1,160 @@
+"""The file of a fact: the format of the host's own memory files, with fields of gitmem's own.
+
+The host's (Claude Code's) are `name`, `description` and `metadata.type`; the body is what the fact says, in a person's
+words. What a person wrote into a file (other fields, comments, their order) stays when a fact is changed: a change is
+made in the bytes it was read from (docs/format.md, "Facts").
+
+Tested through `tests/facts/test_fact.py`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import TypeVar
+
+from gitmem.document.document import BrokenHeaderError, Document
+from gitmem.document.scalars import flow, plain_value
+from gitmem.facts.fact import PATH, Fact, FactKind, FactStatus, clean
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from enum import StrEnum
+
+    T = TypeVar("T", bound=StrEnum)
+
+
+_NOT_FIELDS = ("text", "file", "source")
+
+
+def parse_fact(data: bytes, path: str = "") -> Fact | None:
+    """Return the fact of a file, read tolerantly; None where it has no id and no kind, not even in its name.
+
+    A file of the host's own has neither: `path` may give them, and `metadata.type` stands for the kind then.
+    """
+    document = Document.parse(data)
+    given = document.metadata
+    named = PATH.fullmatch(path)
+    kind = _member(FactKind, given.get("kind")) or (_member(FactKind, named["kind"]) if named else None)
+    identifier = _scalar(given.get("id")) or (named["id"] if named else "")
+    if kind is None or not identifier:
+        return None
+    confidence = given.get("confidence")
+    origin = given.get("origin")
+    default = FactStatus.OPEN if kind is FactKind.ISSUE else FactStatus.ACTIVE
+    return Fact(
+        id=identifier,
+        kind=kind,
+        text=clean(document.body),
+        created=_moment(given.get("created")) or datetime.fromtimestamp(0, UTC),
+        name=_scalar(given.get("name")),
+        description=_scalar(given.get("description")),
+        updated=_moment(given.get("updated")),
+        status=_member(FactStatus, given.get("status")) or default,
+        confidence=_share(confidence),
+        origin={key: _scalar(value) for key, value in origin.items()} if isinstance(origin, dict) else {},
+        sources=_list(given.get("sources")),
+        keywords=_list(given.get("keywords")),
+        files=_list(given.get("files")),
+        commit=_scalar(given.get("commit")),
+        supersedes=_list(given.get("supersedes")),
+        superseded_by=_scalar(given.get("superseded_by")),
+        review=_list(given.get("review")),
+        file=path,
+        source=data,
+    )
+
+
+def parse_changeable(data: bytes | None, path: str) -> Fact | None:
+    """Return the fact of a file whose header can be changed, None for any other file."""
+    fact = parse_fact(data, path) if data is not None else None
+    return fact if fact is not None and Document.parse(fact.source).problem is None else None
+
+
+def render_fact(fact: Fact) -> bytes:
+    """Return a fact's file: a new one, or the one it was read from with only the changed fields rewritten.
+
+    Raises:
+        BrokenHeaderError: the header of that file cannot be read, so nothing can be changed in it.
+
+    """
+    if not fact.source:
+        return ("\n".join(["---", *_header(fact), "---", fact.text]).rstrip("\n") + "\n").encode("utf-8", "replace")
+    document = Document.parse(fact.source)
+    if document.problem is not None:
+        raise BrokenHeaderError(document.problem)
+    before = parse_fact(fact.source)
+    for key in _written(fact, before):
+        value = getattr(fact, key)
+        document = document.remove(key) if value in ("", (), None) else document.set(key, plain_value(value))
+    if before is None or fact.text != before.text:
+        newline = document.newline
+        document = document.with_body(fact.text.replace("\n", newline) + newline)
+    return document.render()
+
+
+def _written(fact: Fact, before: Fact | None) -> list[str]:
+    """Return the fields that differ from the document."""
+    names = [name for name in fact._asdict() if name not in _NOT_FIELDS]
+    return [name for name in names if before is None or getattr(fact, name) != getattr(before, name)]
+
+
+def _header(fact: Fact) -> list[str]:
+    """Return the lines of a new fact's header in order, without empty fields."""
+    given: dict[str, object] = {
+        "name": fact.name,
+        "description": fact.description,
+        "id": fact.id,
+        "kind": fact.kind.value,
+        "status": fact.status.value,
+        "created": fact.created,
+        "updated": fact.updated,
+        "confidence": fact.confidence,
+        "origin": dict(fact.origin),
+        "sources": fact.sources,
+        "keywords": fact.keywords,
+        "files": fact.files,
+        "commit": fact.commit,
+        "supersedes": fact.supersedes,
+        "superseded_by": fact.superseded_by,
+        "review": fact.review,
+    }
+    lines = [f"{key}: {_flow(value)}" for key, value in given.items() if value not in (None, "", (), {})]
+    # In the host's place and form.
+    return [*lines[:2], "metadata:", f"  type: {fact.kind.host_type}", *lines[2:]]
+
+
+def _flow(value: object) -> str:
+    return value.isoformat(timespec="seconds") if isinstance(value, datetime) else flow(plain_value(value))
+
+
+def _scalar(given: object) -> str:
+    return "" if given is None or isinstance(given, list | dict) else str(given)
+
+
+def _list(given: object) -> tuple[str, ...]:
+    items = given if isinstance(given, list) else [given]
+    return tuple(filter(None, map(_scalar, items)))
+
+
+def _member(kind: type[T], given: object) -> T | None:
+    return next((one for one in kind if one.value == given), None)
+
+
+def _share(given: object) -> float | None:
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return None
+    return float(given) if 0 <= given <= 1 else None
+
+
+def _moment(given: object) -> datetime | None:
+    """Return a date of a header as a moment; YAML loads one as `date`, `datetime` or text."""
+    try:
+        if isinstance(given, datetime):
+            found = given
+        elif isinstance(given, date):
+            found = datetime.combine(given, datetime.min.time())
+        else:
+            found = datetime.fromisoformat(str(given))
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

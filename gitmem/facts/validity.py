@@ -1,0 +1,219 @@
+"""Which facts hold, and what came after those that do not.
+
+What a person does to a fact, as a change of its value: end it, reword it, bring it back (spec V6).
+
+Tested through `tests/facts/test_lines.py`.
+
+Decide which facts hold now: for start text, search, recall, MCP, `show`, summaries and `memory.md` (format.md).
+
+Only facts have a status, other memories do not. A session that starts loads this, so it stays light.
+
+Chains of superseded facts (spec V6): from the oldest to the active one, without a circle.
+
+`supersede` makes no circle. Two machines that decided differently can, once a sync merges both decisions; then the fact
+that was changed last is the active one, on every machine (`circle_ends`).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from gitmem.document.message import one_line
+from gitmem.facts.fact import BINDING, MAX_DESCRIPTION, Fact, FactKind, FactStatus
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from datetime import datetime
+
+
+def ended(fact: Fact, now: datetime, why: str = "") -> Fact:
+    """Return a fact retired, or an issue resolved; `why` is added to its text."""
+    is_issue = fact.kind is FactKind.ISSUE
+    status, word = (FactStatus.RESOLVED, "Resolved") if is_issue else (FactStatus.RETIRED, "Retired")
+    text = f"{fact.text}\n\n**{word}:** {why.strip()}" if why.strip() else fact.text
+    return fact._replace(status=status, text=text, review=(), updated=now)
+
+
+def reworded(fact: Fact, text: str, now: datetime) -> Fact:
+    """Return a fact that says something else; its id stays."""
+    from gitmem.facts.extract import fact_keywords
+
+    description = one_line(text.split("\n\n", maxsplit=1)[0], MAX_DESCRIPTION)
+    return fact._replace(text=text, description=description, keywords=fact_keywords(text), updated=now)
+
+
+def revived(fact: Fact, now: datetime) -> Fact:
+    """Return a fact that holds again."""
+    if fact.binds and not fact.superseded_by:
+        return fact
+    status = FactStatus.OPEN if fact.kind is FactKind.ISSUE else FactStatus.ACTIVE
+    return fact._replace(status=status, superseded_by="", updated=now)
+
+
+class Standing(StrEnum):
+    """How a fact stands: `IN_FORCE` and `DISPUTED` hold, the others do not."""
+
+    IN_FORCE = "in force"
+    SUPERSEDED = "superseded"
+    RETIRED = "retired"
+    RESOLVED = "resolved"
+    DISPUTED = "disputed"  # in force, with a contradiction that waits for a person
+
+
+class Status(Value):
+    """The status of a fact.
+
+    `successor` is the id of the known fact at the end of the chain of its successors; `since` is when it ceased
+    to hold, None while it holds; `disputes` are the ids of facts in force that contradict it.
+    """
+
+    standing: Standing
+    successor: str = ""
+    since: datetime | None = None
+    disputes: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Return whether the fact holds, disputed or not."""
+        return self.standing in (Standing.IN_FORCE, Standing.DISPUTED)
+
+
+_IN_FORCE = Status(Standing.IN_FORCE)
+_ENDED = {
+    FactStatus.SUPERSEDED: Standing.SUPERSEDED,
+    FactStatus.RETIRED: Standing.RETIRED,
+    FactStatus.RESOLVED: Standing.RESOLVED,
+}
+
+
+def what_holds(facts: Iterable[Fact]) -> dict[str, Status]:
+    """Return the status of each fact by its id.
+
+    Two machines can each have superseded a fact by another until they form a circle; the one changed last holds.
+    """
+    known = {fact.id: fact for fact in facts}
+    after = {fact.id: fact.superseded_by for fact in known.values() if _gave_way(fact) and fact.superseded_by in known}
+    ends: set[str] = set()
+    if after:
+        ends = circle_ends(after, lambda one: known[one].when)
+    holding = {fact.id for fact in known.values() if fact.status in BINDING or fact.id in ends}
+    rivals: dict[str, dict[str, None]] = {}  # ordered sets; one of a pair may name the other, or both do
+    for fact in known.values():
+        for other in fact.review:
+            if fact.id in holding and other in holding and other != fact.id:
+                rivals.setdefault(fact.id, {})[other] = None
+                rivals.setdefault(other, {})[fact.id] = None
+    statuses: dict[str, Status] = {}
+    for fact in known.values():
+        if fact.id in holding:
+            disputes = tuple(rivals.get(fact.id, ()))
+            statuses[fact.id] = Status(Standing.DISPUTED, disputes=disputes) if disputes else _IN_FORCE
+        else:
+            statuses[fact.id] = Status(_ENDED[fact.status], _successor(fact.id, after, ends), fact.when)
+    return statuses
+
+
+def in_force(facts: Iterable[Fact]) -> list[Fact]:
+    """Return the facts that hold, in order, each once."""
+    known = {fact.id: fact for fact in facts}
+    statuses = what_holds(known.values())
+    return [fact for fact in known.values() if statuses[fact.id].holds]
+
+
+def _gave_way(fact: Fact) -> bool:
+    return fact.status is FactStatus.SUPERSEDED
+
+
+def _successor(fact: str, after: Mapping[str, str], ends: set[str]) -> str:
+    """Return the end of a fact's chain, "" if nothing known took its place; a circle's end stops the walk."""
+    found = after.get(fact, "")
+    while found in after and found not in ends:
+        found = after[found]
+    return found
+
+
+def circle_ends(after: Mapping[str, str], age: Callable[[str], object]) -> set[str]:
+    """Return the active fact of each circle, in linear time.
+
+    `after` maps a fact to its successor. The active member of a circle has the greatest `age` (a sortable value: when
+    it was changed), then the greatest id.
+    """
+    ends: set[str] = set()
+    walked: set[str] = set()
+    for start in after:
+        path: dict[str, int] = {}
+        fact = start
+        while fact in after and fact not in walked and fact not in path:
+            path[fact] = len(path)
+            fact = after[fact]
+        if fact in path:
+            circle = [member for member, place in path.items() if place >= path[fact]]
+            ends.add(max(circle, key=lambda member: (age(member), member)))
+        walked.update(path)
+    return ends
+
+
+def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime) -> dict[str, Fact]:
+    """Return the facts that change when one supersedes another, without making a circle.
+
+    If the winner was superseded itself, the end of its chain takes its place. If that chain leads back to the loser,
+    the old decision is reversed: the winner is active again.
+    """
+    from gitmem.facts.fact import FactStatus
+
+    if loser == winner or loser not in facts or winner not in facts:
+        return {}
+    changed = dict(facts)
+    chain = _chain(changed, winner)
+    if loser in chain:
+        before = changed[winner].superseded_by
+        changed[winner] = _revived(changed[winner], now)
+        if before in changed:
+            kept = tuple(one for one in changed[before].supersedes if one != winner)
+            changed[before] = changed[before]._replace(supersedes=kept, updated=now)
+    else:
+        winner = chain[-1]
+        changed[winner] = _revived(changed[winner], now)
+    supersedes = tuple(dict.fromkeys((*changed[winner].supersedes, loser)))
+    changed[winner] = changed[winner]._replace(supersedes=supersedes, updated=now)
+    changed[loser] = changed[loser]._replace(status=FactStatus.SUPERSEDED, superseded_by=winner, updated=now)
+    for one, other in ((winner, loser), (loser, winner)):
+        changed[one] = changed[one]._replace(review=tuple(name for name in changed[one].review if name != other))
+    return {one: fact for one, fact in changed.items() if fact != facts[one]}
+
+
+def dispute(facts: Mapping[str, Fact], one: str, other: str) -> dict[str, Fact]:
+    """Return two facts that contradict each other, to be decided by a person."""
+    return {
+        fact: facts[fact]._replace(review=tuple(dict.fromkeys((*facts[fact].review, rival))))
+        for fact, rival in ((one, other), (other, one))
+    }
+
+
+def part(facts: Mapping[str, Fact], one: str, other: str) -> dict[str, Fact]:
+    """Return two facts that no longer wait for a decision between them: both hold."""
+    return {
+        fact: facts[fact]._replace(review=tuple(name for name in facts[fact].review if name != rival))
+        for fact, rival in ((one, other), (other, one))
+    }
+
+
+def _chain(facts: Mapping[str, Fact], start: str) -> list[str]:
+    """Return a fact and its successors in order; of a circle, each member once."""
+    chain = {start: None}  # an ordered set
+    successor = start
+    while (successor := facts[successor].superseded_by) in facts and successor not in chain:
+        chain[successor] = None
+    return [*chain]
+
+
+def _revived(fact: Fact, now: datetime) -> Fact:
+    """Return a fact made active again."""
+    from gitmem.facts.fact import FactKind, FactStatus
+
+    if fact.binds and not fact.superseded_by:
+        return fact
+    status = FactStatus.OPEN if fact.kind is FactKind.ISSUE else FactStatus.ACTIVE
+    return fact._replace(status=status, superseded_by="", updated=now)

@@ -1,1 +1,0 @@
-"""Write commits and move the branch."""

@@ -1,1 +1,0 @@
-"""Commits, and which of them wrote a line."""

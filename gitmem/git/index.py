@@ -1,0 +1,411 @@
+"""The index, and what differs between it, the tip and the work tree.
+
+Update git's index after gitmem has written files of the work tree.
+
+With a stale entry the user's next plain `git commit` would revert what gitmem committed.
+
+The `index.lock` of a killed git looks like the lock of the user's own `git commit` with its editor open. So gitmem
+takes the lock itself, with a text that names it, has git write a copy of the index under a second name, and renames
+that into place. A process with the store's lock then knows that an `index.lock` with that text is stale.
+
+Tested through `tests/git/test_worktree.py`.
+
+Find edits by hand: paths in which the work tree or the index differs from the tip, and untracked files.
+
+`git status` converts files by the tree's attributes before it compares them. So git only lists the files whose times
+or sizes differ from the index, or whose entries differ from the tip, and their contents are hashed here.
+
+Tested through `tests/git/test_worktree.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
+from gitmem.git.objects import blob_id
+from gitmem.git.process import failure
+from gitmem.git.repository import clear_left_behind
+from gitmem.platform.safe_open import MAX_FILE_BYTES, enter, read_open
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Self
+
+    from gitmem.git.process import Git
+    from gitmem.platform.background import Running
+
+
+_UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+_REMOVE = ("update-index", "-z", "--force-remove", "--stdin")
+_SET = ("update-index", "-z", "--add", "--replace", "--index-info")
+_FOLLOW = ("read-tree", "HEAD")
+_MINE = b"gitmem\n"  # the content of gitmem's own `index.lock`
+DRAFT = "index.gitmem"  # prefix of a temporary index, which only the holder of the store's lock makes
+_DAMAGES = ("index file corrupt", "index file smaller than expected")
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+# Git commands hold `index.lock` for milliseconds, unless they were killed or wait for an editor (`git commit -a`).
+_PAUSE = 0.02
+_PATIENCE = 1.0
+
+
+def clear_left_lock(git_dir: str) -> None:
+    """Remove a stale `index.lock` of a killed gitmem or git; only under the store's lock.
+
+    The lock of a `git commit -a` whose editor is open has content, and stays.
+    """
+    lock = os.path.join(git_dir, "index.lock")
+    with contextlib.suppress(OSError):
+        begins = _beginning(lock)
+        if begins == _MINE:
+            os.unlink(lock)
+        elif not begins.strip(b"\0"):
+            clear_left_behind(lock)
+
+
+def _beginning(path: str) -> bytes:
+    with open(os.open(path, os.O_RDONLY | _NO_FOLLOW), "rb") as file:
+        return file.read(len(_MINE))
+
+
+def is_damage(stderr: str) -> bool:
+    """Return whether git reports a damaged index, as after a power failure: git does not sync it."""
+    return any(words in stderr for words in _DAMAGES)
+
+
+def rebuild_index(git: Git) -> None:
+    """Move a damaged index aside and rebuild it from the tip; work tree and commits stay.
+
+    Raises:
+        GitFailedError, OSError: it could not be rebuilt.
+
+    """
+    index = os.path.join(git.git_dir or "", "index")
+    with contextlib.suppress(FileNotFoundError):
+        os.replace(index, f"{index}.damaged")
+    born = git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1, 128)).strip()
+    git.run("read-tree", "HEAD" if born else "--empty")
+
+
+def follow_tip(git: Git) -> None:
+    """Reset the index to `HEAD`, past damage and stale locks.
+
+    Raises:
+        GitFailedError, OSError: the index could not be written.
+
+    """
+    _update(git, _FOLLOW, b"")
+    # Refresh the files' times; if this fails, git compares contents later.
+    git.unfiltered.run("update-index", "-q", "--refresh", ok=(0, 1, 128))
+
+
+def read_entries(git: Git) -> dict[str, str]:
+    """Return the object ids of all files in the index without conflicts, by path."""
+    found = {}
+    for line in git.run("ls-files", "--stage", "-z", "--full-name").split(b"\0")[:-1]:
+        meta, _, path = line.partition(b"\t")
+        _, oid, stage = meta.split()
+        if stage == b"0":
+            found[os.fsdecode(path)] = oid.decode()
+    return found
+
+
+def set_entries(git: Git, entries: Mapping[str, tuple[str, str] | None]) -> None:
+    """Set index entries to mode and object id, or remove them (None), whatever is on disk.
+
+    Raises:
+        GitFailedError, OSError: the index could not be written.
+
+    """
+    gone = [path for path, entry in entries.items() if entry is None]
+    kept = [(path, entry) for path, entry in entries.items() if entry is not None]
+    if gone:
+        _update(git, _REMOVE, b"".join(os.fsencode(path) + b"\0" for path in gone))
+    if kept:
+        lines = (f"{mode} {oid}\t".encode() + os.fsencode(path) + b"\0" for path, (mode, oid) in kept)
+        _update(git, _SET, b"".join(lines))
+
+
+class _Draft:
+    """A second name of the index, for git to write."""
+
+    def __init__(self, index: str, *, locked: bool) -> None:
+        """Choose the name; if `locked`, take the lock first.
+
+        Raises:
+            FileExistsError: somebody holds the lock.
+            OSError: it could not be made; nothing of it remains.
+
+        """
+        self._index, self._lock = index, f"{index}.lock"
+        self._held: os.stat_result | None = None
+        self.path = os.path.join(os.path.dirname(index), f"{DRAFT}-{os.getpid()}-{os.urandom(4).hex()}")
+        try:
+            if locked:
+                with open(self._lock, "xb", buffering=0) as file:
+                    try:
+                        file.write(_MINE)
+                    finally:  # so that it is removed on a full disk as well
+                        self._held = os.fstat(file.fileno())
+        except OSError:
+            self.drop()
+            raise
+
+    def for_git(self) -> dict[str, str]:
+        """Link the index to the second name; return the environment for git."""
+        _give_second_name(self._index, self.path)
+        return {"GIT_INDEX_FILE": self.path}
+
+    def publish(self) -> bool:
+        """Rename the index that git has written into place; return False if that failed or the lock is lost."""
+        try:
+            if self._held is not None and not self._still_held():
+                return False
+            with contextlib.suppress(FileNotFoundError):  # no index, and nothing was added
+                os.replace(self.path, self._index)
+        except OSError:
+            return False
+        else:
+            return True
+        finally:
+            self.drop()
+
+    def drop(self) -> None:
+        """Remove the second name and the lock."""
+        with contextlib.suppress(OSError):  # git changed nothing: both are one file
+            os.unlink(self.path)
+        with contextlib.suppress(OSError):
+            if self._still_held():
+                os.unlink(self._lock)
+        self._held = None
+
+    def _still_held(self) -> bool:
+        if self._held is None:
+            return False
+        lock = os.lstat(self._lock)  # a freed inode number is soon reused
+        return os.path.samestat(self._held, lock) and _written(self._held) == _written(lock)
+
+
+def _written(status: os.stat_result) -> tuple[int, int]:
+    return status.st_size, status.st_mtime_ns
+
+
+def _give_second_name(path: str, name: str) -> None:
+    try:
+        os.link(path, name)  # git never writes into it; it keeps its time, by which git judges entries
+    except FileNotFoundError:
+        pass
+    except OSError:  # no hard links here
+        import shutil  # 6 ms
+
+        shutil.copy2(path, name)
+
+
+class IndexUpdate:
+    """An update of the index by a git that starts during the commit and gets the paths once the files are in place.
+
+    Used as a context manager; left without `finish`, it changes nothing.
+    """
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._process: Running | None = None
+        with contextlib.suppress(OSError):  # the lock is held: `finish` waits for it
+            self._draft = _Draft(os.path.join(git.git_dir or "", "index"), locked=True)
+            try:
+                self._process = git.unfiltered.spawn(*_UPDATE, env=self._draft.for_git())
+            except BaseException:
+                self._draft.drop()
+                raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._process is not None:
+            self._process.communicate()
+            self._draft.drop()
+
+    def finish(self, paths: Sequence[str]) -> None:
+        """Update the entries of these paths from the files; with no paths nothing changes.
+
+        Raises:
+            GitFailedError, OSError: the index could not be written.
+
+        """
+        names = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        process, self._process = self._process, None
+        if process is not None:
+            try:
+                process.communicate(names)
+                if process.returncode == 0 and self._draft.publish():
+                    return
+            finally:
+                self._draft.drop()
+        if names:  # the retry meets the cause again and handles it
+            _update(self._git, _UPDATE, names)
+
+
+def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
+    """Update the index, past damage and past an `index.lock` of another process.
+
+    Wait a little for the lock, then replace the index without it: a user's `git commit -a` with its editor open will
+    find the branch moved and fail, and the lock of a killed git would keep the index stale for ever.
+    """
+    index = os.path.join(git.git_dir or "", "index")
+    clear_left_lock(os.path.dirname(index))
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end and not _is_old(f"{index}.lock"):
+        with contextlib.suppress(OSError):
+            if _write(git, command, stdin, _Draft(index, locked=True)):
+                return
+        time.sleep(_PAUSE)
+    if not _write(git, command, stdin, _Draft(index, locked=False)):
+        raise OSError(f"{index} could not be replaced")
+
+
+def _write(git: Git, command: tuple[str, ...], stdin: bytes, draft: _Draft) -> bool:
+    runs = git if command == _FOLLOW else git.unfiltered
+    try:
+        runs.run(*command, stdin=stdin, env=draft.for_git())
+        return draft.publish()
+    except GitFailedError as error:
+        draft.drop()  # rebuilding takes the lock
+        if not is_damage(error.stderr):
+            raise
+        rebuild_index(git)
+        return False
+    finally:
+        draft.drop()
+
+
+def _is_old(path: str) -> bool:
+    try:
+        return abs(time.time() - os.lstat(path).st_mtime) > _PATIENCE
+    except OSError:
+        return False
+
+
+_OPTIONS = ("--raw", "-z", "--no-abbrev", "--no-renames", "--ignore-submodules=all")
+_CHANGED = ("diff-index", *_OPTIONS)
+_NEW = ("ls-files", "--others", "--unmerged", "--exclude-standard", "-t", "-z")
+_UNTRACKED = b"? "
+_LINK = "120000"
+
+
+class Look:
+    """A comparison of the whole work tree that starts early and is read later.
+
+    The context manager ends all its processes.
+    """
+
+    def __init__(self, git: Git, tip: str) -> None:
+        """Compare with a commit, by its full id; "" for the commit that `HEAD` names."""
+        self._git = git
+        self._tip = tip
+        self._running: list[tuple[tuple[str, ...], Running]] = []
+        self.unchanged: list[str] = []  # files as the tip has them, whose entries in the index say otherwise
+
+    def start(self) -> None:
+        """Start git, once."""
+        if self._running:
+            return
+        self._tip = self._tip or self._head()
+        for git, command in ((self._git.unfiltered, (*_CHANGED, self._tip, "--")), (self._git, _NEW)):
+            self._running.append((command, git.spawn(*command)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for _, process in self._running:
+            if process.returncode is None:
+                process.kill()
+                process.communicate()
+
+    def edited(self) -> list[str]:
+        """Return the paths in which work tree or index differ from the tip, and untracked ones that are not ignored.
+
+        A path that ends in `/` is a nested repository.
+
+        Raises:
+            UnfinishedError: the index holds conflicts of a merge.
+
+        """
+        self.start()
+        try:
+            changed, new = self._answers()
+        except GitFailedError as error:
+            changed, new = self._again(error)
+        names = _untracked(new)
+        return list(dict.fromkeys([*sorted(self._edited(changed)), *names]))
+
+    def _answers(self) -> list[bytes]:
+        output = []
+        for command, process in self._running:
+            stdout, stderr = process.communicate()
+            if process.returncode != 0:
+                raise failure(command, process.wait(), stderr)
+            output.append(stdout)
+        return output
+
+    def _again(self, error: GitFailedError) -> list[bytes]:
+        """Retry after rebuilding a damaged index."""
+        if not is_damage(error.stderr):
+            raise error
+        rebuild_index(self._git)
+        return [self._git.unfiltered.run(*_CHANGED, self._tip, "--"), self._git.run(*_NEW)]
+
+    def _head(self) -> str:
+        """Return the commit that `HEAD` names, the empty tree on a branch without a commit."""
+        tip = self._git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1))
+        return (tip or self._git.run("hash-object", "-t", "tree", "--stdin", stdin=b"")).decode().strip()
+
+    def _edited(self, changed: bytes) -> Iterator[str]:
+        """Yield the files whose content, or whose entry in the index, differs from the tip."""
+        for meta, path in _records(changed):
+            old_mode, new_mode, oid, _, status = meta
+            if status == "M" and old_mode == new_mode and self._holds(path, oid):
+                self.unchanged.append(path)
+            elif not (old_mode == _LINK and status == "T" and self._holds(path, oid)):  # as `check_out` writes links
+                yield path
+
+    def _holds(self, path: str, oid: str) -> bool:
+        *folders, name = path.split("/")
+        try:
+            with enter(self._git.work_tree or "", folders) as folder, open(folder.open(name), "rb") as file:
+                if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
+                    return False
+                data = read_open(file, MAX_FILE_BYTES)
+        except (OSError, RefusedError):
+            return False
+        return data is not None and blob_id(data, oid) == oid
+
+
+def _records(raw: bytes) -> Iterator[tuple[list[str], str]]:
+    """Yield the fields of each path of a raw diff (modes, ids, status letter), and the path."""
+    fields = raw.split(b"\0")[:-1]
+    for meta, path in zip(fields[::2], fields[1::2], strict=True):
+        yield meta.decode().removeprefix(":").split(" "), os.fsdecode(path)
+
+
+def _untracked(listing: bytes) -> list[str]:
+    """Return the untracked files of a listing with tags.
+
+    Raises:
+        UnfinishedError: it lists a file with conflicts.
+
+    """
+    paths = []
+    for line in listing.split(b"\0")[:-1]:
+        if not line.startswith(_UNTRACKED):
+            path = os.fsdecode(line.partition(b"\t")[2])
+            raise UnfinishedError(
+                f"{path} has conflicts that a merge left in the index.",
+                "Resolve them with 'git add' and 'git commit', or 'git merge --abort'.",
+            )
+        paths.append(os.fsdecode(line[len(_UNTRACKED) :]))
+    return paths

@@ -1,0 +1,387 @@
+"""Read history: commits, their trailers, the files they added. One git process for each function.
+
+The caller resolves revisions; dates are the commit's own, with its own offset.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from gitmem.git.process import Git
+    from gitmem.platform.background import Running
+
+
+_FIELDS = ("%H", "%P", "%an", "%ae", "%ad", "%cd", "%s", "%(trailers:only,unfold)")
+_FORMAT = ("-z", "--date=raw", "--no-color", "--format=" + "%x00".join(_FIELDS))
+_PATCH = ("--patch", "--no-color", "--no-ext-diff", "--no-textconv")
+_STAT = ("--stat", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_SECOND = 253_370_764_800  # 9999-01-01: Python's years end there, git's do not
+_DAY = 24 * 60  # minutes; an offset is less than that
+_SAME_SECOND = 50  # commits that a page may have to skip
+_SECONDS = 300.0  # for all of history, on a busy machine
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit; `authored` is when it happened, `committed` when it was committed, each with its zone.
+
+    `trailers` are as git parses them, unfolded and in order; a key may occur more than once.
+    """
+
+    oid: str
+    parents: tuple[str, ...]
+    author: str
+    email: str
+    authored: datetime
+    committed: datetime
+    subject: str
+    trailers: tuple[tuple[str, str], ...]
+
+    def values(self, key: str) -> tuple[str, ...]:
+        """Return the values of all trailers with this key, ignoring case."""
+        return tuple(value for name, value in self.trailers if name.casefold() == key.casefold())
+
+    def value(self, key: str) -> str | None:
+        """Return the value of the first trailer with this key, or None."""
+        return next(iter(self.values(key)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """A file that a commit added: its path, and the id of its first content."""
+
+    commit: Commit
+    path: str
+    oid: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineChange:
+    """A commit that changed lines of a file: those it removed and those it added."""
+
+    commit: Commit
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+def log(
+    git: Git,
+    revision: str,
+    *,
+    paths: Sequence[str] = (),
+    trailers: Mapping[str, str] | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int | None = None,
+    after: str | None = None,
+) -> list[Commit]:
+    """Return the commits of a revision, newest first, as `git log` orders them.
+
+    `paths` keeps those that changed one of these files or folders, `trailers` those that have a trailer with this
+    prefix for every key. `since` and `until`, both inclusive, compare the author date; git's own options of that name
+    compare the commit date, and stop at the first one out of order. `limit` is the largest number returned.
+    With `after`, the full id of one of these commits, the list goes on behind it.
+    """
+    wanted = dict(trailers or {})
+    # git's `--grep` also matches a subject that reads like a trailer; that is filtered here.
+    greps = [f"--grep={key}: {value}" for key, value in wanted.items()]
+    options = ["--fixed-strings", "--all-match", *greps] if greps else []
+    if after is not None:  # git skips by date without reading messages; commits of that very second are skipped below
+        options.append(f"--until=@{int(commits(git, [after])[after].committed.timestamp())} +0000")
+
+    def read(count: int | None) -> list[Commit]:
+        bound = [] if count is None else [f"--max-count={count}"]
+        command = ("log", *_FORMAT, *options, *bound, "--end-of-options", revision, "--", *paths)
+        output = git.run("--literal-pathspecs", *command, timeout=_SECONDS)
+        return list(_commits(output))
+
+    def keep(commit: Commit) -> bool:
+        return (
+            all(any(found.startswith(value) for found in commit.values(key)) for key, value in wanted.items())
+            and (since is None or commit.authored >= since)
+            and (until is None or commit.authored <= until)
+        )
+
+    def behind(found: list[Commit]) -> list[Commit]:
+        place = next((place for place, one in enumerate(found) if one.oid == after), -1)
+        return [commit for commit in found[place + 1 :] if keep(commit)]
+
+    count = None if since or until or limit is None else limit + (_SAME_SECOND if after else 0)
+    first = read(count)
+    kept = behind(first)
+    if limit is not None and len(kept) < limit and len(first) == count:
+        kept = behind(read(None))
+    return kept[:limit]
+
+
+def newest_with(git: Git, revision: str, key: str, values: Iterable[str]) -> list[Commit]:
+    """Return the newest commit with a trailer of one of these values, [] for none, by one walk through history."""
+    greps = [f"--grep={key}: {value}" for value in values]
+    output = git.run("log", *_FORMAT, "--fixed-strings", *greps, "--max-count=1", "--end-of-options", revision, "--")
+    return list(_commits(output))
+
+
+def messages(git: Git, revision: str, limit: int) -> list[tuple[str, str]]:
+    """Return the ids and the whole messages of the newest commits of a revision."""
+    output = git.run("log", "-z", "--format=%H %B", f"--max-count={limit}", "--end-of-options", revision, "--")
+    return [
+        (one[:at], one[at + 1 :]) for one in output.decode("utf-8", "replace").split("\0") if (at := one.find(" ")) > 0
+    ]
+
+
+def commits(git: Git, oids: Iterable[str]) -> dict[str, Commit]:
+    """Return commits by their full ids."""
+    names = "".join(f"{oid}\n" for oid in dict.fromkeys(oids))
+    if not names:
+        return {}
+    output = git.run("log", *_FORMAT, "--no-walk=unsorted", "--stdin", stdin=names.encode())
+    return {commit.oid: commit for commit in _commits(output)}
+
+
+def was_at(git: Git) -> set[str]:
+    """Return the commits that `HEAD` was at here, by its reflog; none in a new clone."""
+    return set(git.run("log", "--walk-reflogs", "--format=%H", "HEAD", "--", ok=(0, 128)).decode().split())
+
+
+def count_commits(git: Git, commit: str, *, without: str | None) -> int:
+    """Count the commits of `commit` that `without` does not have; merges do not count."""
+    if commit == without:
+        return 0
+    excluded = [f"^{without}"] if without else []
+    return int(git.run("rev-list", "--count", "--no-merges", commit, *excluded, "--"))
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Where two histories fork: the commits that only one of them has, and those both have.
+
+    `alone` are the ids that only the first and only the second has, each with whether it is a merge; `bases` the best
+    common ancestors, sorted; `shared` those and other common commits, as far as git listed them.
+    """
+
+    tips: tuple[str, str]
+    alone: tuple[Mapping[str, bool], Mapping[str, bool]]
+    bases: tuple[str, ...]
+    shared: frozenset[str]
+    commits: tuple[Commit, ...]
+
+    def is_in_second(self, commit: str) -> bool:
+        """Return whether the second is known to have a commit; False if unknown."""
+        return commit == self.tips[1] or commit in self.alone[1] or commit in self.shared
+
+    def count(self, side: int) -> int:
+        """Count the commits that only one of the two has, without merges."""
+        return sum(not merge for merge in self.alone[side].values())
+
+
+def fork(git: Git, one: str, other: str) -> Fork:
+    """Return where two commits, given by full ids, fork; one process unless their histories cross.
+
+    Raises:
+        GitFailedError: one of them is missing.
+
+    """
+    if one == other:
+        return Fork((one, other), ({}, {}), (one,), frozenset((one,)), ())
+    options = ("--left-right", "--boundary", "--date=raw", "--no-color", "-z", "--format=%m%x00" + "%x00".join(_FIELDS))
+    output = git.run("log", *options, "--end-of-options", f"{one}...{other}", "--", timeout=_SECONDS)
+    fields, width = output.split(b"\0")[:-1], len(_FIELDS) + 1
+    sides: dict[bytes, dict[str, bool]] = {b"<": {}, b">": {}, b"-": {}}
+    tips = []
+    for start in range(0, len(fields), width):
+        mark, oid, parents = fields[start], fields[start + 1].decode(), fields[start + 2]
+        sides[mark][oid] = b" " in parents
+        if oid in {one, other}:
+            tips.append(_commit(fields[start + 1 : start + width]))
+    ours, theirs, edge = sides[b"<"], sides[b">"], sides[b"-"]
+    bases: tuple[str, ...]
+    if not (ours and theirs):  # one is an ancestor of the other
+        bases = (one,) if not ours else (other,)
+    elif len(edge) > 1:  # every best ancestor is at the edge, but not every one at the edge is best
+        bases = tuple(sorted(git.run("merge-base", "--all", one, other, ok=(0, 1)).decode().split()))
+    else:
+        bases = tuple(edge)
+    return Fork((one, other), (ours, theirs), bases, frozenset((*edge, *bases)), tuple(tips))
+
+
+def additions(git: Git, revision: str, folder: str) -> list[Addition]:
+    """Return the commits of a revision that added files to a folder, newest first.
+
+    A file that was removed and added again occurs twice. All side branches count (`--full-history`).
+    """
+    options = ("--raw", "--no-abbrev", "--no-renames", "--full-history", "--diff-filter=A")
+    output = git.run(
+        "--literal-pathspecs", "log", *_FORMAT, *options, "--end-of-options", revision, "--", folder, timeout=_SECONDS
+    )
+    tokens = iter(output.split(b"\0")[:-1])
+    found: list[Addition] = []
+    commit: Commit | None = None
+    for token in tokens:
+        meta = token.removeprefix(b"\n")
+        if commit is not None and meta.startswith(b":"):
+            path = os.fsdecode(next(tokens))
+            found.append(Addition(commit, path, meta.split(b" ")[3].decode()))
+        else:  # an object id: the first field of the next commit
+            commit = _commit([token, *(next(tokens) for _ in _FIELDS[1:])])
+    return found
+
+
+def line_changes(git: Git, revision: str, path: str, lines: tuple[int, int], limit: int) -> list[LineChange]:
+    """Return the commits that changed a range of lines (both inclusive) of a file, newest first (`git log -L`).
+
+    The revision is a full id.
+
+    Raises:
+        GitFailedError: there is no such file in the revision, or it has fewer lines.
+
+    """
+    mark = os.urandom(16).hex()  # that no file contains
+    place = f"-L{lines[0]},{lines[1]}:{path}"
+    output = git.unfiltered.run(
+        "log", *_PATCH, place, f"--max-count={limit}", f"--format={mark}%H%x00", "--end-of-options", revision, "--",
+        timeout=_SECONDS,
+    )  # fmt: skip
+    parts = re.split(f"{mark}([0-9a-f]+)\0".encode(), output)
+    found = list(zip(parts[1::2], parts[2::2], strict=True))
+    known = commits(git, (oid.decode() for oid, _ in found))
+    changes = []
+    for oid, patch in found:
+        hunks = patch.decode("utf-8", "replace").partition("\n@@ ")[2].split("\n")[1:]
+        sides = [tuple(line[1:].removesuffix("\r") for line in hunks if line[:1] == sign) for sign in "-+"]
+        changes.append(LineChange(known[oid.decode()], sides[0], sides[1]))
+    return changes
+
+
+def newest_until(git: Git, revision: str, moment: datetime) -> str | None:
+    """Return the newest commit of a revision that was committed by `moment`, or None.
+
+    Newest means first in history, so a commit whose clock was ahead is skipped for the one before it.
+    """
+    seconds = max(int(moment.timestamp()), 0)
+    until = f"--until=@{seconds} +0000"  # in git's own form: git takes a date it cannot parse for now
+    output = git.run("rev-list", "--max-count=1", until, "--end-of-options", revision, "--", timeout=_SECONDS)
+    return output.decode().strip() or None
+
+
+def diff(git: Git, old: str, new: str, *paths: str) -> bytes:
+    """Return the unified diff between two commits or trees, given by their full ids."""
+    return git.unfiltered.run("--literal-pathspecs", "diff", *_PATCH, "--end-of-options", old, new, "--", *paths)
+
+
+def diff_stat(git: Git, old: str, new: str, *paths: str) -> bytes:
+    """Return the output of `git diff --stat` between two commits, given by their full ids."""
+    return git.unfiltered.run("--literal-pathspecs", "diff", *_STAT, "--end-of-options", old, new, "--", *paths)
+
+
+def diff_work_tree(git: Git, commit: str, paths: Sequence[str]) -> bytes:
+    """Return the unified diff from a commit, given by its full id, to files of the work tree, new ones included."""
+    literal = git.unfiltered
+    tracked = set(
+        literal.run("ls-tree", "-r", "-z", "--name-only", commit).decode("utf-8", "surrogateescape").split("\0")
+    )
+    known = [path for path in paths if path in tracked]
+    output = (
+        literal.run("--literal-pathspecs", "diff", *_PATCH, "--end-of-options", commit, "--", *known) if known else b""
+    )
+    for path in paths:
+        if path not in tracked:
+            output += literal.run("diff", *_PATCH, "--no-index", "--", os.devnull, path, ok=(0, 1))
+    return output
+
+
+def stats(git: Git, oids: Sequence[str]) -> dict[str, str]:
+    """Return, for each commit given by its full id, how many lines of which files it changed."""
+    mark = os.urandom(16).hex()  # that no file name contains
+    options = ("--no-walk=unsorted", *_STAT, f"--format={mark}%H", "--stdin")
+    output = git.unfiltered.run("log", *options, stdin="".join(f"{oid}\n" for oid in oids).encode(), timeout=_SECONDS)
+    parts = re.split(f"{mark}([0-9a-f]+)\n", output.decode("utf-8", "replace"))
+    return dict(zip(parts[1::2], (text.strip("\n") for text in parts[2::2]), strict=True))
+
+
+def show(git: Git, commit: str) -> bytes:
+    """Return a commit, given by its full id, its message and its diff as `git show` prints them."""
+    return git.unfiltered.run(
+        "show", *_PATCH, "--no-mailmap", "--no-notes", "--format=medium", "--end-of-options", commit, "--"
+    )
+
+
+def empty_tree(git: Git) -> str:
+    """Return the id of the empty tree."""
+    return git.run("hash-object", "-t", "tree", "--stdin", stdin=b"").decode().strip()
+
+
+class EarlyLog:
+    """The newest commits of a revision, read by a git that runs until they are asked for.
+
+    The context manager ends it.
+    """
+
+    def __init__(self, git: Git, revision: str, limit: int) -> None:
+        """Start git."""
+        self._command = ("log", *_FORMAT, f"--max-count={limit}", "--end-of-options", revision, "--")
+        self._running: Running = git.spawn(*self._command)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._running.returncode is None:
+            self._running.kill()
+            self._running.communicate()
+
+    def commits(self) -> list[Commit]:
+        """Return the commits, newest first.
+
+        Raises:
+            GitFailedError: git failed; there is no such commit.
+
+        """
+        from gitmem.git.process import failure
+
+        stdout, stderr = self._running.communicate()
+        if self._running.returncode:
+            raise failure(self._command, self._running.wait(), stderr)
+        return list(_commits(stdout))
+
+
+def _commits(output: bytes) -> Iterator[Commit]:
+    fields = output.split(b"\0")[:-1]
+    for start in range(0, len(fields), len(_FIELDS)):
+        yield _commit(fields[start : start + len(_FIELDS)])
+
+
+def _commit(fields: Sequence[bytes]) -> Commit:
+    oid, parents, author, email, authored, committed, subject, trailers = (f.decode("utf-8", "replace") for f in fields)
+    pairs = (line.partition(":") for line in trailers.split("\n") if ":" in line)
+    return Commit(
+        oid=oid,
+        parents=tuple(parents.split()),
+        author=author,
+        email=email,
+        authored=_moment(authored),
+        committed=_moment(committed),
+        subject=subject,
+        trailers=tuple((key.strip(), value.strip()) for key, _, value in pairs),
+    )
+
+
+def _moment(raw: str) -> datetime:
+    """Parse git's `SECONDS +HHMM`; clamp it to the range of `datetime`; 1970 if it is no time."""
+    seconds, _, zone = raw.partition(" ")
+    try:
+        moment = _EPOCH + timedelta(seconds=min(max(int(seconds), 0), _LAST_SECOND))
+        minutes = int(zone[1:3]) * 60 + int(zone[3:5])
+    except ValueError:
+        return _EPOCH
+    if minutes >= _DAY:
+        return moment
+    return moment.astimezone(timezone(timedelta(minutes=-minutes if zone[0] == "-" else minutes)))

@@ -1,0 +1,418 @@
+"""Start git with an environment of our own, within limits of time and output.
+
+The one way to start git: the caller's environment, configuration and hooks cannot change a result.
+
+Three walls:
+
+- the environment: every `GIT_*` variable but a short list is dropped, and what git needs is set explicitly;
+- the user's and the system's configuration are not read (unless asked, for network operations);
+- the repository's own configuration, which in branch mode is the user's project's, is overridden key by key.
+
+Attributes are not configuration. Commands that compare a store's work tree with blobs, or print a diff, run as
+`Git.unfiltered`; a project's `status` runs with `filters_off`. Files are stored through `fast-import` or
+`hash-object --stdin`, to which no filter applies.
+
+A save imports this: plain classes and `os.path`, since importing `dataclasses` costs 7 ms and `pathlib` 4.
+
+Run git so that no attribute and no setting of a repository changes bytes, or starts anything.
+
+A `.gitattributes` chooses filters, encodings and line endings for every git command that compares a work tree with
+blobs, and drivers for every one that prints a diff. It may come from a remote, and the programs it names from the
+configuration of a person's project. Only `info/attributes` takes precedence over it, and in a linked work tree that
+file is the project's. So these commands get a common folder that ships with gitmem (`templates/git`): it has its own
+configuration and `info/attributes`, and no refs. Objects, index and work tree are the repository's.
+
+Such commands are given full ids, since that folder has no names of revisions. Source: GIT_COMMON_DIR in git(1) and
+gitrepository-layout(5), the order of attributes in gitattributes(5).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from gitmem.errors import GitFailedError, GitmemError
+from gitmem.git.repository import common_dir_of
+from gitmem.platform.background import ExpiredError
+from gitmem.platform.programs import find_program, resource, with_absolute
+from gitmem.platform.safe_open import read_regular, read_text
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator, Mapping
+
+    from gitmem.platform.background import Running
+
+
+if TYPE_CHECKING or hasattr(os, "posix_spawn"):
+    from gitmem.platform.background import Child
+else:
+    from gitmem.platform.popen import Child
+
+OLDEST_GIT = (2, 38)  # `merge-tree --write-tree`
+STDERR_LIMIT = 4096  # characters at the end of stderr that an error keeps
+_MOST_CONFIG = 65_536  # bytes of a configuration scanned here; git reads a longer one
+_GRACE = 2.0  # seconds between SIGTERM, on which git removes its lock files, and SIGKILL
+_INSTALL = "Install git 2.38 or later (https://git-scm.com/downloads) and see that it is on the PATH."
+
+# A wrapped or portable git finds its helpers through it, and git sets it for its children.
+_KEPT = ("GIT_EXEC_PATH",)
+# How to reach a remote, and where the user's configuration is: for network operations only.
+_KEPT_FOR_NETWORK = (
+    "GIT_ALLOW_PROTOCOL",
+    "GIT_ASKPASS",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_HTTP_",
+    "GIT_PROXY_",
+    "GIT_SSH",
+    "GIT_SSL_",
+)
+
+_SET = {
+    "LC_ALL": "C",  # messages are matched in English
+    "GIT_ADVICE": "0",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_EDITOR": ":",
+    "GIT_SEQUENCE_EDITOR": ":",
+    "GIT_PAGER": "cat",
+    "GIT_NO_REPLACE_OBJECTS": "1",  # read objects by their own ids
+    "GIT_OPTIONAL_LOCKS": "0",  # a read never blocks the user's own git command
+    "GIT_TERMINAL_PROMPT": "0",
+    # The identity in reflogs. Without it git resolves this machine's name, which takes seconds offline.
+    "GIT_COMMITTER_NAME": "gitmem",
+    "GIT_COMMITTER_EMAIL": "gitmem@localhost",
+}
+_SET_LOCAL = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    # A missing object of a partial clone is an error, not a connection: git 2.44 has the first, all have the second.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+}
+
+# Overrides of the repository's own configuration; 0.1 ms a process. As `-c` arguments they would fill the process
+# list, and Windows limits a command line to 32 K.
+_OVERRIDES = {
+    # starts programs
+    "core.hooksPath": "/dev/null",  # also for the hooks in .git/hooks: reference-transaction fires on every ref update
+    # Hooks named in the configuration: git has them since 2.54, the switches since 2.55.
+    "hook.reference-transaction.enabled": "false",
+    "hook.post-index-change.enabled": "false",
+    "hook.pre-push.enabled": "false",
+    "core.fsmonitor": "false",
+    "core.alternateRefsCommand": "",
+    "commit.gpgSign": "false",
+    "tag.gpgSign": "false",
+    "log.showSignature": "false",
+    "gc.auto": "0",  # gitmem runs its own maintenance
+    "maintenance.auto": "false",
+    "submodule.recurse": "false",
+    # changes stored objects and files
+    "core.attributesFile": "/dev/null",
+    "core.excludesFile": "/dev/null",
+    "core.autocrlf": "false",
+    "core.eol": "lf",
+    "core.safecrlf": "false",
+    "core.sparseCheckout": "false",
+    "core.commentChar": "#",
+    "i18n.commitEncoding": "UTF-8",
+    "trailer.separators": ":",
+    # Reflogs for branches, to recover from any move; `always` would add one for the lock's ref.
+    "core.logAllRefUpdates": "true",
+    "init.templateDir": "",
+    "init.defaultBranch": "main",
+    "init.defaultObjectFormat": "sha1",  # hosting sites take nothing else yet
+    "init.defaultRefFormat": "files",
+    # changes output
+    "blame.ignoreRevsFile": "",
+    "color.ui": "false",
+    "color.branch": "false",
+    "color.diff": "false",
+    "color.status": "false",
+    "column.ui": "never",
+    "core.quotePath": "false",
+    "diff.mnemonicPrefix": "false",
+    "diff.noprefix": "false",
+    "diff.orderFile": "/dev/null",
+    "diff.relative": "false",
+    "diff.renames": "true",
+    "i18n.logOutputEncoding": "UTF-8",
+    "log.follow": "false",
+    "status.showUntrackedFiles": "normal",
+}
+
+
+def _as_environment(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that set configuration (git-config, GIT_CONFIG_COUNT); `-c` still takes precedence."""
+    variables = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for index, (key, value) in enumerate(settings.items()):
+        variables[f"GIT_CONFIG_KEY_{index}"] = key
+        variables[f"GIT_CONFIG_VALUE_{index}"] = value
+    return variables
+
+
+def clean_environment(environ: Mapping[str, str], *, user_config: bool = False) -> dict[str, str]:
+    """Copy `environ` without any repository, identity or configuration but gitmem's.
+
+    `user_config` keeps the user's and the system's configuration, and the variables for reaching a remote: for
+    network operations.
+    """
+    kept = _KEPT + _KEPT_FOR_NETWORK if user_config else _KEPT
+    clean = {}
+    for name, value in with_absolute(environ, "PATH", "GIT_EXEC_PATH").items():  # where git finds `ssh` and helpers
+        upper = name.upper()  # Windows does not tell `git_dir` from `GIT_DIR`
+        if upper.startswith(("LC_", "LANGUAGE")) or (upper.startswith("GIT_") and not upper.startswith(kept)):
+            continue
+        clean[name] = value
+    clean.update(_SET)
+    if not user_config:
+        clean.update(_SET_LOCAL)
+    clean.update(_as_environment(_OVERRIDES))
+    return clean
+
+
+def find_git(environ: Mapping[str, str]) -> str:
+    """Return the absolute path of git on the `PATH` of `environ`; raises GitmemError where there is none.
+
+    Relative entries of `PATH` and, on Windows, the current folder are skipped: a project could ship a `git` there.
+    """
+    found = find_program("git", environ)
+    if found is None:
+        raise GitmemError("There is no git on the PATH.", _INSTALL)
+    return found
+
+
+class Git:
+    """Starts git for one repository, independent of its surroundings. Immutable.
+
+    `git_dir` and `work_tree` are absolute paths; commands run with the work tree, else the git dir, as their current
+    folder. `environ` is the caller's environment, which is cleaned here. `user_config` keeps the user's and the
+    system's configuration: for network operations only. `settings` and `variables` are added to git's configuration and
+    environment, and take precedence.
+    """
+
+    __slots__ = ("_environment", "_executable", "_folder", "_unfiltered", "git_dir", "work_tree")
+
+    git_dir: str | None
+    work_tree: str | None
+
+    def __init__(
+        self,
+        git_dir: os.PathLike[str] | str | None,
+        work_tree: os.PathLike[str] | str | None,
+        environ: Mapping[str, str],
+        *,
+        user_config: bool = False,
+        settings: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        self.git_dir = None if git_dir is None else os.fspath(git_dir)
+        self.work_tree = None if work_tree is None else os.fspath(work_tree)
+        for path in (self.git_dir, self.work_tree):
+            if path is not None and not os.path.isabs(path):
+                raise ValueError(f"{path!r} is not an absolute path")
+        self._environment = clean_environment(environ, user_config=user_config)
+        self._unfiltered: Git | None = None
+        self._executable = find_git(environ)
+        self._folder = self.work_tree or self.git_dir or os.path.abspath(os.sep)
+        if self.git_dir is not None:
+            self._environment["GIT_DIR"] = self.git_dir
+            self._environment["GIT_CEILING_DIRECTORIES"] = os.path.dirname(self._folder)
+            if self.work_tree is not None:
+                self._environment["GIT_WORK_TREE"] = self.work_tree
+            else:  # as `git --bare` does; otherwise the current folder would be the work tree
+                self._environment["GIT_IMPLICIT_WORK_TREE"] = "0"
+        if settings:
+            self._environment.update(_as_environment({**_OVERRIDES, **settings}))
+        self._environment.update(variables or {})
+
+    @property
+    def unfiltered(self) -> Git:
+        """The git for commands that compare the work tree with blobs, or print a diff; see `process.unfiltered`."""
+        if self._unfiltered is None:
+            assert self.git_dir is not None
+            settings, variables = unfiltered_settings(self.git_dir)
+            self._unfiltered = Git(
+                self.git_dir, self.work_tree, self._environment, settings=settings, variables=variables
+            )
+        return self._unfiltered
+
+    def run(
+        self,
+        *args: str,
+        stdin: bytes | None = None,
+        timeout: float = 60.0,
+        ok: Container[int] = (0,),
+        env: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """Run `git ARGS` and return its stdout.
+
+        `stdin` is git's input (empty by default, never a terminal), `timeout` is in seconds, `ok` are the exit statuses
+        that are no failure, `env` is added to the cleaned environment (an identity, an index file).
+        Raises GitFailedError on any other status and on a timeout, after which git is ended and reaped.
+        """
+        process = self._start(args, env, stdin=stdin is not None)
+        try:
+            stdout, stderr = process.communicate(stdin, timeout)
+        except ExpiredError:
+            output = _end(process)
+            message = f"git {_command(args)} did not finish within {timeout:g} s."
+            raise GitFailedError(message, status=process.returncode or 0, stderr=_readable(output)) from None
+        except BaseException:  # an interrupt, most of all: leave nothing running
+            _end(process)
+            raise
+        status = process.wait()
+        if status not in ok:
+            raise failure(args, status, stderr, stdout)
+        return stdout
+
+    def spawn(self, *args: str, env: Mapping[str, str] | None = None) -> Running:
+        """Start `git ARGS` with pipes for stdin, stdout and stderr, for a dialogue (fast-import).
+
+        The caller reads both outputs to their end, waits, and checks the status (see `failure`).
+        """
+        return self._start(args, env, stdin=True)
+
+    def _start(self, args: tuple[str, ...], env: Mapping[str, str] | None, *, stdin: bool) -> Running:
+        try:
+            os.stat(self._folder)  # git reports a missing folder with a misleading status
+            return Child(
+                (self._executable, "-C", self._folder, *args),
+                self._environment if env is None else {**self._environment, **env},
+                stdin=stdin,
+            )
+        except OSError as error:
+            raise GitmemError(f"git could not be started in {self._folder}: {error.strerror}.") from error
+
+
+def git_without_repository(environ: Mapping[str, str], *, user_config: bool = False) -> Git:
+    """Return a git without a repository, for `init PATH`, `--version` or, with `user_config`, `config --global`.
+
+    Its current folder is the root of the file system: pass absolute paths.
+    """
+    return Git(None, None, environ, user_config=user_config)
+
+
+def filters_off(git: Git, common_dir: str, seconds: float = 60.0) -> dict[str, str]:
+    """Return variables (`env` of `Git.run`) that disable all filters of a configuration.
+
+    Ask git for their names only if one of the two configuration files may name any.
+
+    Raises:
+        GitmemError: git could not list them.
+
+    """
+    if not _may_name_filters(common_dir) and (git.git_dir is None or not _may_name_filters(git.git_dir)):
+        return {}
+    output = git.run("config", "--null", "--name-only", "--get-regexp", r"^filter\.", timeout=seconds, ok=(0, 1))
+    keys = output.decode("utf-8", "surrogateescape").split("\0")[:-1]
+    names = {key[len("filter.") : key.rindex(".")] for key in keys if key.count(".") > 1}
+    settings = dict(_OVERRIDES)
+    for name in names:
+        settings |= {f"filter.{name}.{key}": "" for key in ("clean", "smudge", "process")}
+        settings[f"filter.{name}.required"] = "false"
+    return _as_environment(settings)
+
+
+def _may_name_filters(folder: str) -> bool:
+    """Return whether a configuration file in a git folder may have filter sections, or includes."""
+    for name in ("config", "config.worktree"):
+        try:
+            text = (read_regular(os.path.join(folder, name), _MOST_CONFIG + 1) or b"").lower()
+        except OSError:
+            return True
+        if len(text) > _MOST_CONFIG or b"filter" in text or b"include" in text:
+            return True
+    return False
+
+
+def git_version(environ: Mapping[str, str]) -> tuple[int, int]:
+    """Return the version of the git on the `PATH`; raises GitmemError if it is missing or older than `OLDEST_GIT`."""
+    import re
+
+    output = git_without_repository(environ).run("--version").decode(errors="replace").strip()
+    found = re.search(r"(\d+)\.(\d+)", output)
+    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    if version < OLDEST_GIT:
+        raise GitmemError(f"{output!r} is too old for gitmem.", _INSTALL)
+    return version
+
+
+def failure(args: tuple[str, ...], status: int, stderr: bytes, stdout: bytes = b"") -> GitFailedError:
+    """Return the error for `git ARGS` that ended with `status` and `stderr`, with URLs masked."""
+    output = _readable(stderr)
+    lines = output.splitlines() or [""]
+    reason = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1])
+    message = f"git {_command(args)} failed with status {status}" + (f": {reason}" if reason else ".")
+    return GitFailedError(message, status=status, stderr=output, stdout=_readable(stdout[-STDERR_LIMIT:]))
+
+
+def _command(args: tuple[str, ...]) -> str:
+    """Return the subcommand; other arguments may hold the user's text or secrets."""
+    names = iter(args)
+    for name in names:
+        if name in {"-c", "-C"}:
+            next(names, None)
+        elif not name.startswith("-"):
+            return name
+    return args[0] if args else ""
+
+
+def _readable(stderr: bytes) -> str:
+    from gitmem.text.terminal import mask_urls
+
+    return mask_urls(stderr.decode("utf-8", "replace").strip())[-STDERR_LIMIT:]
+
+
+def _end(process: Running) -> bytes:
+    """End a process, reap it and return its stderr.
+
+    On SIGTERM git removes its lock files and ends its children; on SIGKILL it would leave them behind.
+    """
+    process.terminate()
+    try:
+        return process.communicate(timeout=_GRACE)[1]
+    except ExpiredError as expired:
+        process.kill()
+        process.wait()
+        return expired.stderr
+    finally:
+        process.close()
+
+
+# What `git init` found out about this repository's file system.
+_FACTS = ("core.fileMode", "core.ignoreCase", "core.precomposeUnicode")
+
+
+def unfiltered_settings(git_dir: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the settings and the variables of a git on the same objects, index and work tree without attributes."""
+    common = common_dir_of(git_dir)
+    values = _values(read_text(os.path.join(common, "config")))
+    variables = {
+        "GIT_COMMON_DIR": resource("templates", "git", "sha256" if values.get("objectformat") == "sha256" else "sha1"),
+        "GIT_OBJECT_DIRECTORY": os.path.join(common, "objects"),
+    }
+    shallow = os.path.join(common, "shallow")
+    if os.path.exists(shallow):
+        variables["GIT_SHALLOW_FILE"] = shallow
+    facts = {key: values.get(key.removeprefix("core.").lower(), "") for key in _FACTS}
+    return {key: value for key, value in facts.items() if value in {"true", "false"}}, variables
+
+
+@contextlib.contextmanager
+def head_at(commit: str) -> Iterator[dict[str, str]]:
+    """Yield variables (`env` of `Git.run`) with which `git.unfiltered` has this commit as `HEAD`, and no index."""
+    import tempfile  # 6 ms
+
+    with tempfile.TemporaryDirectory(prefix="gitmem-") as folder:
+        with open(os.path.join(folder, "HEAD"), "w", encoding="ascii") as file:
+            file.write(f"{commit}\n")
+        yield {"GIT_DIR": folder}
+
+
+def _values(config: str) -> dict[str, str]:
+    """Return the last value of each key of a configuration, whatever its section, in lower case."""
+    lines = (line.partition("=") for line in config.lower().splitlines())  # compiling patterns takes 0.4 ms
+    return {key.strip(): value.strip().strip('"') for key, _, value in lines}

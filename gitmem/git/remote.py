@@ -1,0 +1,312 @@
+"""Fetch and push without the repository's own configuration, into a quarantine.
+
+Addresses of remotes: which ones gitmem goes to.
+
+Tested through `tests/store/test_sync_memory.py`.
+
+An empty repository that fetches for another one: with its objects, and none of its configuration, refs or hooks.
+
+A repository may have come from elsewhere, and many settings start programs when git goes to a remote, or lead it to
+another one. So a fetch runs in a git folder of its own, whose common folder ships with gitmem
+(`git.process.unfiltered`). What it brings becomes part of the repository once all of it is there.
+
+Fetch and push single refs of another repository, by compare-and-swap, never forced.
+
+The person's own configuration counts here, and only here: it says how to reach a remote and with which credentials.
+That of the repository does not, which may have come from elsewhere: it could name programs, or another remote. Git
+prompts only if there is a person (`asks`). Hooks, tags and pruning are off, and git checks objects before it stores
+them.
+
+Tested through `tests/store/test_sync_memory.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import tempfile
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitFailedError, RefusedError
+from gitmem.git.process import Git, unfiltered_settings
+from gitmem.git.refusals import NO_SUCH_REF, explain_fetch, explain_push, is_locked, is_race
+from gitmem.git.repository import MEMORY_BRANCH, is_object_id
+from gitmem.platform.safe_open import read_text
+from gitmem.text.terminal import mask_urls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from gitmem.git.repository import Layout
+
+
+# Allowed schemes: not `ext::`, which starts any program.
+_SCHEMES = ("https://", "http://", "ssh://", "git://", "file://", "git+ssh://")
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A remote: its name, and its URLs for fetch and push; `backup`: a file that is read once."""
+
+    name: str
+    url: str
+    push_url: str
+    backup: bool = False
+
+    @property
+    def called(self) -> str:
+        """The name that a person knows the remote by."""
+        return self.shown if self.backup else self.name
+
+    @property
+    def described(self) -> str:
+        """The name and the address."""
+        return self.shown if self.backup else f"{self.name} ({self.shown})"
+
+    def to_accept(self, what: str) -> str:
+        """Return the command that accepts a refused change; `what` names the kind of refusal."""
+        return f"'gitmem restore FILE --accept {what}'" if self.backup else f"'gitmem sync --accept {what}'"
+
+    @property
+    def shown(self) -> str:
+        """The URL without a password."""
+        return mask_urls(self.url)
+
+
+def is_ssh(url: str) -> bool:
+    """Return whether git reaches a URL by ssh: `ssh://…`, or `host:path` that is no Windows drive."""
+    if "://" in url:
+        return url.startswith(("ssh://", "git+ssh://"))
+    return bool(re.match(r"[^/\\:]{2,}:(?!:)", url))
+
+
+def check_url(url: str) -> str:
+    """Return a URL or path that is safe to pass to git.
+
+    Raises:
+        RefusedError: it is an option, would start a program, or holds control characters.
+
+    """
+    bad = not url.strip() or url.startswith("-") or any(ord(character) < 32 for character in url)  # noqa: PLR2004
+    helper = re.match(r"[A-Za-z0-9+.-]+::", url)
+    scheme = "://" in url and not url.lower().startswith(_SCHEMES)
+    if bad or helper or scheme:
+        raise RefusedError(
+            f"{mask_urls(ascii(url))} is no address of a repository that gitmem goes to.",
+            "Use an https, ssh, git or file URL, host:path, or a path.",
+        )
+    return url
+
+
+FETCHED = "refs/worktree/fetched"  # a ref of the git folder alone, not of the common one
+_KNOWN = "refs/worktree/known-"
+_PREFIX = "tmp_objdir-gitmem-"  # `git gc` removes such a folder of a killed process
+_KEEP = b"fast-import"  # recovery removes a `.keep` with this word, if this process is killed
+_SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
+
+
+class Quarantine:
+    """The folder of one fetch, inside the repository's folder of objects, so that files need no copy."""
+
+    def __init__(self, folder: str, git: Git, common_dir: str) -> None:
+        self._folder, self._git, self._common = folder, git, common_dir
+        self._objects = os.path.join(folder, "objects")
+        self.variables = {"GIT_DIR": folder, "GIT_OBJECT_DIRECTORY": self._objects}
+
+    def adopt(self, ref: str) -> str:
+        """Make what was fetched part of the repository, point `ref` to it, and return its object id.
+
+        A `.keep` protects each pack from a clean-up of the user's until then.
+        """
+        oid = read_text(os.path.join(self._folder, FETCHED)).strip()
+        kept = []
+        try:
+            for folder, _, names in os.walk(self._objects):
+                target = os.path.join(self._common, "objects", os.path.relpath(folder, self._objects))
+                # Git sees a pack as soon as its index is there.
+                for name in sorted(names, key=lambda name: name.endswith(".idx")):
+                    stem, suffix = os.path.splitext(name)
+                    path = os.path.join(target, name)
+                    if os.path.basename(folder) == "info" or os.path.exists(path):
+                        continue
+                    os.makedirs(target, exist_ok=True)
+                    if suffix == ".pack":
+                        kept.append(os.path.join(target, f"{stem}.keep"))
+                        with open(kept[-1], "wb") as file:
+                            file.write(_KEEP)
+                    os.rename(os.path.join(folder, name), path)
+            if read_text(os.path.join(self._common, ref)).strip() != oid:
+                self._git.run(*_SYNC, "update-ref", "-m", "gitmem fetch", ref, oid)
+        finally:
+            for path in kept:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+        return oid
+
+
+@contextlib.contextmanager
+def quarantine(git: Git, common_dir: str, known: Iterable[str]) -> Iterator[Quarantine]:
+    """Yield an empty quarantine for the repository of `git`, which has the commits `known`."""
+    objects = os.path.join(common_dir, "objects")
+    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=objects) as folder:
+        os.makedirs(os.path.join(folder, "objects", "info"))
+        os.makedirs(os.path.join(folder, "objects", "pack"))
+        os.makedirs(os.path.join(folder, *_KNOWN.split("/")[:-1]))
+        quoted = "".join(f"\\{byte:03o}" for byte in os.fsencode(objects))  # any path, in git's quotes
+        texts = {"HEAD": "ref: refs/heads/none", "objects/info/alternates": f'"{quoted}"'}
+        texts |= {f"{_KNOWN}{number}": oid for number, oid in enumerate(known)}
+        for name, text in texts.items():
+            with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+                file.write(f"{text}\n")
+        yield Quarantine(folder, git, common_dir)
+
+
+SECONDS = 600.0
+_CONNECT_SECONDS = 20
+_FETCH = (
+    *("-c", "fetch.fsckObjects=true", "-c", "transfer.fsckObjects=true", "-c", "fetch.writeCommitGraph=false"),
+    *("-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60", "fetch", "--quiet", "--no-tags", "--refmap="),
+    *("--no-write-fetch-head", "--no-prune", "--no-recurse-submodules", "--no-auto-maintenance"),
+    *("--no-show-forced-updates", "--no-progress"),
+)
+_PUSH = (
+    *("-c", "push.gpgSign=false", "-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60"),
+    *("push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-progress"),
+)
+_TRANSPORTS = ("file", "git", "http", "https", "ssh")
+_LOCK_TRIES = 3
+_LOCK_PAUSE = 0.3  # seconds; a push holds its ref's lock for less
+
+
+class PushRacedError(Exception):
+    """The remote's ref is not where it was expected: another machine pushed first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How a repository here reaches its remotes; `asks`: a person can be asked for a password.
+
+    The configuration of the repository does not count, only the person's own and the machine's.
+    """
+
+    layout: Layout
+    environ: Mapping[str, str]
+    own: bool = True
+    asks: bool = False
+    seconds: float = SECONDS
+
+    def fetch(self, remote: Remote, ref: str, into: str) -> str | None:
+        """Fetch a ref of a remote into `into`, overwriting it; return its object, or None if it does not exist.
+
+        Raises:
+            UnreachableError: the remote could not be reached.
+            GitmemError: it denied access, is no repository, or sent broken objects.
+            RefusedError: its URL is invalid.
+
+        """
+        git = self._git(remote.url)
+        kept = ("-c", "fetch.unpackLimit=1") if self.own else ()
+        common = self.layout.common_dir
+        known = (read_text(os.path.join(common, name)).strip() for name in (f"refs/heads/{MEMORY_BRANCH}", into))
+        here = Git(self.layout.git_dir, self.layout.work_tree, self.environ)
+        with quarantine(here, common, filter(is_object_id, known)) as place:
+            try:
+                self._run(git, remote.url, *kept, *_FETCH, "--", remote.url, f"+{ref}:{FETCHED}", env=place.variables)
+            except GitFailedError as error:
+                if NO_SUCH_REF in error.stderr:
+                    return None
+                raise explain_fetch(error, remote) from error
+            return place.adopt(into)
+
+    def push(self, remote: Remote, oid: str, ref: str, expected: str | None) -> None:
+        """Move a ref of a remote from `expected` (None: missing) to a commit of this repository.
+
+        The caller decides whether that must be a fast-forward: a lease is none. A push that finds the ref locked is
+        tried again twice.
+
+        Raises:
+            PushRacedError: the ref was elsewhere.
+            UnreachableError: the remote could not be reached; whether it took the push is not known.
+            GitmemError: it denied access, or refused the push.
+            RefusedError: as `fetch`.
+
+        """
+        git = self._git(remote.push_url)
+        lease = f"--force-with-lease={ref}:{expected or ''}"
+        for number in range(1, _LOCK_TRIES + 1):
+            try:
+                self._run(git, remote.push_url, *_PUSH, lease, "--", remote.push_url, f"{oid}:{ref}")
+            except GitFailedError as error:
+                race = is_race(error)
+                if race or (race is None and self._tip(git, remote, ref) != expected):
+                    raise PushRacedError from None
+                if not is_locked(error) or number == _LOCK_TRIES:
+                    raise explain_push(error, remote) from error
+                time.sleep(_LOCK_PAUSE)
+            else:
+                return
+
+    def _tip(self, git: Git, remote: Remote, ref: str) -> str | None:
+        """Return the object that a ref of a remote points to now, None if it does not exist."""
+        try:
+            output = self._run(git, remote.push_url, "ls-remote", "--quiet", "--", remote.push_url, ref).decode()
+        except GitFailedError as error:
+            raise explain_push(error, remote) from error
+        found = (line.split("\t") for line in output.splitlines())
+        return next((oid for oid, name in found if name == ref), None)
+
+    def _git(self, url: str) -> Git:
+        """Return a git with the repository's objects and without its configuration, refs and hooks.
+
+        Raises:
+            RefusedError: the URL is invalid.
+
+        """
+        check_url(url)
+        settings, variables = unfiltered_settings(self.layout.git_dir)
+        allowed = self.environ.get("GIT_ALLOW_PROTOCOL")
+        chosen = [name for name in _TRANSPORTS if allowed is None or name in allowed.split(":")]
+        return Git(
+            self.layout.git_dir,
+            self.layout.work_tree,
+            self.environ,
+            user_config=True,
+            # So that `includeIf "hasconfig:remote.*.url:…"` of the person's configuration knows where git goes.
+            settings={**settings, "remote.gitmem.url": url},
+            variables={**variables, "GIT_ALLOW_PROTOCOL": ":".join(chosen), "GIT_NO_LAZY_FETCH": "1"},
+        )
+
+    def _run(self, git: Git, url: str, *args: str, env: Mapping[str, str] | None = None) -> bytes:
+        return git.run(*args, timeout=self.seconds, env={**(env or {}), **self._surroundings(git, url)})
+
+    def _surroundings(self, git: Git, url: str) -> dict[str, str]:
+        """Return the variables that let git prompt on the terminal, or not at all."""
+        if self.asks:
+            return {"GIT_TERMINAL_PROMPT": "1"}
+        quiet = {"GIT_TERMINAL_PROMPT": "0", "SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}
+        if os.name == "posix":  # empty: no program prompts; elsewhere variables cannot be empty
+            quiet["GIT_ASKPASS"] = ""
+        command = self._ssh(git) if is_ssh(url) else None
+        return {**quiet, "GIT_SSH_COMMAND": command} if command else quiet
+
+    def _ssh(self, git: Git) -> str | None:
+        """Return the user's ssh command with options against prompts, or None if it is not OpenSSH."""
+        command = self.environ.get("GIT_SSH_COMMAND")
+        if command is None:
+            command = (
+                git.run("config", "--get", "core.sshCommand", ok=(0, 1)).decode("utf-8", "surrogateescape").strip()
+            )
+        if not command and self.environ.get("GIT_SSH"):
+            command = shlex.quote(self.environ["GIT_SSH"])
+        command = command or "ssh"
+        try:
+            program = os.path.basename(shlex.split(command)[0]).lower()
+        except (ValueError, IndexError):
+            return None
+        if not re.fullmatch(r"ssh(\.exe)?", program):
+            return None
+        return f"{command} -o BatchMode=yes -o ConnectTimeout={_CONNECT_SECONDS}"

@@ -1,1 +1,0 @@
-"""Fetch from and push to other repositories."""

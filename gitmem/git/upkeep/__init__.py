@@ -1,1 +1,0 @@
-"""Pack, check, rewrite and remove objects."""

@@ -1,1 +1,0 @@
-"""The working tree's files and git's index of them."""

@@ -1,0 +1,219 @@
+"""Add hooks to the text of a host's settings and remove them; the rest of the text stays.
+
+`without_hooks` takes back what `with_hooks` did, byte for byte, and whatever a person changed meanwhile stays. What it
+cannot see from the text, it is told: `Emptied`.
+
+The tables of `config.toml` in which Codex records a person's trust in hooks.
+
+Codex keeps, under the place of the hook in its file, the SHA-256 of what the hook is.
+
+Tested through `tests/hosts/agents/test_codex.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.hosts.host import is_ours
+from gitmem.hosts.json_settings import (
+    Emptied,
+    Item,
+    Node,
+    SettingsError,
+    append,
+    note,
+    parse_object,
+    remove,
+    replace,
+    with_object,
+    without_empty,
+)
+from gitmem.hosts.json_settings import without_empty_object as without_empty_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+HOOKS = "hooks"
+Group = Mapping[str, object]
+"""An item in the list of an event: `{"hooks": [{"type": "command", …}]}`, or in flat settings the hook itself."""
+_COMMANDS = ("command", "bash")  # keys of a hook's command line
+
+
+def with_hooks(
+    text: str, hooks: Mapping[str, Mapping[str, object]], known: Emptied | None = None, *, flat: bool = False
+) -> tuple[str, Emptied]:
+    """Return the settings with these hooks by event, and the containers that were empty; replace other versions.
+
+    `known` is what held nothing when those were put in. A hook whose command is there already is left as it is, with
+    what a person has changed about it. With `flat`, an event's list has hooks and no groups of hooks.
+
+    Raises:
+        SettingsError: the text is not JSON, or its hooks are not what a host understands.
+
+    """
+    emptied = dict(known or {})
+    text = _brought_up_to_date(with_object(text, emptied), hooks, emptied)
+    present = installed_events(text)
+    for event in (event for event in hooks if event not in present):
+        group: Group = hooks[event] if flat else {HOOKS: [hooks[event]]}
+        root = _root(text)
+        mapping = root.get(HOOKS)
+        listed = mapping.get(event) if mapping else None
+        if mapping is None:
+            note(emptied, "", text, root)
+            text = append(text, root, {event: [group]}, HOOKS)
+        elif listed is None:
+            note(emptied, HOOKS, text, mapping)
+            text = append(text, mapping, [group], event)
+        else:
+            note(emptied, f"{HOOKS}/{event}", text, listed)
+            text = append(text, listed, group)
+    return text, emptied
+
+
+def without_hooks(text: str, emptied: Emptied) -> str:
+    """Return the settings without gitmem's hooks and the containers that become empty.
+
+    Raises:
+        SettingsError: the text is not JSON, or its hooks are not what a host understands.
+
+    """
+    events = installed_events(text)
+    while (place := next(_places(text), None)) is not None:
+        text = place.removed(text)
+    for event in events:
+        text = without_empty(text, (HOOKS, event), emptied)
+    if events:
+        text = without_empty(text, (HOOKS,), emptied)
+        text = without_empty_file(text, emptied)
+    return text
+
+
+def installed_events(text: str) -> tuple[str, ...]:
+    """Return the events with a hook of gitmem's.
+
+    Raises:
+        SettingsError: the text is not JSON, or its hooks are not what a host understands.
+
+    """
+    return tuple(dict.fromkeys(place.event for place in _places(text)))
+
+
+def installed_hooks(text: str) -> Iterator[tuple[str, int, int, dict[str, object]]]:
+    """Yield gitmem's hooks: the event, the positions of the group and of the hook in it, and the hook.
+
+    Raises:
+        SettingsError: the text is not JSON, or its hooks are not what a host understands.
+
+    """
+    for place in _places(text):
+        value = (place.hooks.items or ())[place.hook].node.plain()
+        yield place.event, place.group, place.hook, value if isinstance(value, dict) else {}
+
+
+def parse_settings(text: str) -> Node | None:
+    """Return the settings, None where the file is empty.
+
+    Raises:
+        SettingsError: the text is not JSON, or its hooks are not what a host understands.
+
+    """
+    root = parse_object(text)
+    if root is None:
+        return None
+    hooks = root.get(HOOKS)
+    if hooks is not None and not hooks.is_object:
+        raise SettingsError(f'has something else than an object under "{HOOKS}"')
+    for item in hooks.items or () if hooks else ():
+        if not item.node.is_list:
+            raise SettingsError(f'has something else than a list under "{HOOKS}", "{item.key}"')
+    return root
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A hook of gitmem's: the list of its event, its group in the list, and itself in the group's hooks.
+
+    In flat settings the group is the hook, and `hooks` the list of the event.
+    """
+
+    event: str
+    listed: Node
+    group: int
+    hooks: Node
+    hook: int
+
+    @property
+    def command(self) -> object:
+        return _command((self.hooks.items or ())[self.hook])
+
+    def removed(self, text: str) -> str:
+        """Return the text without the hook, and without its group unless a person added a hook of their own to it."""
+        if self.hooks is not self.listed and all(is_ours(_command(item)) for item in self.hooks.items or ()):
+            return remove(text, self.listed, self.group)
+        return remove(text, self.hooks, self.hook)
+
+    def replaced(self, text: str, hook: Mapping[str, object]) -> str:
+        return replace(text, (self.hooks.items or ())[self.hook], hook)
+
+
+def _places(text: str) -> Iterator[_Place]:
+    """Yield the hooks of gitmem's; of a repeated key the last counts, as for a host."""
+    root = parse_settings(text)
+    mapping = root.get(HOOKS) if root else None
+    for event in dict.fromkeys(item.key for item in mapping.items or ()) if mapping else ():
+        listed = mapping.get(event) if mapping else None
+        for group, element in enumerate(listed.items or ()) if listed else ():
+            if listed and is_ours(_command(element)):
+                yield _Place(event, listed, group, listed, group)
+            hooks = element.node.get(HOOKS)
+            for hook, item in enumerate(hooks.items or ()) if hooks else ():
+                if listed and hooks and is_ours(_command(item)):
+                    yield _Place(event, listed, group, hooks, hook)
+
+
+def _command(hook: Item) -> object:
+    nodes = (hook.node.get(key) for key in _COMMANDS)
+    return next((node.scalar for node in nodes if node), None)
+
+
+def _root(text: str) -> Node:
+    root = parse_settings(text)
+    if root is None:
+        raise SettingsError("is empty")
+    return root
+
+
+def _brought_up_to_date(text: str, hooks: Mapping[str, Mapping[str, object]], known: Emptied) -> str:
+    """Return the text with one hook of gitmem's for each event that has any: the present one, or none."""
+    for event in installed_events(text):
+        while mine := [place for place in _places(text) if place.event == event]:
+            hook = hooks.get(event)
+            if hook is not None and len(mine) == 1:
+                if mine[0].command != next(hook[key] for key in _COMMANDS if key in hook):
+                    text = mine[0].replaced(text, hook)
+                break
+            text = mine[-1].removed(text)
+        else:
+            text = without_empty(text, (HOOKS, event), known)
+            text = without_empty(text, (HOOKS,), known)
+    return text
+
+
+def trusted(path: str, text: str) -> dict[str, Mapping[str, object]]:
+    """Return the tables by which Codex trusts gitmem's hooks in the settings at `path` with this text."""
+    tables: dict[str, Mapping[str, object]] = {}
+    for event, group, number, hook in installed_hooks(text):
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", event).lower()
+        known = {key: hook.get(key) for key in ("type", "command", "timeout")} | {"async": False}
+        identity = {"event_name": name, "hooks": [known]}
+        said = json.dumps(identity, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+        place = json.dumps(f"{path}:{name}:{group}:{number}", ensure_ascii=False)
+        tables[f"hooks.state.{place}"] = {"trusted_hash": f"sha256:{hashlib.sha256(said.encode()).hexdigest()}"}
+    return tables

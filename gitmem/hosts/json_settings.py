@@ -1,0 +1,410 @@
+"""Edit JSON settings of hosts without touching other bytes.
+
+JSON with comments, read so that it can be edited in place: every value has its position in the text.
+
+An edit inserts or cuts a few characters and touches no other. Libraries that keep comments (json-five, jsonc-parser's
+bindings) write a changed document anew or in a style of their own, so that taking an edit back would not give the
+bytes there were; here `remove` is the inverse of `append`. Comments and trailing commas are understood, as hosts do.
+
+Tested through `tests/hosts/test_hook_settings.py`.
+
+Sessions that are one JSON file: their messages one after the other, without reading a large file whole.
+
+Tested through `tests/hosts/agents/test_cline.py`.
+
+Containers that were empty before install: note their blanks and comments, and restore them at uninstall.
+
+A file of settings is edited as text, so that everything else in it stays. Where an object or a list was empty, or not
+there at all, cannot be seen from the text any more once something was in it: `Emptied` remembers.
+
+Tested through `tests/hosts/test_hook_settings.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NoReturn, TextIO
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+_GAP = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_SCALAR = re.compile(r"(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)\b")
+_LINE_COMMENT = re.compile(r"(?:[ \t\r\n]+|/\*.*?\*/|//[^\r\n]*[\r\n])*//[^\r\n]*", re.DOTALL)
+_BLANK = " \t\r\n"
+_BOM = "\ufeff"
+_MAX_DEPTH = 100
+_DEFAULT_UNIT = "  "
+
+
+class JsoncError(ValueError):
+    """The text is not JSON, not even with comments; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value: `text[start:end]`. `items` is None for a scalar, whose value is `scalar`."""
+
+    start: int
+    end: int
+    scalar: object
+    items: tuple[Item, ...] | None
+    is_object: bool = False
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is an array."""
+        return self.items is not None and not self.is_object
+
+    def get(self, key: str) -> Node | None:
+        """Return the last member of an object with this key, which is the one that counts; None if there is none."""
+        found = [item.node for item in self.items or () if self.is_object and item.key == key]
+        return found[-1] if found else None
+
+    def plain(self) -> object:
+        """Return the value as `json.loads` would."""
+        if self.items is None:
+            return self.scalar
+        if self.is_object:
+            return {item.key: item.node.plain() for item in self.items}
+        return [item.node.plain() for item in self.items]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A member of an object, or an element of an array: `text[start:end]`, and the position of the comma after it."""
+
+    start: int
+    end: int
+    key: str
+    node: Node
+    comma: int | None
+
+
+def parse(text: str) -> Node | None:
+    """Return the document's value, None for an empty document.
+
+    Raises:
+        JsoncError: it is not one JSON value.
+
+    """
+    start = len(_BOM) if text.startswith(_BOM) else 0
+    if not text[start:].strip(_BLANK):
+        return None
+    node = _value(text, _gap(text, start), 0)
+    end = _gap(text, node.end)
+    if end != len(text):
+        _fail(text, end)
+    return node
+
+
+def append(text: str, container: Node, value: object, key: str | None = None) -> str:
+    """Return the text with a value added at the end of an array, or under a new key at the end of an object.
+
+    Indentation, line ends and trailing commas follow what is there.
+    """
+    items = container.items or ()
+    last = items[-1] if items else None
+    anchor = _after(last) if last else container.start + 1
+    gap = text[anchor : container.end - 1]
+    place = anchor + len(gap.rstrip(_BLANK))
+    newline = "\r\n" if "\r\n" in text else "\n"
+    base, unit = _indentation(text, container.start), indent_unit(text)
+    indent = None if last and not _starts_line(text, last.start) else base + unit
+    if last and indent is not None:
+        indent = _indentation(text, last.start)
+    if indent is None and _LINE_COMMENT.fullmatch(gap.rstrip(_BLANK)):
+        indent = base + unit
+    new = (f"{newline}{indent}" if indent is not None else " ") + _written(value, key, indent, unit, newline)
+    if last and last.comma is not None:
+        new += ","
+    if not last and not set(newline) & set(text[place : container.end - 1]):
+        new += newline + base
+    comma = "," if last and last.comma is None else ""
+    return (
+        text[: last.end if last else anchor] + comma + text[last.end if last else anchor : place] + new + text[place:]
+    )
+
+
+def replace(text: str, item: Item, value: object, key: str | None = None) -> str:
+    """Return the text with an item replaced by another value."""
+    indent = _indentation(text, item.start) if _starts_line(text, item.start) else None
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return text[: item.start] + _written(value, key, indent, indent_unit(text), newline) + text[item.end :]
+
+
+def remove(text: str, container: Node, index: int) -> str:
+    """Return the text without an item, the blanks before it, and its comma."""
+    items = container.items or ()
+    item, before = items[index], items[index - 1] if index else None
+    anchor = _after(before) if before else container.start + 1
+    gap = text[anchor : item.start].rstrip(_BLANK)
+    start = anchor + len(gap)
+    tail = text[item.end :] if item.comma is None else text[item.end : item.comma] + text[item.comma + 1 :]
+    if _LINE_COMMENT.fullmatch(gap) and not tail.lstrip(" \t").startswith(("\r", "\n")):
+        start = item.start  # the rest of the line would become part of the comment
+    head = text[:start]
+    if item.comma is None and before and before.comma is not None:
+        head = head[: before.comma] + head[before.comma + 1 :]
+    return head + tail
+
+
+def inside(text: str, container: Node) -> str:
+    """Return the text between the brackets of a container."""
+    return text[container.start + 1 : container.end - 1]
+
+
+def indent_unit(text: str) -> str:
+    """Return a document's indentation: the blanks of its first indented line."""
+    found = re.search(r'[\r\n]([ \t]+)["{\[]', text)
+    return found[1] if found else _DEFAULT_UNIT
+
+
+def _after(item: Item) -> int:
+    return item.end if item.comma is None else item.comma + 1
+
+
+def _line_start(text: str, position: int) -> int:
+    return max(text.rfind("\n", 0, position), text.rfind("\r", 0, position)) + 1
+
+
+def _starts_line(text: str, position: int) -> bool:
+    start = _line_start(text, position)
+    return start > 0 and not text[start:position].strip(" \t")
+
+
+def _indentation(text: str, position: int) -> str:
+    start = _line_start(text, position)
+    line = text[start:position]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _written(value: object, key: str | None, indent: str | None, unit: str, newline: str) -> str:
+    name = "" if key is None else f"{json.dumps(key, ensure_ascii=False)}: "
+    if indent is None:
+        return name + json.dumps(value, ensure_ascii=False)
+    lines = json.dumps(value, ensure_ascii=False, indent=unit).split("\n")
+    return name + f"{newline}{indent}".join(lines)
+
+
+def _value(text: str, position: int, depth: int) -> Node:
+    first = text[position : position + 1]
+    if first in {"{", "["} and first:
+        if depth > _MAX_DEPTH:
+            _fail(text, position, "is nested too deeply")
+        return _container(text, position, depth)
+    if first == '"':
+        end, string = _string(text, position)
+        return Node(position, end, string, None)
+    found = _SCALAR.match(text, position)
+    if not found:
+        _fail(text, position)
+    return Node(position, found.end(), json.loads(found[0]), None)
+
+
+def _container(text: str, start: int, depth: int) -> Node:
+    is_object = text[start] == "{"
+    closing = "}" if is_object else "]"
+    items: list[Item] = []
+    position = _gap(text, start + 1)
+    while text[position : position + 1] != closing:
+        if items and items[-1].comma is None:
+            _fail(text, position)
+        begin, key = position, ""
+        if is_object:
+            position, key = _string(text, position)
+            position = _gap(text, position)
+            if text[position : position + 1] != ":":
+                _fail(text, position)
+            position = _gap(text, position + 1)
+        node = _value(text, position, depth + 1)
+        position = _gap(text, node.end)
+        comma = position if text[position : position + 1] == "," else None
+        items.append(Item(begin, node.end, key, node, comma))
+        if comma is not None:
+            position = _gap(text, comma + 1)
+    return Node(start, position + 1, None, tuple(items), is_object)
+
+
+def _string(text: str, position: int) -> tuple[int, str]:
+    found = _STRING.match(text, position)
+    if not found:
+        _fail(text, position)
+    try:
+        return found.end(), str(json.loads(found[0]))
+    except ValueError:
+        _fail(text, position)
+
+
+def _gap(text: str, position: int) -> int:
+    found = _GAP.match(text, position)
+    return found.end() if found else position
+
+
+def _fail(text: str, position: int, what: str = "cannot be read") -> NoReturn:
+    line = text.count("\n", 0, position) + 1
+    column = position - _line_start(text, position) + 1
+    where = "at its end" if position >= len(text) else f"in line {line}, column {column}"
+    raise JsoncError(f"{what} {where}")
+
+
+_CHUNK = 65_536  # characters
+_MOST = 16 * 1024 * 1024  # characters of one object; a file with a larger one is read up to it
+_MOST_OF_ALL = 1_000_000  # characters of a file that is read whole
+_BETWEEN = re.compile(r"[\s,\ufeff]*")
+
+
+def session_lines(path: str, ending: str) -> Iterator[str]:
+    """Yield a session's messages as lines of JSON, after one with the session's id and folder.
+
+    The messages are under that word in a file with this ending; what is said of the session is in a file beside it.
+    They are yielded up to where the file is no JSON any more.
+    """
+    known = about(path, ending)
+    yield json.dumps({"sessionId": known.get("session_id"), "cwd": known.get("cwd")}) + "\n"
+    with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+        yield from _items(file, "messages")
+
+
+def about(path: str, ending: str) -> dict[str, object]:
+    """Return what the file beside a session's messages says of it, nothing if it cannot be read."""
+    beside = path.removesuffix(ending) + ".json"
+    with contextlib.suppress(OSError, ValueError, RecursionError), open(beside, encoding="utf-8") as file:
+        value = json.loads(file.read(_MOST_OF_ALL))
+        return value if isinstance(value, dict) else {}
+    return {}
+
+
+def _items(file: TextIO, key: str) -> Iterator[str]:
+    buffer, begins = "", re.compile(rf'"{re.escape(key)}"\s*:\s*\[')
+    while (found := begins.search(buffer)) is None:
+        more = file.read(_CHUNK)
+        if not more:
+            return
+        buffer = buffer[-len(key) - _CHUNK // 2 :] + more
+    buffer = buffer[found.end() :]
+    decode = json.JSONDecoder(strict=False).raw_decode
+    while True:
+        buffer = buffer[_end_of_blanks(buffer) :]
+        try:
+            item, end = decode(buffer) if buffer else (None, 0)
+        except (ValueError, RecursionError):
+            item, end = None, 0
+        if end:
+            if isinstance(item, dict):
+                yield buffer[:end].replace("\r", " ").replace("\n", " ") + "\n"
+            buffer = buffer[end:]
+            continue
+        if buffer.startswith("]") or len(buffer) > _MOST:
+            return
+        more = file.read(max(_CHUNK, len(buffer)))  # twice as much each time: an object is tried a few times only
+        if not more:
+            return
+        buffer += more
+
+
+def _end_of_blanks(text: str) -> int:
+    found = _BETWEEN.match(text)
+    return found.end() if found else 0
+
+
+FILE = "file"
+Emptied = Mapping[str, str]
+"""Blanks and comments of containers that were empty before install, by place: `hooks/EVENT`, `hooks`, `` for the whole
+object, and `file` for an empty file."""
+
+
+class SettingsError(ValueError):
+    """The settings cannot be edited; the message is the end of a sentence that begins with the file's name."""
+
+
+def parse_object(text: str) -> Node | None:
+    """Return the object in a file, None if the file is empty.
+
+    Raises:
+        SettingsError: it holds something else.
+
+    """
+    try:
+        root = parse(text)
+    except JsoncError as error:
+        raise SettingsError(f"is not JSON: it {error}") from None
+    if root is not None and not root.is_object:
+        raise SettingsError("does not hold a JSON object")
+    return root
+
+
+def root_of(text: str) -> Node:
+    """Return the object that a file holds; see `parse_object`."""
+    root = parse_object(text)
+    if root is None:
+        raise SettingsError("is empty")
+    return root
+
+
+def with_object(text: str, emptied: dict[str, str]) -> str:
+    """Return the text, with an object begun in it if it was empty."""
+    if parse_object(text) is not None:
+        return text
+    newline = "\r\n" if "\r\n" in text else "\n"
+    emptied[FILE] = text
+    return f"{text}{{{newline}}}{newline}"
+
+
+def note(emptied: dict[str, str], place: str, text: str, node: Node) -> None:
+    """Note the blanks and comments of a container before it gets its first member."""
+    if not node.items:
+        emptied.setdefault(place, inside(text, node))
+
+
+def without_empty(text: str, path: tuple[str, ...], emptied: Emptied) -> str:
+    """Return the text without the empty container at a path, or with its former blanks and comments."""
+    container = root_of(text)
+    for key in path[:-1]:
+        below = container.get(key)
+        if below is None:
+            return text
+        container = below
+    node = container.get(path[-1])
+    if node is None or node.items:
+        return text
+    before = emptied.get("/".join(path))
+    if before is not None:
+        return _restored(text, node, before)
+    if inside(text, node).strip():  # a comment of a person's
+        return text
+    return remove(text, container, max(n for n, item in enumerate(container.items or ()) if item.key == path[-1]))
+
+
+def without_empty_object(text: str, emptied: Emptied) -> str:
+    """Return the text with the file's former content if its object is empty."""
+    root = root_of(text)
+    if not root.items and "" in emptied:
+        text = _restored(text, root, emptied[""])
+    if FILE in emptied and not "".join(text.split()).strip("\ufeff").removeprefix("{}"):
+        return emptied[FILE]
+    return text
+
+
+def _restored(text: str, node: Node, before: str) -> str:
+    """Return the text with an empty container as it was, unless a person wrote a comment into it."""
+    if inside(text, node).rstrip() != before.rstrip():
+        return text
+    return text[: node.start + 1] + before + text[node.end - 1 :]
+
+
+def starts_server(command: object, arguments: object) -> bool:
+    """Return whether a program with these arguments is gitmem's MCP server, by whatever path or by a shell's line."""
+    if not isinstance(command, str) or not isinstance(arguments, list):
+        return False
+    name = os.path.basename(command.replace("\\", "/")).removesuffix(".exe")
+    line = arguments[1] if name == "sh" and arguments[:1] == ["-c"] and len(arguments) == 2 else ""  # noqa: PLR2004
+    return (name == "gitmem" and arguments[:1] == ["mcp"]) or (isinstance(line, str) and "exec gitmem mcp;" in line)

@@ -1,0 +1,311 @@
+"""MCP servers and permissions in a host's JSON or TOML settings.
+
+Add tables to the text of a TOML file and remove them; the rest of the text stays.
+
+Tested through `tests/hosts/agents/test_codex.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from gitmem.hosts.json_settings import (
+    FILE,
+    Emptied,
+    SettingsError,
+    append,
+    note,
+    parse_object,
+    remove,
+    root_of,
+    starts_server,
+    with_object,
+    without_empty,
+    without_empty_object,
+)
+from gitmem.hosts.json_settings import without_empty_object as without_empty_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitmem.hosts.json_settings import Node
+
+
+Tables = Mapping[str, Mapping[str, object]]
+_NOTED = "table:"
+_HEADER = re.compile(r"^[ \t]*\[\[?(?P<name>[^\r\n]*?)\]\]?[ \t]*(?:#[^\r\n]*)?\r?$", re.MULTILINE)
+
+
+def with_tables(text: str, tables: Tables, known: Emptied | None = None) -> tuple[str, Emptied]:
+    """Return the text with these tables added, and the blank lines put before each; a person's own table stays.
+
+    Raises:
+        SettingsError: the text is not TOML.
+
+    """
+    noted = dict(known or {})
+    newline = "\r\n" if "\r\n" in text else "\n"
+    for name, values in tables.items():
+        there = _table(text, name)
+        if there is not None:
+            if there == dict(values) or _is_ours(there) or _NOTED + name not in noted:
+                continue
+            text = without_tables(text, {}, {_NOTED + name: noted[_NOTED + name]})  # an earlier value of gitmem's
+        gap = "" if not text else newline if text.endswith("\n") else newline * 2
+        lines = [f"[{name}]", *(f"{key} = {_literal(value)}" for key, value in values.items()), ""]
+        noted[_NOTED + name] = gap
+        text += gap + newline.join(lines)
+        _parsed(text)
+    return text, noted
+
+
+def without_tables(text: str, tables: Tables, emptied: Emptied) -> str:
+    """Return the text without these tables and the noted ones.
+
+    Raises:
+        SettingsError: the text is not TOML.
+
+    """
+    noted = [key.removeprefix(_NOTED) for key in emptied if key.startswith(_NOTED)]
+    for name in dict.fromkeys((*reversed(tuple(tables)), *reversed(noted))):
+        span = _span(text, name)
+        if span is not None and (_NOTED + name in emptied or _is_ours(_table(text, name))):
+            start, end = span
+            gap = emptied.get(_NOTED + name, "")
+            if gap and text[:start].endswith(gap):
+                start -= len(gap)
+            text = text[:start] + text[end:]
+    _parsed(text)
+    return text
+
+
+def has_tables(text: str, tables: Tables) -> bool:
+    """Return whether the text has one of these tables, and it is gitmem's.
+
+    Raises:
+        SettingsError: the text is not TOML.
+
+    """
+    found = ((_table(text, name), values) for name, values in tables.items())
+    return any(_is_ours(table) or table == dict(values) for table, values in found)
+
+
+def _table(text: str, name: str) -> object:
+    value: object = _parsed(text)
+    for key in _keys(name):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _is_ours(table: object) -> bool:
+    """Return whether a table is a server that starts gitmem, by whatever path."""
+    return isinstance(table, dict) and starts_server(table.get("command"), table.get("args"))
+
+
+def _parsed(text: str) -> dict[str, object]:
+    import tomllib  # late: only hosts with TOML need it
+
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SettingsError(f"is not TOML: {error}") from None
+
+
+def _keys(name: str) -> list[str]:
+    """Return the keys of a table's name, quoted ones without their quotes; none if it is no name."""
+    import tomllib
+
+    try:
+        value: object = tomllib.loads(f"[{name}]")
+    except tomllib.TOMLDecodeError:
+        return [name]
+    keys = []
+    while isinstance(value, dict) and value:
+        (key, value), *_ = value.items()
+        keys.append(key)
+    return keys
+
+
+def _span(text: str, name: str) -> tuple[int, int] | None:
+    """Return where a table with its tables below it stands: from its header to the next one of another table."""
+    keys = _keys(name)
+    start = None
+    for found in _HEADER.finditer(text):
+        inside = _keys(found["name"])[: len(keys)] == keys
+        if start is None and inside:
+            start = found.start()
+        elif start is not None and not inside:
+            return start, _end(text, start, found.start())
+    return None if start is None else (start, _end(text, start, len(text)))
+
+
+def _end(text: str, start: int, end: int) -> int:
+    """Return where a table's last line ends; blank lines and comments after it belong to the next table."""
+    lines = text[start:end].splitlines(keepends=True)
+    while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
+        end -= len(lines.pop())
+    return end
+
+
+def _literal(value: object) -> str:
+    """Return a text, number, truth value or list of texts as TOML writes it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+Place = tuple[str, ...]
+"""The keys that lead to the server in the file, its own name last."""
+
+
+def with_server(
+    text: str, place: Place, server: Mapping[str, object], known: Emptied | None = None
+) -> tuple[str, Emptied]:
+    """Return the list with the server, and the containers that were empty.
+
+    `known` is what held nothing when it was put in before. One of gitmem's that is there stays as a person has made it.
+
+    Raises:
+        SettingsError: the text is not JSON, or has something else at the place.
+
+    """
+    emptied = dict(known or {})
+    text = with_object(text, emptied)
+    container, depth = _deepest(text, place)
+    if depth == len(place):
+        if not _servers_is_ours(container):
+            raise SettingsError(f'has another server that is named "{place[-1]}"')
+        return text, emptied
+    if not container.is_object:
+        raise SettingsError(f'has something else than an object under "{place[depth - 1]}"')
+    note(emptied, "/".join(place[:depth]), text, container)
+    value: object = dict(server)
+    for key in reversed(place[depth + 1 :]):
+        value = {key: value}
+    return append(text, container, value, place[depth]), emptied
+
+
+def without_server(text: str, place: Place, emptied: Emptied) -> str:
+    """Return the list without gitmem's server and the objects that become empty.
+
+    Raises:
+        SettingsError: the text is not JSON.
+
+    """
+    if not has_server(text, place):
+        return text
+    container, _ = _deepest(text, place[:-1])
+    places = [number for number, item in enumerate(container.items or ()) if item.key == place[-1]]
+    text = remove(text, container, places[-1])
+    for depth in range(len(place) - 1, 0, -1):
+        text = without_empty(text, place[:depth], emptied)
+    return without_empty_file(text, emptied)
+
+
+def has_server(text: str, place: Place) -> bool:
+    """Return whether the list has gitmem's server.
+
+    Raises:
+        SettingsError: the text is not JSON.
+
+    """
+    if parse_object(text) is None:
+        return False
+    node, depth = _deepest(text, place)
+    return depth == len(place) and _servers_is_ours(node)
+
+
+def is_all(text: str, place: Place) -> bool:
+    """Return whether nothing is left of a list without gitmem's server."""
+    return has_server(text, place) and not without_server(text, place, {FILE: ""})
+
+
+def _deepest(text: str, place: Place) -> tuple[Node, int]:
+    """Return the last existing node on the way to a place, and how many keys led to it."""
+    node = root_of(text)
+    for depth, key in enumerate(place):
+        below = node.get(key)
+        if below is None:
+            return node, depth
+        node = below
+    return node, len(place)
+
+
+def _servers_is_ours(node: Node) -> bool:
+    """Return whether a server is gitmem's: it starts `gitmem mcp`, by whatever path."""
+    server = node.plain()
+    if not isinstance(server, dict):
+        return False
+    command, arguments = server.get("command"), server.get("args")
+    if isinstance(command, list) and command:  # OpenCode has the program and its arguments in one list
+        command, arguments = command[0], command[1:]
+    return starts_server(command, arguments)
+
+
+_PLACE = ("permissions", "allow")
+_ADDED = "allowed"  # in the record: the names that were not there before
+
+
+def with_allowed(text: str, tools: Sequence[str], known: Emptied | None = None) -> tuple[str, Emptied]:
+    """Return the settings with these tools allowed, and what is to be noted: the containers that were empty, the names.
+
+    Raises:
+        SettingsError: the text is not JSON, or has something else at the place.
+
+    """
+    emptied = dict(known or {})
+    text = with_object(text, emptied)
+    for tool in (tool for tool in tools if tool not in _allowed(text)):
+        root = root_of(text)
+        permissions, listed = root.get(_PLACE[0]), _list(text)
+        if permissions is None:
+            note(emptied, "", text, root)
+            text = append(text, root, {_PLACE[1]: [tool]}, _PLACE[0])
+        elif listed is None:
+            note(emptied, _PLACE[0], text, permissions)
+            text = append(text, permissions, [tool], _PLACE[1])
+        else:
+            note(emptied, "/".join(_PLACE), text, listed)
+            text = append(text, listed, tool)
+        emptied[_ADDED] = f"{emptied.get(_ADDED, '')} {tool}".strip()
+    return text, emptied
+
+
+def without_allowed(text: str, tools: Sequence[str], emptied: Emptied) -> str:
+    """Return the settings without those of the tools that were added; without a record they are the person's.
+
+    Raises:
+        SettingsError: the text is not JSON, or has something else at the place.
+
+    """
+    added = emptied.get(_ADDED, "").split()
+    present = [tool for tool in tools if tool in added and tool in _allowed(text)]
+    for tool in present:
+        listed = _list(text)
+        if listed is not None:
+            text = remove(text, listed, _allowed(text).index(tool))
+    if present:
+        text = without_empty(text, _PLACE, emptied)
+        text = without_empty(text, _PLACE[:1], emptied)
+        text = without_empty_object(text, emptied)
+    return text
+
+
+def has_allowed(text: str, tools: Sequence[str]) -> bool:
+    """Return whether all of the tools are allowed."""
+    return all(tool in _allowed(text) for tool in tools)
+
+
+def _allowed(text: str) -> list[object]:
+    listed = _list(text)
+    return [item.node.plain() for item in listed.items or ()] if listed else []
+
+
+def _list(text: str) -> Node | None:
+    node = parse_object(text)
+    for key in _PLACE if node else ():
+        node = node.get(key) if node else None
+        if node is not None and not (node.is_list if key == _PLACE[-1] else node.is_object):
+            raise SettingsError(f'has something else than expected under "{key}"')
+    return node

@@ -1,1 +1,0 @@
-"""Reversible edits of a host's settings files."""

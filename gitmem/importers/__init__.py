@@ -1,0 +1,1 @@
+"""Memories of older tools, read and taken over."""

@@ -1,0 +1,331 @@
+"""Migrate memories of older tools into the store (spec R10, V7): one commit an item, with its own date.
+
+A trailer of the commit names the item, so a second migration adds nothing, also where an item was changed, moved or
+cleared since; an item whose commit was undone by `gitmem undo` is migrated again. The source is only read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gitmem.archives.plans import Limits, plan_rotation
+from gitmem.archives.summary import render_document
+from gitmem.document.document import Document
+from gitmem.document.entry import entry_digests, find_entries, remove_entries, restore_entries, section_of
+from gitmem.document.ids import MEMORY, archive_path, daily_path, is_fact_id, summary_path, tail_of
+from gitmem.document.message import Message, Op, Trailer
+from gitmem.errors import GitmemError
+from gitmem.facts.fact import is_fact_path
+from gitmem.importers.plan import (
+    ArchiveItem,
+    FileItem,
+    Left,
+    LogItem,
+    MemoryItem,
+    MigrationItem,
+    SourceKind,
+    TranscriptItem,
+)
+from gitmem.importers.read import Source, plan_jikime_layout, plan_keeper_layout, read_source
+from gitmem.importers.split import (
+    body_of,
+    in_time_order,
+    is_plain,
+    kept_entries,
+    plan_rotation_layout,
+    reverse_days,
+    without_said,
+)
+from gitmem.sessions.logs import day_log, memory_of, new_daily
+from gitmem.store.transact import transact
+from gitmem.store.undo import standing_with
+
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+
+BATCH = 200  # items of one transaction
+BATCH_BYTES = 2_000_000  # of archives that may have to be summarized
+_LAYOUTS = {
+    SourceKind.ROTATION: plan_rotation_layout,
+    SourceKind.KEEPER: plan_keeper_layout,
+    SourceKind.JIKIME: plan_jikime_layout,
+}
+_NOTES = "Notes"
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """A migrated thing: the source file, and its path in the store."""
+
+    source: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """The result for a source: items migrated, the number already there, parts left out, and notices.
+
+    `session` is the session of its commits, by which all of them can be undone.
+    """
+
+    source: Source
+    session: str
+    brought: tuple[Brought, ...]
+    there: int
+    left: tuple[Left, ...]
+    notices: tuple[str, ...]
+
+
+class _DryRunError(Exception):
+    """Ends the transaction of a dry run."""
+
+
+def migrate(
+    store: Store, source: Source, *, dry_run: bool = False, progress: Callable[[int, int], object] = lambda *_: None
+) -> Migrated:
+    """Migrate the items of a source that are not in the store yet; with `dry_run`, only list them.
+
+    Raises:
+        GitmemError: an item could not be committed; those before it are.
+
+    """
+    read = read_source(source.folder, store.context.clock().tzinfo)
+    plan = _LAYOUTS[source.kind](read.files, _limits(store))
+    done = Migrated(source, session_of(source), (), 0, (*read.left, *plan.left), ())
+    items = [item for item in plan.items if not isinstance(item, TranscriptItem)]
+    ready = 0
+    for batch in [items] if dry_run else _batches(items):  # a dry run plans all items at once
+        progress(ready, len(plan.items))
+        done = _joined(done, _bring(store, batch, done.session, dry_run=dry_run))
+        ready += len(batch)
+    for number, transcript in enumerate(item for item in plan.items if isinstance(item, TranscriptItem)):
+        progress(ready + number, len(plan.items))
+        done = _joined(done, _bring_transcript(store, transcript, dry_run=dry_run))
+    return done
+
+
+def _batches(items: Sequence[MigrationItem]) -> Iterator[list[MigrationItem]]:
+    """Yield the items of one transaction, which holds the store's lock for a few seconds at most."""
+    batch: list[MigrationItem] = []
+    size = 0
+    for item in items:
+        size += len(item.data) if isinstance(item, ArchiveItem | MemoryItem | FileItem) else 0
+        if batch and (len(batch) >= BATCH or size > BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+    if batch:
+        yield batch
+
+
+def _limits(store: Store) -> Limits:
+    config = store.config.rotation
+    return Limits(config.threshold_tokens, config.carryover_tokens)
+
+
+def session_of(source: Source) -> str:
+    """Return the session name of a source's migration: always the same."""
+    folder = os.path.realpath(source.folder).encode("utf-8", "surrogateescape")
+    return f"migrate-{source.kind.value}-{hashlib.sha256(folder).hexdigest()[:8]}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    brought: tuple[Brought, ...] = ()
+    there: int = 0
+    left: tuple[Left, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def _joined(done: Migrated, more: _Result) -> Migrated:
+    return replace(
+        done,
+        brought=(*done.brought, *more.brought),
+        there=done.there + more.there,
+        left=(*done.left, *more.left),
+        notices=tuple(dict.fromkeys((*done.notices, *more.notices))),
+    )
+
+
+def _bring(store: Store, items: Iterable[MigrationItem], session: str, *, dry_run: bool) -> _Result:
+    """Migrate some items in one transaction."""
+    pass_ = _Pass(store, tuple(items), session, summarize=not dry_run)
+
+    def plan(transaction: Transaction) -> None:
+        pass_.plan(transaction)
+        if dry_run:
+            raise _DryRunError
+
+    try:
+        outcome = transact(store, plan, purpose="migrate")
+    except _DryRunError:
+        return pass_.result
+    return replace(pass_.result, notices=outcome.notices)
+
+
+def _bring_transcript(store: Store, item: TranscriptItem, *, dry_run: bool) -> _Result:
+    """Add a raw transcript to its branch, unless it is there."""
+    from gitmem.store.transcripts import put, read
+
+    there = read(store, item.session)
+    if there is not None and len(there) >= len(item.lines):
+        return _Result(there=1)
+    to = f"the transcript of session {item.session}"
+    if dry_run:
+        return _Result(brought=(Brought(item.source, to),))
+    try:
+        put(store, item.session, item.when, item.lines, when=item.when)
+    except GitmemError as error:
+        return _Result(left=(Left(item.source, error.message),))
+    return _Result(brought=(Brought(item.source, to),))
+
+
+class _Pass:
+    """One transaction of a migration; its plan may run again, so it starts afresh each time."""
+
+    def __init__(self, store: Store, items: tuple[MigrationItem, ...], session: str, *, summarize: bool) -> None:
+        self._store = store
+        self._session = session
+        self._summarize = summarize
+        self._items = items
+        self.result = _Result()
+
+    def plan(self, transaction: Transaction) -> None:
+        """Add a commit for each item that is not in the store yet."""
+        known = brought_before(self._store)
+        bringing = _Bringing(transaction, self._store, self._session, self._summarize)
+        brought: list[Brought] = []
+        left: list[Left] = []
+        there = 0
+        for item in self._items:
+            if item.key in known:
+                there += 1
+                continue
+            try:
+                found = bringing.put(item)
+            except GitmemError as error:  # of this one; others may well be brought in
+                left.append(Left(item.source, f"{error.message} {error.remedy}".strip()))
+                continue
+            brought += [Brought(item.source, path) for path in found]
+            there += not found
+        self.result = _Result(tuple(brought), there, tuple(left))
+
+
+def brought_before(store: Store) -> set[str]:
+    """Return the keys of items that were migrated and not undone."""
+    commits = standing_with(store.repository, {Trailer.MIGRATED.value: ""})
+    return {key for commit in commits for key in commit.values(Trailer.MIGRATED)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Bringing:
+    """Adds things to one transaction; `session` names the migration, so that all of it can be taken back at once."""
+
+    transaction: Transaction
+    store: Store
+    session: str
+    summarize: bool
+
+    def put(self, item: MigrationItem) -> list[str]:
+        """Add the commits of an item; return its files, none if it was there already."""
+        if isinstance(item, MemoryItem):
+            return self._memory(item)
+        if isinstance(item, ArchiveItem):
+            return self._archive(item)
+        if isinstance(item, LogItem):
+            return self._log(item)
+        if isinstance(item, FileItem):
+            return self._file(item)
+        raise TypeError(type(item))
+
+    def _commit(self, item: MigrationItem, what: str, changes: Mapping[str, bytes], archive: str = "") -> list[str]:
+        trailers = (
+            (Trailer.OP.value, Op.MIGRATE.value),
+            (Trailer.MIGRATED.value, item.key),
+            (Trailer.SOURCE.value, item.source),
+            (Trailer.ARCHIVE.value, archive),
+            (Trailer.SESSION.value, self.session),
+        )
+        made = self.transaction.commit(Message(f"Migrate {what}", trailers), changes, when=item.when)
+        return list(changes)[:1] if made else []
+
+    def _free(self, path: str, data: bytes | None = None) -> str:
+        """Return an unused path: the given one, or one with a number after its name."""
+        stem, number = path.removesuffix(".md"), 1
+        while (there := self.transaction.read(path)) is not None and there != data:
+            number += 1
+            path = f"{stem}_{number:02d}.md"  # the suffix of archives of one second, which sorts after the first
+        return path
+
+    def _file(self, item: FileItem) -> list[str]:
+        path = self._free(item.path, item.data)
+        # A fact's name is made of its text: a file of that name is this fact, perhaps corrected.
+        if is_fact_path(item.path) and path != item.path:
+            return []
+        return self._commit(item, item.subject, {path: item.data})
+
+    def _archive(self, item: ArchiveItem) -> list[str]:
+        """Add an archive with its summary: the older tool's, else an offline one."""
+        path = self._free(archive_path(item.stamp))  # two parts of one memory may be equal
+        changes = {path: item.data}
+        if self.transaction.read(summary_path(path)) is None:
+            summary = item.summary
+            if summary is None and self.summarize:
+                from gitmem.archives.extractive import summarise
+
+                summary = summarise(path, item.data.decode("utf-8", "surrogateescape"))
+            if summary is not None:
+                changes[summary_path(path)] = render_document(summary._replace(archive=path), item.when)
+        return self._commit(item, f"{item.source} into {path.rpartition('/')[2]}", changes, path)
+
+    def _memory(self, item: MemoryItem) -> list[str]:
+        """Add a rolling memory: as `memory.md` if that has only facts and it fits, else also as an archive."""
+        memory = Document.parse(memory_of(self.transaction))
+        facts = [
+            (section_of(memory.body, one), one.entry) for one in find_entries(memory.body) if is_fact_id(one.entry.id)
+        ]
+        bare = remove_entries(memory.body, {entry.id for _, entry in facts})
+        fresh = not re.search(r"^[^#\s]", bare, re.MULTILINE)
+        paths: list[str] = []
+        if item.whole is not None and not (fresh and is_plain(item)):
+            paths = self._archive(item.whole)
+        if fresh:
+            body = body_of(item) if is_plain(item) else _remaining(memory, body_of(item), _limits(self.store))
+            entries = facts
+            body = without_said(body, {entry.text for _, entry in facts})
+        else:
+            body = memory.body
+            known = entry_digests(body) | {entry.text for _, entry in facts}
+            entries = [one for one in kept_entries(item) if not known & {tail_of(one[1].id), one[1].text}]
+        changed = memory.with_body(restore_entries(body, entries, memory.newline))
+        return [*paths, *self._commit(item, f"{item.source} into {MEMORY}", {MEMORY: changed.render()})]
+
+    def _log(self, item: LogItem) -> list[str]:
+        """Add the missing entries of a day's log, and the person's own text."""
+        path = daily_path(item.day)
+        document = Document.parse(self.transaction.read(path) or new_daily(item.day))
+        known = entry_digests((day_log(self.store, self.transaction, path) or b"").decode("utf-8", "surrogateescape"))
+        entries = [(section, entry) for section, entry in item.entries if tail_of(entry.id) not in known]
+        body = restore_entries(document.body, entries, document.newline)
+        if item.prose and item.prose not in body:
+            body = f"{body.rstrip()}\n\n## {_NOTES}\n\n{item.prose}"
+        count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
+        return self._commit(item, f"{item.source}: {count}", {path: document.with_body(body).render()})
+
+
+def _remaining(memory: Document, body: str, limits: Limits) -> str:
+    """Return the body after a rotation, which keeps the end, or of a newest-first one the beginning."""
+    header = memory.opening + (memory.header or "") + memory.closing
+    oldest_first = in_time_order(body)
+    rotation = plan_rotation(oldest_first, header=header, stamp="", taken=(), limits=limits)
+    if rotation is None:
+        return body
+    kept = rotation.remaining.removeprefix(header)
+    return kept if oldest_first == body else reverse_days(kept)

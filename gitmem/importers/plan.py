@@ -1,0 +1,221 @@
+"""Plans for the migration of older tools' memories (spec R10, V7).
+
+A plan is a list of items, each with its own date. Nothing here reads a file or a clock: contents and modification
+times are passed in. The formats are
+those of files the tools themselves wrote (docs/format.md, Memories of older tools).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from gitmem.archives.summary import Summary
+    from gitmem.document.entry import Entry
+
+
+MAX_ITEMS = 20_000  # of one source; a project's memory has fewer
+_DIGEST = 16  # characters of an item's key
+_CLOCK = re.compile(r"([0-9]{4})-?([0-9]{2})-?([0-9]{2})(?:[_T -]?([0-9]{2}):?([0-9]{2})(?::?([0-9]{2}))?)?")
+
+
+class SourceKind(StrEnum):
+    """The tool that made a memory."""
+
+    ROTATION = "rotation"
+    KEEPER = "memory-keeper"
+    JIKIME = "jikime"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of a source: its path in it, with `/`; its bytes; its modification time in the machine's time zone."""
+
+    path: str
+    data: bytes
+    modified: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationItem:
+    """An item to migrate: its source file, its date, and a unique key.
+
+    The same item of the same file always has the same key, so that it is migrated once.
+    """
+
+    source: str
+    when: datetime
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveItem(MigrationItem):
+    """An archive, to be named after `stamp` (`YYYYMMDD_HHMMSS`); `summary` is an older tool's summary of it."""
+
+    stamp: str
+    data: bytes
+    summary: Summary | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryItem(MigrationItem):
+    """A rolling memory; `whole` is all of it as an archive, None where its parts are archives of their own (R10)."""
+
+    data: bytes
+    whole: ArchiveItem | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileItem(MigrationItem):
+    """A document under a name of its own; `subject` is for its commit."""
+
+    path: str
+    data: bytes
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogItem(MigrationItem):
+    """A day's log: entries with their sections, in order, and the other text in it."""
+
+    day: str
+    entries: tuple[tuple[str, Entry], ...]
+    prose: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptItem(MigrationItem):
+    """A raw transcript: lines as the branch l1 has them (docs/format.md, "Tree")."""
+
+    session: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A file, or a part of it, that is not migrated, and why."""
+
+    source: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationPlan:
+    """The plan for a source: items in order of their dates, and parts left out."""
+
+    items: tuple[MigrationItem, ...]
+    left: tuple[Left, ...]
+
+
+# The plan for one file: items, and parts left out.
+Found = tuple[Sequence["MigrationItem"], Sequence["Left"]]
+
+
+def plan_files(files: Iterable[SourceFile], read: Callable[[SourceFile], Found]) -> MigrationPlan:
+    """Return the plans of files, each read on its own."""
+    items: list[MigrationItem] = []
+    left: list[Left] = []
+    for file in files:
+        found, not_taken = read(file)
+        items += found
+        left += not_taken
+    return make_plan(items, left)
+
+
+def make_plan(items: list[MigrationItem], left: list[Left]) -> MigrationPlan:
+    """Return a plan with its items by date, parts of one file in their order, each key once.
+
+    A rolling memory comes last: it takes in the lines of the facts.
+    """
+    once: dict[str, MigrationItem] = {}
+    for item in items:
+        once.setdefault(item.key, item)
+    ordered = sorted(once.values(), key=lambda item: (isinstance(item, MemoryItem), item.when, item.source))
+    if len(ordered) > MAX_ITEMS:
+        left = [*left, Left("", f"it holds more than {MAX_ITEMS:,} things; only the newest were taken")]
+        ordered = ordered[-MAX_ITEMS:]
+    return MigrationPlan(tuple(ordered), tuple(left))
+
+
+def item_key(kind: SourceKind, source: str, *parts: str | bytes) -> str:
+    """Return the key of an item: a digest of the tool, the file's path and the item itself."""
+    digest = hashlib.sha256()
+    for part in (kind.value, source, *parts):
+        data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogateescape")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()[:_DIGEST]
+
+
+def read_json(data: bytes) -> object:
+    """Return the value in a JSON file.
+
+    Raises:
+        ValueError: it is not JSON; the message says why in a few words.
+
+    """
+    try:
+        return json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON (line {error.lineno})") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def text_of(given: object) -> str:
+    """Return a scalar of JSON as text; "" for other values."""
+    if isinstance(given, str):
+        return given.encode("utf-8", "replace").decode()
+    return "" if given is None or isinstance(given, list | dict | bool) else str(given)
+
+
+def texts_of(given: object) -> tuple[str, ...]:
+    """Return the texts of a list of JSON."""
+    return tuple(filter(None, map(text_of, given))) if isinstance(given, list) else ()
+
+
+def fields_of(given: object) -> Mapping[str, object]:
+    """Return an object of JSON; an empty one for other values."""
+    return given if isinstance(given, dict) else {}
+
+
+def moment_in(text: str, zone: tzinfo | None) -> datetime | None:
+    """Return the first date in a text as a moment of a time zone, None where there is none.
+
+    Read are `2026-01-13`, `20260113_112700`, `2026-01-13_1011` and RFC 3339; a day without a time is its last second,
+    when the day was summarised.
+    """
+    for found in _CLOCK.finditer(text):
+        try:
+            day = date(int(found[1]), int(found[2]), int(found[3]))
+            clock = time(int(found[4]), int(found[5]), int(found[6] or 0)) if found[4] else time(23, 59, 59)
+            return datetime.combine(day, clock, zone)
+        except ValueError:
+            continue
+    return None
+
+
+def instant(text: str, zone: tzinfo | None) -> datetime | None:
+    """Return the moment in a text in RFC 3339, with its own offset if it has one; else as `moment_in`."""
+    if len(text) <= len("2026-01-13"):
+        return moment_in(text, zone)
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return moment_in(text, zone)
+    return found if found.tzinfo else found.replace(tzinfo=zone)
+
+
+def stamp_of(moment: datetime) -> str:
+    """Return the stamp of a moment in names of archives."""
+    return moment.strftime("%Y%m%d_%H%M%S")

@@ -1,0 +1,518 @@
+"""Questions to a model, within the day's limits.
+
+The ledger: the cost of models for a store, by day, and the limits of a day (spec R6).
+
+An append-only file a day in the private folder; each line is one write. The estimated maximum of a question is written
+before it is asked, its cost after the answer. A process that finds, by the lines before its own, that a limit is
+exceeded voids its line. So concurrent processes need no lock, and exceed a limit at most by the error of the last
+estimate. A question whose process was killed counts with its maximum.
+
+Ask a model: redact and fence the question, keep the day's limits, retry, and check the reply (spec R6).
+
+A failure is no exception but the `why` of the result: the caller has an offline answer.
+
+Tested through `tests/archives/test_summarize.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Generic, TypeVar
+
+from gitmem.errors import RefusedError
+from gitmem.llm.choose import make_model
+from gitmem.llm.protocol import (
+    AnswerError,
+    DeadlineError,
+    ProviderError,
+    RefusalError,
+    ReplyError,
+    cost_of,
+    fenced,
+    parse_reply,
+)
+from gitmem.platform.programs import read_resource
+from gitmem.platform.safe_open import read_text
+from gitmem.redact.redact import redact
+from gitmem.store.findings import Failure, FailureLog
+from gitmem.store.headers import KNOWN_FOLDER
+from gitmem.text.stems import estimate_tokens
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from gitmem.llm.http import Patience
+    from gitmem.llm.protocol import Answer, Model, Question, Request
+    from gitmem.store.store import Store
+
+
+LEDGER_FOLDER = "models"
+_KEPT_DAYS = 60
+_MAX_BYTES = 8_000_000  # of a day's file; a line has 200
+_SUFFIX = ".jsonl"
+_CENTS = 100
+
+
+class SpentError(RefusedError):
+    """A limit of the day is reached; the message says which."""
+
+
+class DayLimits(Value):
+    """The limits of a day: tokens, US cents and seconds; 0 for no limit."""
+
+    tokens: int = 0
+    cents: int = 0
+    seconds: int = 0
+
+
+class Spent(Value):
+    """The cost of a question, or its estimated maximum; `dollars` is None if the price is unknown."""
+
+    tokens: int = 0
+    dollars: float | None = 0.0
+    seconds: float = 0.0
+
+
+class Asking(Value):
+    """A question in the ledger: purpose, subject, provider and model. `ended` is None until it is answered."""
+
+    number: str
+    at: datetime
+    purpose: str
+    subject: str
+    provider: str
+    model: str
+    spent: Spent
+    ended: datetime | None = None
+    failure: str = ""
+
+
+class Day(Value):
+    """The totals of a day; `unpriced` counts questions whose price is unknown."""
+
+    questions: int
+    failures: int
+    spent: Spent
+    unpriced: int
+
+
+class Ledger:
+    """The ledger of one store, in its private folder; `token` returns random bytes to identify a question."""
+
+    def __init__(
+        self, private: str, clock: Callable[[], datetime], token: Callable[[], bytes] = lambda: os.urandom(8)
+    ) -> None:
+        self._folder = os.path.join(private, LEDGER_FOLDER)
+        self._clock = clock
+        self._token = token
+
+    def begin(self, asking: Asking, limits: DayLimits) -> Asking:
+        """Record a question before it is asked; returns it with its number and time.
+
+        Raises:
+            SpentError: a limit of this day would be exceeded; the question must not be asked.
+            OSError: it could not be recorded; the question must not be asked.
+
+        """
+        asking = asking._replace(number=self._token().hex(), at=self._clock())
+        self._forget()
+        self._write(asking.at, _begun(asking))
+        before: list[Asking] = []
+        for other in _read_file(self._path(asking.at)):
+            if other.number == asking.number:
+                break
+            before.append(other)
+        exceeded = _exceeded(day_of([*before, asking]).spent, limits)
+        if exceeded:
+            self._write(asking.at, {"n": asking.number, "void": True})
+            raise SpentError(f"{exceeded} for one day.", "It goes on tomorrow; 'gitmem config' shows the limits.")
+        return asking
+
+    def end(self, asking: Asking, spent: Spent, model: str = "", failure: str = "") -> None:
+        """Record the end of a question; if that fails, it counts with its estimated maximum."""
+        line: dict[str, object] = {"n": asking.number, "end": self._clock().isoformat(timespec="seconds")}
+        line |= _spent_value(spent)
+        line |= {key: value for key, value in (("model", model), ("failure", failure[:300])) if value}
+        with contextlib.suppress(OSError):
+            self._write(asking.at, line)
+
+    def today(self) -> list[Asking]:
+        """Return today's questions, in order."""
+        return _read_file(self._path(self._clock()))
+
+    def every(self) -> list[Asking]:
+        """Return the questions of all days that are kept, in order."""
+        try:
+            names = sorted(name for name in os.listdir(self._folder) if name.endswith(_SUFFIX))
+        except OSError:
+            return []
+        return [asking for name in names for asking in _read_file(os.path.join(self._folder, name))]
+
+    def _path(self, at: datetime) -> str:
+        return os.path.join(self._folder, f"{at.date().isoformat()}{_SUFFIX}")
+
+    def _write(self, at: datetime, line: Mapping[str, object]) -> None:
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+        descriptor = os.open(self._path(at), flags, 0o600)
+        try:
+            os.write(descriptor, json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        finally:
+            os.close(descriptor)
+
+    def _forget(self) -> None:
+        """Remove the files of days older than `_KEPT_DAYS`."""
+        oldest = (self._clock() - timedelta(days=_KEPT_DAYS)).date().isoformat()
+        with contextlib.suppress(OSError):
+            for name in os.listdir(self._folder):
+                if name.endswith(_SUFFIX) and name.removesuffix(_SUFFIX) < oldest:
+                    os.unlink(os.path.join(self._folder, name))
+
+
+def _read_file(path: str) -> list[Asking]:
+    """Return the questions of a day's file, in order; broken lines are passed over."""
+    askings: dict[str, Asking] = {}
+    try:
+        with open(path, "rb") as file:
+            lines = file.read(_MAX_BYTES).split(b"\n")
+    except OSError:
+        lines = []
+    for line in lines:
+        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            values = json.loads(line)
+            number = str(values["n"])
+            if values.get("void"):
+                askings.pop(number, None)
+            elif "at" in values:
+                askings[number] = _asking(number, values)
+            elif number in askings:
+                askings[number] = _ended(askings[number], values)
+    return list(askings.values())
+
+
+def day_of(askings: Iterable[Asking]) -> Day:
+    """Return the totals of these questions."""
+    questions = list(askings)
+    priced = [asking.spent.dollars for asking in questions if asking.spent.dollars is not None]
+    spent = Spent(
+        sum(asking.spent.tokens for asking in questions), sum(priced), sum(asking.spent.seconds for asking in questions)
+    )
+    return Day(len(questions), sum(bool(asking.failure) for asking in questions), spent, len(questions) - len(priced))
+
+
+def _exceeded(spent: Spent, limits: DayLimits) -> str:
+    """Return a sentence about the limit that is exceeded, "" if none is."""
+    if limits.tokens and spent.tokens > limits.tokens:
+        return f"Models may read and write {limits.tokens:,} tokens"
+    if limits.cents and (spent.dollars or 0.0) * _CENTS > limits.cents:
+        return f"Models may cost {limits.cents:,} US cents"
+    if limits.seconds and spent.seconds > limits.seconds:
+        return f"Models may work {limits.seconds:,} seconds"
+    return ""
+
+
+def _begun(asking: Asking) -> dict[str, object]:
+    return {
+        "n": asking.number,
+        "at": asking.at.isoformat(timespec="seconds"),
+        "purpose": asking.purpose,
+        "subject": asking.subject,
+        "provider": asking.provider,
+        "model": asking.model,
+        **_spent_value(asking.spent),
+    }
+
+
+def _spent_value(spent: Spent) -> dict[str, object]:
+    return {"tokens": spent.tokens, "dollars": spent.dollars, "seconds": round(spent.seconds, 3)}
+
+
+def _asking(number: str, values: Mapping[str, object]) -> Asking:
+    return Asking(
+        number,
+        datetime.fromisoformat(str(values["at"])),
+        str(values.get("purpose", "")),
+        str(values.get("subject", "")),
+        str(values.get("provider", "")),
+        str(values.get("model", "")),
+        _spent(values),
+    )
+
+
+def _ended(asking: Asking, values: Mapping[str, object]) -> Asking:
+    return asking._replace(
+        ended=datetime.fromisoformat(str(values["end"])),
+        spent=_spent(values),
+        model=str(values.get("model") or asking.model),
+        failure=str(values.get("failure", "")),
+    )
+
+
+def _spent(values: Mapping[str, object]) -> Spent:
+    tokens, dollars, seconds = values.get("tokens"), values.get("dollars"), values.get("seconds")
+    return Spent(
+        tokens if isinstance(tokens, int) else 0,
+        float(dollars) if isinstance(dollars, int | float) else None,
+        float(seconds) if isinstance(seconds, int | float) else 0.0,
+    )
+
+
+T = TypeVar("T")
+
+MAX_CHARACTERS = 300_000  # of the material, half from its beginning and half from its end
+_COOL_DOWN = timedelta(hours=1)  # before a failed question is repeated in the background
+_MAX_SETTLED = 5_000
+_LEFT_OUT = "\n\n[… left out …]\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Generic[T]):
+    """The result of a question: the value read from the reply, or None and `why`.
+
+    `raw` is the last unusable reply, `model` the one that replied, `dollars` the cost of all tries (None: unknown).
+    """
+
+    value: T | None
+    why: str = ""
+    raw: str = ""
+    provider: str = ""
+    model: str = ""
+    dollars: float | None = 0.0
+
+
+def patience() -> Patience:
+    """Return the retries of spec R6: three, after 1, 2 and 4 seconds, or after the time the server names."""
+    from gitmem.llm.http import Patience
+
+    return Patience(tries=4, first=1.0, longest=4.0, random=lambda: 0.5)
+
+
+def is_worth_asking(store: Store, subject: str) -> bool:
+    """Return whether to ask in the background: a model is named, nobody else is asking, and it did not just fail."""
+    from gitmem.llm.protocol import HOST, OFFLINE
+
+    config = store.config.summary
+    if config.provider in {OFFLINE, HOST}:
+        return False
+    now = store.context.clock()
+    last = next((asking for asking in reversed(_ledger(store).today()) if asking.subject == subject), None)
+    if last is None:
+        return True
+    if last.ended is None:
+        return now - last.at > timedelta(seconds=config.timeout_seconds)
+    return not last.failure or now - last.ended > _COOL_DOWN
+
+
+def instructions_for(store: Store, purpose: str) -> str:
+    """Return the instructions for a purpose: the text of the settings, else the shipped one.
+
+    A store's tracked file can set it only with the person's consent ("Settings"): it is behaviour, not data.
+    """
+    own = getattr(store.config.prompts, purpose)
+    return own or read_resource("templates", "prompts", f"{purpose}.md").decode()
+
+
+def ask(
+    store: Store,
+    question: Question,
+    subject: str,
+    read: Callable[[Mapping[str, object]], T],
+    tries: Patience | None = None,
+) -> Asked[T]:
+    """Ask the model of the settings, with retries; `read` raises ReplyError for an unusable reply.
+
+    `subject` is the path or name of what the question is about. Errors of providers and replies are not raised, but
+    written to the log of failures.
+    """
+    asked = _asked(store, question, subject, read, tries)
+    if asked.value is None:
+        failure = Failure(store.context.clock(), "model", f"{question.purpose}, {subject}: {asked.why}")
+        FailureLog(store.private).record(failure)
+    return asked
+
+
+def _asked(
+    store: Store,
+    question: Question,
+    subject: str,
+    read: Callable[[Mapping[str, object]], T],
+    tries: Patience | None,
+) -> Asked[T]:
+    config = store.config.summary
+    try:
+        model = make_model(config, store.context.environ)
+    except ProviderError as error:
+        return Asked(None, f"{error.message} {error.remedy}".strip(), provider=config.provider)
+    if model is None:
+        return Asked(None, "no model is named in summary.provider", provider=config.provider)
+    material = redact(_shortened(question.material), allow=store.config.redaction.allow).text
+    request = fenced(question._replace(material=material), os.urandom(16))
+    return _Tries(
+        store, model, request, Asking("", store.context.clock(), question.purpose, subject, "", "", Spent())
+    ).run(read, tries or patience())
+
+
+class _Tries:
+    """The tries of one question."""
+
+    def __init__(self, store: Store, model: Model, request: Request, asking: Asking) -> None:
+        config = store.config.summary
+        self._model, self._request = model, request
+        self._ledger = _ledger(store)
+        self._limits = DayLimits(config.tokens_per_day, config.cents_per_day, config.seconds_per_day)
+        self._deadline = time.monotonic() + config.timeout_seconds
+        self._asking = asking._replace(
+            provider=model.provider, model=model.name(request.size), spent=self._most(config.timeout_seconds)
+        )
+        self._dollars: float | None = 0.0
+        self._raw = self._replied_by = ""
+
+    def run(self, read: Callable[[Mapping[str, object]], T], tries: Patience) -> Asked[T]:
+        failures = 0
+        while True:
+            wait = 0.0
+            try:
+                value = self._once(read)
+                return Asked(value, "", "", self._model.provider, self._replied_by, self._dollars)
+            except ReplyError as error:
+                why = f"the reply of {self._replied_by or self._asking.model} {error}"
+            except ProviderError as error:
+                why, wait = f"{error.message} {error.remedy}".strip(), error.wait
+                self._raw = getattr(error, "raw", "") or self._raw
+                if not error.passing and not isinstance(error, AnswerError):
+                    return self._failed(why)
+            except (SpentError, OSError) as error:
+                return self._failed(str(error))
+            failures += 1
+            pause = tries.pause(failures, wait)
+            if failures >= tries.tries or time.monotonic() + pause >= self._deadline:
+                return self._failed(why)
+            tries.sleep(pause)
+
+    def _failed(self, why: str) -> Asked[T]:
+        return Asked(None, why, self._raw, self._model.provider, self._replied_by or self._asking.model, self._dollars)
+
+    def _once(self, read: Callable[[Mapping[str, object]], T]) -> T:
+        """Ask once, and record the cost, also of a failure."""
+        asking, begun = self._ledger.begin(self._asking, self._limits), time.monotonic()
+        spent, failure = asking.spent, "it was interrupted"
+        try:
+            answer = self._model.ask(self._request, self._deadline)
+            spent = self._spent(answer)
+            value = self._read(answer, read)
+            failure = ""
+        except (ProviderError, ReplyError) as error:
+            failure = str(error)
+            if isinstance(error, ProviderError) and not isinstance(error, AnswerError | DeadlineError | RefusalError):
+                spent = Spent()  # nothing was charged, unlike for the other errors
+            raise
+        else:
+            return value
+        finally:
+            self._ledger.end(
+                asking, spent._replace(seconds=time.monotonic() - begun), model=self._replied_by, failure=failure
+            )
+
+    def _read(self, answer: Answer, read: Callable[[Mapping[str, object]], T]) -> T:
+        self._replied_by = answer.model
+        if answer.refused:
+            raise RefusalError(f"{answer.model} refuses to answer{f': {answer.text[:200]}' if answer.text else ''}.")
+        self._raw = answer.text
+        return read(parse_reply(answer.text, self._request.schema))
+
+    def _spent(self, answer: Answer) -> Spent:
+        dollars = answer.cost
+        if dollars is None:
+            price = self._model.price(self._request.size, answer.input_tokens)
+            dollars = cost_of(price, answer.input_tokens, answer.output_tokens)
+        self._dollars = None if dollars is None or self._dollars is None else self._dollars + dollars
+        return Spent(answer.input_tokens + answer.output_tokens, dollars)
+
+    def _most(self, seconds: float) -> Spent:
+        """Return an upper estimate of the cost of one try."""
+        tokens = estimate_tokens(self._request.system + self._request.text)
+        price = self._model.price(self._request.size, tokens)
+        return Spent(tokens + self._request.most_tokens, cost_of(price, tokens, self._request.most_tokens), seconds)
+
+
+class Settled:
+    """The subjects that a model has answered, a line each in a file among the caches; none is asked again."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._path = os.path.join(store.private, KNOWN_FOLDER, name)
+        self._subjects = dict.fromkeys(read_text(self._path).splitlines())
+
+    def __contains__(self, subject: object) -> bool:
+        return subject in self._subjects
+
+    def add(self, subject: str) -> None:
+        """Record an answered subject; if that fails, it may be asked about again."""
+        self._subjects[subject] = None
+        with contextlib.suppress(OSError):
+            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            with open(self._path, "w", encoding="utf-8") as file:
+                file.writelines(f"{line}\n" for line in list(self._subjects)[-_MAX_SETTLED:])
+
+
+def _ledger(store: Store) -> Ledger:
+    return Ledger(store.private, store.context.clock)
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= MAX_CHARACTERS:
+        return text
+    half = MAX_CHARACTERS // 2
+    return f"{text[:half]}{_LEFT_OUT}{text[-half:]}"
+
+
+def without_secrets(store: Store, given: Mapping[str, object]) -> dict[str, object]:
+    """Return a model's answer with all strings in it redacted."""
+    allow = store.config.redaction.allow
+
+    def clean(value: object) -> object:
+        if isinstance(value, str):
+            return redact(value, allow=allow).text
+        if isinstance(value, dict):
+            return {key: clean(below) for key, below in value.items()}
+        return [clean(below) for below in value] if isinstance(value, list) else value
+
+    return {key: clean(value) for key, value in given.items()}
+
+
+class Spending(Value):
+    """What models cost today (see `gitmem.judgement.ask.Day`), and the limits of a day; 0 for no limit."""
+
+    provider: str
+    questions: int
+    failures: int
+    tokens: int
+    dollars: float
+    unpriced: int
+    seconds: float
+    most_tokens: int
+    most_dollars: float
+    most_seconds: int
+
+
+def spending(store: Store) -> Spending:
+    """Return today's cost of models for this store."""
+    config, day = store.config.summary, day_of(_ledger(store).today())
+    return Spending(
+        config.provider,
+        day.questions,
+        day.failures,
+        day.spent.tokens,
+        round(day.spent.dollars or 0.0, 6),
+        day.unpriced,
+        round(day.spent.seconds, 1),
+        config.tokens_per_day,
+        config.cents_per_day / 100,
+        config.seconds_per_day,
+    )

@@ -1,1 +1,0 @@
-"""Memories of older tools, and their migration into a store."""

@@ -1,0 +1,245 @@
+"""Groups of exchanges: sorting in and naming.
+
+The concepts of a store's work tree: read from a cache (`gitmem.store.headers`), without YAML.
+
+Tested through `tests/lessons/test_concepts.py`.
+
+Group exchanges into concepts (spec V3): each exchange of a finished session joins one or begins a new one.
+
+Merging and splitting concepts moves their links to exchanges; none is lost.
+"""
+
+from __future__ import annotations
+
+from gitmem.document.document import Document
+from gitmem.document.ids import tail_of
+from gitmem.document.message import Message, Op, Trailer, session_message
+from gitmem.errors import NotFoundError, RefusedError
+from gitmem.lessons.concept import (
+    FOLDER,
+    Concept,
+    begun,
+    choose,
+    concept_id,
+    concept_path,
+    joined,
+    line_of,
+    lines_of,
+    parse_concept,
+    renamed,
+    render_changed,
+    render_new,
+)
+from gitmem.sessions.cleaned import exchanges_in, find_session_file
+from gitmem.store.headers import Header, read_headers
+from gitmem.store.transact import transact
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from gitmem.sessions.exchange import Exchange
+    from gitmem.sessions.turns import Turn
+    from gitmem.store.headers import Bounds
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+
+def known_concepts(store: Store) -> list[Concept]:
+    """Return the concepts of the work tree, sorted by path."""
+    return [concept_of(header) for header in concept_headers(store)]
+
+
+def concept_headers(store: Store, bounds: Bounds | None = None, *, trusting: bool = False) -> list[Header]:
+    """Return the headers of the work tree's concepts; the key is the id of the last exchange.
+
+    See `gitmem.store.headers.read_headers`.
+    """
+    return read_headers(store, FOLDER, _header, bounds, trusting=trusting)
+
+
+def concept_of(header: Header) -> Concept:
+    """Return the concept of a header."""
+    return Concept(*header.load())
+
+
+def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
+    concept = parse_concept(data, path)
+    return None if concept is None else (((concept.exchanges or ("",))[-1],), [*concept._asdict().values()])
+
+
+class Grouped(Value):
+    """A changed concept and the lines to add to it."""
+
+    concept: Concept
+    lines: tuple[str, ...]
+
+
+def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
+    """Group the exchanges of a finished session; returns the commit. A second call adds nothing.
+
+    Raises:
+        GitmemError: it could not be committed.
+
+    """
+    if not turns:
+        return None
+
+    def plan(transaction: Transaction) -> bool:
+        path = find_session_file(transaction, session, turns[0].started)
+        data = transaction.read(path) if path else None
+        if path is None or data is None:
+            return False
+        known = {concept.id: concept for concept in known_concepts(store)}
+        times = {turn.exchange_id: turn.ended for turn in turns}
+        exchanges = [one._replace(at=times.get(one.id)) for one in exchanges_in(data)]
+        grouped = sort_in(known, exchanges, path)
+        changes = {one.concept.path: _rendered(transaction, one) for one in grouped if one.concept.path or one.lines}
+        if not changes:
+            return False
+        new = sum(one.concept.id not in known for one in grouped)
+        return transaction.commit(_message(grouped, new, session, host), changes, when=turns[-1].ended)
+
+    outcome = transact(store, plan, purpose="concepts")
+    known_concepts(store)
+    return outcome.commits[-1] if outcome.value else None
+
+
+def sort_in(known: Mapping[str, Concept], exchanges: Iterable[Exchange], link: str) -> list[Grouped]:
+    """Return the concepts that change when the exchanges of a session are sorted into them, in order; pure.
+
+    `link` is the path of the session's file. Exchanges that are in a concept stay there.
+    """
+    concepts = dict(known)
+    lines: dict[str, list[str]] = {}
+    concept_of = {tail_of(exchange): concept.id for concept in known.values() for exchange in concept.exchanges}
+    previous = ""
+    for exchange in exchanges:
+        if tail_of(exchange.id) not in concept_of:
+            chosen = choose(exchange, concepts, previous)
+            concept = begun(exchange) if chosen is None else renamed(chosen, joined(chosen, exchange))
+            concepts[concept.id] = concept
+            concept_of[tail_of(exchange.id)] = concept.id
+            lines.setdefault(concept.id, []).append(line_of(exchange, link))
+        previous = concept_of[tail_of(exchange.id)]
+    return [Grouped(concepts[identifier], tuple(more)) for identifier, more in lines.items()]
+
+
+def find_concept(store: Store, identifier: str) -> Concept:
+    """Return the concept with an id, or an unambiguous prefix of its id or name.
+
+    The id of a merged concept names the concept it was merged into.
+
+    Raises:
+        NotFoundError: no concept matches, or more than one.
+
+    """
+    bare = identifier.strip().rpartition("/")[2].removesuffix(".md").casefold()
+    concepts = known_concepts(store)
+    matches = [concept for concept in concepts if bare in (concept.id, _stem(concept), *concept.merged)]
+    if not matches and bare:
+        matches = [one for one in concepts if one.id.startswith(bare) or one.name.casefold().startswith(bare)]
+    if len(matches) != 1:
+        raise NotFoundError(
+            f"There is {'more than one' if matches else 'no'} concept {identifier[:80]!r}.",
+            "'gitmem concepts list' lists them with their ids.",
+        )
+    return matches[0]
+
+
+def merge(store: Store, one: Concept, other: Concept, model: str = "") -> tuple[str, ...]:
+    """Merge the second concept into the first, as a person or this model decided; all links are kept.
+
+    Returns the commits.
+    """
+    if one.id == other.id:
+        return ()
+
+    def plan(transaction: Transaction) -> None:
+        data, other_data = transaction.read(one.path), transaction.read(other.path)
+        if data is None or other_data is None:
+            raise NotFoundError("One of the concepts is gone.")
+        merged = one._replace(
+            keywords=tuple(dict.fromkeys((*one.keywords, *other.keywords))),
+            files=tuple(dict.fromkeys((*one.files, *other.files))),
+            exchanges=tuple(sorted({*one.exchanges, *other.exchanges})),
+            merged=tuple(dict.fromkeys((*one.merged, *other.merged, other.id))),
+            updated=max(one.updated, other.updated),
+        )
+        more = [line for _, line in lines_of(Document.parse(other_data).body)]
+        changes = {one.path: render_changed(data, merged, more), other.path: None}
+        message = _about(f"Merge concept {other.name} into {one.name}", [one.id, other.id]).by(model)
+        transaction.commit(message, changes)
+
+    return transact(store, plan, purpose="concepts").commits
+
+
+def split(store: Store, concept: Concept, exchanges: Sequence[str], name: str) -> tuple[str, ...]:
+    """Move some exchanges of a concept into a new one; all links are kept. Returns the commits.
+
+    Raises:
+        NotFoundError: the concept has no such exchange.
+        RefusedError: the concept would be empty.
+
+    """
+    chosen = sorted(
+        {whole for whole in concept.exchanges for prefix in exchanges if prefix and whole.startswith(prefix)}
+    )
+    if not chosen:
+        raise NotFoundError("The concept has none of these exchanges.", "'gitmem concepts show' lists them.")
+    if len(chosen) == len(concept.exchanges):
+        raise RefusedError("The concept would have no exchanges left.", "Name fewer exchanges.")
+
+    def plan(transaction: Transaction) -> None:
+        data = transaction.read(concept.path)
+        if data is None:
+            raise NotFoundError("The concept is gone.")
+        lines = [line for identifier, line in lines_of(Document.parse(data).body) if identifier in chosen]
+        identifier = concept_id(f"{concept.id}\0{chosen[0]}")
+        part = concept._replace(
+            path=concept_path(identifier, name), id=identifier, name=name, exchanges=tuple(chosen), merged=()
+        )
+        rest = concept._replace(exchanges=tuple(one for one in concept.exchanges if one not in chosen))
+        changes: dict[str, bytes | None] = {
+            concept.path: render_changed(data, rest, (), chosen),
+            part.path: render_new(part, lines),
+        }
+        transaction.commit(_about(f"Split {name} off concept {concept.name}", [concept.id, part.id]), changes)
+
+    return transact(store, plan, purpose="concepts").commits
+
+
+def rename(store: Store, concept: Concept, name: str, method: str) -> tuple[str, ...]:
+    """Give a concept the name a model chose; its id and file stay. Returns the commits."""
+
+    def plan(transaction: Transaction) -> None:
+        data = transaction.read(concept.path)
+        there = parse_concept(data, concept.path) if data is not None else None
+        if data is None or there is None or there.name != concept.name:
+            return  # removed, or renamed by a person meanwhile
+        changed = Document.parse(render_changed(data, concept._replace(name=name), ())).set("method", method)
+        message = _about(f"Name a concept: {name}", [concept.id]).by(method)
+        transaction.commit(message, {concept.path: changed.render()})
+
+    return transact(store, plan, purpose="concepts").commits
+
+
+def _stem(concept: Concept) -> str:
+    return concept.path.rpartition("/")[2].removesuffix(".md").casefold()
+
+
+def _rendered(transaction: Transaction, one: Grouped) -> bytes:
+    data = transaction.read(one.concept.path)
+    return render_new(one.concept, one.lines) if data is None else render_changed(data, one.concept, one.lines)
+
+
+def _message(grouped: Sequence[Grouped], new: int, session: str, host: str) -> Message:
+    names = "; ".join(one.concept.name for one in grouped)
+    made = f", {new} new" if new else ""
+    count = "1 concept" if len(grouped) == 1 else f"{len(grouped)} concepts"
+    return _about(f"Group into {count}{made}: {names}", [one.concept.id for one in grouped], session, host)
+
+
+def _about(subject: str, concepts: Iterable[str], session: str = "", host: str = "") -> Message:
+    return session_message(subject, Op.CONCEPT, Trailer.CONCEPT, concepts, session=session, host=host)

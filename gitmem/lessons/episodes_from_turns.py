@@ -1,0 +1,328 @@
+"""Make the episodes of a finished session (docs/format.md, "Episodes"). Pure.
+
+A task is a request with all that is said and done for it, over as many turns as that takes. Its outcome is one that
+something shows: the person's words, tests, a commit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import zip_longest
+
+from gitmem.document.ids import tail_of
+from gitmem.document.message import one_line
+from gitmem.facts.compare import stems_of
+from gitmem.lessons.episode import REJECTED, UNMENDED, Episode, episode_id, title_of
+from gitmem.lessons.error import MATCH, ErrorSignature, likeness
+from gitmem.lessons.error_occurrence import Sight, find_sights
+from gitmem.sessions.events import PLACE
+from gitmem.sessions.outcome import (
+    Outcome,
+    has_effect,
+    is_commit,
+    judge_outcome,
+    offers,
+    reaction_of,
+    rejects,
+    verdict_of,
+)
+from gitmem.sessions.shortened import headline
+from gitmem.sessions.task import TaskStatus, TaskType, classify, follows_up, tells
+from gitmem.sessions.turns import human_text, is_trivial
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from gitmem.sessions.exchange import Exchange
+    from gitmem.sessions.state import EndedTask, WorkingMemory
+    from gitmem.sessions.transcript import Record
+    from gitmem.sessions.turns import Turn
+
+    Notes = EndedTask | WorkingMemory
+
+
+_TASK, _LINE, _SUMMARY = 200, 240, 160  # characters
+_MAX_FILES = _MAX_SYMBOLS = 12
+_MAX_ERRORS, _MAX_TOOLS, _MAX_PLAN, _MAX_LINES = 5, 8, 12, 6
+_RESULTS = 3
+_READ = 8_000  # characters of what was said in a task
+_SYMBOL = re.compile(r"`([A-Za-z_][\w.]{2,60})(?:\(\))?`")
+_ASKS = ("?", "\uff1f")
+_NUMBER = re.compile(r"(?<![\w.])#?([0-9]{1,2})(?![\w.]*[0-9])\b")
+_KEY = re.compile(r"(?m)^[\s|*_-]*#?([0-9]{1,2})(?:[*_]*[.):|]|\s*\|)")
+_COMMIT = re.compile(r"(?=[a-f]*[0-9])[0-9a-f]{7,40}")
+_FEEDBACK = {Outcome.SUCCESS: "positive", Outcome.PARTIAL: "negative", Outcome.FAILED: "negative", None: "neutral"}
+_TESTS = {Outcome.SUCCESS: "passed", Outcome.FAILED: "failed"}
+
+
+def tasks_in(turns: Iterable[Turn]) -> list[list[Turn]]:
+    """Return the turns of a session by task."""
+    tasks: list[list[Turn]] = []
+    for turn in turns:
+        if tasks and not _begins(turn, tasks[-1]):
+            tasks[-1].append(turn)
+        else:
+            tasks.append([turn])
+    return tasks
+
+
+def _begins(turn: Turn, task: Sequence[Turn]) -> bool:
+    """Return whether a turn begins another task: it sets one that does not speak of what the last one spoke of.
+
+    A question while nothing shows that the task is done does not, nor does what goes on with it.
+    """
+    prompt, last = human_text(turn.prompt), task[-1]
+    if not prompt or is_trivial(prompt) or follows_up(prompt):
+        return False
+    if turn.cwd and last.cwd and not _is_near(turn.cwd, last.cwd):
+        return True
+    if _goes_on(prompt, last):
+        return False
+    if any(is_commit(run.command) and not run.failed for run in last.runs):
+        return True
+    if classify(prompt) is TaskType.QUESTION or set(turn.files) & {file for one in task for file in one.files}:
+        return False
+    said = stems_of(" ".join(human_text(text)[:_READ] for one in task for text in (one.prompt, one.answer)))
+    words = stems_of(headline(prompt, _TASK))
+    return 2 * len(words & said) < len(words) or not words
+
+
+def _goes_on(prompt: str, last: Turn) -> bool:
+    """Return whether a request turns the work of the last turn, replies to its question, or names items of its list.
+
+    So does what sets no task at all ("my user is ann") after a turn without an answer.
+    """
+    answer = human_text(last.answer).rstrip()
+    turns = reaction_of(last, prompt) in {Outcome.FAILED, Outcome.PARTIAL}
+    replies = answer.endswith(_ASKS) or offers(answer) or _names_items(prompt, answer)
+    return turns or replies or (not answer and tells(prompt))
+
+
+def _is_near(one: str, other: str) -> bool:
+    """Return whether a folder is, holds, or lies in another."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+
+
+def _names_items(prompt: str, answer: str) -> bool:
+    """Return whether a short request names items of an answer's list or table by their numbers ("skip 5 and 7")."""
+    named = set(_NUMBER.findall(prompt)) if len(prompt) <= _TASK else set()
+    return bool(named) and named <= set(_KEY.findall(answer[-_READ:]))
+
+
+def episodes_of(
+    turns: Sequence[Turn],
+    exchanges: Iterable[Exchange],
+    link: str,
+    *,
+    working: Sequence[Notes] = (),
+    project: str = "",
+    grown: Sequence[tuple[datetime, int]] = (),
+) -> list[Episode]:
+    """Return the episodes of a finished session; none of a task without an exchange in its file, or of mere talk.
+
+    `exchanges` are those of this file, and `link` is its path in the store; `working` holds plans, decisions and
+    discoveries that were noted while the session ran, the surest last; `grown` says when the context grew, and by how
+    many tokens.
+    """
+    by_tail = {tail_of(exchange.id): exchange for exchange in exchanges}
+    following = dict(zip((turn.key for turn in turns), turns[1:], strict=False))
+    found = []
+    tasks = tasks_in(turns)
+    ends = [task[0].started for task in tasks[1:]]
+    for task, end in zip_longest(tasks, ends):
+        known = [turn for turn in task if tail_of(turn.exchange_id) in by_tail]
+        if known:
+            own = [by_tail[tail_of(turn.exchange_id)] for turn in known]
+            keys = {turn.key for turn in task}
+            notes = [one for one in working if one.task is not None and one.task.turn in keys]
+            tokens = sum(more for at, more in grown if at >= task[0].started and (end is None or at < end))
+            episode = _Task(task, known, own, following).episode(link, notes, project)
+            if _is_work(episode, task):
+                found.append(episode._replace(tokens=tokens))
+    return found
+
+
+def _is_work(episode: Episode, turns: Iterable[Turn]) -> bool:
+    """Return whether a task was more than talk: something was changed, run, planned or noted, or found and thanked for.
+
+    What a look-up found is not told unless the person says that it answers: of such episodes readers of recorded
+    sessions found one in four right.
+    """
+    noted = (*episode.files, *episode.errors, *episode.plan, *episode.decisions, *episode.gotchas, *episode.tips)
+    runs = [run for turn in turns for run in turn.runs if not run.failed]
+    ran = verdict_of(runs) or any(has_effect(run.command) or is_commit(run.command) for run in runs)
+    found = episode.steps and episode.solution and episode.outcome is Outcome.SUCCESS
+    return bool(noted or ran or found) or episode.outcome is Outcome.FAILED
+
+
+def noting_growth(records: Iterable[Record], grown: list[tuple[datetime, int]]) -> Iterator[Record]:
+    """Yield the records of a transcript, and add to `grown` when the agent's context grew, and by how many tokens."""
+    last = 0
+    for record in records:
+        if record.tokens and not record.sidechain:
+            if last and record.tokens > last:  # after a compaction it is smaller
+                grown.append((record.at, record.tokens - last))
+            last = record.tokens
+        yield record
+
+
+class _Task:
+    """The turns of a task, the exchanges among them, and what the person said after each."""
+
+    def __init__(
+        self, turns: Sequence[Turn], known: Sequence[Turn], own: Sequence[Exchange], following: Mapping[str, Turn]
+    ) -> None:
+        self._turns = turns
+        self._own = list(zip(known, own, strict=True))
+        # Of this task only: of all tasks, these would be a copy of all prompts.
+        self._said = {one.key: human_text(following[one.key].prompt) if one.key in following else "" for one in known}
+
+    def episode(self, link: str, notes: Sequence[Notes], project: str) -> Episode:
+        """Return the episode of this task."""
+        first, exchanges = self._turns[0], [exchange for _, exchange in self._own]
+        answers = [turn.answer for turn, _ in self._own]
+        sights = find_sights(self._turns, project)
+        request = human_text(first.prompt) or exchanges[0].summary
+        task = one_line(headline(request, _TASK), _TASK)
+        tests = verdict_of(run for turn in self._turns for run in turn.runs)
+        errors = _errors(sights)
+        outcome = self._outcome(notes, tests)
+        return Episode(
+            id=episode_id(first.session, exchanges[0].id),
+            session=first.session,
+            host=first.host,
+            created=first.started,
+            ended=max(turn.ended for turn in self._turns),
+            type=classify(request),
+            task=task,
+            outcome=outcome,
+            exchanges=tuple(exchange.id for exchange in exchanges),
+            links=tuple(_link(exchange, link) for exchange in exchanges),
+            tests=_TESTS.get(tests, "") if tests else "",
+            feedback=self._feedback(),
+            files=tuple(dict.fromkeys(file for one in exchanges for file in one.files))[:_MAX_FILES],
+            symbols=_symbols(answers),
+            errors=errors,
+            steps=sum(turn.tools for turn in self._turns),
+            failed=sum(len(turn.failures) for turn in self._turns),
+            seconds=round(sum((turn.ended - turn.started).total_seconds() for turn in self._turns)),
+            mended_in=max((sight.seconds for sight in sights if sight.works), default=0),
+            tools=tuple(Counter(tool for turn in self._turns for tool in turn.used).most_common(_MAX_TOOLS)),
+            problem=one_line(title_of(errors[0]), _LINE) if errors else task,
+            solution="" if outcome is Outcome.FAILED else self._solution(),
+            plan=_plan(notes),
+            decisions=_lines(
+                decision.text + (f" ({decision.reason})" if decision.reason else "")
+                for memory in notes
+                for decision in memory.decisions
+            ),
+            changes=_lines(headline(said, _LINE) for turn, said in self._answered()[:-1] if _turned(turn, said)),
+            gotchas=self._gotchas(sights),
+            tips=_tips(sights, notes, self._rejected()),
+        )
+
+    def _answered(self) -> list[tuple[Turn, str]]:
+        return [(turn, self._said[turn.key]) for turn, _ in self._own]
+
+    def _outcome(self, notes: Sequence[Notes], tests: Outcome | None) -> Outcome | None:
+        """Return the outcome that a note, the person's words, tests or a commit show, None without any."""
+        if notes and notes[-1].task is not None and notes[-1].task.status is TaskStatus.ABANDONED:
+            return Outcome.FAILED
+        last, said = self._answered()[-1]
+        judged = judge_outcome(last, said)
+        if judged is Outcome.INTERRUPTED:
+            return judged
+        if reaction := reaction_of(last, said):
+            return reaction
+        if self._feedback() == "positive":
+            return Outcome.SUCCESS
+        if tests is Outcome.FAILED or judged is Outcome.FAILED:
+            return Outcome.FAILED
+        committed = any(is_commit(run.command) and not run.failed for turn in self._turns for run in turn.runs)
+        return Outcome.SUCCESS if tests or committed else None
+
+    def _feedback(self) -> str:
+        """Return what the person said of the result; thanks stay if only a follow-up came after them."""
+        *before, (last, said) = self._answered()
+        if said:
+            return _FEEDBACK[reaction_of(last, said)]
+        return "positive" if before and reaction_of(*before[-1]) is Outcome.SUCCESS else ""
+
+    def _solution(self) -> str:
+        """Return what the last exchanges that changed something came to, without any what the last one said.
+
+        Results that the person rejected, answers that the person doubted or that offer a choice are none.
+        """
+        own = [(turn, exchange.summary, reaction_of(turn, self._said[turn.key])) for turn, exchange in self._own]
+        good = [one for one in own if one[0].answer and not one[0].interrupted and one[2] is not Outcome.FAILED]
+        changed = [summary for turn, summary, _ in good if turn.files]
+        said = [summary for turn, summary, met in good if met is not Outcome.PARTIAL and not offers(turn.answer)]
+        return "; ".join(one_line(one, _LINE) for one in dict.fromkeys(changed[-_RESULTS:] or said[-1:]))
+
+    def _rejected(self) -> frozenset[str]:
+        """Return the words of all answers that the person rejected."""
+        turned = (turn.answer[:_READ] for turn, said in self._answered() if turn.answer and rejects(turn, said))
+        return stems_of(human_text(" ".join(turned)))
+
+    def _gotchas(self, sights: Iterable[Sight]) -> tuple[str, ...]:
+        """Return attempts that did not help, unmended errors, and results that the person clearly rejected."""
+        lines = []
+        for sight in sights:
+            title = one_line(title_of(sight.error), _SUMMARY)
+            lines += [f"{title}: {tried} did not help" for tried in sight.tried]
+            lines += [] if sight.works else [f"{title}{UNMENDED}"]
+        for turn, exchange in self._own:
+            if turn.answer and rejects(turn, self._said[turn.key]):
+                lines.append(f"{REJECTED}{one_line(exchange.summary, _SUMMARY)}")
+        return _lines(lines)
+
+
+def _turned(turn: Turn, said: str) -> bool:
+    """Return whether the person turned the work after a turn: rejected its result, or missed something in it."""
+    return reaction_of(turn, said) in {Outcome.FAILED, Outcome.PARTIAL}
+
+
+def _tips(sights: Iterable[Sight], notes: Iterable[Notes], rejected: frozenset[str]) -> tuple[str, ...]:
+    """Return mends of errors, and noted discoveries without those whose words all stand in rejected answers."""
+    mends = [f"{one_line(title_of(one.error), _SUMMARY)}: {_quoted(one.mend)} mended it" for one in sights if one.mend]
+    return _lines(
+        [*mends, *(text for memory in notes for text in memory.discoveries if not stems_of(text) <= rejected)]
+    )
+
+
+def _errors(sights: Iterable[Sight]) -> tuple[ErrorSignature, ...]:
+    found: list[ErrorSignature] = []
+    for sight in sights:
+        if all(likeness(known, sight.error) <= MATCH for known in found):
+            found.append(sight.error)
+    return tuple(found[:_MAX_ERRORS])
+
+
+def _plan(notes: Sequence[Notes]) -> tuple[str, ...]:
+    """Return the plan that was noted last: hooks and transcript tell the same one."""
+    steps = next((one.steps for one in reversed(notes) if one.steps), ())
+    return tuple(f"[{'x' if step.status == 'completed' else ' '}] {step.text}" for step in steps)[:_MAX_PLAN]
+
+
+def _quoted(mend: str) -> str:
+    """Return a mend, in quotes if it is a sentence of the agent."""
+    return mend if mend.startswith(("`", PLACE)) else f'"{mend}"'
+
+
+def _symbols(answers: Iterable[str]) -> tuple[str, ...]:
+    named = Counter(match[1] for answer in answers for match in _SYMBOL.finditer(answer))
+    names = (name for name, _ in named.most_common() if not _COMMIT.fullmatch(name))
+    return tuple(names)[:_MAX_SYMBOLS]
+
+
+def _link(exchange: Exchange, link: str) -> str:
+    summary = one_line(exchange.summary, _SUMMARY).replace("[", "(").replace("]", ")")
+    return f"{exchange.time[:10]} [{summary}](../../../{link}) {exchange.id}"
+
+
+def _lines(texts: Iterable[str]) -> tuple[str, ...]:
+    lines = dict.fromkeys(one_line(text, _LINE) for text in texts)
+    return tuple(filter(None, lines))[:_MAX_LINES]

@@ -1,0 +1,327 @@
+"""Errors and their fixes.
+
+Recognise a recurring error despite other paths, numbers and hashes (docs/spec.md, M2 and M3). Pure.
+
+A command's output is long, and one or two of its lines say what went wrong. `read_error` finds them by the forms that
+common tools print. It takes from them a type (`ModuleNotFoundError`, `TS2345`, `non-fast-forward`), the message without
+what changes from run to run, the names it speaks of, and the frames of the project's files. `likeness` compares two.
+
+Tell what others say of a mend without the words of a risky command. Pure, and light: a hook waits for it.
+
+Tested through `tests/lessons/test_error_occurrence.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+from gitmem.text.stems import stop_words
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+MATCH = 0.5  # the least score of the same error (docs/spec.md, M3)
+MAX_ERRORS = 3  # of one output
+_MAX_LINES = 400  # of an output, half from its beginning and half from its end
+_MAX_LINE = 500  # characters
+_MAX_FRAMES = 3
+_MAX_NAMES = 8
+_MAX_NAME_BLANKS = 3  # more is a sentence
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+# Prefixes of a line: the seconds of docker build, the task's name in brackets of parallel task runners.
+_PROGRESS = re.compile(r"^(?:(?:#[0-9]{1,4} )?[0-9]{1,6}\.[0-9]{1,3}|\[[a-z][\w:.-]{0,40}\]) (?=\S)")
+_MARK = r"`'\"\u2018\u2019\u201c\u201d"
+_QUOTED = re.compile(rf"[{_MARK}]([^{_MARK}\n]{{1,120}})[{_MARK}]")
+_NAMED = re.compile(
+    r"\b(?:requirement|package|module|crate|wheel for|relation|table|column|command|undefined:|option) "
+    r"([\w@][\w.@/-]{0,80})"
+)
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,12}://[^\s'\"<>)]{1,300}")
+_PATH = re.compile(
+    r"(?<![\w/\\.@])(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/)?(?:[\w.@+-]{1,80}[\\/]){1,30}[\w.@+-]{0,80}|(?<![\w/])/[\w.@+-]{1,80}"
+)
+_HASH = re.compile(
+    r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b|\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b0x[0-9a-fA-F]+\b"
+)
+_POSITION = re.compile(r"(?<=[\w.)\]])(?::[0-9]{1,7}){1,2}\b|\([0-9]{1,7},[0-9]{1,7}\)")
+_VERSION = re.compile(r"(?<![\w/])[v^~=<>]{0,3}[0-9]+(?:\.[0-9]+){1,3}(?:[-+.]?[a-z]{1,5}[0-9]*)?\b")
+_NUMBER = re.compile(r"(?<![A-Za-z_/])[+-]?[0-9]+(?:[.,:][0-9]+)*(?:ms|s|m|h|[KMG]i?B|%)?(?![A-Za-z_0-9])")
+_ABSOLUTE = re.compile(r"/|~|[A-Za-z]:[\\/]|\w+://")
+_MASKED = re.compile(r"<\w+>")
+_SIGNATURE = re.compile(r"\b(func [\w./-]{1,200})\(.*")  # of a Go function, which linters quote at the end
+_LIST = re.compile(r"(?:<n>, ){1,100}<n>")
+_WORD = re.compile(r"<\w+>|[^\W_][\w.$@/-]*[^\W_]|[^\W_]")
+_PROGRAM = re.compile(r"((?:[a-z][\w.-]{0,40}: ){1,3})")  # `gh: `, `aws: error: `
+_VERSION_PART = re.compile(r"v[0-9]{1,3}")
+
+# Forms of lines with an error, the most specific first.
+_TYPE = (
+    r"(?P<type>(?:[A-Za-z_][\w$]{0,60}\.){0,6}[A-Z][\w$]{0,60}"
+    r"(?:Error|Exception|Warning|Interrupt|Fault|Timeout|DoesNotExist|NotFound)|Error|Exception)"
+)
+_PLACE = r"[^\s:]{1,300}:(?:[0-9]{1,7}:){1,2}"
+_RAISED = re.compile(
+    r"^(?:E\s+|Uncaught |Unhandled |Caused by: |Exception in thread .{1,80} )?"
+    + _TYPE
+    + r"(?: \[[A-Z_]{3,40}\])?(?:: (?P<message>.*)|$)"
+)
+_FORMS = tuple(
+    re.compile(form)
+    for form in (
+        r"\berror (?P<type>TS[0-9]{3,6}): (?P<message>.+)",  # tsc
+        r"^error\[(?P<type>E[0-9]{4})\]: (?P<message>.+)",  # rustc
+        rf"^(?:{_PLACE} )?(?P<type>[A-Z]{{1,5}}[0-9]{{3,5}}) (?:\[\*\] )?(?P<message>[`A-Z].+)",  # ruff, flake8
+        rf"^{_PLACE} error: (?P<message>.+?)(?:\s+\[(?P<type>[a-z-]{{3,40}})\])$",  # mypy
+        rf"^{_PLACE} (?P<message>[^:].+) \((?P<type>[a-z][a-z0-9]{{2,30}})\)$",  # golangci-lint
+        r"^CONFLICT \((?P<type>[\w/ ]{1,40})\): ",  # git
+        r"^! \[(?:remote )?rejected\].{1,300}\((?P<type>[\w -]{1,60})\)$",
+        r"^npm (?:ERR!|error) code (?P<type>E(?!LIFECYCLE)[A-Z0-9_]+)$",
+        r"^panic: (?P<type>runtime error|[a-z ]{3,40}): (?P<message>.+)",  # go
+        _RAISED.pattern,
+        rf"^{_PLACE} (?P<type>[A-Z]\w{{1,60}}Error)(?:: (?P<message>.+))?$",  # a place, then what was raised there
+        r"^thread '(?P<message>[^']{1,80})'(?: \([0-9]+\))? (?P<type>panicked) at ",  # rust
+        r"^E\s+(?P<type>assert)\s+(?P<message>.+)",  # pytest
+        r"(?:^|: )(?P<type>ERROR|FATAL|PANIC):  (?P<message>.+)",  # PostgreSQL
+        rf"^{_PLACE} fatal error: (?P<message>.+)",  # C
+        r"^(?P<type>fatal): (?P<message>.+)",  # git
+        r"^\S{1,300}: (?P<message>(?:no required module|cannot find package|missing go\.sum entry).+)",  # go
+        rf"^{_PLACE} (?P<message>.+)",  # go and other compilers
+        r"^--- FAIL: (?P<message>\S+)",  # go test
+        r"^E: (?P<message>.+)",  # apt
+        r"^npm (?:ERR!|error) (?!code |errno |syscall |path |A complete )(?P<message>.+)",
+        r"^(?:/\S{1,40}/)?(?:ba|z|da)?sh: (?:line )?(?:[0-9]+: ){0,2}(?P<message>.+)",
+    )
+)
+_FAILED = (
+    "cannot|can't|could not|unable|failed|failure|denied|refused|not found|no such|invalid|unknown|unexpected|missing|"
+    r"error|timed out|already|HTTP [45][0-9]{2}"
+)
+# Messages of wrappers about a failed step, and vague ones: used if no line has a form above.
+_WRAPPERS = tuple(
+    re.compile(form)
+    for form in (
+        r"(?i)^(?:docker: )?error(?: response from daemon)?: (?P<message>.+)",
+        r"^FAILED (?P<message>\S+)",
+        rf"(?i)(?P<message>.*\b(?:{_FAILED})\b.*)",
+    )
+)
+_WRAPPED = re.compile(
+    r"^[{\"\[]|^(?:error: )?subprocess-exited-with-error|^make(?:\[[0-9]+\])?: \*\*\*|^Found [0-9]+ error|^npm warn"
+)
+_MAX_MESSAGE_LINES = 4  # of a wrapper's
+_NPM_DETAIL = re.compile(r"^npm (?:ERR!|error) (?!code |errno |syscall |path |A complete )(?P<message>\S.+)")
+_FRAMES = (
+    re.compile(r'^\s*File "(?P<file>[^"]{1,300})", line [0-9]+(?:, in (?P<name>\S{1,80}))?'),  # Python
+    re.compile(
+        r"^\s*at (?:async )?(?:(?P<name>[\w$.<>]{1,80}) )?\(?(?:file://)?(?P<file>[^\s():]{1,300}):[0-9]+:[0-9]+\)?$"
+    ),  # node
+    re.compile(r"^\s*at (?P<name>[\w$.]{1,120})\((?P<file>[\w$]{1,80}\.java):[0-9]+\)"),
+    re.compile(r"^\s*(?P<name>)(?P<file>[^\s:]{1,300}\.(?:go|rs|py|ts|tsx|js)):[0-9]+"),  # go, pytest, rust
+    re.compile(r"^\s*--> (?P<name>)(?P<file>[^\s:]{1,300}):[0-9]+:[0-9]+"),
+)
+_FOREIGN = re.compile(
+    r"site-packages|dist-packages|node_modules|node:internal|/usr/lib|/usr/local/(?:lib|go)|\.cargo/|/rustc/|lib/python3|"
+    r"<frozen"
+)
+# The beginning of an error within a sentence.
+_BEGINS = re.compile(
+    rf"(?<![\w.])[{_MARK}(]?(?=(?:[A-Za-z_]\w{{0,60}}\.){{0,6}}[A-Z]\w{{0,60}}(?:Error|Exception): \S|error TS[0-9])"
+)
+_GENERIC = frozenset({"assert", "AssertionError", "runtime error"})  # their messages say little
+_NO_NAMES = frozenset({"", "named", "provides"})
+
+
+class ErrorSignature(Value):
+    """An error without the parts that vary between runs. `frames` are `file:function`, the innermost first."""
+
+    type: str
+    message: str
+    names: tuple[str, ...] = ()
+    frames: tuple[str, ...] = ()
+
+
+def read_error(output: str) -> ErrorSignature | None:
+    """Return the signature of the error in an output, None if no line has a known form."""
+    return next(iter(_errors(_lines(output), 1)), None)
+
+
+def read_errors(output: str) -> list[ErrorSignature]:
+    """Return the distinct errors in an output, the most specific first; at most `MAX_ERRORS`."""
+    return _errors(_lines(output), MAX_ERRORS)
+
+
+def quoted(text: str) -> str:
+    """Return a prompt as an output, if it quotes an error whose type it names; else ""."""
+    output = _BEGINS.sub("\n", text)
+    return output if any(error.type for error in read_errors(output)) else ""
+
+
+def likeness(known: ErrorSignature, seen: ErrorSignature) -> float:
+    """Return how alike two signatures are, 0 to 1; over `MATCH` they count as one error.
+
+    Errors of different types are different. Then the message's words count, quoted names doubly; for a vague message
+    (`assert`, none) the frames decide. That both come from one program, or have a number, says nothing.
+    """
+    if known.type != seen.type:
+        return 0.0
+    if known.names and seen.names and known.names[0] not in seen.names and seen.names[0] not in known.names:
+        return 0.0  # the same sentence about another thing
+    overlap = _overlap(_words(known), _words(seen), _shared(known, seen))
+    if known.frames and seen.frames:
+        same = bool(set(known.frames) & set(seen.frames))
+        if known.type in _GENERIC or not known.message:
+            return (overlap + 2 * same) / 3
+        overlap += (1 - overlap) * 0.2 if same else 0.0
+    return overlap
+
+
+def mask(message: str) -> str:
+    """Return a message without addresses, directories, hashes and numbers; a path keeps the name of its file."""
+    message = _URL.sub(_host_and_name, message)
+    message = _HASH.sub("<hash>", message)
+    message = _PATH.sub(_file_name, message)
+    message = _POSITION.sub("", message)
+    message = _VERSION.sub("<n>", message)
+    message = _NUMBER.sub("<n>", message)
+    message = _SIGNATURE.sub(r"\1", message)
+    return " ".join(_LIST.sub("<n>", message).split())
+
+
+def names_in(message: str) -> tuple[str, ...]:
+    """Return the names that a message quotes, else introduces; no absolute path, number, hash or sentence."""
+    quoted = [match[1] for match in _QUOTED.finditer(message)] or [match[1] for match in _NAMED.finditer(message)]
+    names = (_MASKED.sub("", mask(name)).strip("./@ ") for name in quoted if not _ABSOLUTE.match(name))
+    fit = (
+        name for name in names if name.casefold() not in _NO_NAMES | stop_words() and name.count(" ") < _MAX_NAME_BLANKS
+    )
+    return tuple(dict.fromkeys(islice(fit, _MAX_NAMES)))
+
+
+def _lines(output: str) -> list[str]:
+    lines = [_PROGRESS.sub("", _ANSI.sub("", line[:_MAX_LINE]).strip()) for line in output.splitlines()]
+    half = _MAX_LINES // 2
+    return lines if len(lines) <= _MAX_LINES else lines[:half] + lines[-half:]
+
+
+def _errors(lines: list[str], most: int) -> list[ErrorSignature]:
+    """Return the first distinct errors; the first has the frames of all lines, another one those of its own line."""
+    found: list[ErrorSignature] = []
+    for kind, message, line in _telling(lines):
+        frames = _frames([line] if found else lines)
+        error = ErrorSignature(kind.rpartition(".")[2], mask(message), names_in(message), frames)
+        if all(likeness(known, error) <= MATCH for known in found):
+            found.append(error)
+        if len(found) == most:
+            break
+    return found
+
+
+def _telling(lines: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield type, message and line of each error, the most specific first; of raised exceptions the last first.
+
+    Beside the first, a line of another form counts only if it has both type and message.
+    """
+    first = None
+    taken: set[int] = set()
+    for form in _FORMS:
+        matches = [(at, match) for at, line in enumerate(lines) if at not in taken and (match := form.search(line))]
+        for at, match in reversed(matches) if form.pattern == _RAISED.pattern else matches:
+            groups = match.groupdict(default="")
+            kind, message = groups.get("type", ""), groups.get("message", "").strip()
+            if first is None or first is form or (kind and message):
+                first = first or form
+                taken.add(at)
+                yield kind, message or _detail(lines), lines[at]
+    for form in _WRAPPERS if first is None else ():
+        texts = [match["message"] for line in lines if not _WRAPPED.match(line) and (match := form.search(line))]
+        if texts:
+            yield "", " / ".join(dict.fromkeys(texts[:_MAX_MESSAGE_LINES])), ""
+            return
+
+
+def _detail(lines: list[str]) -> str:
+    """Return npm's lines below an error's code; "" for another tool."""
+    details = (match["message"] for line in lines if (match := _NPM_DETAIL.match(line)))
+    return " / ".join(islice(details, _MAX_MESSAGE_LINES))
+
+
+def _frames(lines: list[str]) -> tuple[str, ...]:
+    """Return the frames of the project's own files nearest to the error."""
+    found: list[str] = []
+    for line in lines:
+        match = next((match for form in _FRAMES if (match := form.match(line))), None)
+        if match and not _FOREIGN.search(line):
+            found.append(_base(match["file"]) + (f":{match['name']}" if match["name"] else ""))
+    python = any(_FRAMES[0].match(line) for line in lines)  # the innermost comes last there
+    return tuple(dict.fromkeys(reversed(found) if python else found))[:_MAX_FRAMES]
+
+
+def _words(error: ErrorSignature) -> dict[str, float]:
+    words = {word.casefold(): 1.0 for word in _WORD.findall(error.message) if word.casefold() not in stop_words()}
+    return words | {name.casefold(): 2.0 for name in error.names}
+
+
+def _shared(known: ErrorSignature, seen: ErrorSignature) -> set[str]:
+    """Return the words that say nothing of the errors though two messages share them: masks, and the program's name."""
+    heads = [_PROGRAM.match(error.message) for error in (known, seen)]
+    programs = [set(_WORD.findall(head[1].casefold())) if head else set() for head in heads]
+    return (programs[0] & programs[1]) | set(_MASKED.findall(known.message))
+
+
+def _overlap(one: dict[str, float], other: dict[str, float], beside: set[str]) -> float:
+    """Return the share of words that both have, not counting those `beside` that both have; 1 if none is left."""
+    common = one.keys() & other.keys()
+    counted = {word: weight for word, weight in (one | other).items() if word not in common & beside}
+    total = sum(counted.values())
+    return sum(counted[word] for word in common if word in counted) / total if total else 1.0
+
+
+def _base(path: str) -> str:
+    return re.split(r"[\\/]", path.rstrip("\\/"))[-1]
+
+
+def _file_name(match: re.Match[str]) -> str:
+    path = match[0].rstrip("\\/")
+    name = _base(path)
+    if _VERSION_PART.fullmatch(name):  # of a Go module
+        name = f"{_base(path[: -len(name)])}/{name}"
+    return name if re.search(r"[A-Za-z]", name) and ("." in name or not _ABSOLUTE.match(path)) else "<path>"
+
+
+def _host_and_name(match: re.Match[str]) -> str:
+    return f"<url> {_base(match[0].partition('?')[0])}"
+
+
+# A pipe or a substitution into an interpreter, more rights, what downloads. As a string: rarely needed.
+_RISKY = (
+    r"(?i)\|&?[\s(]{0,9}(?:\S{0,80}/)?(?:env\s{1,9})?"
+    r"(?:[a-z]{0,3}sh|pwsh|powershell|python|perl|ruby|node|php|lua|iex)[\d.]{0,4}(?!\w)"
+    r"|\b(?:sudo|doas|pkexec|runas|su\s{1,9}-|eval|iex|invoke-expression|certutil|bitsadmin|mshta|regsvr32)(?!\w)"
+    r"|<\(|\$[({]|\b(?:curl|wget|aria2c|axel|iwr|irm|invoke-(?:webrequest|restmethod)|download(?:string|file))\b"
+    r"|\b(?:scp|sftp|tftp|ftp|rsync|nc|ncat|netcat|socat|git\s{1,9}clone)\b|[a-z+]{2,12}://"
+)
+
+
+def is_risky(text: str) -> bool:
+    """Return whether a text may hold a command that pipes into a shell, takes more rights, or downloads."""
+    import unicodedata  # late, as few errors are known by others
+
+    plain = unicodedata.normalize("NFKC", text)
+    plain = "".join(one for one in plain if unicodedata.category(one) != "Cf" and one not in "\\'\"`^")
+    return re.search(_RISKY, plain) is not None
+
+
+def from_other(text: str, author: str, handle: str) -> str:
+    """Return what another author's memory says of a mend, without the words of a risky command."""
+    return f"From {author}, not tried here: {without_risk(text, handle) or 'no fix is known'}"
+
+
+def without_risk(text: str, handle: str) -> str:
+    """Return a text in which each line with a risky command says only where it is to be found."""
+    named = f"a command, see ^{handle}"
+    return "\n".join(named if is_risky(line) else line for line in text.split("\n")) if is_risky(text) else text

@@ -1,0 +1,221 @@
+"""Find the errors in the turns of a session, with what mended each. Pure.
+
+A mend is what changed between a failing command and the success of the same command. Where several things changed,
+those count that the error names; else the agent's own sentence about the error does, or nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.document.message import one_line
+from gitmem.facts.compare import stems_of
+from gitmem.lessons.error import MATCH, ErrorSignature, likeness, read_error, read_errors
+from gitmem.sessions.entries import ENGLISH, KOREAN, explained, relative_files
+from gitmem.sessions.events import PLACE, is_place
+from gitmem.sessions.outcome import bare, environment, only_reads, told_error, works_now
+from gitmem.sessions.turns import effect_of, human_text, program
+from gitmem.text.data import matcher
+from gitmem.text.sentences import split
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from gitmem.sessions.turns import Failure, Turn
+
+
+_LONGEST = 400  # characters of a mend
+_SENTENCE = 240  # characters of a sentence
+_MAX_TRIED, _MAX_FILES = 5, 6
+_NEXT = 3  # turns after one, in which its errors may be mended
+_FEWEST = 2  # words that a sentence shares with an error, unless it has its name
+_READ = 8_000  # characters of a text
+
+
+class Sight(Value):
+    """An error in an exchange, its program, attempts that did not help (`tried`), and its mend, or "".
+
+    `episode` is the id of the task's episode, "" if it has none; `commands` counts the commands until it
+    was mended, and `seconds` the time, each 0 if that is unknown; `cause` is the agent's sentence about it, or "";
+    `works` says that the command works now, by whatever mend.
+    """
+
+    exchange: str
+    at: datetime
+    error: ErrorSignature
+    command: str
+    mend: str = ""
+    tried: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    episode: str = ""
+    commands: int = 0
+    seconds: int = 0
+    cause: str = ""
+    works: bool = False
+
+
+# Before a mend in a failure that was read back from a log.
+_LOGGED = tuple(f"{words}: " for words in (ENGLISH.fixed, ENGLISH.after, KOREAN.fixed, KOREAN.after))
+
+
+def find_sights(turns: Iterable[Turn], project: str = "") -> list[Sight]:
+    """Return the errors of a session, each once an exchange, with its mend; files are relative to the project.
+
+    An error that its turn leaves may be mended in one of the next, where its command works.
+    """
+    listed = list(turns)
+    return [
+        sight
+        for at, turn in enumerate(listed)
+        for sight in _of_turn(turn, tuple(filter(None, (project, turn.cwd))), listed[at + 1 : at + 1 + _NEXT])
+    ]
+
+
+def with_errors(turns: Sequence[Turn]) -> list[Turn]:
+    """Return the turns that `find_sights` needs: those with failed calls, and the next ones after each."""
+    failed = [at for at, turn in enumerate(turns) if turn.failures]
+    return [turns[at] for at in sorted({at + more for at in failed for more in range(_NEXT + 1)}) if at < len(turns)]
+
+
+def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Iterator[Sight]:
+    for error, failures in _grouped(explained(turn.failures, human_text(turn.answer))):
+        last, later = failures[-1], None
+        if not last.fixed_by and not last.explained:
+            last, later = _mended_later(last, turn, following)
+        mend = mend_of(last, turn.files, roots, error)
+        if last.fixed_by and (not mend or is_place(mend)):
+            mend = _in_words(later or turn, error, "mend")
+        tried = dict.fromkeys(f"`{one_line(one.meanwhile, _LONGEST)}`" for one in failures[:-1] if _was_tried(one))
+        command = program(bare(failures[0].command).partition("<<")[0])
+        yield Sight(
+            exchange=turn.exchange_id,
+            at=failures[0].at,
+            error=error,
+            command=command,
+            mend=mend,
+            tried=tuple(one for one in tried if one != mend)[-_MAX_TRIED:],
+            files=_files(relative_files(turn.files, roots), error),
+            commands=_commands(turn, failures),
+            seconds=max(round((last.fixed_at - failures[0].at).total_seconds()), 0) if last.fixed_at else 0,
+            cause=_in_words(turn, error, "cause", command),
+            works=bool(last.fixed_by or last.explained),
+        )
+
+
+def _grouped(failures: Iterable[Failure]) -> list[tuple[ErrorSignature, list[Failure]]]:
+    """Return the errors of a turn, each with the failures that show it."""
+    found: list[tuple[ErrorSignature, list[Failure]]] = []
+    for failure in filter(is_bug, failures):
+        errors = read_errors(failure.error)
+        for known, group in found:
+            if any(likeness(known, one) > MATCH for one in errors):
+                group.append(failure)
+        if errors and all(likeness(known, errors[0]) <= MATCH for known, _ in found):
+            found.append((errors[0], [failure]))
+    return found
+
+
+def _mended_later(failure: Failure, turn: Turn, following: Iterable[Turn]) -> tuple[Failure, Turn | None]:
+    """Return a failure with what changed until its command works in one of the next turns, and that turn."""
+    changes = [failure.meanwhile] if failure.meanwhile else []
+    for later in following:
+        if later.session != turn.session:
+            break
+        for run in later.runs:
+            changes += run.after
+            if works_now(failure.command, run.command):
+                if run.failed:
+                    return failure, None
+                mended = failure._replace(fixed_by=run.command, fixed_at=later.ended, meanwhile="\n".join(changes))
+                return mended, later
+            changes += effect_of(run.command) if not run.failed else ()
+        changes += later.edits
+    return failure, None
+
+
+def is_bug(failure: Failure) -> bool:
+    """Return whether a failed call is an error: not a command that only reads, not a call the host refused."""
+    return bool(failure.command) and not only_reads(failure.command) and bool(told_error(failure.error))
+
+
+def mend_of(
+    failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = (), error: ErrorSignature | None = None
+) -> str:
+    """Return the mend of a failure: the answer's words, a command, or an edit with its lines; "" if it is not sure."""
+    if failure.explained:
+        logged = next((words for words in _LOGGED if failure.explained.startswith(words)), "")
+        return one_line(failure.explained.removeprefix(logged), _LONGEST)
+    if not failure.fixed_by:
+        return ""
+    changes = list(dict.fromkeys(filter(None, failure.meanwhile.split("\n"))))
+    changes = [f"{PLACE}{one}`" if one in files else one for one in changes]
+    around = environment(failure.fixed_by)
+    if not changes:
+        moved = around and around != environment(failure.command)
+        return f"`{one_line(bare(failure.fixed_by), _LONGEST)}`" if moved else ""
+    if len(changes) > 1:
+        changes = _named(changes, error or read_error(failure.error)) or changes
+    edits = [one for one in changes if one.startswith(PLACE)]
+    if len(changes) > 1 and (len(edits) < len(changes) or len({_file(one) for one in edits}) > 1):
+        return ""
+    if not edits:
+        return f"`{one_line(bare(changes[0]) or changes[0], _LONGEST)}`"
+    told = "; ".join([edits[0], *(one.removeprefix(_file(one)).lstrip(": ") for one in edits[1:])])
+    for root in roots:
+        told = told.replace(f"`{root.rstrip('/')}/", "`")
+    return told if len(told) <= _LONGEST and not any(map(is_place, edits[1:])) else ""
+
+
+def _named(changes: Sequence[str], error: ErrorSignature | None) -> list[str]:
+    """Return the edits of files that an error names."""
+    framed = {frame.partition(":")[0] for frame in error.frames} if error else set()
+    return [one for one in changes if one.startswith(PLACE) and _base(_file(one).rstrip("`")) in framed]
+
+
+def _file(edit: str) -> str:
+    """Return the head of an edit up to the name of its file."""
+    return edit[: edit.index("`", len(PLACE)) + 1]
+
+
+def _base(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+def _was_tried(failure: Failure) -> bool:
+    """Return whether a command alone was run before the same command failed again."""
+    changed = failure.meanwhile
+    return failure.again and bool(changed) and "\n" not in changed and not changed.startswith(PLACE)
+
+
+def _in_words(turn: Turn, error: ErrorSignature, kind: str, command: str = "") -> str:
+    """Return the agent's sentence of this kind about an error, or the command that failed; "" if there is none."""
+    names = [rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])" for name in error.names if re.search(r"\w", name)]
+    names += [re.escape(f"`{command}`")] if command else []
+    about = stems_of(error.message)
+    best, score = "", 0
+    for sentence in (one for text in (turn.answer[:_READ], *turn.said) for one in split(human_text(text)[:_READ])):
+        if len(sentence) <= _SENTENCE and matcher("outcomes.tsv", kind).search(sentence):
+            shared = len(stems_of(sentence) & about)
+            named = any(re.search(name, sentence, re.IGNORECASE) for name in names)
+            if (named or shared >= _FEWEST + (kind == "mend")) and shared + 2 * named > score:
+                best, score = sentence, shared + 2 * named
+    return one_line(best, _SENTENCE)
+
+
+def _commands(turn: Turn, failures: Sequence[Failure]) -> int:
+    """Return the number of commands from the first failure to the one that worked; 0 if unknown."""
+    runs, first, last = turn.runs, failures[0].command, failures[-1].fixed_by
+    failed = next((index for index, run in enumerate(runs) if run.failed and run.command == first), None)
+    if failed is None or not last:
+        return 0
+    return next((by for by, run in enumerate(runs[failed:]) if not run.failed and run.command == last), 0)
+
+
+def _files(changed: Sequence[str], error: ErrorSignature) -> tuple[str, ...]:
+    """Return the changed files that the error's frames name, else the changed files."""
+    framed = {frame.partition(":")[0] for frame in error.frames}
+    named = tuple(file for file in changed if _base(file) in framed)
+    return (named or tuple(changed))[:_MAX_FILES]

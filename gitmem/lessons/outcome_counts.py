@@ -1,0 +1,452 @@
+"""Whether what was told helped.
+
+Figures of a store: its size, its growth a week, and how often agents were told memories and used them (spec M7).
+
+All of it is counted from files, from history, and from the private record (docs/format.md, "Given texts"). No model is
+asked, and nothing leaves the machine. The record is this machine's, of 90 days; the cost of models is of 60.
+
+`measure` returns these values. A WEEKS is a number for each of the last eight weeks, by the date of their Mondays, the
+oldest first; HOW is one of `given.HOWS`.
+
+    storage        {NAME: {files, bytes}}: folders of the store, `other` files, `history` (a store's own repository),
+                   `private` (notes, caches and the spool)
+    usage          {commits, saves, exchanges, sessions, agents: {NAME: sessions}}
+    learning       {exchanges, saves, facts, patterns, reinforced, deprecated, episodes, contradictions: WEEKS}: new
+                   ones in the week; `reinforced` are known errors that came again in a session, `deprecated` those
+                   that were marked as stale or removed by a cleanup; contradictions are those found, or decided at
+                   once by a statement of change
+    tasks          {number, types, seconds, tokens, mended_in, told, alone}: the episodes of these weeks, {TYPE: number}
+                   with the commonest first, the medians of what they took (null if unknown), and {number, succeeded} of
+                   those in sessions that were told a memory at a prompt, at an error or when they asked, and of the
+                   others
+    retrieval      {HOW: {asked, found, rate, ms, mean, slowest}}: how often memory was asked and had an answer, the
+                   median, average and longest time in milliseconds, without the start of a process; rate is null if
+                   none asked
+    answers        the same of all of them together
+    told           {HOW: number}: given texts
+    most           {patterns: [{id, title, told, seen}], episodes: [{id, title, told, usefulness}]}: those that all
+                   machines' finished sessions were told most often, at most `MOST` of each
+    effectiveness  {named, used, rate, by: {HOW: {named, used}}, mends, helped, errors}: texts with names of files or
+                   commands that finished sessions were given, and those with a name that occurs in the session only
+                   afterwards;
+                   `mends` is {told, mended, rate}: errors whose mend a session was told when they came, and those
+                   that it then mended;
+                   `helped` is {judged, mean, by: {HOW: {judged, mean}}, good, bad}: texts whose turn is judged, the
+                   average of these outcomes (success 1, partial 0.5, failed 0), and the verdicts of people;
+                   `errors` is {mended, again, faster, slower, first, later}: mended errors, those mended before as
+                   well, how many of these took fewer or more commands than the first time, and the average number of
+                   commands, then and now (null without any)
+    tokens         {start, injected, recalled, models: WEEKS, sessions: WEEKS, total: {start, injected, recalled,
+                   models, sessions}, session: {start, injected, recalled, models}}: tokens of texts at the start, at
+                   prompts and errors, and in answers to questions, and tokens of models; `sessions` counts the
+                   sessions that were given any, `session` is the average of one
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections import Counter
+from datetime import date, datetime, timedelta
+from itertools import islice
+from statistics import mean, median
+from typing import TYPE_CHECKING, Any
+
+from gitmem.document.message import Op
+from gitmem.facts.edit import BOTH_HOLD
+from gitmem.judgement.ask import Ledger
+from gitmem.lessons.cleanup import add_told
+from gitmem.lessons.counts import BY_PERSON, count_of, join
+from gitmem.lessons.error_occurrence import find_sights
+from gitmem.lessons.known_errors import match_error, pattern_headers, read_pattern
+from gitmem.lessons.pattern import LETTER, pattern_id
+from gitmem.lessons.read import count_files, episode_paths, read_episode
+from gitmem.lessons.usage_log import (
+    ASKED,
+    ERROR,
+    GET,
+    GUIDE,
+    HOWS,
+    PROMPT,
+    RECALL,
+    SEARCH,
+    START,
+    Came,
+    Mended,
+    read_notes,
+    record_came,
+    record_mended,
+    was_used,
+)
+from gitmem.lessons.usage_log import TOLD as HELPS
+from gitmem.search.files import list_paths
+from gitmem.sessions.cleaned import redacted_with_runs
+from gitmem.sessions.outcome import Outcome, judge_outcome
+from gitmem.sessions.turns import human_text
+from gitmem.store.headers import known_facts
+from gitmem.store.records import records
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from gitmem.facts.fact import Fact
+    from gitmem.lessons.usage_log import Given, Notes
+    from gitmem.sessions.turns import Turn
+    from gitmem.store.records import CommitRecord
+    from gitmem.store.store import Store
+
+
+_COUNTED = frozenset({PROMPT, ERROR, GUIDE, RECALL, GET})  # a search shows but lines of a memory
+_VERDICTS = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILED: 0.0}
+
+
+def count_given(store: Store, session: str, turns: Sequence[Turn]) -> str | None:
+    """Add the memories that a session was told to this machine's counts, in one commit; a second call adds nothing."""
+    told: dict[str, dict[str, float | None]] = {}
+    for given in read_notes(store.private).given:
+        if given.session == session and given.how in _COUNTED:
+            verdict = _verdict(turns, given.at)
+            for identifier in given.ids:
+                told.setdefault(identifier, {})[given.at.isoformat()] = verdict
+    return add_told(store, told, f"Count what session {session[:8]} was told") if told else None
+
+
+def note_use(store: Store, session: str, turns: Sequence[Turn]) -> None:
+    """Record after how many commands a finished session mended its errors, and how many of the given texts it used.
+
+    A second call replaces the record of the first.
+    """
+    notes = read_notes(store.private)
+    note_mended(store, turns, {(one.pattern, one.exchange) for one in notes.mended})
+    given = [one for one in notes.given if one.session == session]
+    named = [one for one in given if one.names]
+    mends = {id_ for one in given if one.how == ERROR for id_ in one.ids if id_.startswith(LETTER)}
+    if turns and (named or mends):
+        used = Counter(one.how for one in named if was_used(one, turns))
+        mended = {one.pattern for one in read_notes(store.private).mended if one.session == session}
+        came = Came(store.context.clock(), session, Counter(one.how for one in named), used, len(mends))
+        came = came._replace(mended=len(mends & mended))
+        if came._replace(at=None) not in [one._replace(at=None) for one in notes.came]:
+            record_came(store.private, came)
+
+
+def note_mended(store: Store, turns: Iterable[Turn], known: Collection[tuple[str, str]] = ()) -> None:
+    """Record after how many commands the errors of these turns were mended, unless `known` has pattern and exchange.
+
+    An error that comes for the first time has the id that its pattern gets when its session is over. The second record
+    of one place replaces the first.
+    """
+    failed = [redacted_with_runs(turn, store.config.redaction.allow) for turn in turns if turn.failures]
+    sessions = {turn.exchange_id: turn.session for turn in failed}
+    sights = [sight for sight in find_sights(failed) if sight.commands]
+    headers = pattern_headers(store) if sights else []
+    for sight in sights:
+        match = next(iter(match_error(store, sight.error, headers)), None)
+        pattern = match.pattern.id if match else pattern_id(sight.error)
+        if (pattern, sight.exchange) not in known:
+            mended = Mended(sight.at, sessions[sight.exchange], pattern, sight.exchange, sight.commands)
+            record_mended(store.private, store.context.clock(), mended)
+
+
+def _verdict(turns: Sequence[Turn], at: datetime) -> float | None:
+    """Return the outcome of the turn that ran at this time as a number; None without one, or if it was interrupted."""
+    index = max((index for index, turn in enumerate(turns) if turn.started <= at), default=None)
+    if index is None:
+        return None
+    following = human_text(turns[index + 1].prompt) if index + 1 < len(turns) else ""
+    return _VERDICTS.get(judge_outcome(turns[index], following))
+
+
+WEEKS = 8
+MOST = 5  # listed of what was told most
+_GROUPS = (
+    "daily",
+    "weekly",
+    "monthly",
+    "sessions",
+    "facts",
+    "concepts",
+    "patterns",
+    "episodes",
+    "archive",
+    "summaries",
+)
+_TOKENS = {"start": (START,), "injected": (PROMPT, ERROR), "recalled": (GUIDE, SEARCH, RECALL, GET)}
+_HEADER_BYTES = 8_192  # of an episode
+_FIELDS = re.compile(rb"(?m)^(created|session|type|outcome|seconds|tokens|mended_in): (\S+)")
+_TOOK = ("seconds", "tokens", "mended_in")
+_LEARNING = ("exchanges", "saves", "facts", "patterns", "reinforced", "deprecated", "episodes", "contradictions")
+_LESSONS = (Op.PATTERN.value, Op.CLEAR.value)
+_GOOD = 0.5  # verdict from which something helped
+# Subjects of the commits of `learn_bugs`, `mark_stale` and `clean_up`.
+_LEARNED = re.compile(r"Learn ([0-9,]+) errors?(?:, ([0-9,]+) new)?: ")
+_RETIRED = re.compile(r"Mark ([0-9,]+) bug patterns? as stale|Clean up .+ and ([0-9,]+) patterns? ")
+
+Weeks = dict[str, int]
+Rows = dict[str, dict[str, float | None]]  # of the counts of all machines, by id and time
+
+
+def measure(
+    store: Store, history: Sequence[CommitRecord] | None = None, known: Sequence[Fact] | None = None
+) -> dict[str, Any]:
+    """Return the figures, by group, as this module's docstring names them.
+
+    `history` are all commits and `known` all facts, if they have been read.
+    """
+    found = records(store) if history is None else history
+    notes, facts = read_notes(store.private), known_facts(store) if known is None else known
+    now = store.context.clock()
+    weeks = [week_of(now - timedelta(weeks=back)) for back in reversed(range(WEEKS))]
+    episodes, rows = list(_episodes(store, weeks[0])), join(count_files(store))
+    return {
+        "storage": _storage(store),
+        "usage": _usage(found),
+        "learning": _learning(store, found, facts, episodes, weeks),
+        "tasks": _tasks([one for one in episodes if one["created"] >= weeks[0]], notes.given),
+        "retrieval": {how: _retrieval([one for one in notes.given if one.how == how]) for how in ASKED},
+        "answers": _retrieval([one for one in notes.given if one.how in ASKED]),
+        "told": {how: sum(one.how == how and one.tokens > 0 for one in notes.given) for how in HOWS},
+        "most": _most(store, rows),
+        "effectiveness": {**_effectiveness(notes), "helped": _helped(notes.given, rows)},
+        "tokens": _tokens(store, notes.given, weeks),
+    }
+
+
+def week_of(at: datetime) -> str:
+    """Return the Monday of a moment's week."""
+    return (at.date() - timedelta(days=at.weekday())).isoformat()
+
+
+def _storage(store: Store) -> dict[str, dict[str, int]]:
+    files: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for path in list_paths(store.root):
+        first = path.partition("/")[0]
+        name = first if first in _GROUPS else "other"
+        files[name] += 1
+        sizes[name] += _size(os.path.join(store.root, path))
+    for name, folder in (("history", os.path.dirname(store.private)), ("private", store.private)):
+        found = list(_sizes(folder, store.private if name == "history" else ""))
+        files[name], sizes[name] = len(found), sum(found)
+    if not store.own_repository:
+        del files["history"]  # it is the project's
+    return {
+        name: {"files": files[name], "bytes": sizes[name]}
+        for name in (*_GROUPS, "other", "history", "private")
+        if files[name]
+    }
+
+
+def _sizes(folder: str, without: str) -> Iterator[int]:
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if os.path.join(parent, name) != without]
+        yield from (_size(os.path.join(parent, name)) for name in names)
+
+
+def _usage(found: Sequence[CommitRecord]) -> dict[str, Any]:
+    hosts = {(one.session, one.host) for one in found if one.session}
+    ops = Counter(one.op for one in found)
+    return {
+        "commits": len(found),
+        "saves": ops[Op.SAVE.value],
+        "exchanges": ops[Op.TURN.value],
+        "sessions": len({session for session, _ in hosts}),
+        "agents": dict(Counter(host for _, host in hosts if host).most_common()),
+    }
+
+
+def _learning(
+    store: Store,
+    found: Sequence[CommitRecord],
+    facts: Sequence[Fact],
+    episodes: Sequence[Mapping[str, str]],
+    weeks: list[str],
+) -> dict[str, Weeks]:
+    ops = {"exchanges": Op.TURN.value, "saves": Op.SAVE.value}
+    times: dict[str, Iterable[datetime]] = {
+        **{name: [one.date for one in found if one.op == op] for name, op in ops.items()},
+        "facts": [fact.created for fact in facts],
+        "patterns": [datetime.fromisoformat(header.key[1]) for header in pattern_headers(store)],
+        "episodes": [datetime.fromisoformat(one["created"]) for one in episodes],
+        "contradictions": _contradictions(found, facts),
+    }
+    numbers = {name: [(at, 1) for at in moments] for name, moments in times.items()}
+    numbers["reinforced"] = list(_numbered(found, _LEARNED, -1))
+    numbers["deprecated"] = list(_numbered(found, _RETIRED, 1))
+    return {name: _by_week(numbers[name], weeks) for name in _LEARNING}
+
+
+def _numbered(found: Iterable[CommitRecord], form: re.Pattern[str], sign: int) -> Iterator[tuple[datetime, int]]:
+    """Yield when commits with a subject of this form were made, and its first number plus `sign` times its second."""
+    for one in found:
+        subject = form.match(one.subject) if one.op in _LESSONS else None
+        if subject:
+            first, second = (int((number or "0").replace(",", "")) for number in subject.groups())
+            yield one.date, first + sign * second
+
+
+def _episodes(store: Store, since: str) -> Iterator[dict[str, str]]:
+    """Yield what the headers of the episodes say that were made in the months since a day; older ones are not read."""
+    for path in episode_paths(store):
+        if path.split("/")[1:3] >= since.split("-")[:2]:
+            header = (store.glance(path, _HEADER_BYTES) or b"").partition(b"\n---")[0]
+            fields = {name.decode(): value.decode("utf-8", "replace") for name, value in _FIELDS.findall(header)}
+            with contextlib.suppress(ValueError):
+                datetime.fromisoformat(fields.get("created", ""))
+                yield fields
+
+
+def _tasks(episodes: Sequence[Mapping[str, str]], given: Sequence[Given]) -> dict[str, Any]:
+    helped = {one.session for one in given if one.how in HELPS and one.ids and one.session}
+    took = {name: [int(one[name]) for one in episodes if one.get(name, "").isdecimal()] for name in _TOOK}
+    ended = [one for one in episodes if one.get("outcome") not in {None, "", Outcome.INTERRUPTED}]
+    told = [one.get("outcome") for one in ended if one.get("session") in helped]
+    alone = [one.get("outcome") for one in ended if one.get("session") not in helped]
+    return {
+        "number": len(episodes),
+        "types": dict(Counter(one["type"] for one in episodes if "type" in one).most_common()),
+        **{name: round(median(values)) if values else None for name, values in took.items()},
+        "told": {"number": len(told), "succeeded": told.count(Outcome.SUCCESS)},
+        "alone": {"number": len(alone), "succeeded": alone.count(Outcome.SUCCESS)},
+    }
+
+
+def _contradictions(found: Iterable[CommitRecord], facts: Sequence[Fact]) -> Iterator[datetime]:
+    """Yield when each pair of contradicting facts came together: waiting, decided, or settled as both holding."""
+    known = {fact.id: fact for fact in facts}
+    for fact in facts:
+        if fact.superseded_by:
+            yield fact.when
+        for other in fact.review:
+            if other in known and fact.id < other:  # each names the other
+                yield max(fact.created, known[other].created)
+    yield from (one.date for one in found if one.subject.startswith(BOTH_HOLD))
+
+
+def _retrieval(asked: Sequence[Given]) -> dict[str, Any]:
+    answered = sum(bool(one.ids) for one in asked)
+    times = [one.ms for one in asked]
+    return {
+        "asked": len(asked),
+        "found": answered,
+        "rate": round(answered / len(asked), 2) if asked else None,
+        "ms": round(median(times)) if times else None,
+        "mean": round(mean(times)) if times else None,
+        "slowest": max(times, default=None),
+    }
+
+
+def _effectiveness(notes: Notes) -> dict[str, Any]:
+    named: Counter[str] = Counter()
+    used: Counter[str] = Counter()
+    for one in notes.came:
+        named.update(one.named)
+        used.update(one.used)
+    return {
+        "named": named.total(),
+        "used": used.total(),
+        "rate": round(used.total() / named.total(), 2) if named else None,
+        "by": {how: {"named": named[how], "used": used[how]} for how in HOWS if named[how]},
+        "mends": _mends(notes.came),
+        "errors": _mended(notes.mended),
+    }
+
+
+def _mends(came: Iterable[Came]) -> dict[str, Any]:
+    told, mended = sum(one.mends for one in came), sum(one.mended for one in came)
+    return {"told": told, "mended": mended, "rate": round(mended / told, 2) if told else None}
+
+
+def _helped(given: Iterable[Given], rows: Rows) -> dict[str, Any]:
+    judged: dict[str, list[float]] = {how: [] for how in HOWS}
+    for one in given:
+        at = one.at.isoformat()
+        verdicts = (rows.get(identifier, {}).get(at) for identifier in one.ids)
+        judged[one.how] += islice((verdict for verdict in verdicts if verdict is not None), 1)
+    said = [verdict for told in rows.values() for at, verdict in told.items() if at.endswith(BY_PERSON)]
+    good = sum(verdict is not None and verdict >= _GOOD for verdict in said)
+    by = {how: {"judged": len(found), "mean": round(mean(found), 2)} for how, found in judged.items() if found}
+    every = [verdict for found in judged.values() for verdict in found]
+    average = round(mean(every), 2) if every else None
+    return {"judged": len(every), "mean": average, "by": by, "good": good, "bad": len(said) - good}
+
+
+def _most(store: Store, rows: Rows) -> dict[str, list[dict[str, Any]]]:
+    """Return the patterns and episodes that were told most often and still exist."""
+    counts = {identifier: count_of(told) for identifier, told in rows.items()}
+    often = sorted((one for one in counts if counts[one].retrieved), key=lambda one: (-counts[one].retrieved, one))
+    episodes = {_id_of(path): path for path in episode_paths(store)}
+    patterns = {_id_of(header.path): header.path for header in pattern_headers(store)}
+    bugs = (read_pattern(store, patterns[one]) for one in often if one in patterns)
+    done = (read_episode(store, episodes[one]) for one in often if one in episodes)
+    return {
+        "patterns": [
+            {"id": one.id, "title": one.title, "told": counts[one.id].retrieved, "seen": len(one.seen)}
+            for one in islice(filter(None, bugs), MOST)
+        ],
+        "episodes": [
+            {
+                "id": one.id,
+                "title": one.task,
+                "told": counts[one.id].retrieved,
+                "usefulness": round(counts[one.id].usefulness, 2),
+            }
+            for one in islice(filter(None, done), MOST)
+        ],
+    }
+
+
+def _id_of(path: str) -> str:
+    return path.rpartition("/")[2].removesuffix(".md")
+
+
+def _mended(mended: Sequence[Mended]) -> dict[str, Any]:
+    first: dict[str, int] = {}
+    again: list[tuple[int, int]] = []
+    for one in mended:
+        if one.pattern in first:
+            again.append((first[one.pattern], one.commands))
+        first.setdefault(one.pattern, one.commands)
+    return {
+        "mended": len(mended),
+        "again": len(again),
+        "faster": sum(now < then for then, now in again),
+        "slower": sum(now > then for then, now in again),
+        "first": round(mean(then for then, _ in again), 1) if again else None,
+        "later": round(mean(now for _, now in again), 1) if again else None,
+    }
+
+
+def _tokens(store: Store, given: Sequence[Given], weeks: list[str]) -> dict[str, Any]:
+    spent: dict[str, list[tuple[datetime, int]]] = {
+        name: [(one.at, one.tokens) for one in given if one.how in hows] for name, hows in _TOKENS.items()
+    }
+    spent["models"] = [(one.at, one.spent.tokens) for one in Ledger(store.private, store.context.clock).every()]
+    first: dict[str, datetime] = {}
+    for one in given:
+        if one.session and one.tokens:
+            first.setdefault(one.session, one.at)
+    sessions = [(at, 1) for at in first.values()]
+    total = {name: sum(number for _, number in found) for name, found in {**spent, "sessions": sessions}.items()}
+    return {
+        **{name: _by_week(found, weeks) for name, found in {**spent, "sessions": sessions}.items()},
+        "total": total,
+        "session": {name: round(total[name] / len(first)) if first else 0 for name in spent},
+    }
+
+
+def _by_week(found: Iterable[tuple[datetime, int]], weeks: list[str]) -> Weeks:
+    sums: Counter[str] = Counter()
+    first = date.fromisoformat(weeks[0])
+    for at, number in found:
+        if at.date() >= first:
+            sums[week_of(at)] += number
+    return {week: sums[week] for week in weeks}
+
+
+def _size(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0

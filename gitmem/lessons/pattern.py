@@ -1,0 +1,341 @@
+"""A pattern: an error that comes again, with its fixes and counts.
+
+Bug patterns: a known error with its occurrences and solutions (docs/format.md, "Learned patterns"). Pure.
+
+All numbers are computed from lists of ids, so what two machines learned joins as sets of ids do. The same solution may
+stand twice in a merged file; reading joins its lists.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from gitmem.document.document import Document
+from gitmem.document.ids import kind_id
+from gitmem.document.scalars import flow, plain_value
+from gitmem.lessons.error import ErrorSignature, names_in
+from gitmem.sessions.events import is_place
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+
+    from gitmem.lessons.error_occurrence import Sight
+
+
+FOLDER = "patterns"
+BUGS = f"{FOLDER}/bugs"
+KIND = "bug-pattern"
+LETTER = "b"
+MAX_SEEN = 200  # ids of a list
+MAX_SOLUTIONS = 12
+_MAX_FRAMES, _MAX_FILES, _MAX_COMMANDS, _MAX_CAUSES = 12, 12, 6, 4
+_TITLE = 160
+_MAX_RELATED = 5
+_TOGETHER = 2  # exchanges from which two errors come together by more than chance
+
+
+class Solution(Value):
+    """A solution of an error, with the exchanges in which it worked or failed, and the programs that failed there."""
+
+    text: str
+    worked: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+
+    @property
+    def success_rate(self) -> float:
+        """The share of exchanges in which it worked, 0 where it was never tried."""
+        tried = len(self.worked) + len(self.failed)
+        return len(self.worked) / tried if tried else 0.0
+
+    @property
+    def confidence(self) -> float:
+        """The success rate as far as few trials show it: one that worked once is 2/3."""
+        return (len(self.worked) + 1) / (len(self.worked) + len(self.failed) + 2)
+
+
+class Cause(Value):
+    """A sentence of an agent about the cause of an error, with the exchanges that say it."""
+
+    text: str
+    said: tuple[str, ...] = ()
+
+
+class BugPattern(Value):
+    """A known error, with the ids of the exchanges in which it came; `updated` is the last time.
+
+    `episodes` are those in which something mended it, `stale` says that its files changed a lot since then.
+    """
+
+    id: str
+    error: ErrorSignature
+    created: datetime
+    updated: datetime
+    seen: tuple[str, ...]
+    commands: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    solutions: tuple[Solution, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    stale: bool = False
+    episodes: tuple[str, ...] = ()
+    source: bytes = b""  # the file it was read from
+
+    @property
+    def path(self) -> str:
+        """The pattern's file."""
+        return f"{BUGS}/{self.id}.md"
+
+    def best(self, command: str = "") -> Solution | None:
+        """Return the solution that worked in most of its trials and most often; None if none says what it did.
+
+        One that worked for a program of `command`, which failed, goes before the others.
+        """
+
+        def rank(one: Solution) -> tuple[bool, float, int, str]:
+            return any(name in command for name in one.commands), one.confidence, len(one.worked), one.text
+
+        return max((one for one in self.solutions if one.worked and not is_place(one.text)), key=rank, default=None)
+
+    @property
+    def file_types(self) -> tuple[str, ...]:
+        """The suffixes of the files that the error is about."""
+        names = (
+            file.rpartition("/")[2] for file in (*self.files, *(one.partition(":")[0] for one in self.error.frames))
+        )
+        return tuple(sorted({f".{name.rpartition('.')[2]}" for name in names if "." in name.strip(".")}))
+
+    @property
+    def title(self) -> str:
+        """The error on one line."""
+        line = ": ".join(filter(None, (self.error.type, self.error.message))) or "An error without a message"
+        return line if len(line) <= _TITLE else f"{line[: _TITLE - 1].rstrip()}…"
+
+
+def pattern_id(error: ErrorSignature) -> str:
+    """Return the id of the pattern of an error; it follows from the error's type and masked message."""
+    return kind_id(LETTER, KIND, error.type, error.message)
+
+
+def begun(sight: Sight) -> BugPattern:
+    """Return the pattern of an error that came for the first time."""
+    empty = BugPattern(pattern_id(sight.error), sight.error, sight.at, sight.at, ())
+    return seen_again(empty, sight)
+
+
+def seen_again(pattern: BugPattern, sight: Sight) -> BugPattern:
+    """Return a pattern with one more sight of its error; the same sight twice changes nothing."""
+    solutions = pattern.solutions
+    for text in sight.tried:
+        solutions = _with(solutions, Solution(text, failed=(sight.exchange,)))
+    if sight.mend:
+        named = (sight.command,) if sight.command else ()
+        solutions = _with(solutions, Solution(sight.mend, worked=(sight.exchange,), commands=named))
+    frames = _joined(pattern.error.frames, sight.error.frames, _MAX_FRAMES)
+    return pattern._replace(
+        error=ErrorSignature(pattern.error.type, pattern.error.message, pattern.error.names, frames),
+        created=min(pattern.created, sight.at),
+        updated=max(pattern.updated, sight.at),
+        seen=_joined(pattern.seen, (sight.exchange,), MAX_SEEN),
+        commands=_joined(pattern.commands, filter(None, (sight.command,)), _MAX_COMMANDS),
+        files=_joined(pattern.files, sight.files, _MAX_FILES),
+        solutions=solutions[:MAX_SOLUTIONS],
+        causes=_said(pattern.causes, Cause(sight.cause, (sight.exchange,)))[:_MAX_CAUSES],
+        stale=pattern.stale and sight.at <= pattern.updated,
+        episodes=_joined(pattern.episodes, filter(None, (sight.mend and sight.episode,)), MAX_SEEN),
+    )
+
+
+def claims(pattern: BugPattern) -> Iterator[tuple[str, str, str]]:
+    """Yield what a pattern says of each exchange: the claim, the text that it is about, the exchange's id."""
+    yield from (("seen", "", exchange) for exchange in pattern.seen)
+    for one in pattern.solutions:
+        yield from (("worked", one.text, exchange) for exchange in one.worked)
+        yield from (("failed", one.text, exchange) for exchange in one.failed)
+    for cause in pattern.causes:
+        yield from (("said", cause.text, exchange) for exchange in cause.said)
+
+
+def only(pattern: BugPattern, kept: Container[tuple[str, str, str]]) -> BugPattern:
+    """Return a pattern with these of its claims alone."""
+
+    def left(claim: str, text: str, exchanges: Iterable[str]) -> tuple[str, ...]:
+        return tuple(one for one in exchanges if (claim, text, one) in kept)
+
+    solutions = (
+        one._replace(worked=left("worked", one.text, one.worked), failed=left("failed", one.text, one.failed))
+        for one in pattern.solutions
+    )
+    causes = (one._replace(said=left("said", one.text, one.said)) for one in pattern.causes)
+    return pattern._replace(
+        seen=left("seen", "", pattern.seen),
+        solutions=tuple(one for one in solutions if one.worked or one.failed),
+        causes=tuple(one for one in causes if one.said),
+    )
+
+
+def unseen(pattern: BugPattern, exchanges: Collection[str], episodes: Collection[str]) -> BugPattern | None:
+    """Return a pattern without what these exchanges and episodes taught; None if nothing else did."""
+    left = only(pattern, {one for one in claims(pattern) if one[-1] not in exchanges})
+    episodes = tuple(one for one in pattern.episodes if one not in episodes)
+    return left._replace(episodes=episodes) if left.seen else None
+
+
+def related(pattern: BugPattern, others: Iterable[BugPattern]) -> list[BugPattern]:
+    """Return the patterns that a solution, an error or files tie to this one, the closest first; at most five.
+
+    Patterns are tied by a solution that worked for both, by two exchanges in which both came, or by errors of one type
+    in mostly the same files.
+    """
+    tied = [(_tie(pattern, one), one.updated, one.id, one) for one in others if one.id != pattern.id]
+    return [one for tie, _, _, one in sorted(tied, reverse=True)[:_MAX_RELATED] if tie]
+
+
+def _tie(one: BugPattern, other: BugPattern) -> int:
+    mends = [{_key(solution.text) for solution in each.solutions if solution.worked} for each in (one, other)]
+    together = len(set(one.seen) & set(other.seen))
+    files = len(set(one.files) & set(other.files))
+    alike = one.error.type == other.error.type and 2 * files >= max(len(one.files), len(other.files), 1)
+    return 4 * len(mends[0] & mends[1]) + (2 * together if together >= _TOGETHER else 0) + (files if alike else 0)
+
+
+def parse_pattern(data: bytes) -> BugPattern | None:
+    """Return the bug pattern of a document, None if it is none."""
+    given = Document.parse(data).metadata
+    error = given.get("error")
+    if given.get("kind") != KIND or not given.get("id") or not isinstance(error, dict):
+        return None
+    message = _text(error.get("message"))
+    solutions: tuple[Solution, ...] = ()
+    listed = given.get("solutions")
+    for one in listed if isinstance(listed, list) else []:
+        if isinstance(one, dict) and _text(one.get("text")):
+            lists = (_texts(one, "worked"), _texts(one, "failed"), _texts(one, "commands"))
+            solutions = _with(solutions, Solution(_text(one["text"]), *lists))
+    causes: tuple[Cause, ...] = ()
+    listed = given.get("causes")
+    for one in listed if isinstance(listed, list) else []:
+        if isinstance(one, dict):
+            causes = _said(causes, Cause(_text(one.get("text")), _texts(one, "said")))
+    created = _moment(given.get("created"))
+    return BugPattern(
+        id=_text(given["id"]),
+        error=ErrorSignature(_text(error.get("type")), message, names_in(message), _texts(error, "frames")),
+        created=created,
+        updated=max(created, _moment(given.get("updated"))),
+        seen=_texts(given, "seen"),
+        commands=_texts(given, "commands"),
+        files=_texts(given, "files"),
+        solutions=solutions,
+        causes=causes,
+        stale=given.get("stale") is True,
+        episodes=_texts(given, "episodes"),
+        source=data,
+    )
+
+
+def render_pattern(pattern: BugPattern) -> bytes:
+    """Return a pattern's file: a new one, or the one it was read from with the changed fields and more solutions.
+
+    Raises:
+        ValueError: a field of that file cannot be changed in place.
+
+    """
+    fields = _fields(pattern)
+    document = Document.parse(pattern.source)
+    if not pattern.source:
+        head = [f"{key}: {flow(value)}" for key, value in fields.items()]
+        return "\n".join(["---", *head, "---", *_body(pattern), ""]).encode("utf-8", "replace")
+    before = parse_pattern(pattern.source)
+    known = _fields(before) if before else {}
+    for key, value in fields.items():
+        if value != known.get(key):
+            document = document.set(key, value)
+    for key in known.keys() - fields.keys():
+        document = document.remove(key)
+    old = {*(_body(before) if before else ())} - {*_body(pattern)}
+    lines = [line for line in document.body.rstrip().splitlines() if line not in old]
+    more = [line for line in _body(pattern) if line.startswith("- ") and line not in lines]
+    return document.with_body(document.newline.join([*lines, *more, ""])).render()
+
+
+def _fields(pattern: BugPattern) -> dict[str, object]:
+    error = {"type": pattern.error.type, "message": pattern.error.message, "frames": list(pattern.error.frames)}
+    fields: dict[str, object] = {
+        "id": pattern.id,
+        "kind": KIND,
+        "created": pattern.created,
+        "updated": pattern.updated,
+        "error": {key: value for key, value in error.items() if value},
+        "commands": pattern.commands,
+        "files": pattern.files,
+        "seen": pattern.seen,
+        "solutions": list(map(_filled, pattern.solutions)),
+        "causes": list(map(_filled, pattern.causes)),
+        "episodes": pattern.episodes,
+        "stale": pattern.stale,
+    }
+    return {key: plain_value(value) for key, value in fields.items() if value or key == "error"}
+
+
+def _filled(value: Solution | Cause) -> dict[str, object]:
+    return {key: one for key, one in value._asdict().items() if one}  # without empty lists
+
+
+def _body(pattern: BugPattern) -> list[str]:
+    """Return the lines that a person reads and a search finds; numbers are left to the header."""
+    lines = [f"# {pattern.title}", ""]
+    lines += [f"- Came with `{command}`" for command in pattern.commands]
+    lines += [f"- Cause: {one.text}" for one in pattern.causes]
+    return lines + [f"- {'Mended by' if one.worked else 'Did not help'}: {one.text}" for one in pattern.solutions]
+
+
+def _with(solutions: tuple[Solution, ...], more: Solution) -> tuple[Solution, ...]:
+    """Return solutions with one more, its ids joined to those of the same words; working wins over failing."""
+    known = next((one for one in solutions if _key(one.text) == _key(more.text)), None)
+    if known is None:
+        return (*solutions, more)
+    worked = _joined(known.worked, more.worked, MAX_SEEN)
+    failed = tuple(one for one in _joined(known.failed, more.failed, MAX_SEEN) if one not in worked)
+    joined = known._replace(
+        worked=worked, failed=failed, commands=_joined(known.commands, more.commands, _MAX_COMMANDS)
+    )
+    return tuple(joined if one is known else one for one in solutions)
+
+
+def _said(causes: tuple[Cause, ...], more: Cause) -> tuple[Cause, ...]:
+    """Return causes with one more, its ids joined to those of the same words; one without words changes nothing."""
+    known = next((one for one in causes if _key(one.text) == _key(more.text)), None)
+    if known is None:
+        return (*causes, more) if more.text else causes
+    joined = known._replace(said=_joined(known.said, more.said, MAX_SEEN))
+    return tuple(joined if one is known else one for one in causes)
+
+
+def _key(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _joined(known: Iterable[str], more: Iterable[str], most: int) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*known, *more)))[:most]
+
+
+def _text(value: object) -> str:
+    return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
+
+
+def _texts(given: Mapping[str, object], key: str) -> tuple[str, ...]:
+    value = given.get(key)
+    return tuple(dict.fromkeys(filter(None, map(_text, value)))) if isinstance(value, list) else ()
+
+
+def _moment(value: object) -> datetime:
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            value = None
+    if not isinstance(value, datetime):
+        return datetime.fromtimestamp(0, UTC)
+    return value if value.tzinfo else value.replace(tzinfo=UTC)

@@ -1,0 +1,434 @@
+"""Project knowledge: places, structure, conventions, commands.
+
+The commands that test, lint and build a project, with the exchanges in which they worked or failed. Pure.
+
+Two machines may count the same command: exchanges are kept as ids, so that a merge is a union.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from gitmem.document.document import Document
+from gitmem.document.scalars import plain_value
+from gitmem.facts.extract import project_commands, purpose_of
+from gitmem.lessons.project_stack import is_code, is_dull, language_of
+from gitmem.text.sentences import at_least
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from gitmem.sessions.turns import Turn
+
+
+_FILES, _FEW_FILES, _PAIRS, _TESTS, _PEOPLE = 10, 5, 10, 15, 10  # lines of each
+_TOGETHER = 3  # changes of two files together, at least
+_SHARE = 0.5  # of the changes of the rarer of them
+NEW_FILE = "a new file in "
+_NEW, _MOSTLY, _WIDEST = 8, 0.6, 40  # folders; share of their commits with new files; files of such a commit
+_WIDE = 15  # files in a change above which it does not count as changing them together
+_TEST = re.compile(r"(?:^|/)(?:test_(?P<a>\w+)|(?P<b>\w+)_test|(?P<c>[\w-]+)\.(?:test|spec)|(?P<d>\w+)_spec)\.\w{1,4}$")
+_FIX = re.compile(r"(?:\w+[/:] ?)?(?:fix(?:e[sd])?|hotfix|bugfix|revert)\b", re.IGNORECASE)
+_LARGE = 50_000  # bytes of a file of code
+
+
+@dataclass(frozen=True)
+class Change:
+    """Files that changed together: a commit of the project, or an exchange (`source` is its id)."""
+
+    source: str
+    at: datetime
+    files: tuple[str, ...]
+    author: str = ""
+    subject: str = ""
+    added: tuple[str, ...] = ()
+
+
+def hotspot_lines(
+    changes: Sequence[Change], errors: Mapping[str, int], there: frozenset[str], sizes: Mapping[str, int]
+) -> list[str]:
+    """Return the files with most changes, most errors of sessions and most commits that fix, and large files of code.
+
+    `sizes` are the files' bytes.
+    """
+    often = _most_named((change.files for change in changes), there)
+    fixes = (change.files for change in changes if _FIX.match(change.subject))
+    fixed = _most_named(fixes, frozenset(filter(is_code, there)))
+    broken = sorted(((number, file) for file, number in errors.items() if number > 1), reverse=True)
+    large = sorted(((size, file) for file, size in sizes.items() if size >= _LARGE and is_code(file)), reverse=True)
+    return [
+        *(f"{file} changes often ({at_least(number)} changes)" for number, file in often[:_FILES]),
+        *(f"{file} breaks often ({at_least(number)} errors)" for number, file in broken[:_FILES]),
+        *(f"{file} was mended often ({at_least(number)} fixes)" for number, file in fixed[:_FEW_FILES]),
+        *(f"{file} is large ({at_least(size // 1_000)} kB)" for size, file in large[:_FEW_FILES]),
+    ]
+
+
+def _most_named(groups: Iterable[tuple[str, ...]], there: frozenset[str]) -> list[tuple[int, str]]:
+    """Return how often files are named in several groups: code first, then texts and settings; the most named first."""
+    counts = Counter(file for files in groups for file in set(files) if file in there and not is_dull(file))
+    often = ((number, file) for file, number in counts.items() if number >= _TOGETHER)
+    return sorted(often, key=lambda one: (not is_code(one[1]), -one[0], one[1]))
+
+
+def change_lines(changes: Sequence[Change], files: Sequence[str]) -> list[str]:
+    """Return pairs of files that change together, what comes with a new file, and pairs of test and tested file."""
+    there = frozenset(files)
+    pairs: Counter[tuple[str, str]] = Counter()
+    single: Counter[str] = Counter()
+    for change in changes:
+        named = sorted({file for file in change.files if file in there and not is_dull(file)})
+        if len(named) <= _WIDE:
+            single.update(named)
+            pairs.update(combinations(named, 2))
+    lines = []
+    for (one, other), number in sorted(pairs.items(), key=lambda pair: (-pair[1], pair[0])):
+        if number >= _TOGETHER and number >= _SHARE * min(single[one], single[other]) and not _is_test_of(one, other):
+            lines.append(f"{one} and {other} change together ({at_least(number)} times)")
+        if len(lines) == _PAIRS:
+            break
+    lines += list(_with_new_files(changes, there))
+    return lines + [f"{test} tests {file}" for test, file in list(files_by_test(files))[:_TESTS]]
+
+
+def _with_new_files(changes: Iterable[Change], there: frozenset[str]) -> Iterator[str]:
+    """Yield, for folders that often get new files, the files and folders of most of these commits."""
+    commits: Counter[str] = Counter()
+    along: dict[str, Counter[str]] = defaultdict(Counter)
+    for change in changes:
+        added = {folder_of(file) for file in change.added if file in there and not is_dull(file)}
+        named = {file for file in change.files if file in there and file not in change.added and not is_dull(file)}
+        if len(change.files) <= _WIDEST:
+            for folder in added - {""}:
+                commits[folder] += 1
+                along[folder].update(named | {f"{NEW_FILE}{other}" for other in added - {folder, ""}})
+    # Folders of tests come last: a new test comes with new code, whose folder says more.
+    for folder, number in sorted(commits.items(), key=lambda one: ("test" in one[0], -one[1], one[0]))[:_NEW]:
+        often = [one for one, times in along[folder].most_common(_NEW) if times >= max(_TOGETHER, _MOSTLY * number)]
+        if often:
+            yield f"{NEW_FILE.capitalize()}{folder} comes with {', '.join(sorted(often))} ({at_least(number)} commits)"
+
+
+def folder_of(file: str) -> str:
+    """Return the folder of a file with a slash at its end, "" at the top."""
+    return file[: file.rfind("/") + 1]
+
+
+def files_by_test(files: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each test with the file of the same name, if there is exactly one."""
+    named: dict[str, list[str]] = defaultdict(list)
+    for file in files:
+        if not _TEST.search(file):
+            named[_stem(file)].append(file)
+    for file in files:
+        found = named.get(_tested(file), []) if _TEST.search(file) else []
+        same = [one for one in found if one.rpartition(".")[2] == file.rpartition(".")[2]]
+        if len(same) == 1:
+            yield file, same[0]
+
+
+def people_lines(changes: Iterable[Change]) -> list[str]:
+    """Return the authors, each with the folders they changed most."""
+    folders: dict[str, Counter[str]] = defaultdict(Counter)
+    for change in changes:
+        if change.author:
+            folders[change.author].update({_folder(file) for file in change.files})
+    people = sorted(folders, key=lambda name: (-folders[name].total(), name))[:_PEOPLE]
+    return [f"{name} knows {', '.join(_most(folders[name])[:3])}" for name in people]
+
+
+def _most(counts: Counter[str]) -> list[str]:
+    return sorted(counts, key=lambda name: (-counts[name], name))
+
+
+def _is_test_of(one: str, other: str) -> bool:
+    return _tested(one) == _stem(other) or _tested(other) == _stem(one)
+
+
+def _tested(file: str) -> str:
+    found = _TEST.search(file)
+    return next(filter(None, found.groups()), "") if found else ""
+
+
+def _stem(file: str) -> str:
+    return file.rpartition("/")[2].partition(".")[0]
+
+
+def _folder(file: str) -> str:
+    return "/".join(file.split("/")[:-1][:2]) + "/" if "/" in file else "the top folder"
+
+
+# Files whose settings are read, and files whose presence is enough.
+SETTINGS = (
+    *("pyproject.toml", "ruff.toml", ".ruff.toml", ".editorconfig", ".prettierrc", ".prettierrc.json", "tsconfig.json"),
+    *("rustfmt.toml", ".rustfmt.toml", ".pre-commit-config.yaml", ".golangci.yml", ".golangci.yaml", "setup.cfg"),
+)
+_LINTERS = {
+    "eslint.config.js": "ESLint",
+    "eslint.config.mjs": "ESLint",
+    ".eslintrc": "ESLint",
+    ".eslintrc.json": "ESLint",
+    ".eslintrc.js": "ESLint",
+    "biome.json": "Biome",
+    ".golangci.yml": "golangci-lint",
+    ".golangci.yaml": "golangci-lint",
+    ".rubocop.yml": "RuboCop",
+    "clippy.toml": "Clippy",
+    ".clang-format": "clang-format",
+    ".shellcheckrc": "ShellCheck",
+    ".flake8": "Flake8",
+}
+_WORD = re.compile(r"[\w.,/ -]{1,60}")
+_TYPED = re.compile(r"(feat|fix|docs|chore|refactor|test|build|ci|perf|style)(?:\([^)]{1,40}\))?!?: ")
+_PAST = re.compile(r"(?:Add|Fix|Remov|Chang|Updat|Mov|Renam|Implement|Refactor)(?:ed|d)\b", re.IGNORECASE)
+_STYLES = {
+    "snake_case": r"_*[a-z0-9]+(?:_[a-z0-9]+)+_*",
+    "kebab-case": r"[a-z0-9]+(?:-[a-z0-9]+)+",
+    "camelCase": r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+",
+    "PascalCase": r"(?:[A-Z][a-z0-9]+){2,}",
+}
+_FEWEST = 10  # commits, or files, from which a habit is one
+_MOST = 0.8  # share of them
+
+
+def convention_lines(texts: Mapping[str, str], there: Iterable[str], subjects: Sequence[str]) -> list[str]:
+    """Return the conventions of a project: `texts` are its settings by path, `there` its files' paths."""
+    files = tuple(there)
+    lines = [f"{line} ({path})" for path, text in texts.items() for line in _settings(path, text)]
+    lines += [f"Linted with {name} ({path})" for path, name in _LINTERS.items() if path in files]
+    return [*lines, *_of_tests(files), *_of_names(files), *_of_commits(subjects)]
+
+
+def _settings(path: str, text: str) -> Iterator[str]:
+    if path in {"pyproject.toml", "ruff.toml", ".ruff.toml"}:
+        yield from _python(_toml(text), path)
+    elif path == ".editorconfig":
+        pairs = re.findall(r"(?m)^(indent_style|indent_size|end_of_line|max_line_length)\s*=\s*(\w{1,10})\s*$", text)
+        if pairs:
+            yield "Editors: " + ", ".join(f"{key} {value}" for key, value in dict(pairs).items())
+    elif path.startswith(".prettierrc"):
+        yield from _told("Prettier", _json(text), ("semi", "singleQuote", "tabWidth", "useTabs", "printWidth"))
+    elif path == "tsconfig.json":
+        options = re.findall(r'"(strict|noImplicitAny|noUncheckedIndexedAccess)"\s*:\s*(true|false)', text)
+        if options:
+            yield "TypeScript: " + ", ".join(f"{key} {value}" for key, value in dict(options).items())
+    elif path.endswith("rustfmt.toml"):
+        yield from _told("rustfmt", _toml(text), ("max_width", "tab_spaces", "edition", "hard_tabs"))
+    elif path == ".pre-commit-config.yaml":
+        hooks = list(dict.fromkeys(re.findall(r"(?m)^\s*-\s*id:\s*([\w-]{1,40})\s*$", text)))
+        if hooks:
+            yield "Before a commit: " + ", ".join(hooks[:12])
+
+
+def _python(given: Mapping[str, Any], path: str) -> Iterator[str]:
+    tools = given.get("tool") if path == "pyproject.toml" else {"ruff": given}
+    tools = tools if isinstance(tools, dict) else {}
+    ruff = tools.get("ruff")
+    if isinstance(ruff, dict):
+        lint = ruff.get("lint")
+        rules = {**ruff, **_table(lint)}
+        yield from _told("Ruff", rules, ("line-length", "select", "target-version"))
+        yield from _told("Docstrings", _table(rules.get("pydocstyle")), ("convention",))
+    for name, keys in (("black", ("line-length",)), ("isort", ("profile",)), ("mypy", ("strict",))):
+        if isinstance(tools.get(name), dict):
+            yield from _told(name, tools[name], keys)
+
+
+def _told(tool: str, given: Mapping[str, Any], keys: Sequence[str]) -> Iterator[str]:
+    parts = []
+    for key in keys:
+        value = given.get(key)
+        text = ", ".join(map(str, value[:12])) if isinstance(value, list) else str(value).lower()
+        if value is not None and _WORD.fullmatch(text):
+            parts.append(f"{key} {text}")
+    if parts:
+        yield f"{tool}: {'; '.join(parts)}"
+
+
+def _of_tests(files: Sequence[str]) -> Iterator[str]:
+    forms = {
+        "test_*.py": r"(?:^|/)test_\w+\.py$",
+        "*_test.py": r"\w_test\.py$",
+        "*_test.go beside the code": r"_test\.go$",
+        "*.test.ts or .js": r"\.test\.[jt]sx?$",
+        "*.spec.ts or .js": r"\.spec\.[jt]sx?$",
+        "*_spec.rb": r"_spec\.rb$",
+    }
+    for form, pattern in forms.items():
+        found = [file for file in files if re.search(pattern, file)]
+        if len(found) >= _FEWEST // 2:
+            top, count = Counter(file.rpartition("/")[0].partition("/")[0] for file in found).most_common(1)[0]
+            where = f", in {top}/" if top and count >= _MOST * len(found) else ""
+            yield f"Tests are named {form}{where} ({at_least(len(found))} files)"
+
+
+def _of_names(files: Sequence[str]) -> Iterator[str]:
+    """Yield how the files of a language are named, if eight in ten names of several words are alike."""
+    named: dict[str, Counter[str]] = {}
+    for file in files:
+        stem = file.rpartition("/")[2].partition(".")[0]
+        style = next((style for style, form in _STYLES.items() if re.fullmatch(form, stem)), "")
+        if style and is_code(file):
+            named.setdefault(language_of(file), Counter())[style] += 1
+    for language, styles in sorted(named.items()):
+        style, number = styles.most_common(1)[0]
+        if number >= _FEWEST and number >= _MOST * styles.total():
+            yield f"{language} files are named in {style} ({at_least(number)} files)"
+
+
+def _of_commits(subjects: Sequence[str]) -> Iterator[str]:
+    if len(subjects) < _FEWEST:
+        return
+    if sum(bool(_TYPED.match(subject)) for subject in subjects) >= _MOST * len(subjects):
+        yield "Commit subjects have a type: feat, fix, docs … (git log)"
+    elif sum(bool(_PAST.match(subject)) for subject in subjects) >= _MOST * len(subjects):
+        yield "Commit subjects are in the past tense (git log)"
+
+
+def _toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _table(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _json(text: str) -> dict[str, Any]:
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return given if isinstance(given, dict) else {}
+
+
+FEWEST = 2  # exchanges in which a command worked, from which it is listed
+_MOST_IDS, _MOST_COMMANDS = 30, 30
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command, the exchanges in which its last run worked or failed, and the last such times, in UTC."""
+
+    text: str
+    worked: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    last_worked: str = ""
+    last_failed: str = ""
+
+    @property
+    def last(self) -> str:
+        """The time of its last use."""
+        return max(self.last_worked, self.last_failed)
+
+    @property
+    def fails_now(self) -> bool:
+        """Whether its last run failed, though it worked before."""
+        return bool(self.worked) and self.last_failed > self.last_worked
+
+
+def commands_of(turns: Iterable[Turn]) -> list[Command]:
+    """Return the commands of a session, each with the result of its last run in each exchange."""
+    found: dict[str, Command] = {}
+    for turn in turns:
+        ended = {command: run.failed for run in turn.runs for command in project_commands(run.command)}
+        for text, failed in ended.items():
+            one, at = (turn.exchange_id,), turn.ended.astimezone(UTC).isoformat(timespec="seconds")
+            seen = Command(text, failed=one, last_failed=at) if failed else Command(text, one, last_worked=at)
+            found[text] = _joined(found.get(text, Command(text)), seen)
+    return list(found.values())
+
+
+def read_commands(data: bytes) -> dict[str, Command]:
+    """Return the commands in the header of the document."""
+    given = Document.parse(data).get("commands")
+    found = {}
+    for text, value in given.items() if isinstance(given, dict) else ():
+        if isinstance(value, dict):
+            worked, failed = (_ids(value, key) for key in ("worked", "failed"))
+            times = [_time(value.get(f"last_{key}")) for key in ("worked", "failed")]
+            found[str(text)] = Command(str(text), worked, failed, times[0], times[1])
+    return found
+
+
+def join_commands(known: Mapping[str, Command], more: Iterable[Command]) -> dict[str, Command]:
+    """Return known commands joined with those of another session; above a limit the last run ones stay."""
+    joined = dict(known)
+    for one in more:
+        joined[one.text] = _joined(joined.get(one.text, Command(one.text)), one)
+    newest = sorted(joined.values(), key=lambda one: (one.last, one.text), reverse=True)
+    return {one.text: one for one in sorted(newest[:_MOST_COMMANDS], key=lambda one: one.text)}
+
+
+def with_commands(data: bytes, commands: Mapping[str, Command]) -> bytes:
+    """Return the document with commands in its header.
+
+    Raises:
+        ValueError: the header cannot be changed in place.
+
+    """
+    values = {
+        text: {key: value for key, value in vars(one).items() if value and key != "text"}
+        for text, one in commands.items()
+    }
+    return Document.parse(data).set("commands", plain_value(values)).render()
+
+
+def command_lines(commands: Sequence[Command], *, counted: bool = False) -> list[str]:
+    """Return the commands that worked, by purpose; with `counted` how often, and the last day."""
+    lines = []
+    for one in sorted(commands, key=lambda one: (purpose_of(one.text), -len(one.worked), one.text)):
+        if len(one.worked) < FEWEST:
+            continue
+        line = f"{purpose_of(one.text) or 'Run'} `{one.text}`"
+        if one.fails_now:
+            line += "; its last run failed"
+        if counted:
+            line += (
+                f" (worked in {len(one.worked)} of {len({*one.worked, *one.failed})}, last on {one.last_worked[:10]})"
+            )
+        lines.append(line)
+    return lines
+
+
+def sources_of(commands: Iterable[Command]) -> tuple[str, ...]:
+    """Return the ids of the exchanges in which commands ran."""
+    return tuple(dict.fromkeys(one for command in commands for one in (*command.worked, *command.failed)))
+
+
+def _joined(known: Command, more: Command) -> Command:
+    return Command(
+        known.text,
+        tuple(dict.fromkeys((*known.worked, *more.worked)))[-_MOST_IDS:],
+        tuple(dict.fromkeys((*known.failed, *more.failed)))[-_MOST_IDS:],
+        max(known.last_worked, more.last_worked),
+        max(known.last_failed, more.last_failed),
+    )
+
+
+def _time(value: object) -> str:
+    """Return a time in UTC as text that sorts by time; YAML may have made a time of it."""
+    if isinstance(value, datetime):
+        aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+        return aware.astimezone(UTC).isoformat(timespec="seconds")
+    return str(value or "")
+
+
+def _ids(given: Mapping[str, object], key: str) -> tuple[str, ...]:
+    value = given.get(key)
+    return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
+def share_that_worked(commands: Sequence[Command]) -> float:
+    """Return the share of runs that worked, 0 to 1."""
+    worked, failed = (sum(len(getattr(one, key)) for one in commands) for key in ("worked", "failed"))
+    return worked / (worked + failed) if worked + failed else 0.0

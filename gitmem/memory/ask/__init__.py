@@ -1,1 +1,0 @@
-"""Questions to a model, and their cost."""

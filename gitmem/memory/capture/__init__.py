@@ -1,1 +1,0 @@
-"""Sessions, from delivered events to entries in the logs."""

@@ -1,1 +1,0 @@
-"""Concepts: groups of exchanges about the same, and their names."""

@@ -1,1 +1,0 @@
-"""A session's exchanges, in our words or a model's."""

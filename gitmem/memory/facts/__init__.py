@@ -1,1 +1,0 @@
-"""Facts: learned from sessions, edited by people, adopted from agents, judged by models."""

@@ -1,1 +1,0 @@
-"""Lessons of sessions: episodes, bug patterns, project knowledge."""

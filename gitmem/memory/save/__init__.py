@@ -1,1 +1,0 @@
-"""Save: turn accepted events of the spool into entries and commits."""

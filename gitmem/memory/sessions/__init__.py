@@ -1,1 +1,0 @@
-"""Sessions from their events to memory: live, behind hooks, and recorded."""

@@ -1,1 +1,0 @@
-"""The text a session starts with."""

@@ -1,1 +1,0 @@
-"""Summaries of archives: offline, by a model, or by an agent."""

@@ -1,1 +1,0 @@
-"""The working memory of running sessions."""

@@ -1,1 +1,0 @@
-"""Rotation, consolidation and clearing."""

@@ -1,0 +1,1 @@
+"""Three versions of a store's file into one. Pure."""

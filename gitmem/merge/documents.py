@@ -1,0 +1,425 @@
+"""Merge three versions of a document: header field by field, body by section or entry.
+
+The front matter of three versions of a document, merged field by field (docs/format.md, "Merging").
+
+Tested through `tests/merge/test_documents.py`.
+
+Merge two machines' versions of the same memory, without asking (spec G5).
+
+`merge` is about one file, `merge_trees` about all files that differ. Both are pure, and commutative: it does not matter
+which side is `ours`, so all machines get the same bytes. Nothing either side added or changed is lost, and a
+file never holds conflict markers; where both changed the same words, both versions stand in the file, and the field
+`review` of its front matter names the sections. A file unchanged on one side comes out as the other's, byte for byte.
+
+Scenarios (tests/merge/test_documents.py has one for each):
+
+- one side unchanged, both the same, both absent: the other side's
+- appends on both sides: all entries, by time
+- entry removed here, untouched there: removed; changed there: kept; changed on both: both kept, to be reviewed
+- entry moved to another section here, untouched or changed there: moved, with the change
+- rotation here, appends there: the carryover with the appended entries; the archive as it is
+- rotation on both sides: both archives; the common part of their carryovers, and all new entries
+- log removed here (consolidated, rotated away), appends there: a log of the appended entries alone
+- document removed here, changed there: kept; untouched there: removed
+- document renamed here, changed there: the changed document under the new name; renamed on both: under the lesser name
+- two files made under one name: one document, with the entries, fields and lines of both
+- two names that some file system takes for one: one document
+- a file here, a folder of that name there: the file beside it
+- fields: each for itself (`created` the older, `updated` the newer, lists as sets, counters add up)
+- a header that cannot be read: by line; where both changed the same lines, both files kept
+- files of an unknown kind: by line; if both changed the same lines, or for binary files, both files kept
+- markers left by a plain git merge: taken apart first
+
+Resolve a document with two versions of something to the side a person chose.
+
+In the sections that a merge named, the other side's lines and its versions of entries that both sides changed are
+removed. Entries that only one side has stay.
+
+Tested through `tests/store/test_review.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping
+from datetime import UTC, date, datetime
+from enum import StrEnum
+
+from gitmem.document.document import Document
+from gitmem.document.entry import FoundEntry, fences, find_entries, sections
+from gitmem.document.ids import SUMMARIES
+from gitmem.document.scalars import flow, plain_value
+from gitmem.document.yaml import YamlTextError, load_mapping, remove_value, set_value
+from gitmem.merge.bodies import TOP, merge_bodies, survivors
+from gitmem.text.difference import ended, lines, merge_lines, merge_tokens
+from gitmem.values import Value
+
+_MISSING = object()
+# Counters, which add up over both sides; the numbers of a summary do not.
+_COUNTERS = frozenset({"uses", "retrievals", "hits", "successes", "failures", "count"})
+_OLDEST, _NEWEST = "created", "updated"
+
+
+def merge_headers(base: str | None, older: str | None, newer: str | None, newline: str) -> str | None:
+    """Merge three headers, of which any may be None; `newer` decides remaining conflicts.
+
+    Raises:
+        YamlTextError: one of them cannot be read, or the result cannot be written.
+
+    """
+    if newer in (older, base):
+        return older
+    if older == base:
+        return newer
+    values = [{} if text is None else load_mapping(text) for text in (base, older, newer)]
+    merged = merge_mappings(*values)
+    texts = [text for text in (newer, older, _by_line(base, older, newer)) if text is not None]
+    for text in reversed(texts):  # prefer the text with the comments of both sides
+        if _says(text, merged):
+            return text
+    return _written(texts[0], merged, newline)
+
+
+def merge_mappings(
+    base: Mapping[str, object], older: Mapping[str, object], newer: Mapping[str, object]
+) -> dict[str, object]:
+    """Return three mappings merged, key by key, in the order of `newer`, then of `older`."""
+    merged = {}
+    for key in dict.fromkeys([*newer, *older]):
+        value = _merged(key, *(mapping.get(key, _MISSING) for mapping in (base, older, newer)))
+        if value is not _MISSING:
+            merged[key] = value
+    return merged
+
+
+def _merged(key: str, base: object, older: object, newer: object) -> object:
+    if _same(older, newer) or _same(newer, base):
+        return older
+    if _same(older, base):
+        return newer
+    if older is _MISSING or newer is _MISSING:  # the change wins over the removal
+        return newer if older is _MISSING else older
+    return _both_changed(key, base, older, newer)
+
+
+def _both_changed(key: str, base: object, older: object, newer: object) -> object:
+    if key in (_OLDEST, _NEWEST):
+        return sorted((older, newer), key=moment_of)[0 if key == _OLDEST else 1]
+    if isinstance(older, dict) and isinstance(newer, dict):
+        return merge_mappings(base if isinstance(base, dict) else {}, older, newer)
+    if isinstance(older, list) and isinstance(newer, list):
+        return _sets(base if isinstance(base, list) else [], older, newer)
+    if _is_counter(key) and isinstance(older, int) and isinstance(newer, int):
+        return older + newer - (base if isinstance(base, int) else 0)
+    return newer
+
+
+def _sets(base: list[object], older: list[object], newer: list[object]) -> list[object]:
+    """Return the items of the base that neither side removed, then the added ones, sorted."""
+    texts = [{_text(item): item for item in items} for items in (base, older, newer)]
+    kept = [item for text, item in texts[0].items() if text in texts[1] and text in texts[2]]
+    added = {text: item for side in texts[1:] for text, item in side.items() if text not in texts[0]}
+    return kept + [added[text] for text in sorted(added)]
+
+
+def moment_of(value: object) -> tuple[float, str]:
+    """Return the sort key of a time value; values that are no time come first."""
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            value = datetime.fromisoformat(value.strip())
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day, tzinfo=UTC)
+    if not isinstance(value, datetime):
+        return float("-inf"), repr(value)
+    when = value if value.tzinfo else value.replace(tzinfo=UTC)
+    return (when - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds(), value.isoformat()
+
+
+def _is_counter(key: str) -> bool:
+    return key in _COUNTERS or (key.endswith("_count") and key != "section_count")
+
+
+def _same(one: object, other: object) -> bool:
+    return one is other or (one is not _MISSING and other is not _MISSING and repr(one) == repr(other))
+
+
+def _text(item: object) -> str:
+    try:
+        return flow(plain_value(item))
+    except YamlTextError:
+        return repr(item)
+
+
+def _says(text: str, wanted: Mapping[str, object]) -> bool:
+    try:
+        loaded = load_mapping(text)
+    except YamlTextError:
+        return False
+    return {key: repr(value) for key, value in loaded.items()} == {key: repr(value) for key, value in wanted.items()}
+
+
+def _by_line(base: str | None, older: str | None, newer: str | None) -> str | None:
+    joined = merge_tokens(*(lines(text or "") for text in (base, older, newer)))
+    return None if joined.conflicts else "".join(ended(joined.tokens))
+
+
+def _written(text: str, wanted: Mapping[str, object], newline: str) -> str:
+    """Return a header with the wanted values; lines of other fields stay."""
+    present = load_mapping(text)
+    for key in present:
+        if key not in wanted:
+            text = remove_value(text, (key,))
+    for key, value in wanted.items():
+        if key not in present or repr(present[key]) != repr(value):
+            text = set_value(text, (key,), value, newline=newline)
+    return text
+
+
+REVIEW = "review"  # the field of the front matter
+_BESIDE = ".other-"  # in the name of a version kept beside a file
+_DIGEST = 8
+_REWRITTEN = "patterns/"  # documents whose bodies gitmem derives from their headers
+_STEM = 60  # bytes kept of a name
+_UNTOLD = "\x01what both sides changed "
+_MARKERS = re.compile(
+    r"^<{7} [^\n]*\n(?P<ours>(?:(?!<{7} |={7}\r?\n|\|{7}[ \r\n])[^\n]*\n)*)"
+    r"(?:\|{7}[^\n]*\n(?P<base>(?:(?!<{7} |={7}\r?\n)[^\n]*\n)*))?"
+    r"={7}\r?\n(?P<theirs>(?:(?!<{7} |={7}\r?\n|>{7} )[^\n]*\n)*)>{7} [^\n]*(?:\n|\Z)",
+    re.MULTILINE,
+)
+
+
+class MergeStatus(StrEnum):
+    """The result for a file."""
+
+    SAME = "same"  # equal on both sides
+    TAKEN = "taken"  # unchanged on one side
+    MERGED = "merged"
+    REVIEW = "review"  # two versions of a text or a file are kept
+    REMOVED = "removed"
+
+
+class Merged(Value):
+    """A merged file: its content (None: removed), and another version kept beside it, if any."""
+
+    data: bytes | None
+    status: MergeStatus
+    beside: bytes | None = None
+
+
+def merge(
+    path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None, *, with_facts: bool = True
+) -> Merged:
+    """Return three versions of the file at `path` merged; None stands for a version without it. Never raises.
+
+    For `with_facts` see `gitmem.merge.bodies.merge_bodies`.
+    """
+    if ours == theirs:
+        return Merged(ours, MergeStatus.SAME)
+    if base in (ours, theirs):
+        data = theirs if ours == base else ours
+        return Merged(data, MergeStatus.REMOVED if data is None else MergeStatus.TAKEN)
+    if ours is None or theirs is None:
+        return _changed_and_removed(path, base or b"", ours if theirs is None else theirs)
+    if not path.endswith(".md") or b"\0" in ours + theirs:
+        return _merge_unknown(base, ours, theirs)
+    return _merge_documents(path, base, ours, theirs, with_facts=with_facts)
+
+
+def has_markers(data: bytes) -> bool:
+    """Return whether a file holds conflict markers of git outside code fences."""
+    return data.find(b"<<<<<<< ") >= 0 and bool(_hunks(_decode(data)))
+
+
+def without_markers(path: str, data: bytes) -> bytes:
+    """Return a file with git's conflict markers, with both sides merged by gitmem."""
+    versions = _versions(data)
+    return data if versions is None else merge(path, *versions, with_facts=False).data or b""
+
+
+def beside_path(path: str, data: bytes) -> str:
+    """Return the name for another version of the file at `path`, derived from the content."""
+    folder, _, name = path.rpartition("/")
+    stem, suffix = os.path.splitext(name)
+    while len(stem.encode()) > _STEM:
+        stem = stem[:-1]
+    name = f"{stem.rstrip('. ')}{_BESIDE}{hashlib.sha256(data).hexdigest()[:_DIGEST]}{suffix}"
+    return f"{folder}/{name}" if folder else name
+
+
+def is_beside(path: str) -> bool:
+    """Return whether `beside_path` made a name."""
+    return re.search(rf"{re.escape(_BESIDE)}[0-9a-f]{{{_DIGEST}}}(?:\.[^./]*)?$", path) is not None
+
+
+def _changed_and_removed(path: str, base: bytes, changed: bytes | None) -> Merged:
+    """Return the rest of a file that one side removed: a change wins; of a log, the new entries."""
+    assert changed is not None
+    if not path.endswith(".md"):
+        return Merged(changed, MergeStatus.TAKEN)
+    before, after = Document.parse(base), Document.parse(changed)
+    rest, more = survivors(before.body, after.body)
+    if more or before.header != after.header:
+        return Merged(changed, MergeStatus.TAKEN)
+    if rest is None:
+        return Merged(None, MergeStatus.REMOVED)
+    return Merged(after.with_body(rest).render(), MergeStatus.MERGED)
+
+
+def _merge_unknown(base: bytes | None, ours: bytes, theirs: bytes, *, both_add: bool = False) -> Merged:
+    """Return files of an unknown kind merged by line, or one with the other beside it."""
+    first, second = sorted((ours, theirs), key=lambda data: (len(data), data))
+    merged = merge_lines(first, base or b"", second, both_add=both_add)
+    if merged is not None:
+        return Merged(merged, MergeStatus.MERGED)
+    return Merged(second, MergeStatus.REVIEW, first)
+
+
+def _merge_documents(path: str, base: bytes | None, ours: bytes, theirs: bytes, *, with_facts: bool) -> Merged:
+    if has_markers(ours) or has_markers(theirs):
+        clean = [without_markers(path, data) for data in (ours, theirs)]
+        return merge(path, None if base is None else without_markers(path, base), *clean, with_facts=with_facts)
+    before = Document.parse(base or b"")
+    older, newer = sorted((Document.parse(data) for data in (ours, theirs)), key=_age)
+    if path.startswith(f"{SUMMARIES}/"):  # derived files: either will do
+        return Merged(max((ours, theirs), key=_worth), MergeStatus.MERGED)
+    if older.problem or newer.problem:
+        return _merge_unknown(base, ours, theirs, both_add=True)
+    try:
+        header, frame = _merged_header(before, older, newer)
+        body = merge_bodies(before.body, older.body, newer.body, with_facts=with_facts)
+        if body.review and path.startswith(_REWRITTEN):
+            return Merged(
+                Document(header, "", frame.opening, frame.closing).with_body(newer.body).render(), MergeStatus.MERGED
+            )
+        merged = Document(header, "", frame.opening, frame.closing).with_body(body.text)
+        return _with_review(merged, body.review)
+    except ValueError:  # a field that cannot be written into this header
+        return _merge_unknown(base, ours, theirs, both_add=True)
+
+
+def _age(document: Document) -> tuple[tuple[float, str], bytes]:
+    return moment_of(document.get("updated")), document.render()
+
+
+def _worth(data: bytes) -> tuple[bool, int, bytes]:
+    """Return the sort key of summaries: a model's or agent's over offline ones, then the longer."""
+    return Document.parse(data).get("method") not in {None, "offline"}, len(data), data
+
+
+def _merged_header(base: Document, older: Document, newer: Document) -> tuple[str | None, Document]:
+    """Return the merged header, and the document whose fences it uses."""
+    before = None if base.problem else base.header
+    header = merge_headers(before, older.header, newer.header, newer.newline)
+    for document in (newer, older):
+        if (document.header is None) == (header is None):
+            return header, document
+    return header, newer
+
+
+def _with_review(document: Document, places: tuple[str, ...]) -> Merged:
+    """Return a merged document with sections added to its `review` field."""
+    if not places:
+        return Merged(document.render(), MergeStatus.MERGED)
+    known = document.get(REVIEW)
+    known = [str(place) for place in known] if isinstance(known, list) else []
+    return Merged(document.set(REVIEW, sorted({*known, *places})).render(), MergeStatus.REVIEW)
+
+
+def _versions(data: bytes) -> tuple[bytes, bytes, bytes] | None:
+    """Return base, ours and theirs of a file with conflict markers, None without markers."""
+    if b"<<<<<<< " not in data:
+        return None
+    text = _decode(data)
+    hunks = _hunks(text)
+    if not hunks:
+        return None
+    texts = []
+    for side in ("base", "ours", "theirs"):
+        pieces, at = [], 0
+        for number, hunk in enumerate(hunks):
+            # Without the base in the markers, both sides count as changed.
+            pieces += [text[at : hunk.start()], f"{_UNTOLD}{number}\n" if hunk[side] is None else hunk[side]]
+            at = hunk.end()
+        texts.append("".join([*pieces, text[at:]]).encode("utf-8", "surrogateescape"))
+    return texts[0], texts[1], texts[2]
+
+
+def _hunks(text: str) -> list[re.Match[str]]:
+    fenced = fences(text)
+    return [hunk for hunk in _MARKERS.finditer(text) if not any(start < hunk.start() < end for start, end in fenced)]
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def without_mark(data: bytes) -> bytes:
+    """Return a document without its `review` field."""
+    return Document.parse(data).remove(REVIEW).render()
+
+
+def taken(merged: bytes, chosen: bytes, other: bytes, places: Collection[str]) -> bytes:
+    """Return a merged document with only one side's version of the named sections."""
+    document = Document.parse(merged)
+    mine, theirs = Document.parse(chosen).body, Document.parse(other).body
+    kept, dropped = ({found.entry.id: found for found in find_entries(body)} for body in (mine, theirs))
+    body = _with_entries(document.body, mine, kept, dropped)
+    pieces, at = [], 0
+    for title, start, end in _spans(body):
+        if title in places:
+            pieces += [body[at:start], _without_lines(body[start:end], _section(mine, title), _section(theirs, title))]
+            at = end
+    text = "".join([*pieces, body[at:]])
+    return document.remove(REVIEW).with_body(text).render()
+
+
+def _with_entries(body: str, mine: str, kept: dict[str, FoundEntry], dropped: dict[str, FoundEntry]) -> str:
+    """Replace entries of both sides by the chosen side's text, and remove copies of the other's."""
+    clashes = {key for key in kept.keys() & dropped.keys() if _said(kept[key]) != _said(dropped[key])}
+    versions = {(*_said(side[key]),) for key in clashes for side in (kept, dropped)}
+    pieces, at = [], 0
+    for found in find_entries(body):
+        identifier = found.entry.id
+        if identifier in clashes:
+            source = kept[identifier]
+            pieces += [body[at : found.start], mine[source.start : source.end]]
+            at = found.end
+        elif identifier not in kept and identifier not in dropped and _said(found) in versions:
+            pieces.append(body[at : found.start])
+            at = found.end
+    return "".join([*pieces, body[at:]])
+
+
+def _said(found: FoundEntry) -> tuple[str, str, str]:
+    return found.entry.time, found.entry.label, found.entry.text
+
+
+def _spans(body: str) -> list[tuple[str, int, int]]:
+    heads = sections(body)
+    first = (TOP, 0, heads[0].start if heads else len(body))
+    return [first, *((head.title, head.body, head.end) for head in heads)]
+
+
+def _section(body: str, title: str) -> str:
+    return "".join(body[start:end] for name, start, end in _spans(body) if name == title)
+
+
+def _without_lines(text: str, mine: str, theirs: str) -> str:
+    """Remove the lines that only the other side has; entries stay."""
+    entries = [(found.start, found.end) for found in find_entries(text)]
+    only = Counter(theirs.splitlines()) - Counter(mine.splitlines())
+    pieces, at = [], 0
+    for line in text.splitlines(keepends=True):
+        start, at = at, at + len(line)
+        bare = line.rstrip("\r\n")
+        entry = any(first <= start < last for first, last in entries)
+        if not entry and bare.strip() and only[bare] > 0:
+            only[bare] -= 1
+        else:
+            pieces.append(line)
+    return "".join(pieces)

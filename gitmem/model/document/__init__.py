@@ -1,1 +1,0 @@
-"""A markdown document with front matter."""

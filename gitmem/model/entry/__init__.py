@@ -1,1 +1,0 @@
-"""Log entries and the logs that hold them."""

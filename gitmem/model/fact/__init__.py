@@ -1,1 +1,0 @@
-"""Facts: their files, their chains, and how they are found in sessions."""

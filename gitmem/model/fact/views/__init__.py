@@ -1,1 +1,0 @@
-"""Lines of logs that show facts, and their marks where a fact has ended."""

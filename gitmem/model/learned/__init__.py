@@ -1,1 +1,0 @@
-"""Lessons of tasks: recurring errors, episodes, patterns."""

@@ -1,1 +1,0 @@
-"""Three-way merges of documents, logs and trees."""

@@ -1,1 +1,0 @@
-"""Finding and removing purged texts. Pure."""

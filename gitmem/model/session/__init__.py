@@ -1,1 +1,0 @@
-"""A session: its events, turns, transcript and exchanges."""

@@ -1,1 +1,0 @@
-"""Sentences of an answer that are worth keeping."""

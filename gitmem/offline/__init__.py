@@ -1,1 +1,0 @@
-"""Summaries of archives and of exchanges without a model. Pure."""

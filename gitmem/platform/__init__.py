@@ -1,0 +1,1 @@
+"""Files opened safely, programs, processes and the clock of this machine."""

@@ -1,0 +1,274 @@
+"""Start a process with pipes through `posix_spawn`: the part of `subprocess` that git and rg need.
+
+Importing `subprocess` (with `selectors`, `signal` and `threading`) costs a save 8 of its 50 ms. The fallback without
+`posix_spawn` is gitmem.platform.popen, which passes the same tests. As in `subprocess`, the child inherits the three
+standard streams and nothing else, and the signals that Python ignores are restored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import sys
+import time
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import IO, Protocol, Self
+
+    class Running(Protocol):
+        """A process that was started, and its pipes; `returncode` is None before `wait`."""
+
+        pid: int
+        stdin: IO[bytes] | None
+        stdout: IO[bytes]
+        stderr: IO[bytes]
+
+        @property
+        def returncode(self) -> int | None:
+            """The exit status, or the negative number of the signal that ended it."""
+
+        def communicate(self, data: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
+            """Write `data`, close stdin, read both outputs to their end and wait. Goes on after an `ExpiredError`."""
+
+        def wait(self) -> int:
+            """Wait for the process to end and return its status."""
+
+        def terminate(self) -> None:
+            """Send SIGTERM."""
+
+        def kill(self) -> None:
+            """Send SIGKILL."""
+
+        def close(self) -> None:
+            """Close the pipes."""
+
+        def __enter__(self) -> Self: ...
+        def __exit__(self, *exc: object) -> None: ...
+
+
+# Signals, by their numbers, since the module `signal` takes 1 ms to import; they are the same wherever gitmem runs.
+_SIGKILL, _SIGTERM = 9, 15
+_IGNORED_BY_PYTHON = (13, 25)  # SIGPIPE and SIGXFSZ
+_STREAMS = 3  # stdin, stdout and stderr
+_MOST = 256  # descriptors to try if the system does not list them
+_CHUNK = 65536
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.05  # seconds between two looks for the end of a process
+
+
+class ExpiredError(Exception):
+    """The timeout passed and the process still runs; `stderr` is its output so far."""
+
+    def __init__(self, stderr: bytes) -> None:
+        super().__init__(stderr)
+        self.stderr = stderr
+
+
+if sys.platform != "win32":
+
+    class Child:
+        """See `Running`. The program starts in the current folder."""
+
+        def __init__(self, argv: Sequence[str], environ: Mapping[str, str], *, stdin: bool) -> None:
+            self.returncode: int | None = None
+            self._said: tuple[list[bytes], list[bytes]] = ([], [])
+            self._unsent = memoryview(b"")
+            ours: list[int] = []
+            theirs: list[int] = []
+            try:
+                if stdin:
+                    self._pipe(theirs, ours)
+                self._pipe(ours, theirs)
+                self._pipe(ours, theirs)
+                self.pid = _spawn(argv, environ, theirs if stdin else [-1, *theirs])
+            except BaseException:
+                for descriptor in ours:
+                    os.close(descriptor)
+                raise
+            finally:
+                for descriptor in theirs:
+                    os.close(descriptor)
+            self.stdin: IO[bytes] | None = open(ours.pop(0), "wb") if stdin else None  # noqa: SIM115  # until `close`
+            self.stdout: IO[bytes] = open(ours[0], "rb")  # noqa: SIM115
+            self.stderr: IO[bytes] = open(ours[1], "rb")  # noqa: SIM115
+
+        @staticmethod
+        def _pipe(reading: list[int], writing: list[int]) -> None:
+            """Make a pipe whose descriptors are not standard streams, even if this process has those closed."""
+            for end, descriptor in zip((reading, writing), os.pipe(), strict=True):
+                end.append(descriptor)
+            for end in (reading, writing):
+                if end[-1] < _STREAMS:
+                    import fcntl
+
+                    low, end[-1] = end[-1], fcntl.fcntl(end[-1], fcntl.F_DUPFD_CLOEXEC, _STREAMS)
+                    os.close(low)
+
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *exc: object) -> None:
+            self.close()
+            self.wait()
+
+        def __del__(self) -> None:
+            if getattr(self, "pid", None) and self.returncode is None:
+                import warnings
+
+                warnings.warn(f"process {self.pid} was not waited for", ResourceWarning, stacklevel=2, source=self)
+
+        def communicate(self, data: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
+            """See `Running`.
+
+            Raises:
+                ExpiredError: it did not end within `timeout` seconds.
+
+            """
+            end = None if timeout is None else time.monotonic() + timeout
+            if data is not None and self.stdin is not None:
+                self._unsent = memoryview(data)
+            self._exchange(end)
+            self._await_end(end)
+            self.close()
+            out, err = self._said
+            return b"".join(out), b"".join(err)
+
+        def _exchange(self, end: float | None) -> None:
+            """Write and read, whichever is ready, until both are done."""
+            poll = select.poll()
+            reading = {pipe.fileno(): place for place, pipe in enumerate((self.stdout, self.stderr)) if not pipe.closed}
+            for descriptor in reading:
+                poll.register(descriptor, select.POLLIN)
+            writing = self._prepare_to_send()
+            if writing is not None:
+                poll.register(writing, select.POLLOUT)
+            while reading or writing is not None:
+                ready = poll.poll(None if end is None else max(0.0, (end - time.monotonic()) * 1000))
+                if end is not None and time.monotonic() >= end:
+                    raise ExpiredError(b"".join(self._said[1]))
+                for descriptor, _ in ready:
+                    if descriptor == writing:
+                        if self._send():
+                            poll.unregister(descriptor)
+                            self._close_stdin()
+                            writing = None
+                    elif data := os.read(descriptor, _CHUNK):
+                        self._said[reading[descriptor]].append(data)
+                    else:
+                        poll.unregister(descriptor)
+                        (self.stdout, self.stderr)[reading.pop(descriptor)].close()
+
+        def _prepare_to_send(self) -> int | None:
+            """Return the descriptor to write to; close stdin and return None if there is nothing to write."""
+            if self.stdin is None or self.stdin.closed:
+                return None
+            if not self._unsent:
+                self._close_stdin()
+                return None
+            try:
+                self.stdin.flush()  # data written before
+            except BrokenPipeError:
+                self._unsent = memoryview(b"")
+                self._close_stdin()
+                return None
+            os.set_blocking(self.stdin.fileno(), False)
+            return self.stdin.fileno()
+
+        def _send(self) -> bool:
+            """Write as much as fits into the pipe; return whether all is written or the reader is gone."""
+            assert self.stdin is not None
+            try:
+                sent = os.write(self.stdin.fileno(), self._unsent[:_CHUNK])
+            except BlockingIOError:
+                return False
+            except BrokenPipeError:  # it has ended, and its status says why
+                sent = len(self._unsent)
+            self._unsent = self._unsent[sent:]
+            return not self._unsent
+
+        def _close_stdin(self) -> None:
+            if self.stdin is not None:
+                with contextlib.suppress(BrokenPipeError):  # it has ended, and its status says why
+                    self.stdin.close()
+
+        def _await_end(self, end: float | None) -> None:
+            pause = _FIRST_PAUSE
+            while self.returncode is None:
+                if end is None:
+                    self._reap(0)
+                    continue
+                self._reap(os.WNOHANG)
+                if self.returncode is None:
+                    left = end - time.monotonic()
+                    if left <= 0:
+                        raise ExpiredError(b"".join(self._said[1]))
+                    time.sleep(min(pause, left))
+                    pause = min(pause * 2, _LONGEST_PAUSE)
+
+        def _reap(self, flags: int) -> None:
+            if self.returncode is not None:
+                return
+            try:
+                pid, status = os.waitpid(self.pid, flags)
+            except ChildProcessError:  # SIGCHLD is ignored: the status is lost
+                self.returncode = 0
+                return
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+
+        def wait(self) -> int:
+            """Wait for the end of the process and return its status."""
+            self._await_end(None)
+            assert self.returncode is not None
+            return self.returncode
+
+        def terminate(self) -> None:
+            """Send SIGTERM."""
+            self._signal(_SIGTERM)
+
+        def kill(self) -> None:
+            """Send SIGKILL."""
+            self._signal(_SIGKILL)
+
+        def _signal(self, number: int) -> None:
+            self._reap(os.WNOHANG)
+            if self.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self.pid, number)
+
+        def close(self) -> None:
+            """Close the pipes."""
+            self._close_stdin()
+            self.stdout.close()
+            self.stderr.close()
+
+    def _spawn(argv: Sequence[str], environ: Mapping[str, str], streams: Sequence[int]) -> int:
+        """Start a program with these descriptors, none of them a standard one, as its streams; -1 is an empty file."""
+        actions: list[tuple[object, ...]] = []
+        for stream, descriptor in enumerate(streams):
+            if descriptor < 0:
+                actions.append((os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDONLY, 0))
+            else:
+                actions.append((os.POSIX_SPAWN_DUP2, descriptor, stream))
+        actions += [(os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _inheritable()]
+        return os.posix_spawn(argv[0], tuple(argv), environ, file_actions=actions, setsigdef=_IGNORED_BY_PYTHON)
+
+    def _inheritable() -> list[int]:
+        """Return the inheritable descriptors except the standard ones.
+
+        Python creates none, but the caller of this process may have left some open.
+        """
+        try:
+            numbers = [int(name) for name in os.listdir("/dev/fd")]
+        except OSError:  # a chroot without /proc
+            numbers = list(range(_MOST))
+        found = []
+        for descriptor in numbers:
+            try:
+                if descriptor >= _STREAMS and os.get_inheritable(descriptor):
+                    found.append(descriptor)
+            except OSError:  # closed by now, as that of the listing
+                continue
+        return found

@@ -1,0 +1,238 @@
+"""Open files beneath a folder without following links on the way (docs/format.md, "Names").
+
+A path that is checked and then opened by its name can change in between. So each folder on the way is opened relative
+to the one above it, without following links, and the file relative to the last. Windows has no such calls: there each
+folder is checked first, and a swap in the same moment can still succeed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+
+from gitmem.errors import RefusedError
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import BinaryIO, Self
+
+
+HANDLES = (
+    os.name == "posix"
+    and {os.open, os.stat, os.mkdir, os.rename, os.link, os.unlink, os.rmdir} <= os.supports_dir_fd
+    and {os.listdir, os.scandir} <= os.supports_fd
+)
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+# O_NONBLOCK: opening a pipe would wait for a writer.
+READ = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0)
+CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
+_LIST = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0)
+_PASS = getattr(os, "O_PATH", 0) | _LIST  # needs no permission to read the folder, where the system has it
+_NO_FOLDER = {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}  # errors of a link, or a file, opened as a folder
+MAX_FILE_BYTES = 100 * 1024 * 1024  # a larger one is not read into memory; hosting sites refuse it, too
+_MOST_TEXT = 65536  # bytes
+# Parts of names that lead out of the folder or into git's own, or are special to a system.
+_UNSAFE_PARTS = frozenset(("", ".", "..", ".git"))
+_UNSAFE_CHARACTERS = "\0\\:" if os.name == "nt" else "\0"
+
+
+class Folder:
+    """An open folder; the context manager closes it."""
+
+    __slots__ = ("_handle", "path")
+
+    def __init__(self, path: str, handle: int | None) -> None:
+        self.path = path
+        self._handle = handle
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def open(self, name: str, flags: int = READ, mode: int = 0o666) -> int:
+        """Open a file of the folder and return its descriptor."""
+        return os.open(self._at(name), flags, mode, dir_fd=self._handle)
+
+    def status(self, name: str) -> os.stat_result:
+        """Return the status of a file, or of a link itself."""
+        return os.stat(self._at(name), dir_fd=self._handle, follow_symlinks=False)
+
+    def names(self) -> list[str]:
+        """Return the names in the folder, unsorted."""
+        if self._handle is None:
+            return os.listdir(self.path)
+        with self._listed() as handle:
+            return os.listdir(handle)
+
+    @contextlib.contextmanager
+    def scan(self) -> Iterator[Iterator[os.DirEntry[str]]]:
+        """Yield an iterator over the folder's entries."""
+        if self._handle is None:
+            with os.scandir(self.path) as entries:
+                yield entries
+        else:
+            with self._listed() as handle, os.scandir(handle) as entries:
+                yield entries
+
+    def make(self, name: str) -> None:
+        """Create a folder in this one, unless the name exists."""
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(self._at(name), dir_fd=self._handle)
+
+    def unlink(self, name: str) -> None:
+        """Remove a file, or a link itself."""
+        os.unlink(self._at(name), dir_fd=self._handle)
+
+    def remove_folder(self, name: str) -> None:
+        """Remove an empty folder of this one."""
+        os.rmdir(self._at(name), dir_fd=self._handle)
+
+    def move(self, name: str, other: Folder, new: str) -> None:
+        """Rename a file into another folder, replacing a file with that name."""
+        os.replace(self._at(name), other._at(new), src_dir_fd=self._handle, dst_dir_fd=other._handle)
+
+    def link(self, name: str, other: Folder, new: str) -> None:
+        """Give a file a second name in another folder."""
+        if self._handle is None:
+            os.link(self._at(name), other._at(new))
+        else:
+            os.link(name, new, src_dir_fd=self._handle, dst_dir_fd=other._handle, follow_symlinks=False)
+
+    def down(self, name: str) -> Folder:
+        """Open a folder of this one.
+
+        Raises:
+            RefusedError: it is a link.
+            FileNotFoundError, NotADirectoryError: there is no such folder.
+
+        """
+        path = os.path.join(self.path, name)
+        try:
+            if self._handle is not None:
+                return Folder(path, os.open(name, _PASS, dir_fd=self._handle))
+        except OSError as error:
+            if error.errno not in _NO_FOLDER:
+                raise
+        mode = self.status(name).st_mode
+        if stat.S_ISLNK(mode):
+            raise in_the_way(path)
+        if self._handle is not None or not stat.S_ISDIR(mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+        return Folder(path, None)
+
+    def _at(self, name: str) -> str:
+        return name if self._handle is not None else os.path.join(self.path, name)
+
+    @contextlib.contextmanager
+    def _listed(self) -> Iterator[int]:
+        handle = os.open(".", _LIST, dir_fd=self._handle)
+        try:
+            yield handle
+        finally:
+            os.close(handle)
+
+
+def in_the_way(path: str) -> RefusedError:
+    """Return the error for a link or file where the store has a folder."""
+    return RefusedError(
+        f"{path} is not a folder of the store but a link or a file.", "Remove it: gitmem follows no links."
+    )
+
+
+def enter(root: str, parts: Sequence[str], *, make: bool = False) -> Folder:
+    """Open a folder beneath `root`, by the names on the way; `make` creates missing ones.
+
+    Raises:
+        RefusedError: one of them is a link.
+        FileNotFoundError, NotADirectoryError: there is no such folder.
+
+    """
+    folder = Folder(root, os.open(root, _PASS) if HANDLES else None)
+    for part in parts:
+        with folder:
+            try:
+                folder = folder.down(part)
+            except FileNotFoundError:
+                if not make:
+                    raise
+                folder.make(part)
+                folder = folder.down(part)
+    return folder
+
+
+def split(path: str) -> list[str]:
+    """Return the names in a path of the store.
+
+    Raises:
+        RefusedError: it leads out of the store, or is no valid name on this system.
+
+    """
+    parts = path.split("/")
+    unsafe = not _UNSAFE_PARTS.isdisjoint(part.lower() for part in parts)
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        unsafe = True
+    if unsafe or any(character in path for character in _UNSAFE_CHARACTERS):
+        raise RefusedError(f"The name {path!a} leads out of the store.", "Use another name.")
+    return parts
+
+
+def read_regular(path: str, most: int, *, follow: bool = True) -> bytes | None:
+    """Return up to `most` bytes of a file; None if it is missing or not regular. Never blocks on a pipe.
+
+    Raises:
+        OSError: it cannot be read.
+
+    """
+    try:
+        descriptor = os.open(path, READ & ~getattr(os, "O_NOFOLLOW", 0) if follow else READ)
+    except FileNotFoundError:
+        return None
+    with open(descriptor, "rb") as file:
+        return read_open(file, most)
+
+
+def read_open(file: BinaryIO, most: int) -> bytes | None:
+    """Return up to `most` bytes of an open file; None if it is not regular."""
+    status = os.fstat(file.fileno())
+    return file.read(min(most, status.st_size)) if stat.S_ISREG(status.st_mode) else None
+
+
+def read_text(path: str) -> str:
+    """Return the content of a small file, "" if it cannot be read."""
+    try:
+        return (read_regular(path, _MOST_TEXT) or b"").decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+    except OSError:
+        return ""
+
+
+def open_regular(path: str) -> BinaryIO | None:
+    """Open a file that a host names, without blocking; None if it is no regular file, such as a pipe."""
+    try:
+        descriptor = os.open(path, READ & ~getattr(os, "O_NOFOLLOW", 0))
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
+    return open(descriptor, "rb")
+
+
+def read_end(path: str, size: int) -> tuple[bytes, bool]:
+    """Return the last bytes of a regular file, and whether they are all of it; no bytes if it cannot be read."""
+    file = open_regular(path)
+    if file is None:
+        return b"", True
+    with file, contextlib.suppress(OSError):
+        length = os.fstat(file.fileno()).st_size
+        file.seek(max(0, length - size))
+        return file.read(size), length <= size
+    return b"", True

@@ -1,0 +1,387 @@
+"""Show each memory once.
+
+Put copies of a memory last, and the newest memory on a subject before older ones.
+
+Two of them are compared by their words. A copy has nearly all of its words in a hit above it: a fact below the exchange
+it was learned from. Memories of different sessions are on one subject if they share much beside the words of the query,
+or if the newer says that it leaves what the older names: "switch from Alembic to Aerich".
+
+Where few hits are shown, such an exchange takes the place of the fact even from below.
+
+Tested through `tests/search/test_again.py`.
+
+Choose what to scan for, and the files worth reading by their matching lines.
+
+Tested through `tests/search/test_sources.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice, zip_longest
+
+from gitmem.document.ids import short_session
+from gitmem.search.hits import day_of, facts_of
+from gitmem.search.query import INSIDE, fold
+from gitmem.search.rank import starts_word
+from gitmem.search.scan import LONGEST_LINE
+from gitmem.search.units import ID_MARK, first_line
+from gitmem.text.stems import stop_words
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from gitmem.facts.lines import Marks
+    from gitmem.search.query import Term
+    from gitmem.search.rank import Ranked
+    from gitmem.search.scan import Line
+
+
+MOST = 30  # hits that are compared
+_COPIED = 0.8  # of the words of a copy are in the other hit
+_LEAST_COPIED = 4  # words
+_SHARED = 0.4, 0.15  # of the words of the shorter and the longer of two hits on a subject, without those of the query
+_LEAST_SHARED = 6  # words
+# Words before the name of something given up; in Korean behind it, by a verb within some characters.
+_LEAVES = (
+    *(
+        f"{verb} from "
+        for verb in ("switch", "switched", "switching", "moved", "moving", "migrate", "migrated", "migrating")
+    ),
+    *("away from ", "changed from ", "replace ", "replaced ", "replaces ", "replacing ", "instead of ", "rather than "),
+    *("no longer use ", "no longer uses ", "dropped "),
+)
+_LEAVES_KOREAN = {"대신": ("",), "에서 ": ("로 바", "로 전환", "로 이전", "로 옮")}
+_WITHIN = 40
+_ABOUT_AS_GOOD = 0.5  # of the score of an older hit, in the newer one that takes its place
+_WORD = re.compile(r"(?<![\^#\w])[^\W_](?:[\w.-]*\w)?")  # neither an id nor a tag
+_FROM_HERE = re.compile(r"(?:the )?[`*\"']*([\w.-]*\w)?")
+_LABELS = frozenset({"answer", "asked", "done", "error", "files", "keywords", "outcome", "success"})  # of an exchange
+_VIEWS = ("concepts/", "episodes/", "patterns/")  # of exchanges; these have a date of their own
+_SYLLABLES = 2  # of a Korean word, which end before its particles
+_HANGUL = "가"
+
+
+class _Told(Value):
+    """A hit's words, their forms, the names it gives up, its date, session and handle, and whether it holds."""
+
+    words: frozenset[str]
+    forms: frozenset[str]
+    left: frozenset[str]
+    date: str
+    session: str
+    handle: str
+    holds: bool
+
+
+def in_order_of_news(hits: Sequence[Ranked], marks: Marks, most: int = MOST, *, few: bool = False) -> list[Ranked]:
+    """Return the hits, the best first; of the first `most`, copies come last and the newest of a subject first.
+
+    An older hit has the handle of the newer in `before`. With `few`, a hit below that has nearly all words of one above
+    takes its place.
+    """
+    first = list(hits[:most])
+    if len(first) < 2 or not first[0].says:  # noqa: PLR2004  # a pair
+        return list(hits)
+    told = {at: _told(hit, marks) for at, hit in enumerate(first) if hit.units.memory(hit.index)}
+    copies = {at for at, one in told.items() if any(_copies(one, told[other]) for other in told if other < at)}
+    order = list(range(len(first)))
+    for at, fuller in _fuller(first, told, copies) if few else ():
+        copies.add(at)
+        order.insert(order.index(at), order.pop(order.index(fuller)))
+    order.sort(key=copies.__contains__)
+    asked = frozenset(
+        _form(word[1])
+        for hit in first
+        for place, _ in hit.found.places
+        if (word := _FROM_HERE.match(hit.units.low, place)) and word[1]
+    )
+    before: dict[int, int] = {}
+    for newest, *others in _subjects([at for at in told if at not in copies], first, told, asked):
+        before |= {at: newest for at in others if told[at].date < told[newest].date}
+        order.insert(min(map(order.index, (newest, *others))), order.pop(order.index(newest)))
+    scores = sorted((hit.score for hit in first), reverse=True)
+    ordered = [
+        first[at]._replace(score=score, before=told[before[at]].handle if at in before else "")
+        for at, score in zip(order, scores, strict=True)
+    ]
+    return [*ordered, *hits[most:]]
+
+
+def _fuller(hits: Sequence[Ranked], told: Mapping[int, _Told], copies: set[int]) -> Iterator[tuple[int, int]]:
+    """Yield hits with the one below, of the same session and about as good, that has nearly all of their words."""
+    for at, one in told.items():
+        below = (other for other in told if other > at and told[other].session == one.session and other not in copies)
+        for other in below if at not in copies else ():
+            good = hits[other].score >= hits[at].score * _ABOUT_AS_GOOD
+            if good and told[other].holds >= one.holds and _copies(one, told[other]):
+                yield at, other
+                break
+
+
+def _told(hit: Ranked, marks: Marks) -> _Told:
+    """Return the text of a hit; of a long one its best part and the request."""
+    units, unit = hit.units, hit.units.unit(hit.index)
+    facts = facts_of(units, unit)
+    handle = facts.entry or units.named
+    also = (facts_of(other, other.unit(index)).session for other, index in hit.also)
+    session = facts.session or next(filter(None, also), "")
+    if not session and (fact := marks.facts.get(handle)):
+        session = fact.session
+    line = first_line().match(units.text, unit.start, unit.end) if facts.entry else None
+    start = line.start("text") if line and line["text"] else line.end() if line else unit.start
+    lead = units.parts(hit.index).lead
+    spans = [(start, max(lead, start)), hit.part] if hit.part[0] > lead else [(start, unit.end)]
+    words = frozenset(word for span in spans for word in _WORD.findall(units.low, *span)) - stop_words() - _LABELS
+    forms = words if units.low.isascii() else frozenset(map(_form, words))
+    left = frozenset(_form(word) for span in spans for word in _left(units.low, *span)) - stop_words()
+    own = "" if units.path.startswith(_VIEWS) else handle
+    return _Told(words, forms, left, facts.date, short_session(session), own, not marks.has_ended(handle))
+
+
+def _left(text: str, start: int, end: int) -> Iterator[str]:
+    """Yield the names of things that a text gives up."""
+    for cue in _LEAVES:
+        for place in _places(text, cue, start, end):
+            word = _FROM_HERE.match(text, place + len(cue), end)
+            if word and word[1]:
+                yield word[1]
+    for cue, verbs in _LEAVES_KOREAN.items():
+        for place in _places(text, cue, start, end):
+            before = text[max(start, place - _WITHIN) : place].split()
+            if before and any(verb in text[place : place + _WITHIN] for verb in verbs):
+                yield before[-1].strip("`'\"*").rstrip("을를")
+
+
+def _places(text: str, cue: str, start: int, end: int) -> Iterator[int]:
+    place = text.find(cue, start, end)
+    while place >= 0:
+        yield place
+        place = text.find(cue, place + 1, end)
+
+
+def _form(word: str) -> str:
+    return word[:_SYLLABLES] if word[0] >= _HANGUL else word
+
+
+def _copies(one: _Told, other: _Told) -> bool:
+    """Return whether the other hit has nearly all words of this one."""
+    return len(one.words) >= _LEAST_COPIED and len(one.words & other.words) >= _COPIED * len(one.words)
+
+
+def _subjects(
+    places: Iterable[int], hits: Sequence[Ranked], told: Mapping[int, _Told], asked: frozenset[str]
+) -> Iterable[list[int]]:
+    """Yield groups of hits on one subject, the newest that holds first."""
+    left = [at for at in places if told[at].date and told[at].handle]
+    while left:
+        best, *rest = left
+        group = [best, *(at for at in rest if _on_one_subject(told[best], told[at], asked))]
+        left = [at for at in rest if at not in group]
+        good = [at for at in group if told[at].holds and hits[at].score >= hits[best].score * _ABOUT_AS_GOOD]
+        if len(group) > 1 and good:
+            newest = max(good, key=lambda at: (told[at].date, -at))
+            yield [newest, *(at for at in group if at != newest)]
+
+
+def _on_one_subject(one: _Told, other: _Told, asked: frozenset[str]) -> bool:
+    """Return whether two hits of different sessions share many words beside the query's."""
+    if one.session == other.session and (one.session or one.date[:10] == other.date[:10]):
+        return False
+    older, newer = sorted((one, other), key=lambda told: told.date)
+    if not newer.left.isdisjoint(older.forms - older.left):
+        return True
+    own, others = one.forms - asked, other.forms - asked
+    shared = len(own & others)
+    sizes = sorted((len(own), len(others)))
+    return shared >= _LEAST_SHARED and all(shared >= share * size for share, size in zip(_SHARED, sizes, strict=True))
+
+
+_NEIGHBOURS = 3  # lines apart that count as one place when files are chosen
+_LOOSE = 0.01  # of the weight of a word: a needle inside a word counts where nothing better is
+BUDGET = 2_000  # matching lines of one scan
+_UNDATED = "9999"
+
+
+class Rarity:
+    """The literals of a query by rarity, as a sample of the files tells it.
+
+    The budget bounds the lines that are read and ranked. A literal that is nowhere in the sample takes nothing of it.
+    """
+
+    def __init__(self, sample: Sequence[str], times: float, terms: Sequence[Term], literals: Sequence[str]) -> None:
+        """Weigh literals by a sample of texts; the store is larger `times`."""
+        self._texts = sample
+        self._times = times
+        self._terms = terms
+        self._counts: dict[str, int] = {}
+        words = [needle.text for term in terms if not term.aside for needle in term.needles]
+        self.asked = [literal for literal in literals if not terms or any(literal in word for word in words)]
+        self.parts = self._in_parts(literals)
+
+    def _in_parts(self, literals: Sequence[str]) -> list[list[str]]:
+        """Return the literals to scan for first, then one by one those words of the query that go beyond the budget.
+
+        The rarest word of the query that occurs is among the first however many lines have it. Words beyond the
+        budget that only stand for others are in no part, and count in the files that the others match.
+        """
+        first: list[str] = []
+        later: list[list[str]] = []
+        spent, occurs = 0.0, False
+        for literal in sorted(literals, key=self.estimate):
+            lines, asked = self.estimate(literal), literal in self.asked
+            if spent + lines <= BUDGET or (asked and not occurs):
+                first.append(literal)
+                spent += lines
+                occurs = occurs or (asked and lines > 0)
+            elif asked:
+                later.append([literal])
+        return [first, *later]
+
+    def estimate(self, text: str) -> float:
+        """Return in how many lines of the store a text is, about."""
+        if text not in self._counts:
+            self._counts[text] = sum(low.count(text) for low in self._texts)
+        return self._times * self._counts[text]
+
+    def is_enough(self, lines: Mapping[str, Sequence[Line]], most: int) -> bool:
+        """Return whether words of the query are in as many files as are read."""
+        have = (
+            found for found in lines.values() if any(text in fold(line.text) for line in found for text in self.asked)
+        )
+        return sum(1 for _ in islice(have, most)) == most
+
+    def estimated(self, scanned: Sequence[str]) -> dict[int, float]:
+        """Return the estimated number of lines of each term that was not scanned for."""
+        return {
+            number: max(self.estimate(needle.text) for needle in term.needles)
+            for number, term in enumerate(self._terms)
+            if not all(any(literal in needle.text for literal in scanned) for needle in term.needles)
+        }
+
+
+def choose_files(
+    lines: Mapping[str, Sequence[Line]], terms: Sequence[Term], literals: Sequence[str], most: int
+) -> tuple[dict[str, Collection[str]], list[float]]:
+    """Return the most promising files, sorted; without terms the newest files.
+
+    With each file come the texts of needles that it has not, as far as its `lines` with `literals` say so. Return, too,
+    for each term how many times more lines than those of these files have it.
+    """
+    if not terms:
+        newest = sorted(lines, key=_day, reverse=True)
+        return dict.fromkeys(sorted(newest) if len(newest) <= most else newest[:most], ()), []
+    needles = _Needles(terms, literals)
+    marked = {path: [(line.number, needles.within(line)) for line in found] for path, found in lines.items()}
+    best, times = list(marked), [1.0] * len(terms)
+    if len(lines) > most:
+        counts = needles.counts(marked.values())
+        needles.weigh(counts, sum(map(len, lines.values())))
+        best = sorted(mixed(marked), key=lambda path: -_promise(marked[path], needles))[:most]
+        read = needles.counts(marked[path] for path in best)
+        times = [max(every / max(some, 1), 1.0) for every, some in zip(counts, read, strict=True)]
+    return {path: needles.missing(lines[path], marked[path]) for path in sorted(best)}, times
+
+
+def mixed(paths: Iterable[str]) -> list[str]:
+    """Return paths of all top-level folders in turn, of each the newest first."""
+    folders: dict[str, list[str]] = {}
+    for path in paths:
+        folders.setdefault(path.partition("/")[0], []).append(path)
+    for folder in folders.values():
+        folder.sort(key=_day, reverse=True)
+    return [path for turn in zip_longest(*folders.values()) for path in turn if path]
+
+
+def _day(path: str) -> str:
+    return day_of(path.rpartition("/")[2]) or _UNDATED
+
+
+class _Needles:
+    """The needles of a query; a set of them is an integer with two bits for each needle.
+
+    The second is for a needle that is only inside words or ids, which counts for nearly nothing.
+    """
+
+    def __init__(self, terms: Sequence[Term], literals: Sequence[str]) -> None:
+        self._terms = terms
+        inside = {needle.text: False for term in terms for needle in term.needles}
+        inside |= {needle.text: True for term in terms for needle in term.needles if needle.mode == INSIDE}
+        self._bits = [(text, 1 << place, anywhere) for place, (text, anywhere) in enumerate(inside.items())]
+        self._shift = len(inside)
+        bits = {text: bit for text, bit, _ in self._bits}
+        self._masks = [sum({bits[needle.text] for needle in term.needles}) for term in terms]
+        self._scanned = [(text, bit) for text, bit in bits.items() if any(literal in text for literal in literals)]
+        self._says: list[float] = []
+        self._worth: dict[int, float] = {}
+
+    def within(self, line: Line) -> int:
+        """Return the needles in a line."""
+        low = fold(line.text)
+        mask = 0
+        for text, bit, anywhere in self._bits:
+            at = low.find(text)
+            if at >= 0:
+                mask |= bit if anywhere or self._begins(line.text, low, text, at) else bit << self._shift
+        return mask
+
+    @staticmethod
+    def _begins(line: str, low: str, text: str, at: int) -> bool:
+        """Return whether a word of a line, which is no id, begins with a text."""
+        while at >= 0:
+            if not at or (low[at - 1] != ID_MARK and (not low[at - 1].isalnum() or starts_word(line, at))):
+                return True
+            at = low.find(text, at + 1)
+        return False
+
+    def missing(self, lines: Sequence[Line], marked: Sequence[tuple[int, int]]) -> Collection[str]:
+        """Return the texts of needles that were scanned for and that are in none of a file's lines."""
+        if any(len(line.text) >= LONGEST_LINE for line in lines):  # the rest of it was not looked at
+            return ()
+        there = 0
+        for _, mask in marked:
+            there |= mask | mask >> self._shift
+        return [text for text, bit in self._scanned if not bit & there]
+
+    def counts(self, marked: Iterable[Sequence[tuple[int, int]]]) -> list[int]:
+        """Return the number of lines that have each term."""
+        from collections import Counter
+
+        numbers = Counter(mask for found in marked for _, mask in found)
+        return [sum(number for mask, number in numbers.items() if mask & own) for own in self._masks]
+
+    def weigh(self, counts: Sequence[int], lines: int) -> None:
+        """Weigh the terms by the number of lines that have them."""
+        from math import log
+
+        self._says = [
+            term.weight * log(1 + lines / (count + 1)) for term, count in zip(self._terms, counts, strict=True)
+        ]
+
+    def worth(self, mask: int) -> float:
+        """Return the weight of the different terms that have one of these needles."""
+        known = self._worth.get(mask)
+        if known is None:
+            loose = mask >> self._shift
+            known = sum(
+                says * (1.0 if mask & own else _LOOSE)
+                for says, own in zip(self._says, self._masks, strict=True)
+                if (mask | loose) & own
+            )
+            self._worth[mask] = known
+        return known
+
+
+def _promise(found: Sequence[tuple[int, int]], needles: _Needles) -> float:
+    """Return the weight of the different terms in the best group of neighbouring lines of a file."""
+    best, start = 0.0, 0
+    for end, (number, _) in enumerate(found):
+        while found[start][0] < number - _NEIGHBOURS:
+            start += 1
+        window = 0
+        for _, mask in found[start : end + 1]:
+            window |= mask
+        best = max(best, needles.worth(window))
+    return best

@@ -1,0 +1,323 @@
+"""Hits, their snippets and passages.
+
+The snippet of a hit: the part of its text with most of the terms.
+
+Tested through `tests/search/test_fuzz.py`.
+
+A passage of a document: some lines, or the entry or section around a line (docs/spec.md J5).
+
+Tested through `tests/mcp/test_answers.py`.
+
+A hit: a unit with its date, session, entry id, label and tags.
+
+Tested through `tests/search/test_engine.py`.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import unicodedata
+from functools import cache
+
+from gitmem.document.ids import SHORT_LENGTH, is_git_folder
+from gitmem.errors import NotFoundError, RefusedError
+from gitmem.search.files import is_searched
+from gitmem.search.rank import Worth
+from gitmem.search.units import ENTRY, Units, first_line
+from gitmem.store.headers import marked
+from gitmem.text.stems import estimate_tokens
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from gitmem.facts.lines import Marks
+    from gitmem.search.rank import Ranked
+    from gitmem.search.units import Unit
+    from gitmem.store.store import Store
+
+
+LENGTH = 200  # characters of a snippet (docs/spec.md J4), with ellipses
+ELLIPSIS = "…"
+_BLANKS = re.compile(r"\s+")
+
+
+def snippet(text: str, places: list[tuple[int, float]], length: int = LENGTH) -> str:
+    """Return at most `length` characters on one line, cut at words, around the best places.
+
+    `places` are the positions of terms in `text`, with their weights.
+    """
+    if len(text) <= length:
+        clean = _BLANKS.sub(" ", text).strip()
+        if len(clean) <= length:
+            return clean
+    start = _best_start(sorted(places), length)
+    start = max(0, min(start, len(text) - length + 2))
+    if start:
+        blank = _BLANKS.search(text, start, start + length // 4)
+        start = blank.end() if blank else start
+    piece = _BLANKS.sub(" ", text[start : start + 2 * length]).strip()
+    head = ELLIPSIS if start else ""
+    room = length - len(head)
+    if len(piece) <= room and start + 2 * length >= len(text):
+        return head + piece
+    room -= len(ELLIPSIS)
+    cut = piece.rfind(" ", room * 2 // 3, room + 1)
+    return head + piece[: cut if cut > 0 else room].rstrip() + ELLIPSIS
+
+
+def _best_start(places: list[tuple[int, float]], length: int) -> int:
+    """Return a start a little before the stretch of `length` with the greatest weight."""
+    best, start = 0.0, 0
+    for index, (position, _) in enumerate(places):
+        worth = 0.0
+        for other, value in places[index:]:
+            if other > position + length * 2 // 3:
+                break
+            worth += value
+        if worth > best:
+            best, start = worth, position
+    return start - length // 5
+
+
+_LONGEST = 4096  # characters of a path
+_SHOWN = 200  # characters of a path in a message
+
+
+class Passage(Value):
+    """Lines of a file, counted from 1, both ends included; `commit` has them if no file of the working tree does."""
+
+    path: str
+    start: int
+    end: int
+    text: str
+    tokens: int
+    commit: str = ""
+
+
+def read_passage(
+    store: Store, path: str, first: int | None = None, last: int | None = None, *, commit: str | None = None
+) -> Passage:
+    """Return lines of a file: `first` to `last`, or the entry or section around `first`, or the whole file.
+
+    They have marks on what does not hold (`gitmem.store.headers.marked`). `commit` is the id of a commit to read
+    instead of the working tree, without marks.
+
+    Raises:
+        NotFoundError: there is no such file or line.
+        RefusedError: the path leads out of the store or through a link, or is not that of a document.
+
+    """
+    path = path.removeprefix("./")
+    data = _read(store, path, commit)
+    if data is None:
+        path = unicodedata.normalize("NFC", path)
+        data = _read(store, path, commit)
+    if data is None:
+        raise NotFoundError(
+            f"There is no file {path[:_SHOWN]!r} in the store.", "'gitmem at HEAD --list' lists the files."
+        )
+    units = Units(path, data)
+    lines = units.text.split("\n")
+    count = len(lines) - (not lines[-1])
+    if first is not None and not 1 <= first <= count:
+        raise NotFoundError(f"{path} has {count} lines; there is no line {first}.", "Lines are counted from 1.")
+    start, end = 1, count
+    if first is not None and last is not None:
+        start, end = first, min(max(first, last), count)
+    elif first is not None:
+        start, end = _around(units, lines, first)
+    text = "\n".join(line.rstrip("\r") for line in lines[start - 1 : end])
+    shown = text if commit else marked(store, text, path)
+    return Passage(path, start, end, shown, estimate_tokens(shown), commit or "")
+
+
+def _read(store: Store, path: str, commit: str | None) -> bytes | None:
+    if len(path) > _LONGEST or any(is_git_folder(part) for part in path.split("/")) or not is_searched(path):
+        raise RefusedError(f"{path[:_SHOWN]!r} is not a document of the store.", "Name a file as 'gitmem search' does.")
+    try:
+        return store.repository.read(commit, path) if commit else store.read(path)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return None
+        raise
+
+
+def _around(units: Units, lines: list[str], number: int) -> tuple[int, int]:
+    """Return the first and the last line of the unit around a line."""
+    index = units.at(sum(len(line) + 1 for line in lines[: number - 1]))
+    if index < 0:
+        return number, number
+    start, end = units.lines(units.unit(index))
+    return min(start, number), max(end, number)
+
+
+BEFORE = "before"  # the status of a memory that tells what was before a newer one
+FACT_LETTERS = "dfrscpi"  # docs/format.md, "Facts"
+_SESSION_TAG = r"[0-9a-f]{8}"
+_DAY = r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"
+_STAMP = r"(?<![0-9])([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})([0-9]{2})(?![0-9])"
+_SESSION_NAME = r"sessions/.*[0-9]{8}_[0-9]{6}-([^/]+?)(?:\.l1\.jsonl|\.md)"
+# The replies of a turn in format version 1, and the parts of an exchange.
+_WITHIN = r"\n(?:- \[[^]\n]*\] \*\*|  \*\*)([A-Za-z ]{1,60}):?\*\*"
+_HEADER = 4096  # characters in which the date of a document is looked for
+_CREATED = r"(?m)^(?:date|created):[ \t]*['\"]?([0-9]{4}-[0-9]{2}-[0-9]{2}[0-9T: ]*)"
+
+
+class Hit(Value):
+    """A unit that matches a query.
+
+    `start` and `end` are lines, counted from 1. `date` is local: `YYYY-MM-DD`, with the time if known, or "".
+    `session`, `entry` (an id), `label` and `field` (of a summary's header) are "" if there is none. `commit` holds the
+    text if no file does any more. `passage` is the text, or of a long one the request and the best part. A `weak` hit
+    shares little with the query; `worth` says how much (`gitmem.search.rank`). `status` is that of a fact
+    that does not hold or is disputed, or `BEFORE`; `others` are the ids of its successor, of what contradicts
+    it, or of what is newer. `own` is true for one of the person's own store. `author` is the name
+    of another person who brought it, or "". `views` are the places (PATH:LINE) of other views of the same memory that
+    match. Texts are as the files have them; `shown` adds what `marks` know.
+    """
+
+    path: str
+    start: int
+    end: int
+    heading: str
+    layer: str
+    date: str
+    session: str
+    score: float
+    snippet: str
+    tokens: int
+    text: str
+    entry: str = ""
+    label: str = ""
+    tags: tuple[str, ...] = ()
+    field: str = ""
+    commit: str = ""
+    passage: str = ""
+    weak: bool = False
+    status: str = ""
+    others: tuple[str, ...] = ()
+    own: bool = False
+    worth: Worth = Worth()
+    author: str = ""
+    views: tuple[str, ...] = ()
+    marks: Marks | None = None
+
+    @property
+    def fact(self) -> bool:
+        """Whether it is a view of a fact."""
+        return is_fact(self.entry)
+
+    @property
+    def standing(self) -> str:
+        """What to say of a hit that is the person's own, does not hold, is in dispute or older than another, or ""."""
+        links = " and ".join(f"^{other}" for other in self.others)
+        if self.own:
+            return f"your own; in this project {links} goes before it" if links else "your own, in every project"
+        return f"{BEFORE}, now {links}" if links and self.status == BEFORE else self.status
+
+    def shown(self, text: str) -> str:
+        """Return a part of the hit's text as it is shown: with marks on what does not hold as it says."""
+        from gitmem.facts.lines import with_marks
+
+        return with_marks(text, self.marks, self.entry) if self.marks else text
+
+
+def is_fact(identifier: str) -> bool:
+    """Return whether an id is a fact's."""
+    return len(identifier) == SHORT_LENGTH and identifier[0] in FACT_LETTERS
+
+
+class Facts(Value):
+    """Date, session, entry id, label and tags of a unit; see `Hit`. `also` are the labels of entries within it."""
+
+    date: str
+    session: str
+    entry: str
+    label: str
+    tags: tuple[str, ...]
+    also: tuple[str, ...] = ()
+
+
+def facts_of(units: Units, unit: Unit) -> Facts:
+    """Return the facts in a unit's first line, the path and the header of its file."""
+    label, entry, time = "", "", ""
+    tags: tuple[str, ...] = ()
+    if unit.kind == ENTRY and (line := first_line().match(units.text, unit.start, unit.end)):
+        label, entry, time = line["label"], line["id"], line["time"]
+        tags = tuple(line["tags"].replace("#", "").split())
+    day, session = file_facts(units)
+    if " " in time:
+        date = time
+    elif time:
+        date = f"{day[:10]} {time}".strip()
+    else:
+        date = day_of(unit.heading) or day
+    session = session or next((tag for tag in tags if re.fullmatch(_SESSION_TAG, tag)), "")
+    within = units.text[unit.start : unit.end] if label else ""
+    also = tuple(re.findall(_WITHIN, within)) if "\n  **" in within or "\n- [" in within else ()
+    return Facts(date, session, entry, label, tags, also)
+
+
+def file_facts(units: Units) -> tuple[str, str]:
+    """Return the date and the session of a file, each "" if unknown."""
+    named = re.search(_SESSION_NAME, units.path) if units.path.startswith("sessions/") else None
+    session = named[1] if named else ""
+    day = day_of(units.path.rpartition("/")[2])
+    if not day and units.text.startswith("---"):
+        created = re.search(_CREATED, units.text[:_HEADER])
+        day = created[1].replace("T", " ").strip() if created else ""
+    return day, session
+
+
+@cache
+def day_of(text: str) -> str:
+    """Return the date in a name or heading, with the time if there is one, or ""."""
+    if day := re.search(_DAY, text):
+        return day[0]
+    if stamp := re.search(_STAMP, text):
+        return "{}-{}-{} {}:{}:{}".format(*stamp.groups())
+    return ""
+
+
+def make_hit(item: Ranked) -> Hit:
+    """Return a ranked unit as a hit."""
+    units = item.units
+    unit = units.unit(item.index)
+    text = units.text_of(unit)
+    start, end = units.lines(unit)
+    facts = facts_of(units, unit)
+    shown = unit.start
+    if facts.entry and (line := first_line().match(units.text, unit.start, unit.end)):
+        shown = line.start("text") if line["text"] else line.end()
+    parts = units.parts(item.index)
+    first, last = item.part if len(parts.spans) > 1 else (shown, unit.end)
+    places = [(position - first, item.says[term]) for position, term in item.found.places if first <= position < last]
+    body = units.text[first:last]
+    if facts.entry:
+        body = body.replace(f" ^{facts.entry}", "", 1)
+    lead = units.text[unit.start : parts.lead].strip() if first > parts.lead else ""
+    others = [(also, also.unit(index)) for also, index in item.also]
+    sessions = (facts_of(also, other).session for also, other in others)
+    return Hit(
+        path=units.path,
+        start=start,
+        end=end,
+        heading=unit.heading,
+        layer=units.layer,
+        date=facts.date,
+        session=facts.session or next(filter(None, sessions), ""),
+        score=round(item.score, 4),
+        snippet=snippet(body.strip(), places),
+        tokens=estimate_tokens(text),
+        text=text,
+        entry=facts.entry or units.named,
+        label=facts.label,
+        tags=facts.tags,
+        field=unit.name,
+        commit=units.commit,
+        status=BEFORE if item.before else "",
+        others=(item.before,) if item.before else (),
+        views=tuple(dict.fromkeys(f"{one.path}:{one.lines(other)[0]}" for one, other in others if not one.commit)),
+        passage=f"{lead}\n…\n{body.strip()}" if lead else units.text[unit.start : last].strip("\r\n").rstrip(),
+    )

@@ -1,1 +1,0 @@
-"""A query's words and filters."""

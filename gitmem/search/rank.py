@@ -1,0 +1,363 @@
+"""Order hits by their words, and by what is newer.
+
+The ranking: BM25 over units, with a share of their neighbours, first lines and the proximity of terms.
+
+    score = sum over terms of  weight * idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / average))
+
+An entry of a conversation often shares its topic with its neighbours, so `tf` counts a share of their terms. The share
+is smaller for units of several lines.
+
+Tested through `tests/search/test_engine.py`.
+
+Whether a hit says something of the query, or only shares a word with it.
+
+Coverage is the share of a query's words in a memory, each word weighed by its inverse document frequency; a word that
+stands for one of them counts for a little less. Where there are vectors, a memory far from the query is weak although
+it has its words, and one near to it is good without them. Tested through `tests/search/test_engine.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from math import log
+
+from gitmem.search.query import INSIDE, WHOLE, Needle
+from gitmem.text.stems import stem
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from gitmem.search.query import Query, Term
+    from gitmem.search.units import Units
+
+
+K1 = 0.9
+B = 0.4
+# The weight of a word that only shares a prefix with an English one: `education` for `educated`.
+PARTIAL = 0.5
+_SHORTEST_PARTIAL = 4
+ROOM = 100  # characters added to each length, so that a few words matter less among short units
+WINDOW = (0.5, 0.25)  # weights of the terms in the next neighbours, and in those after them
+WINDOW_LENGTH = 250  # characters of the units for which neighbours count most
+FIRST = 0.3  # bonus for a term in the first of several lines: a title, a signature, a request
+PROXIMITY = 0.2
+NEAR = 60  # characters between two terms that count as near
+SAID = 0.5  # factor for what an agent said between its tool calls
+ALONE = 2.0  # factor for a word in the place of one that is nowhere
+MOST_COUNTED = 200  # places kept of one unit
+_WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Za-z][a-z]*")
+
+
+class Found(Value):
+    """The terms of a query in a unit: the weighted count of each, and their places as (position, term)."""
+
+    counts: dict[int, float]
+    places: list[tuple[int, int]]
+
+
+NOTHING = Found({}, [])
+UNKNOWN = -1.0  # nearness of a unit without a vector
+
+
+class Ranked(Value):
+    """A unit with its score, the terms in it, their weights, and the part of it that has the score.
+
+    `also` are the other views of the same memory that were found, with their indexes; `near` its nearness by vectors,
+    or UNKNOWN; `before` the handle of a newer memory of the same subject.
+    """
+
+    score: float
+    units: Units
+    index: int
+    found: Found
+    says: Sequence[float]
+    part: tuple[int, int] = (0, 0)
+    also: tuple[tuple[Units, int], ...] = ()
+    near: float = UNKNOWN
+    before: str = ""
+
+
+def needles_of(terms: Sequence[Term]) -> list[tuple[int, Needle]]:
+    """Return all needles with the number of their term."""
+    return [(number, needle) for number, term in enumerate(terms) for needle in term.needles]
+
+
+def find_terms(
+    units: Units,
+    needles: Sequence[tuple[int, Needle]],
+    *,
+    loosely: bool = False,
+    without: Collection[str] = frozenset(),
+) -> dict[int, Found]:
+    """Return the terms in each unit of a file, by its index; see `needles_of`. Letters of an id are no words.
+
+    With `loosely` terms count inside words, too, and words of a header that is no unit count for the first unit.
+    The file has none of the texts `without`: looking for them would take longer than everything else. Nor has it a
+    needle with a part that it has not, such as two words joined.
+    """
+    found: dict[int, Found] = {}
+    absent = set(without)
+    for number, needle in needles:
+        if any(text in needle.text for text in absent):
+            continue
+        first = units.low.find(needle.text)
+        if first < 0:
+            absent.add(needle.text)
+            continue
+        end = 0  # of the unit of the place before
+        for position, weight in _places(units, needle, first, loosely=loosely):
+            if position >= end:
+                index, end = units.around(position)
+                if index < 0 and loosely:
+                    index, end = units.below(position, len(needle.text)), position
+                if index < 0:
+                    continue
+                unit = found.get(index)
+                if unit is None:
+                    unit = found[index] = Found({}, [])
+                counts, places = unit.counts, unit.places
+            counts[number] = counts.get(number, 0.0) + weight
+            if len(places) < MOST_COUNTED:
+                places.append((position, number))
+    return found
+
+
+def _places(units: Units, needle: Needle, first: int, *, loosely: bool) -> Iterator[tuple[int, float]]:
+    """Yield the positions of a needle and its weights there; `first` is the first occurrence of its text."""
+    low, text = units.low, units.text
+    sought, mode, full, key = needle.text, needle.mode, needle.weight, needle.key
+    size = len(sought)
+    position = first
+    known: dict[str, float] = {}
+    while position >= 0:
+        weight = full
+        if mode != INSIDE:
+            if position and text[position - 1].isalnum() and not starts_word(text, position):
+                weight = 0.0
+            elif mode == WHOLE:
+                weight = weight if ends_word(text, position + size) else 0.0
+            elif key:
+                weight *= _likeness(text, position, needle, known)
+        if (weight or loosely) and not units.in_id(position, size):
+            yield position, weight or PARTIAL
+        position = low.find(sought, position + size)
+
+
+def _likeness(text: str, position: int, needle: Needle, known: dict[str, float]) -> float:
+    """Return the likeness of the word at a position to the needle's word: 1 for another form of it."""
+    match = _WORD.match(text, position)
+    word = match[0] if match else ""
+    likeness = known.get(word)
+    if likeness is None:
+        same = stem(word.lower()) == needle.key
+        likeness = 1.0 if same else PARTIAL if len(needle.text) >= _SHORTEST_PARTIAL else 0.0
+        known[word] = likeness
+    return likeness
+
+
+def starts_word(text: str, position: int) -> bool:
+    """Return whether a word, or a part of an identifier, begins at a position."""
+    if position == 0:
+        return True
+    before, first = text[position - 1], text[position]
+    if not before.isalnum():
+        return True
+    if not before.isascii() or not first.isascii():  # `한국API`: a change of script
+        return (before >= "\u1100") != (first >= "\u1100")
+    if before.isdigit() != first.isdigit():
+        return True
+    if not first.isupper():
+        return False
+    return before.islower() or text[position + 1 : position + 2].islower()
+
+
+def ends_word(text: str, end: int) -> bool:
+    """Return whether a word ends before a position."""
+    return end >= len(text) or starts_word(text, end) or not text[end].isalnum()
+
+
+class Corpus(Value):
+    """Statistics of all units: their number, their average length, and the number with each term."""
+
+    units: float
+    average: float
+    frequencies: tuple[float, ...]
+
+
+def weights(terms: Sequence[Term], corpus: Corpus) -> list[float]:
+    """Return the weight of each term times its inverse document frequency.
+
+    Words that stand for one that is nowhere count more.
+    """
+    total = max(corpus.units, 1.0)
+    there = {
+        term.group for term, frequency in zip(terms, corpus.frequencies, strict=True) if frequency and not term.aside
+    }
+    return [
+        (term.weight * (ALONE if term.aside and term.group not in there else 1.0))
+        * log(1 + (max(total - frequency, 0.0) + 0.5) / (frequency + 0.5))
+        for term, frequency in zip(terms, corpus.frequencies, strict=True)
+    ]
+
+
+class Score(Value):
+    """The score of a unit, and the part of it that has it."""
+
+    value: float
+    part: tuple[int, int]
+
+
+def score_file(units: Units, found: Mapping[int, Found], says: Sequence[float], average: float) -> dict[int, Score]:
+    """Return the scores of a file's units, by their index."""
+    average += ROOM
+    scores = {}
+    for index, unit in found.items():
+        length = units.length(index)
+        first_end, lines = units.outline(index)
+        near = _near_by(found, index, leaning(length) / lines)
+        parts = units.parts(index)
+        best = Score(-1.0, parts.spans[0])
+        for span in parts.spans:
+            if len(parts.spans) == 1:
+                here, size = unit, length
+            else:
+                here = found_in(unit, parts.lead, span)
+                size = span[1] - span[0] + parts.lead - units.starts[index]
+            value = _bm25(here.counts, near, says, (size + ROOM) / average) + PROXIMITY * nearness(here, says)
+            if lines > 1:
+                in_first = {term for position, term in here.places if position < first_end}
+                value += FIRST * sum(says[term] for term in in_first)
+            if parts.said[0] <= span[0] < parts.said[1]:
+                value *= SAID
+            if value > best.value:
+                best = Score(value, span)
+        scores[index] = best
+    return scores
+
+
+def _near_by(found: Mapping[int, Found], index: int, share: float) -> dict[int, float]:
+    """Return the terms of the units before and after a unit, as far as they count for it."""
+    near: dict[int, float] = {}
+    for distance, weight in enumerate(WINDOW, 1):
+        for beside in (found.get(index - distance), found.get(index + distance)):
+            if beside is not None:
+                for term, count in beside.counts.items():
+                    near[term] = near.get(term, 0.0) + share * weight * count
+    return near
+
+
+def _bm25(counts: Mapping[int, float], near: Mapping[int, float], says: Sequence[float], length: float) -> float:
+    """Return the score of a text by its terms and its neighbours'; `length` is in average lengths."""
+    norm = K1 * (1 - B + B * length)
+    total = 0.0
+    for term in {*counts, *near}:
+        count = counts.get(term, 0.0) + near.get(term, 0.0)
+        total += says[term] * count * (K1 + 1) / (count + norm)
+    return total
+
+
+def found_in(unit: Found, lead: int, span: tuple[int, int]) -> Found:
+    """Return the matches in the head of a long unit (its request) and in one of its parts."""
+    places = [(position, term) for position, term in unit.places if position < lead or span[0] <= position < span[1]]
+    here: dict[int, int] = {}
+    every: dict[int, int] = {}
+    for _, term in unit.places:
+        every[term] = every.get(term, 0) + 1
+    for _, term in places:
+        here[term] = here.get(term, 0) + 1
+    return Found({term: unit.counts[term] * number / every[term] for term, number in here.items()}, places)
+
+
+def leaning(length: int) -> float:
+    """Return the weight of a unit's neighbours by its length in characters: low for very short and long units."""
+    return length / WINDOW_LENGTH if length < WINDOW_LENGTH else WINDOW_LENGTH / length
+
+
+def nearness(unit: Found, says: Sequence[float]) -> float:
+    """Return the summed weight of the pairs of terms that are near each other, each pair once."""
+    if len(unit.counts) < 2:  # noqa: PLR2004  # a pair
+        return 0.0
+    best: dict[tuple[int, int], float] = {}
+    last_position, last_term = -NEAR, -1
+    for position, term in sorted(unit.places):
+        gap = position - last_position
+        if term != last_term and last_term >= 0 and gap <= NEAR:
+            pair = (min(term, last_term), max(term, last_term))
+            value = min(says[term], says[last_term]) * (1 - gap / (NEAR + 1))
+            best[pair] = max(best.get(pair, 0.0), value)
+        last_position, last_term = position, term
+    return sum(best.values())
+
+
+# Calibrated on questions with and without an answer in the store, and on questions about other stores (docs/search.md,
+# "Weak hits"; `python bench/usefulness.py --vectors`). The nearest of the first six hits of 12 questions without an
+# answer is at .54 at most, of 148 questions about another store at .39; FAR loses no question that has an answer.
+LEAST_COVERAGE = 0.28
+LEAST_NEAR = 0.55  # of a memory that vectors alone make a good hit
+FAR = 0.1  # below it the words mean something else there
+_STAND_IN = 0.8  # of a word that is in the memory by another word for it, or joined to its neighbour
+_FIRST = 3  # hits of which one has to be good for any to be
+
+
+class Word(Value):
+    """A word of a query: its weight, and the share of each of its terms."""
+
+    weight: float
+    terms: tuple[tuple[int, float], ...]
+
+
+class Worth(Value):
+    """The share of a query's words that a hit has, the weight of these words, how many they are, whether it is weak."""
+
+    share: float = 0.0
+    weight: float = 0.0
+    words: int = 0
+    weak: bool = False
+
+
+def worths(hits: Sequence[Ranked], query: Query) -> list[Worth]:
+    """Return the worth of each hit, the best first; for a query without words none is weak."""
+    if not query.terms:
+        return [Worth()] * len(hits)
+    words: list[Word] | None = None
+    found = []
+    for hit in hits:
+        if words is None and hit.says:
+            words = _words(query, hit.says)
+        found.append(_worth(hit, words or ()))
+    good = [_is_good(one.share, hit.near) for one, hit in zip(found, hits, strict=True)]
+    some = any(good[:_FIRST])
+    return [one._replace(weak=not (some and fine)) for one, fine in zip(found, good, strict=True)]
+
+
+def _is_good(share: float, near: float) -> bool:
+    return near >= LEAST_NEAR or (share >= LEAST_COVERAGE and not 0 <= near < FAR)
+
+
+def _words(query: Query, says: Sequence[float]) -> list[Word]:
+    groups: dict[int, list[tuple[int, float]]] = {}
+    weights: dict[int, float] = {}
+    for number, term in enumerate(query.terms):
+        groups.setdefault(term.group, []).append((number, _STAND_IN if term.aside else term.weight))
+        if not term.aside:
+            weights[term.group] = max(weights.get(term.group, 0.0), says[number] / term.weight)
+    return [Word(weight, tuple(groups[group])) for group, weight in weights.items()]
+
+
+def _worth(hit: Ranked, words: Sequence[Word]) -> Worth:
+    whole = sum(word.weight for word in words)
+    counts = _counts(hit)
+    there = [
+        word.weight * max(value * min(counts.get(number, 0.0), 1.0) for number, value in word.terms) for word in words
+    ]
+    weight = sum(there)
+    share = weight / whole if whole else float(bool(words))
+    return Worth(share, weight, sum(1 for one in there if one))
+
+
+def _counts(hit: Ranked) -> Mapping[int, float]:
+    """Return the terms in a hit; of a long one those in its request and best part: scattered words tell nothing."""
+    parts = hit.units.parts(hit.index)
+    return found_in(hit.found, parts.lead, hit.part).counts if len(parts.spans) > 1 else hit.found.counts

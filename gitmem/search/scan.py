@@ -1,0 +1,617 @@
+"""One pass over the files for all terms: ripgrep's bindings, `rg`, or `re`.
+
+The contract of scanners, and the scanner on Python's `re`.
+
+There are three: the ripgrep bindings, the `rg` binary, and `re`. Each returns, for the given files only, the lines that
+hold a literal, without regard to case, in order.
+
+The texts of a large store in one file, for prompts: opening 50,000 files takes half a second.
+
+The folder `texts` of the private folder is a cache, can be deleted at any time, and is brought up to date in the
+background. It only leads to files: these are read as they are. `all` has documents in lower case, each behind a line
+with its key (see `gitmem.search.sources.Documents`), the newest last; a document that changed is there again. `state`
+is replaced last and says how much of `all` counts. Files that came or were replaced since are found by the times of
+their folders; a text edited in place is found once it is committed.
+
+Tested through `tests/search/test_scan_texts.py`.
+
+The scanner on the `rg` binary, for large stores and where the ripgrep bindings have no wheel.
+
+Tested through `tests/search/test_scan.py`.
+
+The scanner on the ripgrep bindings, which works around their faults.
+
+Version 0.1.0 stops reading a file at a line that is not UTF-8, skips files that any ignore file names, returns
+`path:line:text` as one string, mangles names that are not UTF-8, returns lines in random order, takes patterns as
+regular expressions, and searches hidden files and `.git`. So literals are escaped, only the store's folders are passed
+to it, never the root, and `PythonScanner` searches the files that the bindings would miss.
+
+Tested through `tests/search/test_scan.py`.
+
+Choose the best scanner of this machine.
+
+Tested through `tests/search/test_scan.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import re
+import sys
+
+from gitmem.platform.background import ExpiredError
+from gitmem.platform.safe_open import read_regular
+from gitmem.search.files import SUFFIXES, File, read_file, stat_file
+from gitmem.search.query import fold
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Protocol
+
+    from gitmem.store.store import Store
+
+    class Scanner(Protocol):
+        """Finds the lines of files that hold one of several literals."""
+
+        def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
+            """Return the matching lines of each path; `literals` are in lower case."""
+            ...
+
+
+# Characters of a line that are kept: the rest of a line of megabytes is ranked with its unit.
+LONGEST_LINE = 20_000
+
+
+class Line(Value):
+    """The beginning of a line, and its number, counted from 1."""
+
+    number: int
+    text: str
+
+
+class PythonScanner:
+    """Reads each file and searches it with `re`: slower, and available everywhere."""
+
+    def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
+        """Return the matching lines of each path."""
+        pattern = re.compile("|".join(map(re.escape, literals)), re.IGNORECASE)
+        found = {}
+        for path in paths:
+            lines = _matches(read_file(root, path), pattern)
+            if lines:
+                found[path] = lines
+        return found
+
+
+def _matches(data: bytes, pattern: re.Pattern[str]) -> list[Line]:
+    text = data.decode("utf-8", "replace")
+    found: list[Line] = []
+    position, number, counted = 0, 1, 0
+    while match := pattern.search(text, position):
+        start = text.rfind("\n", 0, match.start()) + 1
+        end = text.find("\n", match.end())
+        end = len(text) if end < 0 else end
+        number += text.count("\n", counted, start)
+        counted = start
+        found.append(Line(number, text[start : min(end, start + LONGEST_LINE)].rstrip("\r")))
+        position = end + 1
+        if position > len(text):
+            break
+    return found
+
+
+def by_folder(paths: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the top-level folders, and the files outside of folders."""
+    folders: dict[str, None] = {}
+    single = []
+    for path in paths:
+        folder, slash, _ = path.partition("/")
+        if slash:
+            folders[folder] = None
+        else:
+            single.append(path)
+    return list(folders), single
+
+
+FOLDER = "texts"
+_MARK = b"\x1e"  # begins the line with a key
+_HEAD = b"\n" + _MARK
+_MOST_FRESH = 500  # files that one prompt reads beside those of the cache
+_SAMPLES, _SAMPLE = 64, 16_384  # places of the file, and bytes read there
+_SPARE = 2  # times as large as the documents: from then on it is written anew
+
+
+class _State(Value):
+    """How many bytes count, up to which time of the file system files are there, and the folders of documents."""
+
+    end: int
+    until: int
+    folders: list[str]
+
+
+class Texts:
+    """The texts as they were last kept, and the files that came since."""
+
+    def __init__(self, root: str, data: mmap.mmap, path: str, fresh: list[str]) -> None:
+        self._root = root
+        self._data = data
+        self._path = path
+        self._fresh = fresh
+        self.size = len(data)
+
+    def sample(self) -> list[str]:
+        """Return pieces of the texts from places all over them."""
+        step = max(self.size // _SAMPLES, _SAMPLE)
+        return [self._data[at : at + _SAMPLE].decode("utf-8", "replace") for at in range(0, self.size, step)]
+
+    def scan(self, literals: Sequence[str], rg: RgScanner | None) -> dict[str, list[Line]]:
+        """Return the lines that have one of the literals, by key."""
+        found: Iterable[tuple[int, str]]
+        if rg is not None:
+            found = rg.scan_file(self._path, literals, self.size)
+        else:
+            found = sorted({pair for literal in literals for pair in self._lines(literal.encode(), self.size)})
+        return self._by_key(found, literals)
+
+    def newest(self, literal: str, most: int) -> dict[str, list[Line]]:
+        """Return the last lines that have a literal, `most` of them, by key."""
+        return self._by_key(sorted(self._lines(literal.encode(), most)), [literal])
+
+    def _lines(self, literal: bytes, most: int) -> Iterator[tuple[int, str]]:
+        end = self.size
+        while most and (at := self._data.rfind(literal, 0, end)) >= 0:
+            start = end = self._data.rfind(b"\n", 0, at) + 1
+            stop = self._data.find(b"\n", at)
+            yield start, self._data[start : min(stop, start + 4 * LONGEST_LINE)].decode("utf-8", "replace")
+            most -= 1
+
+    def _by_key(self, lines: Iterable[tuple[int, str]], literals: Sequence[str]) -> dict[str, list[Line]]:
+        found: dict[str, list[Line]] = {}
+        key, start, end = "", 0, 0
+        for offset, text in lines:
+            if offset >= end:
+                start = self._data.rfind(_HEAD, 0, offset + 2) + 2
+                key = self._data[start : self._data.find(b"\n", start)].decode("utf-8", "surrogateescape")
+                end = self._data.find(_HEAD, offset) + 1 or self.size
+            number = self._data[start:offset].count(b"\n")
+            if not text.startswith(_MARK.decode()):
+                found.setdefault(key, []).append(Line(number, text[:LONGEST_LINE]))
+        for path in self._fresh:
+            found.pop(path, None)
+        return {**found, **PythonScanner().scan(self._root, self._fresh, literals)}
+
+
+def open_texts(root: str, private: str) -> Texts | None:
+    """Return the texts of a store; None if they are not kept, or too many files came since."""
+    folder = os.path.join(private, FOLDER)
+    state = _read_state(folder)
+    if state is None or not state.end or _changed(private, "days", state.until):
+        return None
+    fresh = list(_came(root, state))
+    if len(fresh) > _MOST_FRESH:
+        return None
+    path = os.path.join(folder, "all")
+    try:
+        with open(path, "rb") as file:
+            return Texts(root, mmap.mmap(file.fileno(), state.end, access=mmap.ACCESS_READ), path, fresh)
+    except (OSError, ValueError):
+        return None
+
+
+def keep_texts(
+    private: str, list_newest_last: Callable[[], Mapping[str, File]], read: Callable[[str, File], str]
+) -> None:
+    """Bring the texts up to date with the documents, given by their keys, the newest last.
+
+    Raises:
+        OSError: a write failed.
+
+    """
+    folder = os.path.join(private, FOLDER)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    state = _read_state(folder) or _State(0, 0, [])
+    until = _time_of(folder)
+    files = list_newest_last()
+    afresh = not state.end or state.end > _SPARE * sum(file.size for file in files.values()) + _SAMPLE
+    path = os.path.join(folder, "all")
+    target = f"{path}.{os.getpid()}" if afresh else path
+    with open(target, "wb" if afresh else "r+b") as out:
+        out.truncate(0 if afresh else state.end)
+        out.seek(0, os.SEEK_END)
+        for key, file in files.items():
+            if afresh or _last_change(file) >= state.until:
+                text = fold(read(key, file)).encode("utf-8", "replace").replace(_MARK, b" ")
+                out.write(b"".join((_HEAD, key.encode("utf-8", "surrogateescape"), b"\n", text, b"\n")))
+        end = out.tell()
+    if afresh:
+        os.replace(target, path)
+    folders = {"", *(key.rpartition("/")[0] for key in files if key[0] != "/")}
+    folders |= {above for one in folders for above in _above(one)}
+    _write_state(folder, _State(end, until, sorted(folders)))
+
+
+def _above(folder: str) -> Iterator[str]:
+    while folder:
+        folder = folder.rpartition("/")[0]
+        yield folder
+
+
+def _came(root: str, state: _State) -> Iterator[str]:
+    """Yield the paths of files that came into the folders, or were replaced, since the texts were kept."""
+    known = set(state.folders)
+    folders = [folder for folder in state.folders if _changed(root, folder, state.until)]
+    while folders:
+        folder = folders.pop()
+        try:
+            names = [entry.name for entry in os.scandir(os.path.join(root, folder)) if entry.name[0] != "."]
+        except OSError:
+            continue
+        for name in names:
+            path = f"{folder}/{name}" if folder else name
+            if name.endswith(SUFFIXES):
+                file = stat_file(root, path)
+                if file is not None and _last_change(file) >= state.until:
+                    yield path
+            elif path not in known and os.path.isdir(os.path.join(root, path)):
+                known.add(path)
+                folders.append(path)
+
+
+def _changed(root: str, folder: str, until: int) -> bool:
+    try:
+        return os.stat(os.path.join(root, folder)).st_mtime_ns >= until
+    except OSError:
+        return False
+
+
+def _last_change(file: File) -> int:
+    return max(file.modified, file.changed)
+
+
+def _time_of(folder: str) -> int:
+    """Return the time now, as the file system counts it."""
+    path = os.path.join(folder, f"now.{os.getpid()}")
+    with open(path, "wb"):
+        now = os.stat(path).st_mtime_ns
+    os.unlink(path)
+    return now
+
+
+def _read_state(folder: str) -> _State | None:
+    try:
+        with open(os.path.join(folder, "state"), encoding="utf-8") as file:
+            end, until, folders = json.load(file)
+        state = _State(int(end), int(until), [str(one) for one in folders])
+        return state if os.stat(os.path.join(folder, "all")).st_size >= state.end else None
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _write_state(folder: str, state: _State) -> None:
+    temporary = os.path.join(folder, f"state.{os.getpid()}")
+    with open(temporary, "w", encoding="utf-8") as file:
+        json.dump(state, file)
+    with contextlib.suppress(PermissionError):  # on Windows, while a prompt reads it
+        os.replace(temporary, os.path.join(folder, "state"))
+
+
+if TYPE_CHECKING or hasattr(os, "posix_spawn"):
+    from gitmem.platform.background import Child
+else:
+    from gitmem.platform.popen import Child
+
+_SECONDS = 60
+_OPTIONS = ("--no-config", "--no-ignore", "--hidden", "--text", "--encoding=none", "--ignore-case", "--fixed-strings")
+_FORMAT = ("--no-heading", "--line-number", "--with-filename", "--null", "--color=never", "--no-messages")
+
+
+class RgScanner:
+    """Searches with the `rg` binary."""
+
+    def __init__(self, executable: str, environ: Mapping[str, str]) -> None:
+        self._executable = executable
+        self._environ = dict(environ)
+
+    def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
+        """Return the matching lines of each path."""
+        folders, single = by_folder(paths)
+        patterns = [f"--regexp={literal}" for literal in literals]
+        places = [os.path.join(root, name) for name in (*folders, *single)]
+        command = (self._executable, *_OPTIONS, *_FORMAT, *patterns, "--", *places)
+        with Child(command, self._environ, stdin=False) as rg:
+            try:
+                output, _ = rg.communicate(timeout=_SECONDS)
+            except ExpiredError:
+                rg.kill()
+                rg.communicate()
+        if rg.returncode not in {0, 1, 2}:  # 2: some file could not be read
+            return PythonScanner().scan(root, paths, literals)
+        wanted = set(paths)
+        found: dict[str, list[Line]] = {}
+        for name, line in parse_lines(output):
+            path = os.fsdecode(name)[len(os.path.join(root, "")) :].replace(os.sep, "/")
+            if path in wanted:
+                found.setdefault(path, []).append(line)
+        return found
+
+    def scan_file(self, path: str, literals: Sequence[str], end: int) -> list[tuple[int, str]]:
+        """Return offset and text of the lines before `end` of a file in lower case that have one of the literals."""
+        patterns = [f"--regexp={literal}" for literal in literals]
+        options = ("--no-config", "--text", "--encoding=none", "--fixed-strings", "--byte-offset", "--no-line-number")
+        with Child((self._executable, *options, *patterns, "--", path), self._environ, stdin=False) as rg:
+            try:
+                output, _ = rg.communicate(timeout=_SECONDS)
+            except ExpiredError:
+                rg.kill()
+                output, _ = rg.communicate()
+        pairs = (line.partition(b":") for line in output.split(b"\n")[:-1])
+        found = ((int(offset), text[: 4 * LONGEST_LINE].decode("utf-8", "replace")) for offset, _, text in pairs)
+        return [one for one in found if one[0] < end]
+
+
+def parse_lines(output: bytes) -> Iterator[tuple[bytes, Line]]:
+    """Yield paths and lines from the output of `rg --null --line-number`: `path NUL number : line`.
+
+    A path may hold a newline, and a line a NUL, so a path ends at its first NUL and a line at its first newline.
+    """
+    place = 0
+    while (end := output.find(b"\0", place)) >= 0:
+        path = output[place:end]
+        colon = output.find(b":", end)
+        newline = output.find(b"\n", colon)
+        newline = len(output) if newline < 0 else newline
+        # Four bytes make a character at most.
+        text = output[colon + 1 : min(newline, colon + 1 + 4 * LONGEST_LINE)].decode("utf-8", "replace")
+        yield path, Line(int(output[end + 1 : colon]), text[:LONGEST_LINE].rstrip("\r"))
+        place = newline + 1
+
+
+_STATE = "search.json"
+_PAST_STATE = os.path.join("days", "search.json")  # of the days that history holds
+_META = re.compile(r"[\\.+*?()|\[\]{}^$#&\-~]")
+_NUMBER = re.compile(r":([0-9]+):")
+_RULES = (".gitignore", ".ignore", ".rgignore")
+_EXCLUDES = r"(?im)^\s*excludesfile\s*=\s*\"?([^\"\n]+)"
+_WORTH_CHECKING, _WORTH_BYTES = 50, 1 << 20  # new files, and their bytes, that are checked, which reads whole folders
+
+
+_CRASHES = (3, 14)  # version 0.1.0 of the bindings ends this Python and later ones by a segmentation fault
+
+
+class BindingsMissingError(Exception):
+    """The bindings are not installed, or crash this Python."""
+
+
+class BindingsScanner:
+    """Searches with `ripgrep-python`; the folder `private` keeps the list of files that the bindings miss."""
+
+    def __init__(self, private: str, home: str) -> None:
+        if sys.version_info >= _CRASHES:
+            raise BindingsMissingError
+        try:
+            from pyripgrep import Grep
+        except ImportError as error:
+            raise BindingsMissingError from error
+        self._search: Callable[..., list[str]] = Grep().search
+        self._private = private
+        self._home = home
+
+    def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
+        """Return the matching lines of each path."""
+        files = [file for path in paths if (file := stat_file(root, path)) is not None]
+        missed = self._missed(root, files)
+        wanted = {path for path in paths if path not in missed}
+        pattern = "|".join(map(escape, literals))
+        found: dict[str, list[Line]] = {}
+        folders, single = by_folder(path for path in paths if path not in missed)
+        for place in (*folders, *single):
+            prefix = len(root) + 1
+            for line in self._lines(os.path.join(root, place), pattern):
+                parsed = parse_line(line[prefix:], wanted)
+                if parsed is not None:
+                    found.setdefault(parsed[0], []).append(parsed[1])
+        found.update(PythonScanner().scan(root, [path for path in paths if path in missed], literals))
+        return found
+
+    def _lines(self, place: str, pattern: str) -> list[str]:
+        try:
+            return self._search(pattern, path=place, output_mode="content", n=True, i=True)
+        except (ValueError, OSError):  # deleted meanwhile
+            return []
+
+    def _missed(self, root: str, files: Sequence[File]) -> frozenset[str]:
+        state = _BindingsState(os.path.join(self._private, _PAST_STATE if root == self._private else _STATE))
+        folders = sorted({file.path.rpartition("/")[0] for file in files})
+        return state.update(root, files, _rules(root, folders, self._home), self._readable)
+
+    def _readable(self, place: str) -> Iterable[str]:
+        """Return the files in a folder that the bindings read: those with a first line that is UTF-8."""
+        try:
+            return self._search("", path=place, output_mode="files_with_matches")
+        except (ValueError, OSError):
+            return []
+
+
+def escape(literal: str) -> str:
+    """Escape a literal for ripgrep's regular expressions."""
+    return _META.sub(r"\\\g<0>", literal)
+
+
+def parse_line(text: str, paths: frozenset[str] | set[str]) -> tuple[str, Line] | None:
+    """Split `path:line:text` at the end of one of `paths`; None if it begins with none of them.
+
+    `paths` has no path that is ambiguous (`_ambiguous`).
+    """
+    text = text.replace("\\", "/", text[:LONGEST_LINE].find(":")) if os.sep == "\\" else text
+    path, _, rest = text.partition(":")
+    digits, _, said = rest.partition(":")
+    if path in paths and digits.isascii() and digits.isdigit() and len(digits) < len(rest):  # as nearly always
+        return path, Line(int(digits), said[:LONGEST_LINE])
+    for number in _NUMBER.finditer(text, 0, LONGEST_LINE):
+        path = text[: number.start()]
+        if path in paths:
+            start = number.end()
+            return path, Line(int(number[1]), text[start : start + LONGEST_LINE])
+    return None
+
+
+class _Checked(Value):
+    """The files `missed` among those checked: all that had changed up to the time `until`; `last` changed just then."""
+
+    rules: str
+    until: int = -1
+    last: frozenset[File] = frozenset()
+    missed: frozenset[str] = frozenset()
+
+
+class _BindingsState:
+    """The files that the bindings miss, kept in a file that can be deleted at any time.
+
+    Each version of a file is checked once; a few new ones wait for more, and count as missed. A file that changed
+    since the last check has a later change time, so one number tells which files to check.
+    """
+
+    _known: dict[str, _Checked] = {}  # noqa: RUF012  # by file, for a process that searches often
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def update(
+        self, root: str, files: Sequence[File], rules: str, readable: Callable[[str], Iterable[str]]
+    ) -> frozenset[str]:
+        """Return the files that the bindings miss; `readable` lists the files that they read in a folder."""
+        state = self._known.get(self._path) or self._read()
+        if state.rules != rules:
+            state = _Checked(rules)
+        until, last = state.until, state.last
+        new = [file for file in files if file.changed > until or (file.changed == until and file not in last)]
+        if not new:
+            return state.missed
+        checked = {file.path for file in new}
+        few = len(new) < _WORTH_CHECKING and sum(file.size for file in new) < _WORTH_BYTES
+        if few and state.until >= 0 and not any(map(_NUMBER.search, checked)):
+            return state.missed | checked  # as a save made them: Python searches them sooner than they are checked
+        places = dict.fromkeys(map(_place, checked))
+        visible = {
+            path[len(root) + 1 :].replace(os.sep, "/")
+            for place in places
+            for path in readable(os.path.join(root, place))
+        }
+        bad = {file.path for file in files if file.size and file.path not in visible and _place(file.path) in places}
+        bad |= {path for path in checked if _mangled(path) or not _is_text(root, path)}
+        bad |= _ambiguous({file.path for file in files})
+        until = max(file.changed for file in files)
+        last = frozenset(file for file in files if file.changed == until)
+        state = _Checked(rules, until, last, (state.missed - checked) | bad)
+        self._known[self._path] = state
+        if len(new) >= _WORTH_CHECKING:
+            self._write(state)
+        return state.missed
+
+    def _read(self) -> _Checked:
+        import json
+
+        try:
+            with open(self._path, encoding="utf-8") as file:
+                value = json.load(file)
+            last = frozenset(File(str(path), int(size), int(at), int(until)) for path, size, at, until in value["last"])
+            return _Checked(str(value["rules"]), int(value["until"]), last, frozenset(map(str, value["odd"])))
+        except (OSError, ValueError, TypeError, KeyError):
+            return _Checked("")
+
+    def _write(self, state: _Checked) -> None:
+        import json
+
+        value = {"rules": state.rules, "until": state.until, "last": list(state.last), "odd": sorted(state.missed)}
+        temporary = f"{self._path}.{os.getpid()}"
+        with contextlib.suppress(OSError):
+            with open(temporary, "w", encoding="utf-8") as file:
+                file.write(json.dumps(value))
+            os.replace(temporary, self._path)
+
+
+def _place(path: str) -> str:
+    """Return the top-level folder of a file, or the file if it is in none."""
+    return path.partition("/")[0]
+
+
+def _mangled(path: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" or character == "\ufffd" for character in path)
+
+
+def _ambiguous(paths: set[str]) -> set[str]:
+    """Return pairs of paths whose output lines could be confused: `a.md` and `a.md:3:b.md`."""
+    ambiguous = set()
+    for path in paths:
+        for number in _NUMBER.finditer(path):
+            if path[: number.start()] in paths:
+                ambiguous |= {path, path[: number.start()]}
+    return ambiguous
+
+
+def _is_text(root: str, path: str) -> bool:
+    data = read_file(root, path)
+    if data.isascii():
+        return b"\0" not in data
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _setting(path: str) -> bytes:
+    try:
+        return read_regular(path, 1 << 20) or b""
+    except OSError:
+        return b""
+
+
+def _rules(root: str, folders: Iterable[str], home: str) -> str:
+    """Return a fingerprint of the ignore files and git settings that make ripgrep skip files."""
+    places = [os.path.join(root, ".git", "info", "exclude")]
+    places += [os.path.join(root, below, name) for below in folders if below for name in _RULES]
+    folder = root
+    while True:
+        places += [os.path.join(folder, name) for name in _RULES]
+        above = os.path.dirname(folder)
+        if above == folder:
+            break
+        folder = above
+    settings = [os.path.join(home, ".gitconfig"), os.path.join(home, ".config", "git", "config")]
+    places += [*settings, os.path.join(home, ".config", "git", "ignore")]
+    for setting in settings:
+        for named in re.findall(_EXCLUDES, _setting(setting).decode("utf-8", "replace")):
+            places.append(os.path.join(home, named.strip().removeprefix("~/")))
+    stamps = []
+    for place in places:
+        with contextlib.suppress(OSError):
+            stamps.append(f"{place}={os.stat(place).st_mtime_ns}")
+    return "|".join(stamps)
+
+
+def make_scanner(store: Store, *, large: bool = False) -> Scanner:
+    """Return the best scanner of this machine.
+
+    The bindings need no process and use one core; `rg` uses all cores and takes half as long in a `large` store.
+    """
+    rg = make_rg(store) if large else None
+    if rg is not None:
+        return rg
+    try:
+        return BindingsScanner(store.private, store.context.home)
+    except BindingsMissingError:
+        return make_rg(store) or PythonScanner()
+
+
+def make_rg(store: Store) -> RgScanner | None:
+    """Return the scanner on the `rg` binary, None without it."""
+    from gitmem.platform.programs import find_program
+
+    rg = find_program("rg", store.context.environ)
+    return RgScanner(rg, store.context.environ) if rg else None

@@ -1,1 +1,0 @@
-"""One pass over the files: ripgrep's bindings, rg, or re."""

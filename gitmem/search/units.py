@@ -1,0 +1,531 @@
+"""The units that are ranked: entries, sections and facts of documents.
+
+The text of a memory as a reader needs it: without the marks of a log, its ids and the labels that say nothing.
+
+Tested through `tests/search/test_recall.py`.
+
+Cut a file into units: at entries and headings, and long sections at blank lines.
+
+A prompt and the answer, errors and tools that follow it are one unit, as stores of format version 1 keep them apart.
+
+The parts of a long unit: an exchange whose answer is long is scored and shown by its best part, with its request.
+
+Tested through `tests/search/test_engine.py`.
+
+The units of a file: entries of a log, sections of a document, fields of a summary's header.
+
+Text between entries and before the first heading is in units, too. A search reads a megabyte to rank a few units, so
+files are cut when a unit is first needed, and a unit is two positions until then.
+
+Tested through `tests/search/test_units.py`.
+
+A day's log that history holds, as a search reads it: its entries, without the titles around them.
+
+Tested through `tests/archives/test_days.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import cache, cached_property
+from itertools import accumulate
+
+from gitmem.document.entry import without_ids
+from gitmem.document.ids import ID_FORM, LENGTH, TIME_LENGTH, is_id
+from gitmem.search.files import TRANSCRIPTS, is_summary, layer_of
+from gitmem.search.query import fold
+from gitmem.sessions.outcome import Fields, split_fields
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    Span = tuple[int, int, str]
+
+
+_HEAD = r"(?m)^- \[[^]\n]{1,40}\] \*\*(?P<label>[^*\n]{1,60})\*\*(?: #[\w/-]+)*: ?"
+_SILENT = frozenset({"Exchange", "User Prompt", "Assistant Response", "Note"})
+_IDLE = r"(?m)^(?:Keywords|키워드): .*\n?|^(?:Outcome|결과): (?:success|성공)$\n?|^\*\*(?:Answer):\*\* ?\n?"
+_INDENT = r"(?m)^  "
+_LINK = r"(?m)^(- [0-9-]{10} )\[(.*)\]\([^()\n]*\) ([0-9a-z]{11})$"  # of a concept or an episode to an exchange
+_GAPS = r"\n{3,}"
+
+
+def bare_text(text: str) -> str:
+    """Return a text of entries without frames, ids and repetitions."""
+
+    def label(found: re.Match[str]) -> str:
+        return "" if found["label"] in _SILENT else f"{found['label']}: "
+
+    bare = re.sub(_INDENT, "", re.sub(_HEAD, label, without_ids(text)))
+    bare = re.sub(_LINK, r"\1\2 ^\3", bare)
+    return re.sub(_GAPS, "\n\n", re.sub(_IDLE, "", bare)).strip()
+
+
+def fields_in(text: str) -> Fields:
+    """Return the fields of an exchange in the text of its entry."""
+    return split_fields(re.sub(_INDENT, "", re.sub(_HEAD, "", without_ids(text))))
+
+
+ENTRY, SECTION, HEADING, FIELD = "entry", "section", "heading", "field"
+# Characters of a section; a longer one is cut at blank lines, into parts of at most about this length.
+LONGEST_SECTION = 3_000
+# A heading; an entry, or a dated list item that a person wrote, without an id; or a fence of code, in which there are
+# neither.
+_START = r"\n(?:#{1,6}[ \t]|- \[[0-9:TZ+. -]{5,40}\] |```|~~~)"
+_FENCE = "`~"
+# The labels of a turn's entries in format version 1.
+_REQUEST = "**User Prompt**"
+_REPLIES = ("**Assistant Response**", "**Error**", "**Tool Usage**")
+_LABEL_SPAN = 40  # characters from the start of an entry in which its label begins
+_FIELD = r"(?m)^([A-Za-z_][\w-]*):"
+_OPENING = r"\ufeff?---[ \t]*\r?\n"
+_CLOSING = r"(?m)^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)"
+_MAX_HEADER = 65_536
+# Header fields for programs; and those with text in any document.
+_NOT_TEXT = frozenset(
+    {"id", "kind", "created", "updated", "archive", "method", "date", "date_range", "section_count", "version"}
+)
+_TEXT = frozenset({"title", "tags", "aliases", "keywords", "summary", "reason"})
+
+
+def cut(path: str, text: str) -> list[Span]:
+    """Return start, end and kind of each unit of a file, in order; `kind_of` tells bare headings from sections."""
+    spans: list[Span] = []
+    closing, body = header_of(text)
+    spans += _fields(text, 0, closing, summary=is_summary(path))
+    starts = [match.start() + 1 for match in re.compile(_START).finditer(text, max(body - 1, 0))]
+    if not body and re.match(_START, f"\n{text[:100]}"):
+        starts.insert(0, 0)
+    starts = _outside_fences(text, starts)
+    previous = body
+    for start in (*starts, len(text)):
+        if start > previous:
+            if text[previous] == "#" and start - previous <= LONGEST_SECTION:  # as most sections
+                spans.append((previous, start, SECTION))
+            else:
+                _add(spans, text, previous, start)
+        previous = start
+    return _whole_turns(text, spans) if _REQUEST in text else spans
+
+
+def header_of(text: str) -> tuple[int, int]:
+    """Return where the closing line of a file's header begins and ends; zeros without a header."""
+    if not text.startswith(("---", "\ufeff---")) or not (opening := re.match(_OPENING, text)):
+        return 0, 0
+    closing = re.compile(_CLOSING).search(text, opening.end(), _MAX_HEADER)
+    return closing.span() if closing else (0, 0)
+
+
+def _whole_turns(text: str, spans: list[Span]) -> list[Span]:
+    """Join each prompt with the replies that follow it."""
+    joined: list[Span] = []
+    asked = False
+    for start, end, kind in spans:
+        label = text.find("**", start, start + _LABEL_SPAN) if kind == ENTRY else -1
+        if asked and text.startswith(_REPLIES, label) and label >= 0:
+            joined[-1] = (joined[-1][0], end, ENTRY)
+            continue
+        asked = label >= 0 and text.startswith(_REQUEST, label)
+        joined.append((start, end, kind))
+    return joined
+
+
+def _fields(text: str, start: int, end: int, *, summary: bool) -> Iterator[Span]:
+    """Yield the header fields that have text."""
+    heads = list(re.compile(_FIELD).finditer(text, start, end))
+    for head, following in zip(heads, [*(later.start() for later in heads[1:]), end], strict=False):
+        if head[1] not in _NOT_TEXT and (summary or head[1] in _TEXT):
+            yield head.start(), following, FIELD
+
+
+def _outside_fences(text: str, starts: list[int]) -> list[int]:
+    """Return the starts outside fences of code."""
+    outside = [start for start in starts if text[start] not in _FENCE]
+    if len(outside) == len(starts):
+        return starts
+    from gitmem.document.entry import fences
+
+    spans = fences(text)
+    return [start for start in outside if not any(begin <= start < end for begin, end in spans)]
+
+
+def _add(spans: list[Span], text: str, start: int, end: int) -> None:
+    """Add the text between two starts as one or more units."""
+    if text.startswith("- [", start):
+        entry = _entry_end(text, start, end)
+        spans.append((start, entry, ENTRY))
+        if entry == end:
+            return
+        start = entry
+    if end - start > LONGEST_SECTION:
+        start = _add_long(spans, text, start, end)
+    if text.startswith("#", start, end) or text[start:end].strip():
+        spans.append((start, end, SECTION))
+
+
+def kind_of(text: str, span: Span) -> str:
+    """Return the kind of a unit: HEADING for a section without text below its heading.
+
+    It is decided for the few units that match, not for the thousands that a search cuts.
+    """
+    start, end, kind = span
+    bare = kind == SECTION and text.startswith("#", start) and "\n" not in text[start:end].rstrip()
+    return HEADING if bare else kind
+
+
+def _entry_end(text: str, start: int, end: int) -> int:
+    """Return where an entry ends: before the next line that is neither blank nor indented."""
+    line = text.find("\n", start, end) + 1
+    while line and line < end:
+        if text[line] not in " \t\n\r":
+            return line
+        line = text.find("\n", line, end) + 1
+    return end
+
+
+def _add_long(spans: list[Span], text: str, start: int, end: int) -> int:
+    """Add all parts of a long section but the last; return where the last begins."""
+    while end - start > LONGEST_SECTION:
+        least = start + LONGEST_SECTION // 3
+        blank = text.rfind("\n\n", least, start + LONGEST_SECTION)
+        if blank < 0:
+            blank = text.find("\n\n", start + LONGEST_SECTION, end)
+        if blank < 0:
+            break
+        spans.append((start, blank + 2, SECTION))
+        start = blank + 2
+    return start
+
+
+PART = 1_600  # characters of a part, about; it ends where a paragraph does
+WHOLE = 2_200  # characters of a unit that is one part
+MOST_LEAD = 600  # characters of the request that each part carries
+_LEAST = PART // 2
+# What ends a request: the answer in an exchange, and the next entry in a log of format version 1.
+_SAID = "\n  **Said:**"
+_ENDS = ("\n  **Answer:**", _SAID, "\n  **Noted:**", "\n  **Error:**", "\n- [")
+_BREAKS = ("\n\n", "\n", ". ", " ")
+
+
+class Parts(Value):
+    """Where the request, or the title, of a unit ends that each part carries, and start and end of the parts.
+
+    `said` is the range of what the agent said between its tool calls, where that is in parts of its own.
+    """
+
+    lead: int
+    spans: tuple[tuple[int, int], ...]
+    said: tuple[int, int] = (0, 0)
+
+
+def parts_of(text: str, start: int, end: int) -> Parts:
+    """Return the parts of the unit `text[start:end]`."""
+    if end - start <= WHOLE:
+        return Parts(start, ((start, end),))
+    ends = [place for mark in _ENDS if (place := text.find(mark, start + 1, end)) >= 0]
+    if not ends:
+        line = text.find("\n", start, end)
+        ends = [line if line >= 0 else start]
+    lead = min(*ends, start + MOST_LEAD)
+    first = text.find(_SAID, start + 1, end)
+    said = (first, end) if first >= 0 else (0, 0)
+    spans = [*_spans(text, lead, first), *_spans(text, first, end)] if first > lead else _spans(text, lead, end)
+    return Parts(lead, tuple(spans), said)
+
+
+def _spans(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    while end - begin > PART + _LEAST:
+        cut = _cut(text, begin + _LEAST, begin + PART)
+        yield begin, cut
+        begin = cut
+    yield begin, end
+
+
+def _cut(text: str, least: int, most: int) -> int:
+    for mark in _BREAKS:
+        place = text.rfind(mark, least, most)
+        if place >= 0:
+            return place + len(mark)
+    return most
+
+
+ID_MARK = "^"  # before the id of a memory
+_WORD = re.compile(r"[^\W_]*")
+_ID_SPACE = LENGTH + 3  # blank, `^`, the id and perhaps a carriage return
+# A document that is one memory: a fact, a concept, an episode or a bug pattern, with its id in its name.
+_NAMED = r"(?:facts|concepts|episodes|patterns)/(?:[^/]+/){0,2}(?P<id>[a-z][0-9a-hjkmnp-tv-z]{10})(?:-[^/]*)?\.md"
+LINKED = ("concepts/", "episodes/")  # folders of documents that link to exchanges
+_LINKED_ID = rf"(?m)\) ({ID_FORM})\r?$"
+_NO_SENTENCES = ("keywords:", "tags:", "aliases:")  # fields of a summary's header that say nothing by themselves
+_TURN = re.compile(r"- \[[^]\n]*\] \*\*(?:User Prompt|Exchange)\*\*")
+_REPLIED = re.compile(r"\n  (?:\*\*(?:Answer|Noted|Error|Files):|(?:Asked|Done|요청|한 일):)|\n- \[")
+# Characters of an entry around its text, about: `- [2026-11-21 14:03:22] **Note**: ` and the id.
+FRAME = 60
+_ASCII = bytes(range(128))
+
+
+class Unit(Value):
+    """A part of a file, `text[start:end]`, with the name of a field or the heading of a section."""
+
+    start: int
+    end: int
+    kind: str
+    heading: str
+    name: str = ""
+
+
+class Units:
+    """A file's text and its units, in order; `low` is the text in lower case, with the same positions."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path = path
+        self.layer = layer_of(path)
+        self.size = len(data)
+        self.commit = self.gone = ""  # see `Excerpts`
+        self.text = data.decode("utf-8", "replace")
+        self.low = _fold(data, self.text)
+
+    @cached_property
+    def _spans(self) -> list[Span]:
+        return cut(self.path, self.text)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The starts of the units."""
+        return [start for start, _, _ in self._spans]
+
+    @cached_property
+    def total(self) -> int:
+        """The summed length of all units."""
+        return sum(end - start - (FRAME if kind == ENTRY else 0) for start, end, kind in self._spans)
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def unit(self, index: int) -> Unit:
+        """Return a unit by its index."""
+        start, end, _ = self._spans[index]
+        kind = self.kind(index)
+        name = self.text[start : self.text.find(":", start)] if kind == FIELD else ""
+        return Unit(start, end, kind, self._heading(index) if kind != FIELD else "", name)
+
+    def kind(self, index: int) -> str:
+        """Return the kind of a unit."""
+        return kind_of(self.text, self._spans[index])
+
+    def _heading(self, index: int) -> str:
+        """Return the title of the last heading at or before a unit, or ""."""
+        for before in range(index, -1, -1):
+            start, _, kind = self._spans[before]
+            if kind != ENTRY and self.text.startswith("#", start):
+                marks, _, title = self.text[start : self._line_end(start)].replace("\t", " ").partition(" ")
+                if not marks.strip("#"):
+                    return title.strip()
+        return ""
+
+    def _line_end(self, position: int) -> int:
+        end = self.text.find("\n", position)
+        return len(self.text) if end < 0 else end
+
+    def at(self, position: int) -> int:
+        """Return the index of the unit whose words those around a position are, or -1."""
+        return self.around(position)[0]
+
+    def around(self, position: int) -> tuple[int, int]:
+        """Return `at` of a position, and up to which position it is the same."""
+        index = bisect_right(self.starts, position) - 1
+        if index < 0 or position >= self._spans[index][1]:
+            return -1, position
+        return self._owner(index), self._spans[index][1]
+
+    def below(self, position: int, size: int) -> int:
+        """Return the index of the first text below a place in the header, or -1; ids in a header are no words."""
+        if position >= header_of(self.text)[0] or self._is_part_of_id(position, size):
+            return -1
+        index = bisect_right(self.starts, position)
+        return self._owner(index) if index < len(self._spans) else -1
+
+    def in_id(self, position: int, size: int) -> bool:
+        """Return whether a text of `size` at a position is a part of a memory's id: behind its mark, or in a link."""
+        mark = self.text.rfind(ID_MARK, max(position - LENGTH, 0), position)
+        return (mark >= 0 or self.is_links) and self._is_part_of_id(position, size)
+
+    def _is_part_of_id(self, position: int, size: int) -> bool:
+        start = position
+        while start and self.text[start - 1].isalnum():
+            start -= 1
+        word = _WORD.match(self.text, start)
+        return word is not None and size < len(word[0]) and is_id(word[0])
+
+    def _owner(self, index: int) -> int:
+        """Return the unit that a unit's words count for; a header field or bare title counts for the unit below it."""
+        if self._spans[index][2] == ENTRY:
+            return index
+        if index not in self._owners:
+            owner = index
+            while owner + 1 < len(self._spans) and self._is_head(owner) and self._spans[owner + 1][2] != ENTRY:
+                owner += 1
+            self._owners[index] = owner
+        return self._owners[index]
+
+    @cached_property
+    def _owners(self) -> dict[int, int]:
+        return {}
+
+    def _is_head(self, index: int) -> bool:
+        kind = self.kind(index)
+        says = kind == FIELD and is_summary(self.path) and not self.text.startswith(_NO_SENTENCES, self.starts[index])
+        return kind == HEADING or (kind == FIELD and not says)
+
+    def parts(self, index: int) -> Parts:
+        """Return the parts of a unit."""
+        start, end, _ = self._spans[index]
+        return parts_of(self.text, start, end)
+
+    def lines(self, unit: Unit) -> tuple[int, int]:
+        """Return the first and the last line of a unit, counted from 1."""
+        first = self.text.count("\n", 0, unit.start) + 1
+        return first, first + self.text[unit.start : unit.end].rstrip().count("\n")
+
+    def length(self, index: int) -> int:
+        """Return the characters of a unit, of an entry without its frame."""
+        start, end, kind = self._spans[index]
+        return max(end - start - FRAME, 1) if kind == ENTRY else end - start
+
+    def outline(self, index: int) -> tuple[int, int]:
+        """Return the end of a unit's first line of text, and its number of lines; headings do not count."""
+        position, end, _ = self._spans[index]
+        first, lines = end, 0
+        if self.text.find("\n", position, end - 1) < 0:
+            return end, 1
+        while position < end:
+            line_end = self.text.find("\n", position, end)
+            line_end = end if line_end < 0 else line_end
+            if not self.text.startswith("#", position) and self.text[position:line_end].strip():
+                lines += 1
+                first = line_end if lines == 1 else first
+            position = line_end + 1
+        return first, max(lines, 1)
+
+    def memory(self, index: int) -> str:
+        """Return the id of the memory that a unit is a view of, or "" if it has none.
+
+        In format version 1 the prompt of a turn and the turn's exchange have the same time in their ids, and no more.
+        """
+        if self.named:
+            return self.named
+        identifier = self.entry_id(index)
+        if len(identifier) == LENGTH and _TURN.match(self.text, self._spans[index][0]):
+            return identifier[:TIME_LENGTH]
+        return identifier
+
+    def is_unanswered(self, index: int) -> bool:
+        """Return whether a unit is a request of which nothing is told but how it ended."""
+        start, end, kind = self._spans[index]
+        return kind == ENTRY and bool(_TURN.match(self.text, start)) and not _REPLIED.search(self.text, start, end)
+
+    @cached_property
+    def named(self) -> str:
+        """The id of the fact or concept that the file is, or ""."""
+        named = re.fullmatch(_NAMED, self.path)
+        return named["id"] if named else ""
+
+    @property
+    def is_links(self) -> bool:
+        """Whether the file is a concept or an episode, which link to exchanges."""
+        return self.path.startswith(LINKED)
+
+    @cached_property
+    def linked(self) -> frozenset[str]:
+        """The ids of the exchanges that a concept or an episode links to."""
+        return frozenset(re.findall(_LINKED_ID, self.text)) if self.is_links else frozenset()
+
+    def entry_id(self, index: int) -> str:
+        """Return the id at the end of an entry's first line, or ""."""
+        start, last, kind = self._spans[index]
+        if kind != ENTRY:
+            return ""
+        end = self.text.find("\n", start, last)
+        end = last if end < 0 else end
+        line = self.text[max(start, end - _ID_SPACE) : end]
+        _, mark, identifier = line.rstrip("\r").rpartition(" ^")
+        return identifier if mark and is_id(identifier) else ""
+
+    def text_of(self, unit: Unit) -> str:
+        """Return a unit's text without the blank lines at its ends."""
+        return self.text[unit.start : unit.end].strip("\r\n").rstrip()
+
+
+class Excerpts(Units):
+    """Lines of a transcript or of an old version of a file, each a unit.
+
+    Of an old version, `commit` is one that has it, and `gone` the date of the commit that removed the lines.
+    """
+
+    def __init__(self, path: str, lines: Sequence[tuple[int, str]], commit: str = "", gone: str = "") -> None:
+        self.path = path
+        self.layer = layer_of(path) if commit else TRANSCRIPTS
+        self.commit = commit
+        self.gone = gone
+        texts = [" ".join(text.split("\n")) for _, text in lines]
+        self.text = "\n".join(texts)
+        self.size = len(self.text)
+        self.low = fold(self.text)
+        self._numbers = [number for number, _ in lines]
+        starts = [0, *accumulate(len(text) + 1 for text in texts[:-1])]
+        first = first_line()
+        self._spans = [
+            (start, start + len(text), ENTRY if first.match(text) else SECTION)
+            for start, text in zip(starts, texts, strict=True)
+        ]
+
+    def kind(self, index: int) -> str:
+        """Return the kind of a unit; a single heading counts as a section."""
+        return self._spans[index][2]
+
+    def lines(self, unit: Unit) -> tuple[int, int]:
+        """Return the line number of a unit in its file, twice."""
+        number = self._numbers[self.starts.index(unit.start)]
+        return number, number
+
+
+def _fold(data: bytes, text: str) -> str:
+    """Return `fold(text)`, given the bytes it was decoded from.
+
+    Few texts have capitals outside of ASCII; without any, lowering the bytes takes a fifth of the time.
+    """
+    if text.isascii():
+        return text.lower()
+    others = data.translate(None, _ASCII).decode("utf-8", "replace")
+    return data.lower().decode("utf-8", "replace") if others == others.lower() else fold(text)
+
+
+@cache
+def first_line() -> re.Pattern[str]:
+    """Return the pattern of an entry's first line."""
+    from gitmem.document.entry import FIRST_LINE
+
+    return re.compile(FIRST_LINE)
+
+
+_TELLERS = ("weekly/", "monthly/")
+
+
+class PastUnits(Units):
+    """The entries of a log as `commit` has it; text that a person wrote between them is in the log of its week."""
+
+    def __init__(self, path: str, data: bytes, commit: str) -> None:
+        super().__init__(path, data)
+        self.commit = commit
+
+    @cached_property
+    def _spans(self) -> list[Span]:
+        return [span for span in cut(self.path, self.text) if span[2] == ENTRY]
+
+
+def is_told_again(units: Units, index: int, periods: Collection[str]) -> bool:
+    """Return whether a unit is the sentences of a weekly or monthly document on one of these days or weeks."""
+    return units.path.startswith(_TELLERS) and units.kind(index) == SECTION and units.unit(index).heading in periods

@@ -1,1 +1,0 @@
-"""Units: the parts of files that are ranked and shown."""

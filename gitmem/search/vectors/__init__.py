@@ -1,1 +1,0 @@
-"""Search by vectors: chunks, their cache, and the ranking with them."""

@@ -1,0 +1,304 @@
+"""Work in the background of a host's hook: commit turns, close sessions, save lessons, daily upkeep (spec J10).
+
+A step that fails is written to the log that `gitmem doctor` shows, leaves its events in the spool, and does not stop
+the others (spec R12).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from functools import partial
+
+from gitmem.errors import GitmemError, UnreadableError
+from gitmem.platform.programs import is_running
+from gitmem.platform.safe_open import read_text
+from gitmem.sessions.capture import Captured, capture, is_due
+from gitmem.sessions.pending import look
+from gitmem.store.findings import Failure, FailureLog
+from gitmem.store.hook_spool import HookSpool
+from gitmem.store.transact import transact
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gitmem.sessions.pending import Pending, Session
+    from gitmem.sessions.turns import Turn
+    from gitmem.store.store import Store
+
+
+MODELS = ("agent", "anthropic", "openai")  # of `gitmem.llm.protocol.PROVIDERS`, which is slow to import for a hook
+_TENDED = "tended"  # file: the day of the last daily upkeep
+_UNREAD = "unread"  # folder: by session, a byte for each failed read of its transcript
+_READ_TRIES = 3
+_MARKS = "half"  # folder: by session, a mark that lessons were saved at half of the context
+
+
+def settle(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
+    """Process the due events in the spool of the hooks; cheap if none are. Failures are written to the log."""
+    spool = HookSpool(store.private)
+    if not spool.names():
+        return Captured()
+    pending = look(store, alive)
+    steps = _Steps(store)
+    steps.run("working memory", partial(_follow, store, pending))
+    over, now = pending.over(), store.context.clock()
+    if pending.useless or pending.unreadable or any(is_due(turn, over, store, now) for turn in pending.turns):
+        steps.run("capture", partial(steps.capture, partial(look, store, alive)))
+    sessions = {session.name: session for session in pending.sessions}
+    for event in pending.compactions:
+        if steps.run("before compaction", partial(steps.read, sessions[event.session], steps.before_compaction)):
+            spool.remove([event.source])
+    answered = {turn.session for turn in pending.turns if turn.closed}
+    mended = [turn for turn in pending.turns if turn.closed and any(one.fixed_by for one in turn.failures)]
+    if mended:
+        steps.run("mended errors", partial(_note_mended, store, mended))
+    for session in pending.sessions:
+        if session.over:
+            if steps.run("session end", partial(steps.read, session, steps.close)):
+                spool.remove([*session.sources])
+        elif session.name in answered:
+            steps.run("half of the context", partial(steps.half_used, session))
+    return steps.captured
+
+
+def _follow(store: Store, pending: Pending) -> None:
+    from gitmem.sessions.cleaned import context_tokens
+    from gitmem.sessions.memory import follow
+
+    contexts = {session.name: context_tokens(session.transcript)[0] for session in pending.sessions}
+    follow(store, pending.events, contexts)
+
+
+def _note_mended(store: Store, turns: list[Turn]) -> None:
+    """Note how many commands the mends took, while the events tell: a host without a transcript does not later."""
+    from gitmem.lessons.outcome_counts import note_mended
+
+    note_mended(store, turns)
+
+
+def tend(store: Store, late: Callable[[], bool]) -> None:
+    """Cache headers of facts and concepts, and days of history; ask the model of the settings; do the daily upkeep.
+
+    The daily upkeep is consolidation (spec P4) and retention (R13), as configured. Once it is `late`, the rest is
+    left to the next call. Failures are written to the log.
+    """
+    _Steps(store).run("facts and concepts", partial(_read_headers, store))
+    _Steps(store).run("changes of others", partial(_look_for_changes, store))
+    _Steps(store).run("days", partial(_keep_days, store))
+    _Steps(store).run("experience", partial(_read_experience, store))
+    _Steps(store).run("contradictions", partial(_notice, store))
+    _Steps(store).run("documents", partial(_look_at_all, store))
+    if store.config.summary.provider in MODELS:
+        _Steps(store).run("summaries", partial(_Steps(store).improve, late))
+    mark, today = os.path.join(store.private, _TENDED), store.context.clock().date().isoformat()
+    if read_text(mark).strip() == today:
+        return
+    steps = _Steps(store)
+    if store.config.tiers.automatic:
+        steps.run("consolidation", partial(steps.consolidate, late))
+    if store.config.rotation.archive_retention_days:
+        steps.run("retention", steps.retain)
+    if store.config.knowledge.automatic and not late():
+        steps.run("knowledge of the project", partial(_learn_project, store))
+    if steps.finished:
+        with open(mark, "w", encoding="utf-8") as file:
+            file.write(f"{today}\n")
+
+
+def _look_for_changes(store: Store) -> None:
+    from gitmem.store.review_changes import others_changes
+
+    others_changes(store)
+
+
+def _keep_days(store: Store) -> None:
+    from gitmem.store.past_days import keep_days
+
+    keep_days(store)
+
+
+def _read_experience(store: Store) -> None:
+    from gitmem.store.authors import People
+    from gitmem.store.experience import brought
+
+    People(store).read()
+    brought(store)
+
+
+def _notice(store: Store) -> None:
+    from gitmem.facts.edit import notice
+
+    notice(store)
+
+
+def _look_at_all(store: Store) -> None:
+    """Look at all documents that a `gitmem status` never looked at, so that it need not."""
+    from gitmem.store.document_checks import look
+
+    look(store, store.files.edited(), most=None)
+
+
+def _learn_project(store: Store) -> None:
+    from gitmem.lessons.learn_session import learn_project
+
+    learn_project(store)
+
+
+def _read_headers(store: Store) -> None:
+    from gitmem.lessons.concepts import concept_headers
+    from gitmem.store.headers import fact_headers
+
+    fact_headers(store)
+    concept_headers(store)
+
+
+class _Steps:
+    """The steps of the background work for one store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.captured = Captured()
+        self.finished = True
+
+    def run(self, what: str, step: Callable[[], None]) -> bool:
+        """Run a step; if it fails, write to the log and return False."""
+        try:
+            step()
+        except Exception as error:  # noqa: BLE001  # no failure stops the other steps
+            known = isinstance(error, GitmemError | OSError)
+            message = str(error) if known else f"{type(error).__name__}: {error}"
+            FailureLog(self._store.private).record(Failure(self._store.context.clock(), f"hook: {what}", message))
+            return False
+        return True
+
+    def capture(self, read: Callable[[], Pending]) -> None:
+        """Commit the turns that are due."""
+        self.captured = capture(self._store, read)
+
+    def read(self, session: Session, step: Callable[[Session], None]) -> None:
+        """Run a step that reads a session's transcript; after the third failure the step is given up.
+
+        Raises:
+            UnreadableError: the first or second time that the transcript cannot be read.
+
+        """
+        path = self._path(_UNREAD, session)
+        try:
+            step(session)
+        except UnreadableError as error:
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            with open(path, "ab") as file:
+                file.write(b".")
+                tries = file.tell()
+            if tries < _READ_TRIES:
+                raise
+            self._note("session end", f"{error.message} It is not tried again. {error.remedy}")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+    def before_compaction(self, session: Session) -> None:
+        """Save lessons before the context is compacted (spec J9)."""
+        from gitmem.sessions.end import save_lessons
+
+        save_lessons(self._store, session, "before compaction")
+        self._unmark(session)
+
+    def half_used(self, session: Session) -> None:
+        """Save lessons when the configured share of the context is used, once until it is compacted (spec P1)."""
+        from gitmem.sessions.cleaned import context_used
+        from gitmem.sessions.end import save_lessons
+
+        percent, mark = self._store.config.save.context_percent, self._path(_MARKS, session)
+        if not percent or os.path.exists(mark) or context_used(session.transcript) * 100 < percent:
+            return
+        save_lessons(self._store, session, f"with {percent} % of the context used")
+        os.makedirs(os.path.dirname(mark), mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileExistsError), open(mark, "xb"):
+            pass
+
+    def close(self, session: Session) -> None:
+        """Save a finished session's transcript (spec R14), exchanges (V1), facts (V4), concepts (V3), episodes (M2)."""
+        from gitmem.facts.book import learn
+        from gitmem.lessons.concepts import group
+        from gitmem.lessons.learn import save_episodes
+        from gitmem.lessons.learn_session import learn_lessons
+        from gitmem.lessons.outcome_counts import count_given, note_use
+        from gitmem.sessions.end import capture_recorded, keep_transcript, logged_turns, read_records
+        from gitmem.sessions.exchanges import save_exchanges, turns_of
+        from gitmem.sessions.memory import forget_working
+
+        keep_transcript(self._store, session.name, session.transcript)
+        turns = turns_of(read_records(session.transcript), session.name, session.host)
+        if turns:
+            capture_recorded(self._store, turns, "session end")
+        else:
+            turns = logged_turns(self._store, session.name, session.host)
+            if turns and session.transcript:
+                message = f"{session.transcript} tells no turn; its session is told as its hooks did."
+                FailureLog(self._store.private).record_once(Failure(self._store.context.clock(), "transcript", message))
+        save_exchanges(self._store, session.name, session.host, turns)
+        learn(self._store, session.name, session.host, turns)
+        group(self._store, session.name, session.host, turns)
+        records = read_records(session.transcript) if turns and not turns[0].logged else ()
+        save_episodes(self._store, session.name, session.host, turns, records)
+        learn_lessons(self._store, session.name, session.host, turns)
+        count_given(self._store, session.name, turns)
+        note_use(self._store, session.name, turns)
+        if turns and not turns[0].logged and self._store.config.summary.provider in MODELS:
+            from gitmem.sessions.reword import request_rewording
+
+            request_rewording(self._store, session.name, session.host, session.transcript)
+        forget_working(self._store, session.name)
+        self._unmark(session)
+
+    def improve(self, late: Callable[[], bool]) -> None:
+        """Have the model of the settings improve exchanges (spec V1), summaries (R6), concepts (V3), facts (V6)."""
+        from gitmem.archives.archives import pending_archives
+        from gitmem.archives.summarize import improve
+        from gitmem.facts.edit import judge
+        from gitmem.judgement.ask import is_worth_asking
+        from gitmem.lessons.name_concepts import name_concepts
+        from gitmem.sessions.reword import reword_requested
+
+        reword_requested(self._store, late)
+        for archive in pending_archives(self._store):
+            if not late() and is_worth_asking(self._store, archive):
+                improve(self._store, archive)
+        name_concepts(self._store, late)
+        judge(self._store, late)
+
+    def _note(self, what: str, message: str) -> None:
+        FailureLog(self._store.private).record(Failure(self._store.context.clock(), what, message))
+
+    def consolidate(self, late: Callable[[], bool]) -> None:
+        """Consolidate old days and weeks, on one machine only if several share the memory."""
+        from gitmem.archives.rotate import consolidate_due, due
+        from gitmem.store.sync import on_one_machine
+
+        if not due(self._store):
+            return
+        with on_one_machine(self._store, "consolidate") as mine:
+            if not mine or late():
+                self.finished = False
+                return
+            done = consolidate_due(self._store, late=late)
+        self.finished = done.finished
+        for notice in done.notices:
+            self._note("consolidation", notice)
+
+    def retain(self) -> None:
+        """Remove archives beyond the configured retention from the tree."""
+        from gitmem.archives.rotate import retain
+
+        transact(self._store, partial(retain, config=self._store.config.rotation), purpose="retain")
+
+    def _path(self, folder: str, session: Session) -> str:
+        from gitmem.store.transcripts import file_name
+
+        return os.path.join(self._store.private, folder, file_name(session.name))
+
+    def _unmark(self, session: Session) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._path(_MARKS, session))

@@ -1,0 +1,373 @@
+"""From turns to entries in one commit.
+
+Compare the entries of a turn with the daily logs, which may hold them already in full or in part.
+
+Tested through `tests/sessions/test_capture.py`.
+
+Capture turns: each becomes entries of the daily log and of `memory.md`, in one commit.
+
+A turn's events stay in the spool until it is committed, so that a crash loses nothing. Entries that are in the daily
+log are recognized by the digest in their id. Runs in the background (spec J10) at the end of a turn and every few tool
+uses, and before any other command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from datetime import datetime, timedelta
+from enum import Enum
+
+from gitmem.document.document import Document
+from gitmem.document.entry import (
+    CURRENT_STATE,
+    STATE,
+    clean_text,
+    entries_in,
+    entry_digests,
+    find_by_digest,
+    find_entries,
+    put_entry,
+    remove_entries,
+    replace_entry,
+)
+from gitmem.document.ids import MEMORY, daily_path, tail_of
+from gitmem.document.message import Message, Op, Trailer, session_message
+from gitmem.errors import RefusedError
+from gitmem.facts.book import Lasting
+from gitmem.sessions.cleaned import boot_lines, redacted
+from gitmem.sessions.entries import (
+    EXCHANGE,
+    Placed,
+    Remembered,
+    earlier_tails,
+    joined_exchange,
+    remember,
+    session_tag,
+)
+from gitmem.sessions.logs import day_log, memory_of, new_daily
+from gitmem.sessions.outcome import Fields, join_fields, render_fields, split_fields
+from gitmem.sessions.pending import Pending
+from gitmem.sessions.save import rotate_if_full
+from gitmem.store.hook_spool import HookSpool
+from gitmem.store.transact import transact
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from gitmem.sessions.turns import Turn
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+
+class Saved(Enum):
+    """The part of a turn that a daily log holds: nothing, its entries of version 1, a part, or its answer as well."""
+
+    NOTHING = 0
+    EARLIER = 1
+    PART = 2
+    ANSWERED = 3
+
+
+def saved_before(transaction: Transaction, store: Store, turn: Turn, remembered: Remembered) -> Saved:
+    """Return the part of a turn that a daily log holds already."""
+    tails = earlier_tails(turn)
+    exchange = remembered.daily[0]
+    for near in _possible_logs(transaction, exchange, exchange.entry.tags):
+        text = (day_log(store, transaction, near) or b"").decode("utf-8", "surrogateescape")
+        found = find_by_digest(text, tail_of(exchange.entry.id))
+        if found is not None:
+            return Saved.ANSWERED if split_fields(found.entry.text).answer else Saved.PART
+        if any(find_by_digest(text, tail) for tail in tails):
+            return Saved.EARLIER
+    return Saved.NOTHING
+
+
+def new_by_day(
+    transaction: Transaction, store: Store, daily: Iterable[Placed], session: str, *, goes_on: bool = False
+) -> dict[str, tuple[bytes, list[Placed]]]:
+    """Return by daily log the content of a new file, and the entries that the log lacks or holds in an older form.
+
+    `goes_on` means that the beginning of the turn was saved before.
+    """
+    days: dict[str, tuple[bytes, list[Placed]]] = {}
+    tags = session_tag(session)
+    for placed in daily:
+        path, news = _news(transaction, store, placed, tags, goes_on=goes_on)
+        if news is not None:
+            days.setdefault(path, (new_daily(path[-len("2026-01-13.md") : -len(".md")]), []))[1].append(news)
+    return days
+
+
+def _news(
+    transaction: Transaction, store: Store, placed: Placed, tags: tuple[str, ...], *, goes_on: bool
+) -> tuple[str, Placed | None]:
+    """Return the daily log of an entry, and the entry in its new form; None if the log needs no change."""
+    path = daily_path(placed.at.strftime("%Y-%m-%d"))
+    for near in _possible_logs(transaction, placed, tags):
+        text = (day_log(store, transaction, near) or b"").decode("utf-8", "surrogateescape")
+        found = find_by_digest(text, tail_of(placed.entry.id))
+        if found is None:
+            continue
+        if placed.entry.label != EXCHANGE or transaction.read(near) is None:  # that day was consolidated
+            return near, None
+        new, before = split_fields(placed.entry.text), split_fields(found.entry.text)
+        text = clean_text(render_fields(join_fields(before, new) if goes_on else _updated(before, new)))
+        news = None if text == found.entry.text else placed._replace(entry=found.entry._replace(text=text))
+        return near, news
+    return path, placed
+
+
+def _updated(before: Fields, new: Fields) -> Fields:
+    """Return a saved exchange with the fields it lacked; a second delivery replaces no words.
+
+    An exchange without an answer was saved while its turn went on: the new fields have all of that turn.
+    """
+    if not before.answer:
+        said = tuple(dict.fromkeys((*before.said, *new.said)))
+        files = tuple(dict.fromkeys((*before.files, *new.files)))
+        return new._replace(request=new.request or before.request, said=said, files=files)
+    return before._replace(
+        request=before.request or new.request,
+        said=before.said or new.said,
+        errors=before.errors or new.errors,
+        files=before.files or new.files,
+        outcome=(new.answer and new.outcome) or before.outcome,
+    )
+
+
+def _possible_logs(transaction: Transaction, placed: Placed, tags: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the daily logs that may hold an entry: of its day, of the days beside it, and of its session.
+
+    A delivery after midnight or from another time zone is a day off; a transcript whose clock was wrong is off by more.
+    The days of a session are those of its entries in `memory.md`.
+    """
+    days = [(placed.at + timedelta(days=days)).strftime("%Y-%m-%d") for days in (0, -1, 1)]
+    tail = tail_of(placed.entry.id)
+    for found in find_entries(memory_of(transaction).decode("utf-8", "surrogateescape")):
+        view = found.entry
+        if tail_of(view.id) == tail or (view.tags and view.tags == tags):
+            with contextlib.suppress(ValueError):  # a person may have edited it
+                days.append(datetime.fromisoformat(view.time[: len("2026-01-13")]).strftime("%Y-%m-%d"))
+    return tuple(dict.fromkeys(map(daily_path, days)))
+
+
+BETWEEN_SAVES = timedelta(seconds=60)  # of one unfinished turn
+BATCH = 200  # turns of one transaction
+BATCH_BYTES = 8_000_000  # of files, after which it takes no more turns: it holds the daily log as of each turn
+_LONGEST_PICK = 400  # characters of a prompt
+_BOOT_BYTES = 262_144
+
+
+class Captured(Value):
+    """The result of a capture: commits, archives that rotations made, notices for the user."""
+
+    commits: tuple[str, ...] = ()
+    archives: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+class _Attempt:
+    """One transaction over the pending turns; its plan resets all state, as it may run again."""
+
+    def __init__(self, store: Store, read: Callable[[], Pending]) -> None:
+        self._store = store
+        self._read = read
+        self.pending = Pending((), (), (), (), ())
+        self.done: list[str] = []
+        self.archives: list[str] = []
+        self.full = False
+
+    def plan(self, transaction: Transaction) -> None:
+        """Add a commit for each turn that is due."""
+        self.pending = self._read()
+        self.done, self.archives, self.full = [], [], False
+        over, boot = self.pending.over(), boot_lines(self._store)
+        due = [turn for turn in self.pending.turns if is_due(turn, over, self._store, transaction.now)]
+        taken = 0
+        for turn in due[:BATCH]:
+            if taken and transaction.planned > BATCH_BYTES:
+                break
+            taken += 1
+            try:
+                if archive := capture_turn(transaction, self._store, _closed(turn, over), boot):
+                    self.archives.append(archive)
+            except RefusedError as error:  # stays in the spool; others may go into another day's log
+                transaction.notices.append(f"A turn is not saved yet: {error.message} {error.remedy}".strip())
+                continue
+            if turn.closed or turn.session in over:
+                self.done += turn.sources
+        self.full = len(due) > taken and bool(self.done)
+
+
+def capture(store: Store, read: Callable[[], Pending]) -> Captured:
+    """Commit finished turns and long unfinished ones; remove the events of finished turns.
+
+    Raises:
+        GitmemError: they could not be committed, and stay in the spool.
+
+    """
+    commits: list[str] = []
+    archives: list[str] = []
+    notices: list[str] = []
+    spool = HookSpool(store.private)
+    while True:
+        attempt = _Attempt(store, read)
+        outcome = transact(store, attempt.plan, purpose="capture")
+        commits += outcome.commits
+        archives += attempt.archives
+        notices += outcome.notices
+        spool.remove([*attempt.done, *attempt.pending.useless])
+        for name in attempt.pending.unreadable:
+            spool.put_aside(name)
+            notices.append(f"A hook's payload could not be parsed and was kept aside: {name}.")
+        if not attempt.full:
+            return Captured(tuple(commits), tuple(archives), tuple(notices))
+
+
+def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bool:
+    """Return whether a turn is to be saved now: it is finished, or long and not saved recently (spec R4)."""
+    if turn.closed or turn.session in over:
+        return True
+    if turn.tools < store.config.save.interval:
+        return False
+    text = (store.read(MEMORY) or b"").decode("utf-8", "surrogateescape")
+    saved = find_by_digest(text, tail_of(turn.exchange_id))
+    since = saved.entry.time if saved else turn.started.strftime("%Y-%m-%d %H:%M:%S")
+    return since <= (now - BETWEEN_SAVES).astimezone(turn.started.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> str:
+    """Add the commit of a turn, after a rotation if one is due (spec R4); returns the archive of the rotation, or "".
+
+    `boot` are the `boot_lines` of the project.
+
+    Raises:
+        RefusedError: a file of the store cannot hold the entry, or is a link.
+
+    """
+    clean = redacted(turn, store.config.redaction.allow)
+    remembered = _entries(transaction, store, clean, boot)
+    if remembered is None:
+        return ""
+    lasting = Lasting(store, transaction)
+    days = new_by_day(transaction, store, remembered.daily, turn.session, goes_on=not turn.prompt)
+    if turn.closed and not days:
+        return ""  # captured before: delivered twice, or killed before the events were removed
+    archive = rotate_if_full(transaction, store)
+    changes: dict[str, bytes | None] = {
+        path: _with(transaction.read(path) or new, news) for path, (new, news) in days.items()
+    }
+    changes |= lasting.keep_turn(clean, _answer_before(transaction, store, turn), boot)
+    if remembered.state is not None:
+        remembered = remembered._replace(state=lasting.as_of_now(remembered.state, turn.exchange_id))
+    changes[MEMORY] = _with_remembered(memory_of(transaction), remembered)
+    placed = (*remembered.memory, *(one for _, news in days.values() for one in news))
+    entries = dict.fromkeys(one.entry.id for one in placed)
+    message = session_message(remembered.subject, Op.TURN, Trailer.ENTRY, entries, session=turn.session, host=turn.host)
+    transaction.commit(message, changes, when=turn.ended)
+    return archive or ""
+
+
+def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> Remembered | None:
+    """Return the entries of a turn, without those of `memory.md` that it holds; None if version 1 saved the turn."""
+    remembered = remember(
+        turn,
+        (os.path.dirname(store.root), turn.cwd),
+        boot,
+        exchange=store.config.save.mode != "ask",
+        answer_chars=store.config.capture.answer_chars,
+    )
+    if remembered is None:
+        return None
+    saved = saved_before(transaction, store, turn, remembered)
+    if saved is Saved.EARLIER:
+        return None
+    if saved is Saved.ANSWERED and turn.prompt:  # memory.md has it, or had it
+        remembered = remembered._replace(memory=(), state=None)
+    if not turn.prompt:
+        remembered = _continued(memory_of(transaction), turn, remembered)
+    return _without_known(memory_of(transaction), remembered)
+
+
+def save_entries(
+    transaction: Transaction, store: Store, daily: Sequence[Placed], message: Message, *, session: str
+) -> bool:
+    """Add a commit of the entries that are not in their daily logs yet; False if there are none."""
+    days = new_by_day(transaction, store, daily, session)
+    if not any(news for _, news in days.values()):
+        return False
+    changes: dict[str, bytes | None] = {
+        path: _with(transaction.read(path) or empty, news) for path, (empty, news) in days.items()
+    }
+    return transaction.commit(message, changes)
+
+
+def _closed(turn: Turn, over: Collection[str]) -> Turn:
+    return turn._replace(closed=True) if turn.session in over else turn
+
+
+def _answer_before(transaction: Transaction, store: Store, turn: Turn) -> str:
+    """Return the answer of the session's exchange before this one, of the same day; "" if none, or a long prompt.
+
+    A person who picks one of its options does so in few words.
+    """
+    if not turn.prompt or len(turn.prompt) > _LONGEST_PICK:
+        return ""
+    log = day_log(store, transaction, daily_path(turn.started.strftime("%Y-%m-%d"))) or b""
+    tag, own = session_tag(turn.session), tail_of(turn.exchange_id)
+    before = ""
+    for found in find_entries(log.decode("utf-8", "surrogateescape")):
+        if tail_of(found.entry.id) == own:
+            break
+        if found.entry.label == EXCHANGE and found.entry.tags == tag:
+            before = found.entry.text
+    return split_fields(before).answer
+
+
+def _with(data: bytes, entries: Iterable[Placed]) -> bytes:
+    document = Document.parse(data)
+    body = document.body
+    for placed in entries:
+        body = put_entry(body, placed.section, placed.entry, document.newline)
+    return document.with_body(body).render()
+
+
+def _without_known(data: bytes, remembered: Remembered) -> Remembered:
+    """Return a turn's entries without decisions and issues that `memory.md` holds; its words stay."""
+    known = entry_digests(data.decode("utf-8", "surrogateescape"))
+
+    def is_new(placed: Placed) -> bool:
+        return placed.entry.label == EXCHANGE or tail_of(placed.entry.id) not in known
+
+    return remembered.only(is_new)
+
+
+def _continued(data: bytes, turn: Turn, remembered: Remembered) -> Remembered:
+    """Return the entries of a turn that continues a saved one: one exchange for both, without a new state."""
+    before = find_by_digest(data.decode("utf-8", "surrogateescape"), tail_of(turn.exchange_id))
+    if before is None:
+        return remembered
+    memory = (
+        placed._replace(entry=placed.entry._replace(text=joined_exchange(before.entry.text, placed.entry.text)))
+        if placed.entry.label == EXCHANGE
+        else placed
+        for placed in remembered.memory
+    )
+    return remembered._replace(memory=tuple(memory), state=None)
+
+
+def _with_remembered(data: bytes, remembered: Remembered) -> bytes:
+    """Return `memory.md` with a turn's entries; the latest turn replaces the current state."""
+    document = Document.parse(_with(data, remembered.memory))
+    body = document.body
+    if remembered.state is not None:
+        states = [found for found in entries_in(body, CURRENT_STATE) if found.entry.label == STATE]
+        if all(state.entry.time <= remembered.state.time for state in states):
+            later = {state.entry.id for state in states[1:]}
+            body = replace_entry(body, states[0], remembered.state, document.newline) if states else body
+            body = remove_entries(body, later - {remembered.state.id})
+            body = put_entry(body, CURRENT_STATE, remembered.state, document.newline)
+    return document.with_body(body).render()

@@ -1,0 +1,154 @@
+"""Turns redacted and cut to size, the unread end of a transcript, and a session's file.
+
+Turns without secrets, and the lines that memory leaves out since the agent loads them itself.
+
+Tested through `tests/sessions/test_capture.py`.
+
+The end of a transcript: how full the model's context is, and whether it still holds gitmem's start text.
+
+Tested through `tests/sessions/test_end.py`.
+
+The file of a finished session: where it stands, and the exchanges in it.
+
+Tested through `tests/lessons/test_concepts.py` and `tests/lessons/test_learn.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC
+
+from gitmem.document.entry import find_entries
+from gitmem.document.ids import session_path
+from gitmem.hosts.all import find_host, name_of, read_records
+from gitmem.platform.safe_open import read_end
+from gitmem.redact.redact import redact
+from gitmem.sessions.exchange import parse
+from gitmem.sessions.transcript import Role, hook_events, records
+from gitmem.sessions.turns import BOOT_FILES, content_lines, fold
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from gitmem.sessions.exchange import Exchange
+    from gitmem.sessions.turns import Turn
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+
+_BOOT_BYTES = 262_144
+
+
+def boot_lines(store: Store) -> frozenset[str]:
+    """Return the lines of files such as CLAUDE.md, which the agent loads itself and memory leaves out."""
+    project, texts = os.path.dirname(store.root), []
+    for name in BOOT_FILES:
+        path = os.path.join(project, name)
+        if os.path.isfile(path):
+            try:
+                with open(path, encoding="utf-8", errors="replace") as file:
+                    texts.append(file.read(_BOOT_BYTES))
+            except OSError:
+                continue
+    return content_lines(texts)
+
+
+def redacted(turn: Turn, allow: Sequence[str]) -> Turn:
+    """Return a turn without secrets. Call it before texts are shortened, which could cut off a secret's end."""
+
+    def clean(text: str) -> str:
+        return redact(text, allow=allow).text
+
+    failures = tuple(
+        failure._replace(
+            command=clean(failure.command),
+            error=clean(failure.error),
+            fixed_by=clean(failure.fixed_by),
+            meanwhile=clean(failure.meanwhile),
+        )
+        for failure in turn.failures
+    )
+    files, said = tuple(map(clean, turn.files)), tuple(map(clean, turn.said))
+    prompt, answer = clean(turn.prompt), clean(turn.answer)
+    return turn._replace(prompt=prompt, answer=answer, files=files, failures=failures, said=said)
+
+
+def redacted_with_runs(turn: Turn, allow: Sequence[str]) -> Turn:
+    """Return a turn without secrets, in the commands it ran as well."""
+
+    def clean(text: str) -> str:
+        return redact(text, allow=allow).text
+
+    runs = tuple(run._replace(command=clean(run.command), after=tuple(map(clean, run.after))) for run in turn.runs)
+    return redacted(turn._replace(runs=runs, edits=tuple(map(clean, turn.edits))), allow)
+
+
+_USAGE_BYTES = 262_144  # at the end of a transcript, searched for the last message's token usage
+_MARKER_BYTES = 8 * 1024 * 1024  # at the end of a transcript, searched for the start text
+_WINDOW = 200_000  # tokens; a model with `[1m]` in its name has a million
+_LARGE_WINDOW = 1_000_000
+
+
+def context_used(path: str) -> float:
+    """Return the share of the model's context window that the last message used, from 0 to 1 (spec P1)."""
+    tokens, window = context_tokens(path)
+    return min(1.0, tokens / window)
+
+
+def context_tokens(path: str) -> tuple[int, int]:
+    """Return the tokens of the context that the last message used, 0 if unknown, and the size of the window."""
+    lines = read_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n") if path else []
+    used = [part for part in records(lines) if part.tokens and not part.sidechain]
+    if not used:
+        return 0, _WINDOW
+    large = "[1m]" in used[-1].model or max(part.tokens for part in used) > _WINDOW
+    return used[-1].tokens, _LARGE_WINDOW if large else _WINDOW
+
+
+def in_context(path: str, marker: str) -> bool:
+    """Return whether a transcript holds `marker` after its last compaction.
+
+    Only the end of a large transcript is read; without marker and compaction in it, the marker is assumed before it.
+    """
+    data, whole = read_end(path, _MARKER_BYTES)
+    marked, compacted = data.rfind(marker.encode()), data.rfind(b'"compact_boundary"')
+    return marked > compacted or (not whole and compacted < 0)
+
+
+def last_words(path: str, since: datetime) -> tuple[str, bool]:
+    """Return the agent's last text since a time, and whether it ends the transcript: an answer, no word in mid-turn."""
+    text, ends = "", False
+    for part in records(read_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n")):
+        if part.sidechain or part.injected or part.at < since:
+            continue
+        ends = part.role is Role.ASSISTANT and bool(part.text.strip())
+        text = part.text if ends else text
+    return text, ends
+
+
+def recorded_turn(path: str, turn: Turn) -> Turn | None:
+    """Return a turn as the end of its host's transcript tells it; the last one for a turn without a prompt."""
+    name = name_of(turn.host)
+    own = find_host(name).lines  # of a host whose transcript is no file of lines, all are read
+    data = b"" if own else read_end(path, _USAGE_BYTES)[0]
+    lines = own(path) if own else data.decode("utf-8", "replace").splitlines(keepends=True)
+    found = fold(hook_events(read_records(lines, name=name), None, turn.host))
+    return next((one for one in reversed(found) if one.prompt and (not turn.prompt or one.key == turn.key)), None)
+
+
+def find_session_file(transaction: Transaction, session: str, started: datetime) -> str | None:
+    """Return the path of the file of a session that began then, None if it has none."""
+    from gitmem.store.transcripts import file_name
+
+    name = file_name(session)
+    folder = session_path(started.astimezone(UTC).strftime("%Y%m%d_%H%M%S"), name).rpartition("/")[0]
+    names = sorted(other for other in transaction.names(folder) if other.endswith(f"-{name}.md"))
+    return f"{folder}/{names[0]}" if names else None
+
+
+def exchanges_in(data: bytes) -> list[Exchange]:
+    """Return the exchanges in a session's file, in order."""
+    entries = find_entries(data.decode("utf-8", "replace"))
+    return [exchange for found in entries if (exchange := parse(found.entry)) is not None]

@@ -1,0 +1,228 @@
+"""A session's end: its transcript, and turns that no event told.
+
+Capture the turns of a transcript, and read captured turns back from the daily logs.
+
+Tested through `tests/sessions/test_replay.py` and `tests/sessions/test_end.py`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from gitmem.document.entry import MemoryType, find_entries
+from gitmem.document.ids import daily_path, tail_of
+from gitmem.document.message import Op, Trailer, session_message
+from gitmem.errors import UnreadableError
+from gitmem.hosts.all import read_transcript
+from gitmem.platform.clock import local
+from gitmem.platform.safe_open import open_regular
+from gitmem.redact.redact import redact
+from gitmem.sessions.capture import BATCH_BYTES, capture_turn, save_entries
+from gitmem.sessions.cleaned import boot_lines
+from gitmem.sessions.entries import EXCHANGE, Placed, cue_entries, session_tag
+from gitmem.sessions.outcome import MENDED, split_fields
+from gitmem.sessions.save import rotate_if_full
+from gitmem.sessions.transcript import MAX_LINE, Record, Role, Unread, l1_lines
+from gitmem.sessions.turns import Failure, Turn, human_text
+from gitmem.store.transact import transact
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import BinaryIO
+
+    from gitmem.document.entry import Entry
+    from gitmem.sessions.pending import Session
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+
+BATCH = 50  # turns of one transaction
+_LONGEST_SESSION = timedelta(days=7)
+
+
+class Recorded(Value):
+    """The number of turns that were new or longer than before, the archives of rotations, and notices."""
+
+    saved: int
+    archives: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> Recorded:
+    """Save the turns of a transcript, as far as the logs lack them; a second call changes nothing.
+
+    Raises:
+        GitmemError: it could not be committed.
+
+    """
+    saved = 0
+    archives: list[str] = []
+    notices: list[str] = []
+    boot = boot_lines(store)
+    done = 0
+    while done < len(turns):
+        attempt = _Attempt(store, turns[done : done + BATCH], boot)
+        outcome = transact(store, attempt.plan, purpose=purpose)
+        done += attempt.done
+        saved += attempt.saved
+        archives += attempt.archives
+        notices += outcome.notices
+    return Recorded(saved, tuple(archives), tuple(notices))
+
+
+class _Attempt:
+    """One transaction; its plan resets all state, as it may run again."""
+
+    def __init__(self, store: Store, turns: Sequence[Turn], boot: frozenset[str]) -> None:
+        self._store = store
+        self._boot = boot
+        self._turns = turns
+        self.done = 0
+        self.saved = 0
+        self.archives: list[str] = []
+
+    def plan(self, transaction: Transaction) -> None:
+        self.done, self.saved, self.archives = 0, 0, []
+        for turn in self._turns:
+            if self.done and transaction.planned > BATCH_BYTES:
+                break
+            self.done += 1
+            before = len(transaction.drafts)
+            if archive := capture_turn(transaction, self._store, turn, self._boot):
+                self.archives.append(archive)
+            self.saved += len(transaction.drafts) > before
+
+
+def logged_turns(store: Store, session: str, host: str) -> list[Turn]:
+    """Return the turns of a session as the daily logs of the last week tell them, where no transcript can be read."""
+    tag, now = session_tag(session), store.context.clock().astimezone()
+    day = now - _LONGEST_SESSION
+    turns = []
+    while tag and day.date() <= now.date():
+        name = day.strftime("%Y-%m-%d")
+        text = (store.read(daily_path(name)) or b"").decode("utf-8", "replace")
+        for entry in _exchanges(text):
+            if entry.tags == tag:
+                at = datetime.fromisoformat(f"{name} {entry.time}").replace(tzinfo=now.tzinfo)
+                turns.append(_turn(entry, at, session, host))
+        day += timedelta(days=1)
+    return turns
+
+
+def _exchanges(text: str) -> Iterator[Entry]:
+    return (found.entry for found in find_entries(text) if found.entry.label == EXCHANGE)
+
+
+def _turn(entry: Entry, at: datetime, session: str, host: str) -> Turn:
+    fields = split_fields(entry.text)
+    failures = []
+    for error in fields.errors:
+        command, _, said = error.removeprefix("`").partition("`: ")
+        said, _, mended = said.partition(MENDED)
+        failures.append(Failure(at, "Bash", "", command, said, explained=mended))
+    return Turn(
+        session,
+        host,
+        entry.id,
+        at,
+        at,
+        prompt=fields.request,
+        answer=fields.answer,
+        files=fields.files,
+        failures=tuple(failures),
+        tools=len(failures) + len(fields.files),
+        closed=True,
+        logged=entry.id,
+        said=fields.said,
+    )
+
+
+MAX_TRANSCRIPT = 256 * 1024 * 1024  # bytes that are read
+_LESSONS = (MemoryType.DECISION, MemoryType.LEARNING, MemoryType.ERROR_FIX)
+
+
+def read_lines(path: str) -> Iterator[str]:
+    """Yield the lines of a transcript; none if there is no such file.
+
+    Raises:
+        UnreadableError: reading failed.
+
+    """
+    file = open_regular(path)
+    if file is None:
+        return
+    with file:
+        left = MAX_TRANSCRIPT
+        while left > 0 and (line := _read_line(file, path, min(left, MAX_LINE))):
+            left -= len(line)
+            yield line.decode("utf-8", "replace")
+
+
+def _read_line(file: BinaryIO, path: str, most: int) -> bytes:
+    try:
+        return file.readline(most)
+    except OSError as error:
+        raise UnreadableError(
+            f"The transcript {path} cannot be read: {error.strerror or error}.",
+            f"'gitmem replay {path}' saves it once it can be.",
+        ) from error
+
+
+def read_records(path: str, unread: Unread | None = None, host: str = "") -> Iterator[Record]:
+    """Yield the records of a transcript; `unread` counts the lines that cannot be parsed.
+
+    `host` is the name of the host that wrote it; without it, the path says which.
+    """
+    return read_transcript(path, read_lines, unread, host)
+
+
+def keep_transcript(store: Store, session: str, path: str) -> str | None:
+    """Write a session's transcript to L1; returns the commit, None if nothing is new.
+
+    Raises:
+        GitmemError: it could not be stored.
+
+    """
+    if not store.config.transcripts.enabled:
+        return None
+    # A transcript with nothing but a subagent's records bears the session's id, but is not the session's.
+    started = next((part.at for part in read_records(path) if part.role is Role.USER and not part.sidechain), None)
+    if started is None:
+        return None
+    from gitmem.store.transcripts import put
+
+    def clean(text: str) -> str:
+        return redact(text, allow=store.config.redaction.allow).text
+
+    lines = l1_lines(read_records(path), store.config.transcripts.tool_result_chars, clean)
+    return put(store, session, started, lines)
+
+
+def save_lessons(store: Store, session: Session, why: str) -> str | None:
+    """Save the decisions, learnings and fixes that a transcript's answers state (spec J9); returns the commit.
+
+    Each is identified by the digest of its words, so that a second call saves only new ones.
+    """
+    allow = store.config.redaction.allow
+    boot = boot_lines(store)
+    daily: dict[str, Placed] = {}
+    for part in read_records(session.transcript):
+        if part.role is Role.ASSISTANT and not part.sidechain and part.text.strip():
+            answer = human_text(redact(part.text, allow=allow).text)
+            for placed in cue_entries(answer, local(part.at), boot, _LESSONS):
+                daily.setdefault(tail_of(placed.entry.id), placed)
+    lessons = tuple(daily.values())
+    if not lessons:
+        return None
+    subject = f"Save lessons {why}: {len(lessons)} {'entry' if len(lessons) == 1 else 'entries'}"
+    ids = (placed.entry.id for placed in lessons)
+    message = session_message(subject, Op.EXTRACT, Trailer.ENTRY, ids, session=session.name, host=session.host)
+
+    def plan(transaction: Transaction) -> bool:
+        rotate_if_full(transaction, store)
+        return save_entries(transaction, store, lessons, message, session=session.name)
+
+    outcome = transact(store, plan, purpose="extract")
+    return outcome.commits[-1] if outcome.value else None

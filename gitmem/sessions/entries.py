@@ -1,0 +1,353 @@
+"""Entries of a turn, shortened where they are long.
+
+The entries of a turn in the daily log and in `memory.md` (spec J3, J7, P2).
+
+Made without a model, in the language of the conversation, and derived from the turn alone: the same turn gives the same
+entries whenever and by whomever it is captured.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.document.entry import RECENT_CONTEXT, STATE, TIMELINE, Entry, MemoryType, clean_text
+from gitmem.document.ids import tail_of
+from gitmem.sessions.cues import find_cues
+from gitmem.sessions.events import PLACE
+from gitmem.sessions.outcome import ERROR_LENGTH, MENDED, Fields, Outcome, judge_outcome, render_fields, told_error
+from gitmem.sessions.shortened import PROMPT_LENGTH, headline, kept, said
+from gitmem.sessions.turns import Turn, derived_id, human_text, is_restated, is_trivial, program
+from gitmem.text.sentences import is_korean, split
+from gitmem.text.sentences import shorten as shorten_all
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from datetime import datetime
+
+    from gitmem.sessions.turns import Failure
+
+
+ANSWER_LENGTH = 20_000  # characters; the transcript has the rest
+ASKED_LENGTH = 200
+DONE_LENGTH = 400
+COMMAND_LENGTH = 120
+_FILES_SHOWN = 12
+_FAILURES_SHOWN = 3
+_IDLE_ANSWER = 200  # characters; a shorter answer to "ok" carries no content
+_SESSION_LENGTH = 8
+
+_COURTESIES = 3  # courtesies at the start of an answer
+_READ = 20_000  # characters from which sentences are taken
+_LOOK_AT = 1_000  # characters searched for them
+_COURTESY = (
+    *("perfect!", "excellent!", "great!", "great,", "awesome", "good catch", "good point", "good question"),
+    *("you're right", "you're absolutely right", "you are right", "you're welcome", "let me ", "now let me", "i'll "),
+    *("sure", "okay,", "ok,", "alright", "got it", "i see", "right, ", "ah, ", "good idea", "great question"),
+    *("done!", "done.", "all done!", "all done.", "working on it"),
+    *("네, ", "네.", "알겠습니다", "좋습니다", "좋은 질문", "맞습니다", "확인했습니다", "물론", "완벽합니다"),
+)
+EXCHANGE = "Exchange"
+
+
+class Placed(Value):
+    """An entry, its section, and its time, which gives the day of its daily log."""
+
+    section: str
+    entry: Entry
+    at: datetime
+
+
+class Words(Value):
+    """The fixed words of an exchange's text, in one language."""
+
+    done: str
+    files: str
+    failed: str
+    fixed: str
+    after: str
+    open: str
+    unfixed: str
+    more: str
+
+
+ENGLISH = Words("Done", "Files", "Failed", "then worked", "worked after", "Open", "not fixed in this turn", "{} more")
+KOREAN = Words(
+    "한 일", "파일", "실패", "이후 성공", "다음 작업 후 성공", "남은 문제", "이 턴에서는 해결되지 않음", "외 {}개"
+)
+
+
+_FILES = (f"{ENGLISH.files}: ", f"{KOREAN.files}: ")
+# The agent's own files, which are not the project's: its plans, its notes, its settings for the person.
+_AGENTS_OWN = re.compile(r"(?:^|/)\.claude/(?:plans|projects|todos|memory)/|^(?:/|~|[A-Za-z]:).*/\.claude/")
+
+
+class Remembered(Value):
+    """The entries of a turn for the daily log and for `memory.md`, and the subject of its commit."""
+
+    daily: tuple[Placed, ...]
+    memory: tuple[Placed, ...]
+    state: Entry | None
+    subject: str
+
+    def only(self, keeps: Callable[[Placed], bool]) -> Remembered:
+        """Return the same with those entries only that `keeps` says yes to."""
+        return self._replace(daily=tuple(filter(keeps, self.daily)), memory=tuple(filter(keeps, self.memory)))
+
+
+def remember(
+    turn: Turn,
+    roots: Sequence[str],
+    boot_lines: Collection[str] = (),
+    *,
+    exchange: bool = True,
+    answer_chars: int = ANSWER_LENGTH,
+) -> Remembered | None:
+    """Return the entries of a turn; None where it was idle: "ok", an empty prompt, a notification.
+
+    `roots` are the folders that names of files are told from, the first that holds one; `boot_lines` are what the
+    agent's own boot files say (`noise.content_lines`). Without `exchange`, the host's model writes what goes into
+    `memory.md`.
+    """
+    read = _read(turn, roots, boot_lines)
+    if read is None:
+        return None
+    turn, asked, done, files = read
+    daily = (_timeline(turn, fields_of(turn, asked, done, files, answer_chars)),)
+    head = headline(asked, ASKED_LENGTH) or shorten(done, ASKED_LENGTH) or _list(files, ENGLISH)
+    memory: tuple[Placed, ...] = ()
+    state = None
+    if exchange and _is_told(turn, done):
+        memory = (Placed(RECENT_CONTEXT, _exchange(turn, asked, done, files), turn.ended),)
+        state = _state(turn, head, files)
+    return Remembered(daily, memory, state, f"{EXCHANGE}: {head}")
+
+
+def exchange_of(turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = ()) -> Entry | None:
+    """Return the exchange entry of a turn, as in `remember`; None if there is none."""
+    read = _read(turn, roots, boot_lines)
+    return _exchange(*read) if read is not None and _is_told(read[0], read[2]) else None
+
+
+def _is_told(turn: Turn, done: str) -> bool:
+    return bool(turn.tools or _whole(done, DONE_LENGTH))
+
+
+def _read(
+    turn: Turn, roots: Sequence[str], boot_lines: Collection[str]
+) -> tuple[Turn, str, str, tuple[str, ...]] | None:
+    """Return a turn with its request, result and relative files; None if it was idle."""
+    turn = turn._replace(
+        failures=tuple(_told_from(failure, roots) for failure in turn.failures if told_error(failure.error))
+    )
+    asked, done = human_text(turn.prompt), human_text(turn.answer)
+    if is_trivial(asked) or is_restated(asked, boot_lines):
+        asked = ""
+    if is_restated(done, boot_lines):
+        done = ""
+    turn = turn._replace(failures=explained(turn.failures, done))
+    idle = not turn.files and not turn.failures
+    if not asked and idle and (len(done) < _IDLE_ANSWER or not turn.tools):
+        return None
+    return turn, asked, done, relative_files(turn.files, roots)
+
+
+def relative_files(files: Sequence[str], roots: Sequence[str]) -> tuple[str, ...]:
+    """Return names of files as a person in one of the folders `roots` says them, with `/`, each once.
+
+    Files of the agent's own, such as its plans, are left out.
+    """
+    names = dict.fromkeys(_below(name, roots) for name in files)
+    return tuple(name for name in names if not _AGENTS_OWN.search(name))
+
+
+def _below(name: str, roots: Sequence[str]) -> str:
+    name = name.replace("\\", "/")
+    prefixes = (root.replace("\\", "/").rstrip("/") + "/" for root in roots if root)
+    return next((name[len(prefix) :] for prefix in prefixes if name.startswith(prefix)), name)
+
+
+def explained(failures: Sequence[Failure], done: str) -> tuple[Failure, ...]:
+    """Return failures with the answer's explanation of a fix, where it names the program."""
+    if all(failure.fixed_by or failure.explained for failure in failures):
+        return tuple(failures)
+    fixes = [shorten(cue.text, ERROR_LENGTH) for cue in find_cues(done) if cue.type is MemoryType.ERROR_FIX]
+
+    def of(failure: Failure) -> str:
+        name = f"`{program(failure.command)}"
+        if failure.explained:  # read back from a log
+            return failure.explained
+        return "" if failure.fixed_by else next((fix for fix in fixes if name in fix and len(name) > 1), "")
+
+    return tuple(failure._replace(explained=of(failure)) for failure in failures)
+
+
+def _told_from(failure: Failure, roots: Sequence[str]) -> Failure:
+    """Return a failure with relative file names."""
+    meanwhile = failure.meanwhile
+    for root in filter(None, roots):
+        meanwhile = meanwhile.replace(f"{PLACE}{root.rstrip('/')}/", PLACE)
+    return failure._replace(meanwhile=meanwhile)
+
+
+def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_chars: int) -> Fields:
+    """Return the fields of a turn's entry in the daily log (docs/format.md, "Turns")."""
+    words = _words(asked or done)
+    errors = []
+    for failure in turn.failures:
+        end = f"{MENDED}{_mended(failure, words)}" if _is_mended(failure) else ""
+        errors.append(f"{_code(failure.command or failure.tool)}: {told_error(failure.error)}{end}")
+    return Fields(
+        request=kept(asked, PROMPT_LENGTH),
+        answer=kept(done, answer_chars) if turn.closed else "",
+        said=said(map(human_text, turn.said), done, answer_chars),
+        errors=tuple(dict.fromkeys(errors)),
+        files=tuple(files) if turn.closed else (),
+        outcome=_outcome(turn, done),
+    )
+
+
+def _outcome(turn: Turn, done: str) -> str:
+    """Return the outcome of a turn; "" if it succeeded, or is not known yet."""
+    if not turn.closed:
+        return ""
+    outcome = judge_outcome(turn._replace(answer=done))
+    return "" if outcome is Outcome.SUCCESS else outcome.value
+
+
+def _timeline(turn: Turn, fields: Fields) -> Placed:
+    """Return the entry of a turn in the daily log."""
+    text = clean_text(render_fields(fields))
+    entry = Entry(turn.exchange_id, turn.started.strftime("%H:%M:%S"), EXCHANGE, text, session_tag(turn.session))
+    return Placed(TIMELINE, entry, turn.started)
+
+
+def earlier_tails(turn: Turn) -> frozenset[str]:
+    """Return the digests of a turn's prompt and answer, which version 1 wrote into its daily log."""
+    done = human_text(turn.answer)
+    return frozenset(tail_of(turn.entry_id(*what)) for what in (("prompt",), ("answer", done[:200])))
+
+
+def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
+    """Return the entry of `memory.md`: request, result, files, failures and their fixes."""
+    words = _words(asked or done)
+    lines = [headline(asked, ASKED_LENGTH)] if asked else []
+    if result := _whole(done, DONE_LENGTH):
+        lines.append(f"{words.done}: {result}")
+    if files:
+        lines.append(f"{words.files}: {_list(files, words)}")
+    for failure in _last_of_each(turn.failures):
+        end = _mended(failure, words) if _is_mended(failure) else words.unfixed
+        lines.append(f"{words.failed}: {_code(failure.command or failure.tool)}: {told_error(failure.error)} → {end}")
+    text = clean_text("\n".join(lines))
+    return Entry(turn.exchange_id, _stamp(turn.ended), EXCHANGE, text, session_tag(turn.session))
+
+
+def _is_mended(failure: Failure) -> bool:
+    return bool(failure.fixed_by or failure.explained)
+
+
+def _mended(failure: Failure, words: Words) -> str:
+    """Return the mend of a failure: what alone changed before its command worked, or that it then worked."""
+    if failure.explained:
+        return failure.explained
+    if failure.meanwhile and "\n" not in failure.meanwhile:
+        edit = failure.meanwhile.startswith(PLACE)
+        return f"{words.after}: {failure.meanwhile if edit else _code(failure.meanwhile)}"
+    return f"{words.fixed}: {_code(failure.fixed_by)}"
+
+
+def joined_exchange(before: str, after: str) -> str:
+    """Return the text of an exchange that continued after it was saved: old and new lines merged."""
+    lines = {_about(line): line for line in before.split("\n")}
+    for line in after.split("\n"):
+        about = _about(line)
+        if about in _FILES and about in lines:
+            names = lines[about].removeprefix(about).split(", ") + line.removeprefix(about).split(", ")
+            line = about + ", ".join(dict.fromkeys(names))  # noqa: PLW2901
+        lines[about] = line
+    return "\n".join(lines.values())
+
+
+def _about(line: str) -> str:
+    """Return the key that makes two lines of an exchange one: both list files, or both are about one failure."""
+    return next((label for label in _FILES if line.startswith(label)), line.rpartition(" → ")[0] or line)
+
+
+def _last_of_each(failures: Sequence[Failure]) -> list[Failure]:
+    """Return the last failure of each program: a test run until it passes is one failure."""
+    last = {(failure.tool, program(failure.command)): failure for failure in failures}
+    return list(last.values())[-_FAILURES_SHOWN:]
+
+
+def _state(turn: Turn, head: str, files: Sequence[str]) -> Entry:
+    """Return the entry of Current State: where the work is after this turn."""
+    words = _words(head)
+    parts = [head]
+    if files:
+        parts.append(f"{words.files}: {_list(files[:5], words, of=len(files))}")
+    left = [failure for failure in turn.failures if not _is_mended(failure)]
+    if left:
+        parts.append(f"{words.open}: {_code(left[-1].command or left[-1].tool)}")
+    return Entry(
+        turn.entry_id("state"), _stamp(turn.ended), STATE, clean_text(" · ".join(parts)), session_tag(turn.session)
+    )
+
+
+def cue_entries(text: str, at: datetime, boot_lines: Collection[str], types: Sequence[MemoryType]) -> list[Placed]:
+    """Return the cues of these types in a text as entries of the daily log; equal texts get equal ids."""
+    found = []
+    for cue in find_cues(text):
+        if cue.type in types and not is_restated(cue.text, boot_lines):
+            words = " ".join(cue.text.casefold().split())
+            clock = at.strftime("%H:%M:%S")
+            entry = Entry(derived_id(at, cue.type.value, words), clock, cue.type.label, clean_text(cue.text))
+            found.append(Placed(cue.type.label, entry, at))
+    return found
+
+
+def _stamp(at: datetime) -> str:
+    return at.strftime("%Y-%m-%d %H:%M:%S")
+
+
+def session_tag(session: str) -> tuple[str, ...]:
+    """Return the tag of a session: the first characters of its id that fit a tag."""
+    fit = "".join(
+        character for character in session if character.isascii() and (character.isalnum() or character == "-")
+    )
+    return (fit[:_SESSION_LENGTH].strip("-"),) if fit[:_SESSION_LENGTH].strip("-") else ()
+
+
+def _words(text: str) -> Words:
+    return KOREAN if is_korean(text) else ENGLISH
+
+
+def _list(files: Sequence[str], words: Words, of: int = 0) -> str:
+    shown = ", ".join(files[:_FILES_SHOWN])
+    more = (of or len(files)) - len(files[:_FILES_SHOWN])
+    return f"{shown}, {words.more.format(more)}" if more > 0 else shown
+
+
+def _code(text: str) -> str:
+    """Return a command on one line as inline code."""
+    line = " ".join(text.split()).replace("`", "'")
+    return f"`{line[:COMMAND_LENGTH]}…`" if len(line) > COMMAND_LENGTH else f"`{line}`"
+
+
+def shorten(text: str, limit: int) -> str:
+    """Return the first sentences of a text that fit; only the beginning of a long text is read."""
+    return shorten_all(text[:_READ], limit)
+
+
+def _whole(text: str, limit: int) -> str:
+    """Return a text shortened, without courtesies before it and without a trailing lead-in."""
+    for sentence in split(text[:_LOOK_AT])[:_COURTESIES]:
+        if not sentence.casefold().startswith(_COURTESY) or not text.lstrip().startswith(sentence):
+            break
+        text = text.lstrip()[len(sentence) :]
+    short = shorten(text, limit)
+    sentences = split(short)
+    if len(sentences) > 1 and sentences[-1].endswith(":"):
+        return short[: short.rfind(sentences[-1])].rstrip()
+    return short

@@ -1,0 +1,221 @@
+"""Exchanges: what was asked and what was done for it.
+
+Exchanges: a person's request and its result, in a session's file and in `memory.md` (spec V1, V2).
+
+An exchange is an entry with the id of its turn: at the session's end it replaces the entry that the turn wrote into
+`memory.md`. Its first line is the one-sentence summary; the lines below have labels in the language of the conversation
+(docs/format.md, "Sessions").
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC
+
+from gitmem.document.entry import Entry, clean_text
+from gitmem.document.scalars import flow
+from gitmem.sessions.outcome import Outcome
+from gitmem.text.sentences import is_korean
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+
+LABEL = "Exchange"
+SECTION = "Exchanges"
+MAX_SUMMARY = 300  # characters
+MAX_DETAILS = 1_200
+MAX_ASKED = 200
+MAX_KEYWORDS, MAX_KEYWORD = 5, 40
+MAX_FILES = 12
+OFFLINE = "offline"
+
+
+class Exchange(Value):
+    """A request and its result. `failed` are the lines about errors, as the turn wrote them."""
+
+    id: str
+    time: str
+    tags: tuple[str, ...]
+    summary: str
+    asked: str = ""
+    details: str = ""
+    files: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    outcome: Outcome = Outcome.SUCCESS
+    at: datetime | None = None  # when, if it is known in more than the clock of some machine
+
+
+_ASKED, _DONE, _FILES, _FAILED = ("Asked", "요청"), ("Done", "한 일"), ("Files", "파일"), ("Failed", "실패")
+_KEYWORDS, _OUTCOME = ("Keywords", "키워드"), ("Outcome", "결과")
+_OUTCOMES = {
+    Outcome.SUCCESS: ("success", "성공"),
+    Outcome.PARTIAL: ("partial", "일부"),
+    Outcome.FAILED: ("failed", "실패"),
+    Outcome.INTERRUPTED: ("interrupted", "중단"),
+}
+_MORE = re.compile(r"(?:[0-9]+ more|외 [0-9]+개)")
+
+# Lead-ins of an answer: "Here is a summary of the changes:".
+_LEADS_ON = re.compile(
+    r"^(?:here(?:'s| is| are) (?:a |the )?[^:.;]{0,60}|summary|[^:.;]{0,30}다음과 같습니다|主な[^:.;]{0,20})"
+    r"\s*[:\uff1a][\s;]*",
+    re.IGNORECASE,
+)
+_LOOSE = " :;.\uff1a"  # left over where a sentence was removed
+
+
+def render(exchange: Exchange) -> Entry:
+    """Return the entry of an exchange, within its bounds."""
+    at = 1 if is_korean(f"{exchange.asked} {exchange.summary} {exchange.details}") else 0
+    lines = [_one_line(exchange.summary, MAX_SUMMARY)]
+    lines += [f"{_ASKED[at]}: {_one_line(exchange.asked, MAX_ASKED)}"] if exchange.asked.strip() else []
+    lines += [f"{_DONE[at]}: {_one_line(exchange.details, MAX_DETAILS)}"] if exchange.details.strip() else []
+    lines += [f"{_FILES[at]}: {', '.join(exchange.files[:MAX_FILES])}"] if exchange.files else []
+    lines += exchange.failed
+    words = [_one_line(word, MAX_KEYWORD).replace(",", " ") for word in exchange.keywords[:MAX_KEYWORDS]]
+    lines += [f"{_KEYWORDS[at]}: {', '.join(filter(None, words))}"] if any(words) else []
+    lines.append(f"{_OUTCOME[at]}: {_OUTCOMES[exchange.outcome][at]}")
+    return Entry(exchange.id, exchange.time, LABEL, clean_text("\n".join(lines)), exchange.tags)
+
+
+def parse(entry: Entry) -> Exchange | None:
+    """Return the exchange in an entry; None if it has none, or only the turn as it was captured (`is_raw`)."""
+    if entry.label != LABEL or is_raw(entry.text):
+        return None
+    first, *lines = entry.text.split("\n")
+    outcome = _value(lines, _OUTCOME)
+    return Exchange(
+        id=entry.id,
+        time=entry.time,
+        tags=entry.tags,
+        summary=first,
+        asked=_value(lines, _ASKED),
+        details=_value(lines, _DONE),
+        files=tuple(name for name in _listed(lines, _FILES) if not _MORE.fullmatch(name)),
+        failed=tuple(line for line in lines if line.startswith(_prefixes(_FAILED))),
+        keywords=tuple(_listed(lines, _KEYWORDS)),
+        outcome=next((kind for kind, words in _OUTCOMES.items() if outcome in words), Outcome.PARTIAL),
+    )
+
+
+def is_raw(text: str) -> bool:
+    """Return whether the text of an exchange is as its turn wrote it: the request first, and no outcome."""
+    return not _value(text.split("\n"), _OUTCOME)
+
+
+def parts_of_turn(text: str) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
+    """Split a turn's entry into request, result, files and errors."""
+    lines = text.split("\n")
+    labels = _prefixes(_DONE) + _prefixes(_FILES) + _prefixes(_FAILED)
+    asked = lines[0] if not lines[0].startswith(labels) else ""
+    files = tuple(name for name in _listed(lines, _FILES) if not _MORE.fullmatch(name))
+    return asked, _value(lines, _DONE), files, tuple(line for line in lines if line.startswith(_prefixes(_FAILED)))
+
+
+def details_without(done: str, sentence: str) -> str:
+    """Return the result without the sentence that is the summary, and without lead-ins."""
+    before, _, after = done.partition(sentence) if sentence else ("", "", done)
+    rest = f"{before.rstrip()} {after.lstrip(_LOOSE)}".strip(" ;")
+    return " ".join(re.sub(_LEADS_ON, "", rest).split())
+
+
+def took_the_place(now: str, captured: str) -> bool:
+    """Return whether request and answer in an entry are still as its turn wrote them."""
+    return is_raw(now) and parts_of_turn(now)[:2] == parts_of_turn(captured)[:2]
+
+
+_ANSWERED = {
+    "id": {"type": "string"},
+    "summary": {"type": "string"},
+    "details": {"type": "string"},
+    "files": {"type": "array", "items": {"type": "string"}},
+    "keywords": {"type": "array", "items": {"type": "string"}},
+    "outcome": {"type": "string", "enum": [kind.value for kind in Outcome if kind is not Outcome.INTERRUPTED]},
+}
+SCHEMA: dict[str, object] = {
+    "type": "object",
+    "properties": {
+        "exchanges": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": _ANSWERED,
+                "required": list(_ANSWERED),
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["exchanges"],
+    "additionalProperties": False,
+}
+"""JSON schema of a model's answer about the exchanges of a session (spec V1)."""
+
+
+def reworded(exchange: Exchange, given: Mapping[str, object]) -> Exchange | None:
+    """Return an exchange in the words of a model's answer; None if the answer has no sentence for it.
+
+    Request, errors and files stay as recorded, and that it was interrupted; the answer may choose among the files.
+    """
+    summary = " ".join(str(given.get("summary", "")).split())
+    if not summary:
+        return None
+    named = _texts(given.get("files"))
+    outcome = str(given.get("outcome", "")) if exchange.outcome is not Outcome.INTERRUPTED else ""
+    return exchange._replace(
+        summary=summary,
+        details=str(given.get("details", "")),
+        files=tuple(name for name in exchange.files if name in named) or exchange.files,
+        keywords=tuple(_texts(given.get("keywords"))) or exchange.keywords,
+        outcome=Outcome(outcome) if outcome in set(Outcome) else exchange.outcome,
+    )
+
+
+def _texts(given: object) -> list[str]:
+    return [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
+
+
+def new_session(session: str, host: str, name: str, started: datetime) -> bytes:
+    """Return the beginning of a session's file; every machine makes the same bytes of it.
+
+    `name` is what stands for the session in a path, `started` when it began.
+    """
+    stamp = started.astimezone(UTC)
+    lines = [
+        "---",
+        f"id: session-{stamp:%Y%m%d-%H%M%S}-{name}",
+        "kind: session",
+        f"created: {stamp:%Y-%m-%dT%H:%M:%SZ}",
+        f"session: {flow(session)}",
+        f"host: {flow(host)}",
+        f"method: {OFFLINE}",
+        "---",
+        f"# Session {name}",
+        "",
+        f"## {SECTION}",
+        "",
+    ]
+    return "\n".join(lines).encode("utf-8", "replace")
+
+
+def _prefixes(labels: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{label}: " for label in labels)
+
+
+def _value(lines: Sequence[str], labels: Sequence[str]) -> str:
+    """Return the text after a label, "" if the label is missing."""
+    prefixes = _prefixes(labels)
+    return next((line.partition(": ")[2] for line in lines if line.startswith(prefixes)), "")
+
+
+def _listed(lines: Sequence[str], labels: Sequence[str]) -> list[str]:
+    return [part for part in _value(lines, labels).split(", ") if part]
+
+
+def _one_line(text: str, limit: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

@@ -1,0 +1,470 @@
+"""Summaries of a session's exchanges without a model.
+
+Summarise an exchange in one sentence, without a model (spec V1).
+
+It is the sentence of the last answer that best tells the result: it reports an action, names a word of the request or a
+changed file, and can stand alone. If it does not name the subject, the request is put before it; if no sentence will
+do, the summary is the request and the changed files.
+
+Write a finished session's exchanges into its file and `memory.md`, in one commit, without a model (spec V1, V2).
+
+An exchange has the id of its turn, so in `memory.md` it replaces the entry that the turn wrote. Entries in archives,
+and entries that a person reworded, stay as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import UTC
+
+from gitmem.archives.extractive import Role, is_statement, stems
+from gitmem.document.document import Document
+from gitmem.document.entry import MemoryType, entry_ids, find_by_digest, put_entry, replace_entry
+from gitmem.document.ids import MEMORY, session_path, short_session, tail_of
+from gitmem.document.message import Message, Op, Trailer
+from gitmem.sessions.cleaned import boot_lines, redacted
+from gitmem.sessions.cues import find_cues
+from gitmem.sessions.entries import exchange_of
+from gitmem.sessions.exchange import (
+    LABEL,
+    MAX_KEYWORDS,
+    MAX_SUMMARY,
+    OFFLINE,
+    SECTION,
+    Exchange,
+    details_without,
+    new_session,
+    parse,
+    parts_of_turn,
+    render,
+    took_the_place,
+)
+from gitmem.sessions.outcome import Outcome, judge_outcome, offers, verdict_of
+from gitmem.sessions.save import rotate_if_full
+from gitmem.sessions.transcript import hook_events
+from gitmem.sessions.turns import fold, human_text, program
+from gitmem.store.records import last_version
+from gitmem.store.transact import transact
+from gitmem.text.data import matcher
+from gitmem.text.keywords import keywords
+from gitmem.text.sentences import Kind, blocks, is_korean, sentences_of, shorten
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from gitmem.document.entry import Entry
+    from gitmem.sessions.transcript import Record
+    from gitmem.sessions.turns import Run, Turn
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+
+_READ = 8_000  # characters of an answer
+_SHORTEST, _LONGEST = 12, 280  # characters of a summary sentence
+_ASKED = 80  # characters of the request before it
+_FEWEST = 2.0  # score of a sentence that tells the result
+_ITEM = 0.6  # factor for list items, unless they report an action
+_NAMED = 3  # files or programs
+_SHORTEST_WORD = 2
+_CONSIDERED = MAX_KEYWORDS + 2  # words, some of which are joined
+_WORDS = {
+    False: ("changed {}", "tests pass", "tests fail", "broken off", "ran {}"),
+    True: ("{} 수정", "테스트 통과", "테스트 실패", "중단됨", "{} 실행"),
+}
+_DID = re.compile(
+    r"\b(?:add|fix|implement|creat|updat|chang|refactor|remov|delet|replac|renam|mov|configur|install|migrat|merg|committ"
+    r"|dropp|reduc|push|deploy|releas|resolv|solv|address|correct|improv|optimi[sz]|convert|extract|enabl|disabl|upgrad|document|verifi"
+    r"|identif|confirm|analy[sz]|investigat|switch|clean|simplif|extend|introduc)(?:e?d|ied)\b"
+    r"|\b(?:wrote|written|kept|rewrote|rewritten|built|made|found|set up|split|cut|put)\b"
+    r"|\bnow (?:\w+ )?(?:works?|uses?|reads?|returns?|supports?"
+    r"|handles?|runs?|pass(?:es)?|shows?)\b|\b(?:is|are) (?:now )?(?:done|complete|in place|ready|fixed)\b"
+    r"|(?:추가|수정|변경|구현|생성|작성|삭제|제거|교체|이동|개선|해결|적용|설정|설치|반영|정리|업데이트|리팩터링|리팩토링|완료|배포|통과)"
+    r"(?:을|를)?\s?(?:했|하였|됐|되었|함|됨|완료|합니다|됩니다)|고쳤|바꿨|바꾸었|바꿔|만들었|옮겼|넣었|뺐|나눴|줄였"
+    r"|(?:追加|修正|変更|実装|作成|削除|更新|完了)(?:し|さ)",
+    re.IGNORECASE,
+)
+# "All 4 comments are addressed:" is a result; "Here are the changes:" is a lead-in.
+_LEADING = re.compile(r"(?:\s+with)?\s*[:\uff1a]$")
+_LEADS_ON = re.compile(
+    r"\b(?:following|below|these|follows|the changes?|what)\b(?:\W+\w+){0,2}\W*$"
+    r"|\b(?:so|because|like|such as|and|or)\W*$"
+    r"|다음|아래|이하|以下|次の",
+    re.IGNORECASE,
+)
+_CONCLUDES = re.compile(
+    r"(?:recommendation|conclusion|verdict|root cause|결론|추천|권장|結論)\b[^:.]{0,20}[:\uff1a]", re.IGNORECASE
+)
+_BOLD = re.compile(r"\*\*([^*\n]{12,280})\*\*")
+_PER_BOLD, _FOR_LAST = 0.8, 0.3  # an answer stresses bold sentences and its last paragraph
+_MARKUP = re.compile(r"^[ \t]*</?[\w-]{1,30}>", re.MULTILINE)
+_ROLES = {MemoryType.ERROR_FIX: 1.5, MemoryType.DECISION: 1.0, MemoryType.LEARNING: 1.0}
+
+
+# Endings of Korean requests and reasons: "고쳐줘" and "없어서" are keywords of `gitmem.text.keywords`, and no topics.
+_NO_TOPIC = re.compile(r"(?:줘|줘요|주세요|하자|해라|해봐|[어꿔와워려켜져]서)$")
+_PROGRAM = re.compile(r"[\w.-]{1,20}(?: [\w-]{1,20})?")
+
+
+class Told(Value):
+    """The words of an exchange: its summary, its keywords, and the sentence of the answer in the summary."""
+
+    summary: str
+    keywords: tuple[str, ...]
+    sentence: str = ""
+
+
+def tell(asked: str, answer: str, files: Sequence[str], runs: Sequence[Run], *, interrupted: bool = False) -> Told:
+    """Return the summary, the keywords and the summary sentence of an exchange.
+
+    `asked` and `answer` are the person's and the agent's words without noise; `interrupted` says that the person
+    broke the turn off, and did not only type again.
+    """
+    tests = verdict_of(runs)
+    korean = is_korean(f"{asked} {answer[:_READ]}")
+    best = _best(asked, answer, files)
+    request = shorten(_first_sentence(asked), _ASKED)
+    about = stems(asked)
+    if not best:
+        summary = _without_sentence(request, files, runs, korean=korean, interrupted=interrupted)
+    elif not request or len(about & stems(best)) > min(1, len(about) // 4) or len(request) + len(best) > MAX_SUMMARY:
+        summary = best
+    else:
+        summary = f"{request.rstrip(' .:')} → {best}"
+    if tests is not None:
+        words = _WORDS[korean][1 if tests is Outcome.SUCCESS else 2]
+        summary = f"{summary.rstrip(' .')} ({words})."
+    return Told(summary, _keywords(asked, f"{best}\n{answer[:_READ]}", files), best)
+
+
+def _without_sentence(
+    request: str, files: Sequence[str], runs: Sequence[Run], *, korean: bool, interrupted: bool
+) -> str:
+    """Return the request with the changed files or the programs that were run."""
+    changed, _, _, broken_off, ran = _WORDS[korean]
+    programs = [program(run.command) for run in runs if not run.failed]
+    named = list(dict.fromkeys(name for name in programs if _PROGRAM.fullmatch(name)))
+    ends = [changed.format(_listed([_base(name) for name in files]))] if files else []
+    ends += [ran.format(_listed(named[-_NAMED:]))] if named and not files else []
+    ends += [broken_off] if interrupted else []
+    result = ", ".join(ends)
+    if not request:
+        return result
+    return f"{request.rstrip(' .:')} → {result}" if result else request
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
+
+
+def _best(asked: str, answer: str, files: Sequence[str]) -> str:
+    """Return the sentence that best tells the result, "" if none does."""
+    about, names = stems(asked), {_base(name).casefold() for name in files}
+    worth = {cue.text: _ROLES[cue.type] for cue in find_cues(answer[:_READ]) if cue.type in _ROLES}
+    bold = [" ".join(words.split()) for words in _BOLD.findall(answer[:_READ])]
+    last = _last_paragraph(answer)
+    found = []
+    for index, (sentence, item) in enumerate(_statements(answer)):
+        did = bool(_DID.search(sentence))
+        score = 2.0 * did - _ITEM * (item and not did) + min(len(about & stems(sentence)), 3) * 0.7
+        score += 1.5 * bool(_CONCLUDES.match(sentence))
+        score += 1.0 * any(name in sentence.casefold() for name in names)
+        score += max((bonus for text, bonus in worth.items() if sentence in text or text in sentence), default=0.0)
+        score += _PER_BOLD * any(words.startswith(sentence[:-1]) or sentence.startswith(words) for words in bold)
+        score += _FOR_LAST * (sentence in last)
+        score += 0.5 / (1 + index) - 0.02 * index - max(0, len(sentence) - 180) / 100
+        found.append((score, -index, sentence))
+    if not found:
+        return ""
+    score, _, sentence = max(found)
+    if score < _FEWEST and files:
+        return ""  # the changed files tell more
+    return sentence
+
+
+def _statements(answer: str) -> Iterator[tuple[str, bool]]:
+    """Yield the statements of an answer that can stand alone, and whether each is a list item."""
+    asks = offers(answer)
+    for block in blocks(_MARKUP.sub("", answer[:_READ])):
+        if block.kind in {Kind.HEADING, Kind.QUOTE} or (asks and block.kind is Kind.ITEM):
+            continue
+        said_here = sentences_of(block)
+        for place, said in enumerate(said_here):
+            retracted = place + 1 < len(said_here) and _says("takes_back", said_here[place + 1])
+            if retracted or any(_says(kind, said) for kind in ("option", "takes_back", "announces", "dropped")):
+                continue
+            sentence = _LEADING.sub("", said) if _DID.search(said) and not _LEADS_ON.search(said) else said
+            if _SHORTEST <= len(sentence) <= _LONGEST and is_statement(sentence, Role.DONE) and stems(sentence):
+                yield sentence, block.kind is Kind.ITEM
+
+
+def _says(kind: str, sentence: str) -> bool:
+    """Return whether a sentence tells no result: an option among several, what the agent takes back or is about to."""
+    return matcher("outcomes.tsv", kind).search(sentence.lstrip("-*#> ")) is not None
+
+
+def _last_paragraph(answer: str) -> str:
+    """Return the sentences of the last paragraph of an answer, on one line."""
+    paragraphs = [block for block in blocks(answer[:_READ]) if block.kind is Kind.PARAGRAPH]
+    return " ".join(sentences_of(paragraphs[-1])) if paragraphs else ""
+
+
+def _first_sentence(text: str) -> str:
+    found = next((sentence for block in blocks(text[:_READ]) for sentence in sentences_of(block)), "")
+    return found or " ".join(text[: 2 * _ASKED].split())
+
+
+def _keywords(asked: str, said: str, files: Sequence[str]) -> tuple[str, ...]:
+    """Return the keywords of an exchange, the most telling first, file names included."""
+    score: dict[str, float] = {}
+    shown: dict[str, str] = {}
+    asked_stems = stems(asked)
+    for text, weight in ((asked, 1.5), (said, 1.0)):
+        for stem, word in keywords(text):
+            shown.setdefault(stem, word)
+            named = any(mark in word.strip("._/-") for mark in "._/") or word[1:] != word[1:].lower()
+            score[stem] = score.get(stem, 0.0) + weight * (1.6 if named else 1.0)
+    for stem in score:
+        if stem in asked_stems:
+            score[stem] *= 1.5
+    for name in files:
+        base = _base(name).rpartition(".")[0] or _base(name)
+        for stem, word in keywords(base):
+            shown.setdefault(stem, word)
+            score[stem] = score.get(stem, 0.0) + 2.0
+    words = _distinct([shown[stem].strip("._/-") for stem in sorted(score, key=lambda one: -score[one])])
+    return tuple(_joined(asked, words)[:MAX_KEYWORDS])
+
+
+def _joined(asked: str, words: Sequence[str]) -> list[str]:
+    """Join keywords that are neighbours in the request, such as "login endpoint"."""
+    found = list(words)
+    for first in words:
+        for second in words:
+            if first in found and second in found and _follows(asked, first, second):
+                found[min(found.index(first), found.index(second))] = f"{first} {second}"
+                found = [word for word in found if word not in (first, second)]
+    return found
+
+
+def _follows(asked: str, first: str, second: str) -> bool:
+    """Return whether two words stand side by side in a text; a Korean second word may have a particle."""
+    end = "" if "가" <= second[-1] <= "힣" else r"(?!\w)"
+    return re.search(rf"(?<!\w){re.escape(first)} {re.escape(second)}{end}", asked) is not None
+
+
+def _distinct(words: Iterable[str]) -> tuple[str, ...]:
+    """Return the first words, none a part of another."""
+    chosen: list[str] = []
+    for word in words:
+        folded = word.casefold()
+        known = any(folded in other.casefold() or other.casefold() in folded for other in chosen)
+        if len(word) >= _SHORTEST_WORD and not known and not _NO_TOPIC.search(word):
+            chosen.append(word)
+        if len(chosen) == _CONSIDERED:
+            break
+    return tuple(chosen)
+
+
+def _base(name: str) -> str:
+    return name.rpartition("/")[2] or name
+
+
+_SHORT_ANSWER = 120  # characters; with a shorter answer and no tool used, an exchange is small talk
+_MAX_READ = 20_000  # characters of a request and of an answer that are summarized
+_MAX_TOLD = 3_000  # characters of a request, and of an answer, that a model is sent
+_FOLDER_OF_MONTH = len("sessions/2026/10")
+
+
+class Made(Value):
+    """An offline exchange, the text its turn wrote into `memory.md`, and the turn with shortened texts."""
+
+    exchange: Exchange
+    captured: str
+    turn: Turn
+
+
+def turns_of(parts: Iterable[Record], session: str, host: str) -> list[Turn]:
+    """Return the turns of a finished session's transcript; `host` is the host's label in entries."""
+    turns = fold(hook_events(parts, None, host))
+    return [turn._replace(closed=True) for turn in turns if turn.session in {session, ""}]
+
+
+def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
+    """Return the significant exchanges of a session, in order, redacted and made without a model."""
+    allow, boot, project = store.config.redaction.allow, boot_lines(store), os.path.dirname(store.root)
+    made = []
+    for turn, following in zip(turns, (*turns[1:], None), strict=False):  # without turns there is one None
+        clean = redacted(turn, allow)
+        read = clean._replace(prompt=clean.prompt[:_MAX_READ], answer=clean.answer[:_MAX_READ])
+        entry = exchange_of(read, (project, turn.cwd), boot)
+        answer = human_text(clean.answer)
+        if entry is not None and (turn.tools or len(answer) >= _SHORT_ANSWER):
+            brief = clean._replace(prompt=_shortened(human_text(clean.prompt)), answer=_shortened(answer), sources=())
+            next_prompt = human_text(following.prompt) if following else ""
+            made.append(Made(_offline(clean, entry, answer, next_prompt), entry.text, brief))
+    return made
+
+
+def _shortened(text: str) -> str:
+    """Return a text without its middle if it is long."""
+    return text if len(text) <= _MAX_TOLD else f"{text[: _MAX_TOLD // 2]} […] {text[-_MAX_TOLD // 2 :]}"
+
+
+def _offline(turn: Turn, entry: Entry, answer: str, next_prompt: str) -> Exchange:
+    asked, done, files, failed = parts_of_turn(entry.text)
+    answered = answer[:_MAX_READ]
+    request = human_text(turn.prompt)[:_MAX_READ] if asked else ""
+    result = tell(request, answered, files, turn.runs, interrupted=turn.interrupted)
+    return Exchange(
+        id=entry.id,
+        time=entry.time,
+        tags=entry.tags,
+        summary=result.summary or asked or done,
+        asked="" if asked and result.summary.startswith(asked.rstrip(" .:…")) else asked,
+        details=details_without(done, result.sentence),
+        files=files,
+        failed=failed,
+        keywords=result.keywords,
+        outcome=judge_outcome(turn._replace(answer=answered, files=files), next_prompt),
+    )
+
+
+def save_exchanges(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
+    """Save the exchanges of a finished session, made without a model; returns the commit.
+
+    Saved exchanges stay as they are; a second call adds nothing.
+
+    Raises:
+        GitmemError: they could not be committed.
+
+    """
+    made = exchanges_of(store, turns)
+    if not made:
+        return None
+    return put_exchanges(store, session, turns, made, {}, host=host)
+
+
+def put_exchanges(
+    store: Store,
+    session: str,
+    turns: Sequence[Turn],
+    made: Sequence[Made],
+    better: Mapping[str, Exchange],
+    *,
+    host: str,
+    method: str = OFFLINE,
+    provider: str = "",
+    cost: float | None = None,
+) -> str | None:
+    """Commit exchanges; `better` are those reworded by `method`, by the digest in their ids.
+
+    Raises:
+        GitmemError: they could not be committed.
+
+    """
+
+    def plan(transaction: Transaction) -> int:
+        path, data = _file(transaction, session, turns)
+        if data is None and last_version(store.repository, path) is not None:
+            return 0  # cleared since
+        document = Document.parse(data or new_session(session, host, _name(session), turns[0].started))
+        body, changed = document.body, []
+        memory = transaction.read(MEMORY) or b""
+        for one in _as_known(made, memory):
+            body, new = _with_exchange(body, document.newline, one, better.get(tail_of(one.exchange.id)))
+            changed += [one] if new else []
+        document = document.with_body(body)
+        if method != OFFLINE and changed:
+            document = document.set("method", method).set("provider", provider)
+            document = document if cost is None else document.set("cost", round(cost, 6))
+        if not changed and data is not None:
+            return 0
+        rotate_if_full(transaction, store)
+        changes: dict[str, bytes | None] = {path: document.render()}
+        if memory := transaction.read(MEMORY) or b"":
+            changes[MEMORY] = _with_exchanges(memory, changed, better)
+        message = _message(session, host, changed, method)
+        return len(changed) if transaction.commit(message, changes, when=turns[-1].ended) else 0
+
+    outcome = transact(store, plan, purpose="exchanges")
+    return outcome.commits[-1] if outcome.value else None
+
+
+def _as_known(made: Iterable[Made], memory: bytes) -> list[Made]:
+    """Return exchanges with their ids in `memory.md`, where a live turn's time is some milliseconds later."""
+    body = memory.decode("utf-8", "surrogateescape")
+    ids = {tail_of(identifier): identifier for identifier in entry_ids(body)}
+    return [
+        one._replace(exchange=one.exchange._replace(id=ids.get(tail_of(one.exchange.id), one.exchange.id)))
+        for one in made
+    ]
+
+
+def _message(session: str, host: str, changed: Sequence[Made], method: str) -> Message:
+    summary = changed[0].exchange.summary if len(changed) == 1 else f"{len(changed)} exchanges"
+    by = "" if method == OFFLINE else f" ({method})"
+    trailers = (
+        (Trailer.OP.value, Op.EXCHANGES.value),
+        *((Trailer.ENTRY.value, one.exchange.id) for one in changed),
+        (Trailer.SESSION.value, session),
+        (Trailer.HOST.value, host),
+    )
+    message = Message(f"Session {short_session(_name(session))}{by}: {summary}", trailers)
+    return message.by("" if method == OFFLINE else method)
+
+
+def _with_exchange(body: str, newline: str, one: Made, better: Exchange | None) -> tuple[str, bool]:
+    """Return a session's text with an exchange, and whether it changed; a reworded exchange stays."""
+    present = find_by_digest(body, tail_of(one.exchange.id))
+    offline = render(one.exchange)
+    if present is None:
+        return put_entry(
+            body, SECTION, render(better)._replace(id=one.exchange.id) if better else offline, newline
+        ), True
+    if better is None or present.entry.text != offline.text:
+        return body, False
+    return replace_entry(body, present, render(better)._replace(id=present.entry.id), newline), True
+
+
+def _with_exchanges(data: bytes, changed: Sequence[Made], better: Mapping[str, Exchange]) -> bytes:
+    """Return `memory.md` with exchanges instead of the entries their turns wrote, if those are unchanged."""
+    document = Document.parse(data)
+    body = document.body
+    for one in changed:
+        present = find_by_digest(body, tail_of(one.exchange.id))
+        if present is None or present.entry.label != LABEL:
+            continue
+        now, offline = present.entry.text, one.exchange
+        raw = took_the_place(now, one.captured)
+        if not raw and now != render(_with_files_of(one.exchange, parse(present.entry))).text:
+            continue
+        new = better.get(tail_of(offline.id), offline)
+        if raw:  # the live entry keeps its files and errors, which may be of a longer turn
+            _, _, files, failed = parts_of_turn(now)
+            new = new._replace(files=files, failed=failed)
+        entry = render(new)._replace(id=present.entry.id, time=present.entry.time)
+        body = replace_entry(body, present, entry, document.newline)
+    return document.with_body(body).render()
+
+
+def _with_files_of(exchange: Exchange, now: Exchange | None) -> Exchange:
+    return exchange if now is None else exchange._replace(files=now.files, failed=now.failed)
+
+
+def _file(transaction: Transaction, session: str, turns: Sequence[Turn]) -> tuple[str, bytes | None]:
+    """Return path and content of a session's file; an existing file of the session in the same month is kept."""
+    name = _name(session)
+    path = session_path(turns[0].started.astimezone(UTC).strftime("%Y%m%d_%H%M%S"), name)
+    folder = path[:_FOLDER_OF_MONTH]
+    others = sorted(other for other in transaction.names(folder) if other.endswith(f"-{name}.md"))
+    path = f"{folder}/{others[0]}" if others else path
+    return path, transaction.read(path)
+
+
+def _name(session: str) -> str:
+    from gitmem.store.transcripts import file_name
+
+    return file_name(session)

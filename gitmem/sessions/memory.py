@@ -1,0 +1,238 @@
+"""The working memory of running sessions, kept in a private file.
+
+Keep the working memory of each running session in a private file (docs/format.md, "Working memory").
+
+It is never committed and stays on its machine. A file is replaced whole, by rename, and lists the events applied to it,
+so that a process killed before it empties the spool counts nothing twice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import NotFoundError
+from gitmem.lessons.brief import brief
+from gitmem.platform.safe_open import read_text
+from gitmem.redact.redact import redact
+from gitmem.sessions.state import (
+    EndedTask,
+    ErrorSeen,
+    Hypothesis,
+    HypothesisStatus,
+    Snapshot,
+    Statistics,
+    Step,
+    Task,
+    TaskDecision,
+    ToolResult,
+    Touched,
+    WorkingMemory,
+)
+from gitmem.sessions.task import TaskStatus, TaskType
+from gitmem.sessions.working import apply, begin, look_at_context
+from gitmem.store.transcripts import file_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from gitmem.sessions.events import HookEvent
+    from gitmem.store.store import Store
+
+
+FOLDER = "tasks"
+_SUFFIX = ".json"
+_PATIENCE = 10.0  # seconds, for a process that writes a working memory
+_KEPT = timedelta(days=30)  # of a session that never ended
+
+
+def read_working(store: Store, session: str) -> WorkingMemory | None:
+    """Return the working memory of a session; None if it has none, or the file cannot be parsed."""
+    held = _read(_path(store, session))
+    return held[0] if held else None
+
+
+def running(store: Store) -> list[WorkingMemory]:
+    """Return the working memories of all sessions, the last changed first."""
+    folder = os.path.join(store.private, FOLDER)
+    names = [name for name in os.listdir(folder) if name.endswith(_SUFFIX)] if os.path.isdir(folder) else []
+    paths = sorted((os.path.join(folder, name) for name in names), key=lambda path: -os.path.getmtime(path))
+    return [held[0] for path in paths if (held := _read(path))]
+
+
+def find_working(store: Store, session: str) -> WorkingMemory:
+    """Return the working memory of the session with this id or prefix; "" means the last changed one.
+
+    Raises:
+        NotFoundError: there is none, or the prefix fits several.
+
+    """
+    found = [memory for memory in running(store) if memory.session.startswith(session)]
+    exact = [memory for memory in found if memory.session == session]
+    if not found:
+        about = f" {session!r}" if session else ""
+        raise NotFoundError(f"No running session{about} has a task.", "'gitmem task start TEXT' begins one.")
+    if session and not exact and len(found) > 1:
+        names = ", ".join(memory.session for memory in found)
+        raise NotFoundError(f"More than one session begins with {session!r}: {names}.", "Give more of it.")
+    return (exact or found)[0]
+
+
+def follow(store: Store, events: Iterable[HookEvent], contexts: Mapping[str, int] | None = None) -> None:
+    """Apply events to the working memory of their sessions, each event once.
+
+    `contexts` says by session how many tokens its context holds now, where that is known.
+    """
+    by_session: dict[str, list[HookEvent]] = {}
+    allow = store.config.redaction.allow
+    for event in sorted(events, key=lambda event: event.at):
+        by_session.setdefault(event.session, []).append(clean_event(event, allow))
+    for session, own in by_session.items():
+        _change(store, session, partial(_followed, events=own, tokens=(contexts or {}).get(session, 0)))
+
+
+def change_working(store: Store, session: str, change: Callable[[WorkingMemory], WorkingMemory]) -> WorkingMemory:
+    """Change the working memory of a session by a note of its agent, and return it."""
+    now = store.context.clock().isoformat()
+    return _change(store, session, lambda memory, seen: (change(memory or WorkingMemory(session, now)), seen))
+
+
+def brief_working(store: Store, session: str, events: Iterable[HookEvent]) -> str:
+    """Return a session's working memory in a few lines, events in the spool included; "" if it has none."""
+    held = _read(_path(store, session))
+    allow = store.config.redaction.allow
+    own = [clean_event(event, allow) for event in events if event.session == session]
+    own.sort(key=lambda event: event.at)
+    if own:
+        held = _followed(held[0] if held else None, held[1] if held else frozenset(), own)
+    return brief(held[0]) if held else ""
+
+
+def clean_event(event: HookEvent, allow: Sequence[str]) -> HookEvent:
+    """Return an event without secrets. Call it before text is split into sentences, which could split a secret."""
+
+    def clean(text: str) -> str:
+        return redact(text, allow=allow).text
+
+    return event._replace(
+        text=clean(event.text),
+        command=clean(event.command),
+        target=clean(event.target),
+        files=tuple(map(clean, event.files)),
+        steps=tuple((clean(text), status, key) for text, status, key in event.steps),
+    )
+
+
+def forget_working(store: Store, session: str) -> None:
+    """Remove the working memory of a finished session, and working memories unchanged for 30 days."""
+    oldest = (store.context.clock() - _KEPT).timestamp()
+    folder = os.path.join(store.private, FOLDER)
+    if not os.path.isdir(folder):
+        return
+    own = _path(store, session)
+    # Under the lock, as another process could be about to rename a file into this place.
+    with store.folder_lock(folder, "working memory").acquire(_PATIENCE):
+        for name in os.listdir(folder):
+            path = os.path.join(folder, name)
+            # A writer that was killed leaves its temporary file.
+            if path == own or path.startswith(f"{own}.") or (_SUFFIX in name and os.path.getmtime(path) < oldest):
+                os.unlink(path)
+
+
+def _followed(
+    memory: WorkingMemory | None, seen: frozenset[str], events: list[HookEvent], tokens: int = 0
+) -> tuple[WorkingMemory, frozenset[str]]:
+    memory = memory or begin(events[0])
+    for event in events:
+        if _mark(event) not in seen:
+            memory = apply(memory, event)
+    memory = look_at_context(memory, tokens) if tokens else memory
+    # Events that left the spool do not come again.
+    return memory, frozenset(map(_mark, events))
+
+
+def _mark(event: HookEvent) -> str:
+    """Return a key of an event. Its name in the spool is not enough: the next process of this number takes it again."""
+    return f"{event.source} {event.at.isoformat()}"
+
+
+def _change(
+    store: Store,
+    session: str,
+    change: Callable[[WorkingMemory | None, frozenset[str]], tuple[WorkingMemory, frozenset[str]]],
+) -> WorkingMemory:
+    path = _path(store, session)
+    folder = os.path.dirname(path)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    with store.folder_lock(folder, "working memory").acquire(_PATIENCE):
+        memory, seen = _read(path) or (None, frozenset())
+        changed, known = change(memory, seen)
+        if changed != memory or known != seen:
+            value = {"working": asdict(changed), "events": sorted(known)}
+            text = redact(json.dumps(value, ensure_ascii=False, indent=1), allow=store.config.redaction.allow).text
+            with open(f"{path}.{os.getpid()}.new", "w", encoding="utf-8", errors="replace") as file:
+                file.write(text)
+            os.replace(f"{path}.{os.getpid()}.new", path)
+    return changed
+
+
+def _path(store: Store, session: str) -> str:
+    return os.path.join(store.private, FOLDER, file_name(session) + _SUFFIX)
+
+
+def _read(path: str) -> tuple[WorkingMemory, frozenset[str]] | None:
+    text = read_text(path)
+    try:
+        value = json.loads(text) if text else {}
+        return (_working(value["working"]), frozenset(map(str, value["events"]))) if value else None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None  # written by another version, or by hand: begin a new one
+
+
+def _working(given: dict[str, Any]) -> WorkingMemory:
+    task = given["task"]
+    return WorkingMemory(
+        session=str(given["session"]),
+        started=str(given["started"]),
+        task=_task(task) if task else None,
+        steps=tuple(Step(**step) for step in given["steps"]),
+        results=tuple(ToolResult(**result) for result in given["results"]),
+        errors=tuple(ErrorSeen(**error | {"files": tuple(error.get("files", ()))}) for error in given["errors"]),
+        discoveries=tuple(map(str, given["discoveries"])),
+        files=tuple(Touched(**file) for file in given["files"]),
+        symbols=tuple(Touched(**symbol) for symbol in given["symbols"]),
+        hypotheses=tuple(map(_hypothesis, given["hypotheses"])),
+        decisions=tuple(map(_decision, given["decisions"])),
+        statistics=Statistics(**given["statistics"]),
+        earlier=tuple(map(_ended, given.get("earlier", ()))),
+        turn=str(given.get("turn", "")),
+        cwd=str(given.get("cwd", "")),
+    )
+
+
+def _task(given: dict[str, Any]) -> Task:
+    return Task(**given | {"type": TaskType(given["type"]), "status": TaskStatus(given["status"])})
+
+
+def _ended(given: dict[str, Any]) -> EndedTask:
+    return EndedTask(
+        _task(given["task"]),
+        tuple(Step(**step) for step in given["steps"]),
+        tuple(map(str, given["discoveries"])),
+        tuple(map(_decision, given["decisions"])),
+    )
+
+
+def _hypothesis(given: dict[str, Any]) -> Hypothesis:
+    lists = {name: tuple(given[name]) for name in ("evidence", "conflicts")}
+    return Hypothesis(**given | lists | {"status": HypothesisStatus(given["status"])})
+
+
+def _decision(given: dict[str, Any]) -> TaskDecision:
+    context = given["context"]
+    lists = {name: tuple(context[name]) for name in ("files", "symbols")}
+    return TaskDecision(**given | {"context": Snapshot(**context | lists)})

@@ -1,0 +1,150 @@
+"""Replay recorded sessions as if their hooks had delivered them, with their own times."""
+
+from __future__ import annotations
+
+import os
+
+from gitmem.facts.book import learn
+from gitmem.hosts.all import file_of, find_host, writer
+from gitmem.lessons.concepts import group
+from gitmem.lessons.learn import save_episodes
+from gitmem.lessons.learn_session import learn_lessons
+from gitmem.lessons.outcome_counts import note_use
+from gitmem.sessions.end import capture_recorded, keep_transcript, read_lines, read_records
+from gitmem.sessions.exchanges import save_exchanges
+from gitmem.sessions.transcript import Unread, hook_events
+from gitmem.sessions.turns import Turn, fold
+from gitmem.text.sentences import count
+from gitmem.text.terminal import plain
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from gitmem.sessions.transcript import Record
+    from gitmem.store.store import Store
+
+
+_SUFFIX = ".jsonl"
+_ENDINGS = (_SUFFIX, ".messages.json")  # the second of Cline
+_MAX_HELD = 8_000_000  # bytes of a transcript whose records are held for several sessions
+_NOT_SESSIONS = ("subagents", "tool-results")  # folders beside a session's transcript
+
+
+class Replayed(Value):
+    """The result for one transcript: its turns, how many were new, whether its L1 was, archives, notices.
+
+    `unread` counts its lines that could not be parsed, or were truncated.
+    """
+
+    path: str
+    sessions: tuple[str, ...]
+    turns: int
+    unread: int
+    saved: int
+    transcript: bool
+    archives: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+def find_transcripts(path: str) -> list[str]:
+    """Return the transcripts below a folder, the oldest first; of a file, the file."""
+    if not os.path.isdir(path):
+        return [path]
+    paths = []
+    for folder, folders, names in os.walk(path):
+        folders[:] = [name for name in folders if name not in _NOT_SESSIONS]
+        paths += [os.path.join(folder, name) for name in names if name.endswith(_ENDINGS) and name[:6] != "agent-"]
+    return sorted(paths, key=lambda path: (os.path.getmtime(path), path))
+
+
+def replay(store: Store, path: str, name: str = "", since: datetime | None = None) -> Replayed:
+    """Save the turns of a transcript that are not saved yet, and its L1; a second call changes nothing.
+
+    `name` is the host that wrote it; without it, the path or the first line says which. With `since`, turns that began
+    before are left out, and so is the L1 of a session that has no others.
+
+    Raises:
+        GitmemError: it could not be committed.
+
+    """
+    name = name or writer(path, read_lines)
+    replayed = _replay_turns(store, path, name, since)
+    # The turns are freed by now: they hold all that was said, and so does L1.
+    # The file of a resumed session may begin with the lines of the previous one: it belongs to the last.
+    kept = [keep_transcript(store, session, path) for session in replayed.sessions[-1:]]
+    return replayed._replace(transcript=any(kept))
+
+
+def _turns(path: str, name: str) -> tuple[list[Turn], int]:
+    """Return the turns of a transcript, and the number of lines that could not be parsed."""
+    stem, unread = os.path.basename(path).removesuffix(_SUFFIX), Unread()
+    turns = fold(hook_events(read_records(path, unread, name), None, find_host(name).label))
+    return [turn._replace(closed=True, session=turn.session or stem) for turn in turns], unread.lines
+
+
+def _records(path: str, name: str, sessions: Sequence[str]) -> Mapping[str, Iterable[Record]]:
+    """Return the records of each session of a transcript; a record without a session belongs to all of them.
+
+    They are read as they are needed for the usual, single session, and from a file that is too large to hold. Else the
+    file is read once.
+    """
+    if len(sessions) == 1 or os.path.getsize(file_of(path)) > _MAX_HELD:
+        return {session: _records_of(path, name, session) for session in sessions}
+    records: dict[str, list[Record]] = {session: [] for session in sessions}
+    for one in read_records(path, None, name) if sessions else ():
+        for named in [one.session] if one.session else sessions:
+            if named in records:
+                records[named].append(one)
+    return records
+
+
+def _records_of(path: str, name: str, session: str) -> Iterator[Record]:
+    return (one for one in read_records(path, None, name) if one.session in {session, ""})
+
+
+def _notices(path: str, turns: int, unread: int) -> list[str]:
+    """Return a notice about a file without turns or with unreadable lines; none about an empty file."""
+    name = plain(path)
+    lost = f"{count(unread, 'line')} could not be read" if unread else ""
+    if turns:
+        return [f"{name}: {lost}; everything else is saved."] if lost else []
+    return [f"{name}: it has no turns of a session{lost and f'; {lost}'}."] if os.path.getsize(file_of(path)) else []
+
+
+def _replay_turns(store: Store, path: str, name: str, since: datetime | None) -> Replayed:
+    """Save the turns of a transcript, and learn from them."""
+    turns, unread = _turns(path, name)
+    if since is not None:
+        turns = [turn for turn in turns if turn.started >= since]
+        if not turns:
+            return Replayed(path, (), 0, unread, 0, transcript=False, archives=(), notices=())
+    replayed = _capture(store, path, turns, unread)
+    records = _records(path, name, replayed.sessions)
+    for session in replayed.sessions:
+        own = [turn for turn in turns if turn.session == session]
+        save_exchanges(store, session, own[0].host, own)
+        learn(store, session, own[0].host, own)
+        group(store, session, own[0].host, own)
+        save_episodes(store, session, own[0].host, own, records[session])
+        learn_lessons(store, session, own[0].host, own)
+        note_use(store, session, own)
+    return replayed
+
+
+def _capture(store: Store, path: str, turns: Sequence[Turn], unread: int) -> Replayed:
+    recorded = capture_recorded(store, turns, "replay")
+    notices = (*_notices(path, len(turns), unread), *recorded.notices)
+    sessions = tuple(dict.fromkeys(turn.session for turn in turns))
+    return Replayed(
+        path,
+        sessions,
+        len(turns),
+        unread,
+        recorded.saved,
+        transcript=False,
+        archives=recorded.archives,
+        notices=tuple(dict.fromkeys(notices)),
+    )

@@ -1,0 +1,235 @@
+"""A save: accepted and drained.
+
+Save: write an event into the spool, then drain the spool into `memory.md` and the daily log.
+
+One save is one commit (spec G2), made by the first process that drains the spool, after a rotation if one is due (R4).
+An event that is delivered or drained twice is recognized by its id in the daily log.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from gitmem.archives.plans import Limits, needs_rotation
+from gitmem.document.entry import UnknownEventError, parse_event
+from gitmem.document.ids import MEMORY
+from gitmem.errors import BusyError, DoesNotFitError, GitmemError, RefusedError
+from gitmem.store.transact import transact
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from gitmem.document.entry import Save
+    from gitmem.facts.book import Lasting
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+
+BATCH = 500  # events of one lock and one fast-import; a larger spool takes several
+
+
+class Saved(Value):
+    """A committed save: its entry's id, and the commit (None if another process made it).
+
+    The id is that of the fact if the type lasts. `redacted` counts the secrets and `<private>` passages
+    left out of its text, by kind.
+    """
+
+    id: str
+    commit: str | None
+    archive: str | None
+    notices: tuple[str, ...]
+    redacted: dict[str, int]
+
+
+class Drained(Value):
+    """The result of a drain: commits by event name, archives made, and notices for the user.
+
+    `refused` has the reasons why events were kept aside, as no commit can hold them, or stay in the spool until a
+    person solves a problem. `redacted` counts redactions by event name and kind, `ids` are those
+    of the entries by event name.
+    """
+
+    commits: dict[str, str]
+    archives: tuple[str, ...]
+    notices: tuple[str, ...]
+    waiting: int
+    refused: dict[str, RefusedError]
+    redacted: dict[str, dict[str, int]]
+    ids: dict[str, str]
+
+
+def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
+    """Save one event; returns when its commit is on disk.
+
+    Raises:
+        GitmemError: it is not committed; the message says whether it is in the spool or was kept aside.
+        OSError: it could not be written into the spool.
+
+    """
+    store.acceptance.check()
+    spool, held = store.spool, store.marked()
+    name = spool.deliver(event.to_event())
+    try:
+        drained = drain(store, scan=scan)
+        if name in drained.refused:
+            raise drained.refused[name]
+    except GitmemError as error:
+        commit = _committed_since(store, held, event)  # before the spool, which loses an event after its commit
+        if commit is None and name in spool.names():
+            error.message = f"Not committed yet: {error.message}"
+            first = "Do not save it again." if isinstance(error, BusyError) else error.remedy
+            error.remedy = f"{first} What you saved is kept on the disk; the next gitmem command commits it.".strip()
+            raise
+        if commit is None and name in spool.aside():
+            raise
+        drained = Drained({name: commit} if commit else {}, (), (), 0, {}, {}, {})
+    archive = drained.archives[-1] if drained.archives else None
+    redacted = drained.redacted.get(name)
+    identifier = drained.ids.get(name, "")
+    if redacted is None:  # another process committed it
+        from gitmem.redact.redact import kinds_of, redact
+
+        found = redact(event.text, allow=store.config.redaction.allow)
+        redacted, identifier = kinds_of(found.findings), _id_of(event, found.text)
+    notices = (*drained.notices, _notice(redacted)) if redacted else drained.notices
+    return Saved(identifier, drained.commits.get(name), archive, notices, redacted)
+
+
+def _committed_since(store: Store, held: str | None, event: Save) -> str | None:
+    """Return the commit of an event that another process committed since the tip was `held`, None if there is none."""
+    from gitmem.document.message import Trailer
+    from gitmem.git.log import log
+    from gitmem.redact.redact import redact
+
+    identifier = _id_of(event, redact(event.text, allow=store.config.redaction.allow).text)
+    try:
+        found = log(store.repository.git, f"{held}..HEAD" if held else "HEAD", trailers={Trailer.ENTRY: identifier})
+    except GitmemError:  # a purge rewrote history
+        return None
+    at = event.at.replace(microsecond=0)
+    return next((commit.oid for commit in found if commit.authored == at), None)
+
+
+def _id_of(event: Save, text: str) -> str:
+    """Return the id of the entry that a save with this redacted text becomes."""
+    if not event.type.lasts:
+        return event.id
+    from gitmem.document.entry import clean_text
+    from gitmem.facts.book import fact_of
+
+    fact = fact_of(event, clean_text(text))
+    return event.id if fact is None else fact.id
+
+
+def _notice(kinds: dict[str, int]) -> str:
+    secrets = [f"{number} {kind}" for kind, number in sorted(kinds.items()) if kind != "private"]
+    private = kinds.get("private", 0)
+    parts = [f"what looked like a secret ({', '.join(secrets)})"] if secrets else []
+    parts += [f"{private} private {'passage' if private == 1 else 'passages'}"] if private else []
+    return f"Left out of what was saved: {' and '.join(parts)}."
+
+
+def drain(store: Store, *, scan: bool = False) -> Drained:
+    """Commit all events in the spool, in order, and remove them."""
+    commits: dict[str, str] = {}
+    archives: list[str] = []
+    notices: list[str] = []
+    refused: dict[str, RefusedError] = {}
+    redacted: dict[str, dict[str, int]] = {}
+    ids: dict[str, str] = {}
+    while True:
+        batch = _Batch(store)
+        outcome = transact(store, batch.plan, purpose="save", scan=scan, meanwhile=_import_entries)
+        ours = outcome.commits[len(outcome.commits) - batch.drafts :]
+        commits.update({name: ours[index] for name, index in batch.placed.items()})
+        archives += batch.archives
+        notices += outcome.notices
+        store.spool.remove(batch.done)
+        for name in batch.unreadable:
+            store.spool.put_aside(name)
+            notices.append(f"An event that could not be parsed was kept aside: {name}.")
+        for name, error in batch.refused.items():
+            if isinstance(error, DoesNotFitError):
+                store.spool.put_aside(name)
+                error.remedy = f"{error.remedy} What was to be saved was kept aside: {name}.".strip()
+            notices.append(f"{error.message} {error.remedy}".strip())
+        refused.update(batch.refused)
+        redacted.update(batch.redacted)
+        ids.update(batch.ids)
+        if not batch.full:
+            return Drained(commits, tuple(archives), tuple(notices), len(store.spool.names()), refused, redacted, ids)
+        scan = False
+
+
+def _import_entries() -> None:
+    import gitmem.sessions.logs  # noqa: F401
+
+
+class _Batch:
+    """One transaction over the spool; its plan resets all state, as it may run again."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._reset()
+
+    def _reset(self) -> None:
+        self.placed: dict[str, int] = {}
+        self.done: list[str] = []
+        self.unreadable: list[str] = []
+        self.refused: dict[str, RefusedError] = {}
+        self.redacted: dict[str, dict[str, int]] = {}
+        self.ids: dict[str, str] = {}
+        self._lasting: Lasting | None = None
+        self.archives: list[str] = []
+        self.drafts = 0
+        self.full = False
+
+    def plan(self, transaction: Transaction) -> None:
+        """Add a commit for each event."""
+        from gitmem.sessions.logs import add_save
+
+        self._reset()
+        for event in self._store.spool.events():
+            if len(self.done) >= BATCH:
+                self.full = True
+                break
+            try:
+                parsed = parse_event(event.content)
+            except UnknownEventError:
+                continue
+            except (ValueError, TypeError, KeyError):
+                self.unreadable.append(event.name)
+                continue
+            try:
+                if archive := rotate_if_full(transaction, self._store):
+                    self.archives.append(archive)
+                added = add_save(transaction, self._store, parsed, partial(self._facts, transaction))
+                if added is not None:
+                    self.placed[event.name] = len(transaction.drafts) - 1
+                    self.ids[event.name] = added.id
+                    self.redacted[event.name] = added.redacted
+            except RefusedError as error:  # others may go into another day's log
+                self.refused[event.name] = error
+                continue
+            self.done.append(event.name)
+        self.drafts = len(transaction.drafts)
+
+    def _facts(self, transaction: Transaction) -> Lasting:
+        """Return the facts of the transaction; only saves that last need them."""
+        if self._lasting is None:
+            from gitmem.facts.book import Lasting
+
+            self._lasting = Lasting(self._store, transaction)
+        return self._lasting
+
+
+def rotate_if_full(transaction: Transaction, store: Store) -> str | None:
+    """Rotate a full `memory.md`, so that later entries go into the new one (spec R4); return the archive."""
+    config = store.config.rotation
+    size = len(transaction.read(MEMORY) or b"")
+    if not needs_rotation(size, Limits(config.threshold_tokens, config.carryover_tokens)):
+        return None
+    from gitmem.archives.rotate import rotate
+
+    return rotate(transaction, store).archive

@@ -1,0 +1,278 @@
+"""Facts for a session's start, the project's and the person's.
+
+The person's rules and preferences from their own store, for the start of sessions in every project (spec R8, P7).
+
+Tested through `tests/sessions/test_told_own.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from operator import itemgetter
+
+from gitmem.document.ids import is_id, tail_of
+from gitmem.errors import GitmemError
+from gitmem.facts.fact import BINDING, Fact, FactKind, adopted_from
+from gitmem.facts.lines import Marks, marks_of, normalized
+from gitmem.platform.clock import datetime
+from gitmem.store.authors import People
+from gitmem.store.headers import Bounds, fact_headers, fact_of, facts_of, never
+from gitmem.store.review_changes import others_changes
+from gitmem.store.store import own_store
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from gitmem.project.files import Changes
+    from gitmem.project.state import ProjectState
+    from gitmem.store.headers import Header, Late, OthersChange
+    from gitmem.store.store import Store
+
+
+MAX_PARSED = 200  # facts not cached yet that a session's start parses; the drain parses the others
+_MAX_RANKED = 150  # facts, of the most useful kinds and then the newest, that are ranked by the words of memory.md
+_MAX_CHOSEN = 45  # facts among which the budget chooses
+# By kind; a solution is told only if memory.md names its files.
+_WORTH = {"rule": 3.0, "preference": 3.0, "decision": 2.5, "core-logic": 2.0, "pattern": 2.0, "solution": 0.0}
+_PER_WORD, _MAX_FOR_WORDS = 0.5, 3.0  # for each keyword or file of a fact that memory.md names
+_PLAIN = (FactKind.DECISION, FactKind.CORE_LOGIC)  # kinds that a line does not name
+_MOST_TIMES = 4  # that a fact was said again, each worth as much as a word
+_WITH_REASON = 12  # facts, of the first ones, whose reason is read
+_LONGEST_REASON = 200  # characters
+_FACT_BYTES = 4_096  # read of a fact's file for its reason
+_REASON = re.compile(rb"(?m)^\*\*(Why|How):\*\* ([^\r\n]+)")
+_PER_CONFIDENCE = 3.0  # a person's statements come before proposals of answers
+_MIN_SCORE = 1.0
+_MAX_FILES = 100  # of a fact whose files are compared
+_SECONDS = 0.3  # for git's answer; without it no fact is marked
+_WORD = re.compile(r"[^\W_][\w.-]*[^\W_]")
+
+
+class ChosenFacts(Value):
+    """Facts for the start text; `texts` are their descriptions after `normalized`.
+
+    `told` and `settled` are digests of the entries in `memory.md` for these facts and their sources, and for ended
+    facts. `current` are all facts in force; `marks` mark other texts about any fact. `groups` are the facts of each
+    line, `reasons` those of the first lines; `stale` is what git is asked about their files. `authors` are the names of
+    other people who brought them, `changes` what others changed and the person has not answered.
+    """
+
+    texts: frozenset[str]
+    told: frozenset[str]
+    settled: frozenset[str]
+    marks: Marks
+    current: tuple[Fact, ...] = ()
+    groups: Sequence[Sequence[Fact]] = ()
+    reasons: Sequence[str] = ()
+    stale: Changes | None = None
+    authors: Mapping[str, str] = {}
+    changes: Mapping[str, OthersChange] = {}
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The fact of each line."""
+        return tuple(group[0].id for group in self.groups)
+
+    def lines(self) -> tuple[str, ...]:
+        """Return a line for each group; wait for git's answer."""
+        stale = self.stale.answer(_SECONDS) if self.stale else {}
+        return tuple(
+            _line(group, stale, self.authors, self.changes, self.reasons[place] if place < len(self.reasons) else "")
+            for place, group in enumerate(self.groups)
+        )
+
+
+def choose_facts(store: Store, recent: str, project: ProjectState | None, late: Late = never) -> ChosenFacts:
+    """Return the facts in force, the most useful first.
+
+    `recent` is the end of `memory.md`, whose words say what is being worked on; `project` the project that facts are
+    about, if it is under git. Once it is `late`, no more is read.
+    """
+    bounds = Bounds(MAX_PARSED, late)
+    candidates = _candidates(fact_headers(store, bounds, trusting=True))
+    if not all(header.is_current(store.root) for header in candidates):
+        candidates = _candidates(fact_headers(store, bounds))
+    changes = others_changes(store, look=False)
+    if not candidates and not changes:
+        return ChosenFacts(frozenset(), frozenset(), frozenset(), marks_of(()))
+    facts = facts_of(store, candidates)
+    marks = marks_of(facts)
+    current = [fact for fact in marks.facts.values() if not marks.has_ended(fact.id)]
+    words = {word.casefold() for word in _WORD.findall(recent)}
+    own = adopted_from(store.context.machine, "/")[:-1]  # an agent loads its own memory by itself
+    others = [fact for fact in current if not (fact.adopted and fact.adopted.startswith(own))]
+    ranked = sorted(((_score(fact, words, recent), fact.when, fact.id, fact) for fact in others), reverse=True)
+    chosen = [fact for score, _, _, fact in ranked if score >= _MIN_SCORE][:_MAX_CHOSEN]
+    groups = [
+        *_changed(changes, facts, marks),
+        *_groups([one for one in chosen if one.id not in changes], others, marks),
+    ]
+    told = [fact for group in groups for fact in group]
+    stale = _stale(store, told, project)
+    over = [fact for fact in facts if marks.has_ended(fact.id)]
+    settled = _digests(over) - _digests(current)
+    texts = frozenset(normalized(fact.description) for fact in told)
+    reasons = ["" if late() else _reason(store, group[0]) for group in groups[:_WITH_REASON]]
+    people = People(store)
+    authors = {fact.id: people.other(fact.id) for fact in told}
+    return ChosenFacts(texts, _digests(told), settled, marks, tuple(current), groups, reasons, stale, authors, changes)
+
+
+def _candidates(headers: Sequence[Header]) -> list[Header]:
+    """Return the facts that may be told, and the newest ended facts, to leave out their entries."""
+    binding: list[tuple[tuple[float, str], Header]] = []
+    settled: list[tuple[str, Header]] = []
+    for header in headers:
+        status, kind, when = header.key
+        if status not in BINDING:
+            settled.append((when, header))
+        elif kind != FactKind.ISSUE:
+            binding.append(((_WORTH.get(kind, 0.0), when), header))
+    binding.sort(key=itemgetter(0), reverse=True)
+    settled.sort(key=itemgetter(0))
+    return [*(header for _, header in binding[:_MAX_RANKED]), *(header for _, header in settled[-_MAX_RANKED:])]
+
+
+def _score(fact: Fact, words: set[str], recent: str) -> float:
+    files = sum(file.rpartition("/")[2] in recent for file in fact.files)
+    for_words = _PER_WORD * sum(word in words for word in fact.keywords) + 2 * _PER_WORD * files
+    worth = _WORTH.get(fact.kind, 0.0)
+    if not worth and not files:
+        return 0.0
+    confidence = fact.confidence if fact.confidence is not None else 0.5
+    often = _PER_WORD * min(len(fact.sources) - 1, _MOST_TIMES) if fact.sources else 0.0
+    return worth + min(for_words, _MAX_FOR_WORDS) + _PER_CONFIDENCE * confidence + often
+
+
+def _stale(store: Store, facts: Sequence[Fact], project: ProjectState | None) -> Changes | None:
+    """Ask git which files of the facts have changed since; it starts while the other parts are made."""
+    with_code = [fact for fact in facts if fact.commit and 0 < len(fact.files) <= _MAX_FILES]
+    if not with_code or not project:
+        return None
+    from gitmem.project.files import project_code
+
+    code = project_code(project.root, store.context.environ)
+    return code.ask(with_code) if code else None
+
+
+def _groups(chosen: Sequence[Fact], current: Sequence[Fact], marks: Marks) -> list[list[Fact]]:
+    """Return the chosen facts, each with those in force that contradict it, the newest first."""
+    by_id = {fact.id: fact for fact in current}
+    groups = []
+    done: set[str] = set()
+    for fact in chosen:
+        if fact.id not in done:
+            disputes = marks.statuses[fact.id].disputes  # the file of one of a pair may not name the other
+            rivals = [other for other in disputes if other in by_id and other not in done]
+            group = sorted((fact, *map(by_id.__getitem__, rivals)), key=lambda one: (one.when, one.id), reverse=True)
+            done.update(member.id for member in group)
+            groups.append(group)
+    return groups
+
+
+def _changed(changes: Mapping[str, OthersChange], facts: Sequence[Fact], marks: Marks) -> list[list[Fact]]:
+    """Return the facts that others changed and the person has not answered: as they stand, or as they were if ended."""
+    by_id = {fact.id: fact for fact in facts}
+    groups = []
+    for one in changes.values():
+        fact = by_id.get(one.id)
+        if fact is None or marks.has_ended(one.id):
+            kind, when = FactKind(one.path.split("/")[1]), datetime.fromisoformat(one.date)
+            fact = Fact(one.id, kind, "", when, description=one.before)
+        groups.append([fact])
+    return groups
+
+
+def _reason(store: Store, fact: Fact) -> str:
+    """Return the reason of a fact, or the solution of a problem, from its file; "" if it has none or a long one."""
+    try:
+        found = _REASON.search(store.glance(fact.path, _FACT_BYTES) or b"")
+    except (GitmemError, OSError):
+        return ""
+    if found is None:
+        return ""
+    word, reason = found[1].decode(), found[2].decode("utf-8", "replace").strip()
+    is_told = len(reason) > _LONGEST_REASON or normalized(reason) in normalized(fact.description)
+    return "" if is_told else f"{word}: {reason}"
+
+
+def _line(
+    group: Sequence[Fact],
+    stale: Mapping[str, Sequence[str]],
+    authors: Mapping[str, str],
+    changes: Mapping[str, OthersChange],
+    reason: str = "",
+) -> str:
+    """Return the line of the newest of contradicting facts; it quotes the older ones."""
+    fact, *older = group
+    about = f"{fact.when:%Y-%m-%d}" if fact.kind in _PLAIN else f"{fact.kind}, {fact.when:%Y-%m-%d}"
+    if older:
+        quoted = " / ".join(f"{other.description} ({other.when:%Y-%m-%d})" for other in older)
+        about = f"{fact.kind}; since {fact.when:%Y-%m-%d}, before: {quoted}; not decided yet, see `gitmem review`"
+    if change := changes.get(fact.id):
+        about = f"{fact.kind}; {change}; not decided yet, see `gitmem review`"
+    if author := authors.get(fact.id):
+        about = f"by {author}, {about}"
+    if changed := stale.get(fact.id):
+        about += f"; may be out of date, since changed: {', '.join(changed[:3])}"
+    return f"- {fact.description}{f' {reason}' if reason else ''} ({about})"
+
+
+def _digests(facts: Sequence[Fact]) -> frozenset[str]:
+    return frozenset(tail_of(name) for fact in facts for name in (fact.id, *fact.sources) if is_id(name))
+
+
+TITLE = "Your own rules and preferences, in every project"
+SHARE = 10  # percent of the budget
+_KINDS = (FactKind.RULE, FactKind.PREFERENCE)
+_MOST = 30  # facts
+
+
+def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tuple[tuple[str, str], ...]:
+    """Return the lines of a person's own rules and preferences with their ids, the newest rules first.
+
+    What `project` says too is left out. What contradicts a fact of the project yields to it, and its line says so.
+    """
+    own = None if late() else own_store(store)
+    if own is None:
+        return ()
+    marks = marks_of(map(fact_of, fact_headers(own, Bounds(MAX_PARSED, late))))
+    before = {one: _before(one, marks) for one in marks.facts}
+    older = {fact.id for facts in before.values() for fact in facts}
+    chosen = [
+        fact
+        for fact in marks.facts.values()
+        if fact.kind in _KINDS and not marks.has_ended(fact.id) and fact.id not in older
+    ]
+    chosen.sort(key=lambda fact: (fact.kind == FactKind.RULE, fact.when, fact.id), reverse=True)
+    known = {normalized(fact.description) for fact in project}
+    new = [fact for fact in chosen[:_MOST] if normalized(fact.description) not in known]
+    return tuple((_own_line(fact, _winner(fact, project), before[fact.id]), fact.id) for fact in new)
+
+
+def _before(identifier: str, marks: Marks) -> list[Fact]:
+    """Return the older facts that contradict a fact and wait for a decision."""
+    fact = marks.facts[identifier]
+    others = [marks.facts[one] for one in marks.statuses[identifier].disputes]
+    return [one for one in others if (one.when, one.id) < (fact.when, fact.id)]
+
+
+def _winner(own: Fact, project: Iterable[Fact]) -> Fact | None:
+    """Return the fact of the project that a person's own fact contradicts, None if there is none."""
+    words = {*own.keywords}
+    near = [fact for fact in project if not words.isdisjoint(fact.keywords)]
+    if not near:
+        return None
+    from gitmem.facts.compare import winner_over  # 10 ms, and most share no word
+
+    return winner_over(own, near)
+
+
+def _own_line(own: Fact, winner: Fact | None, before: Sequence[Fact]) -> str:
+    if winner is None:
+        said = " / ".join(one.description for one in before)
+        more = f"; before: {said}; not decided yet, see `gitmem --user review`" if before else ""
+        return f"- {own.description} ({own.kind}, {own.when:%Y-%m-%d}{more})"
+    return f"- Not here: {own.description} This project's {winner.kind} goes before it: {winner.description}"

@@ -1,0 +1,293 @@
+"""The working memory of a session, as values.
+
+Working memory: the state of a running session, from its events and the agent's notes (docs/spec.md, M1).
+
+Pure: `apply` returns the memory after one more event, and the functions for notes return it after one more note. The
+sizes of the buffers and the confidence that makes a hypothesis a decision are those of the design this follows.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from gitmem.document.entry import MemoryType
+from gitmem.document.message import one_line
+from gitmem.facts.compare import contradict, says_the_same
+from gitmem.lessons.error import read_error
+from gitmem.sessions.cues import find_cues
+from gitmem.sessions.entries import relative_files
+from gitmem.sessions.events import GIVEN_UP, HookEvent, HookKind, steps_of_plan
+from gitmem.sessions.outcome import only_reads, told_error, works_now
+from gitmem.sessions.state import (
+    EndedTask,
+    ErrorSeen,
+    Hypothesis,
+    HypothesisStatus,
+    Snapshot,
+    Step,
+    Task,
+    TaskDecision,
+    ToolResult,
+    Touched,
+    WorkingMemory,
+)
+from gitmem.sessions.task import TaskStatus, classify, follows_up
+from gitmem.sessions.turns import human_text, is_trivial, turn_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+_Item = TypeVar("_Item")
+
+MAX_RESULTS = 10
+MAX_ERRORS = 5
+MAX_DISCOVERIES = 10
+CONFIRMED = 0.9  # confidence from which a confirmed hypothesis is a decision
+_MAX_STEPS = 50
+_MAX_FILES = 100
+_MAX_SYMBOLS = 50
+_MAX_NOTES = 50  # hypotheses and decisions, each
+_MAX_EARLIER = 20  # tasks
+_AT_ERROR = 3  # changed files that an error names
+_DECIDED = "a decision"  # in place of the id of a hypothesis that became one
+_LINE = 300  # characters of a note
+_READERS = ("Read", "read", "read_file", "view")  # of Claude Code, OpenCode and pi, Gemini and Qwen, Copilot
+_PLANNED = "Implement the following plan:"  # begins the prompt of a plan that was accepted with a new context
+_SYMBOL = re.compile(r"`([A-Za-z_][\w.]{2,60})(?:\(\))?`")
+
+
+def begin(event: HookEvent) -> WorkingMemory:
+    """Return the working memory of a session that begins with this event."""
+    return WorkingMemory(event.session, event.at.isoformat(), cwd=event.cwd)
+
+
+def working_of(events: Iterable[HookEvent]) -> list[WorkingMemory]:
+    """Return the working memory of a session as it was at the end of each of its tasks."""
+    found: list[WorkingMemory] = []
+    memory: WorkingMemory | None = None
+    for event in events:
+        before, memory = memory, apply(memory or begin(event), event)
+        if before is not None and before.task is not None and memory.task is not None:
+            found += [before] if before.task.turn != memory.task.turn else []
+    return [*found, memory] if memory is not None else found
+
+
+def apply(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
+    """Return the memory after one more event of its session; those of subagents change no task."""
+    if event.kind is HookKind.PROMPT and not event.agent:
+        return _after_prompt(memory, event)
+    if event.kind is HookKind.TOOL:
+        return _after_tool(memory, event)
+    if event.kind is HookKind.TOOL_FAILED and event.text:
+        return _after_failure(memory, event)
+    if event.kind is HookKind.STOP and event.text:
+        return _after_answer(memory, event)
+    return memory
+
+
+def start_task(memory: WorkingMemory, description: str, at: str) -> WorkingMemory:
+    """Begin a task in the newest turn; plan, decisions and discoveries of the last one are kept for its episode."""
+    text = one_line(description, _LINE)
+    task = Task(classify(description), text, TaskStatus.ACTIVE, at, memory.turn)
+    earlier = memory.earlier
+    if memory.task and (memory.steps or memory.decisions or memory.discoveries):
+        ended = EndedTask(memory.task, memory.steps, memory.discoveries, memory.decisions)
+        earlier = (*earlier, ended)[-_MAX_EARLIER:]
+    return replace(memory, task=task, steps=(), hypotheses=(), decisions=(), discoveries=(), earlier=earlier)
+
+
+def end_task(memory: WorkingMemory, status: TaskStatus) -> WorkingMemory:
+    """End the task at hand, if there is one."""
+    return memory if memory.task is None else replace(memory, task=replace(memory.task, status=status))
+
+
+def set_plan(memory: WorkingMemory, steps: Sequence[Step]) -> WorkingMemory:
+    """Replace the plan."""
+    return replace(memory, steps=tuple(replace(step, text=one_line(step.text, _LINE)) for step in steps[:_MAX_STEPS]))
+
+
+def note(memory: WorkingMemory, text: str) -> WorkingMemory:
+    """Add a discovery."""
+    return replace(memory, discoveries=_pushed(memory.discoveries, [one_line(text, _LINE)], MAX_DISCOVERIES))
+
+
+def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> WorkingMemory:
+    """Add an error: its type and message if the output has a known form, else the beginning of the output.
+
+    The same error of the same command replaces the one before.
+    """
+    read = read_error(output)
+    kind, message = (read.type, read.message) if read else ("", output)
+    changed = tuple(file.path for file in memory.files if file.changes)[-_AT_ERROR:]
+    seen = ErrorSeen(at, command, kind, one_line(message, _LINE), files=changed)
+    same = (seen.command, seen.type, seen.message)
+    others = tuple(one for one in memory.errors if (one.command, one.type, one.message) != same)
+    counts = replace(memory.statistics, errors=memory.statistics.errors + 1)
+    return replace(memory, errors=_pushed(others, [seen], MAX_ERRORS), statistics=counts)
+
+
+def look_at_context(memory: WorkingMemory, tokens: int) -> WorkingMemory:
+    """Count by how many tokens the agent's context grew since the last look; after a compaction it is smaller."""
+    counts = memory.statistics
+    more = max(tokens - counts.context, 0) if counts.context else 0
+    return replace(memory, statistics=replace(counts, tokens=counts.tokens + more, context=tokens))
+
+
+def decide(memory: WorkingMemory, text: str, at: str, reason: str = "") -> WorkingMemory:
+    """Add a decision with its context; skip a decision that was made before."""
+    line = one_line(text, _LINE)
+    if any(says_the_same(known.text, line) for known in memory.decisions):
+        return memory
+    newest = tuple(file.path for file in memory.files[-MAX_RESULTS:])
+    symbols = tuple(symbol.path for symbol in memory.symbols[-MAX_RESULTS:])
+    context = Snapshot(newest, symbols, len(memory.hypotheses), len(memory.decisions), memory.step)
+    made = TaskDecision(line, one_line(reason, _LINE), at, context)
+    return replace(memory, decisions=(*memory.decisions, made)[-_MAX_NOTES:])
+
+
+def suppose(memory: WorkingMemory, text: str, confidence: float, evidence: Iterable[str] = ()) -> WorkingMemory:
+    """Add a hypothesis; one that was made before keeps the higher confidence, and the evidence of both."""
+    said, confidence = one_line(text, _LINE), min(max(confidence, 0.0), 1.0)
+    given = tuple(one_line(one, _LINE) for one in evidence)
+    known = next((one for one in memory.hypotheses if says_the_same(one.text, said)), None)
+    if known is not None:
+        joined = tuple(dict.fromkeys((*known.evidence, *given)))
+        changed = replace(known, confidence=max(known.confidence, confidence), evidence=joined)
+        return replace(memory, hypotheses=tuple(changed if one is known else one for one in memory.hypotheses))
+    number = 1 + max((int(one.id[1:]) for one in memory.hypotheses), default=0)
+    rivals = tuple(one.id for one in memory.hypotheses if contradict(one.text, said))
+    made = Hypothesis(f"h{number}", said, confidence, given, conflicts=rivals)
+    others = (
+        replace(one, conflicts=(*one.conflicts, made.id)) if one.id in rivals else one for one in memory.hypotheses
+    )
+    return replace(memory, hypotheses=(*others, made)[-_MAX_NOTES:])
+
+
+def settle(
+    memory: WorkingMemory, identifier: str, status: HypothesisStatus, at: str, confidence: float | None = None
+) -> WorkingMemory:
+    """Settle a hypothesis: a confirmed one of at least `CONFIRMED` becomes a decision, a rejected one goes.
+
+    Those that contradict it then contradict a decision, or nothing.
+
+    Raises:
+        KeyError: there is no hypothesis of this id.
+
+    """
+    known = next((one for one in memory.hypotheses if one.id == identifier), None)
+    if known is None:
+        raise KeyError(identifier)
+    changed = replace(known, status=status, confidence=known.confidence if confidence is None else confidence)
+    decided = status is HypothesisStatus.CONFIRMED and changed.confidence >= CONFIRMED
+    if not decided and status is not HypothesisStatus.REJECTED:
+        return replace(memory, hypotheses=tuple(changed if one is known else one for one in memory.hypotheses))
+    now = (_DECIDED,) if decided else ()
+    others = (
+        replace(one, conflicts=(*(rival for rival in one.conflicts if rival != identifier), *now))
+        if identifier in one.conflicts
+        else one
+        for one in memory.hypotheses
+        if one is not known
+    )
+    memory = replace(memory, hypotheses=tuple(others))
+    return decide(memory, changed.text, at, "; ".join(changed.evidence)) if decided else memory
+
+
+def _after_prompt(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
+    prompt = human_text(event.text)
+    counts = replace(memory.statistics, prompts=memory.statistics.prompts + 1)
+    memory = replace(memory, statistics=counts, turn=turn_key(event), cwd=memory.cwd or event.cwd)
+    if not prompt or is_trivial(prompt):
+        return memory
+    if memory.task is not None and memory.task.status is TaskStatus.ACTIVE and follows_up(prompt):
+        return memory
+    started = start_task(memory, prompt, event.at.isoformat())
+    plan = steps_of_plan(prompt) if prompt.startswith(_PLANNED) else ()
+    return set_plan(started, [Step(*step) for step in plan])
+
+
+def _after_tool(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
+    result = ToolResult(event.at.isoformat(), event.tool, _what(memory, event), worked=True)
+    counts = memory.statistics
+    edits = bool(event.files)
+    counts = replace(counts, tools=counts.tools + 1, proposed=counts.proposed + edits, changes=counts.changes + edits)
+    files = memory.files
+    for path in relative_files(event.files, (memory.cwd,)):
+        files = _touched(files, path, "changed", event, _MAX_FILES)
+    if event.target and not event.files and event.tool in _READERS:
+        for path in relative_files((event.target,), (memory.cwd,)):
+            files = _touched(files, path, "read", event, _MAX_FILES)
+    memory = replace(memory, results=_pushed(memory.results, [result], MAX_RESULTS), files=files, statistics=counts)
+    if event.command:
+        errors = (
+            replace(one, mended_by=result.what) if not one.mended_by and works_now(one.command, result.what) else one
+            for one in memory.errors
+        )
+        memory = replace(memory, errors=tuple(errors))
+    return memory if event.agent else _with_steps(memory, event)
+
+
+def _with_steps(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
+    """Return the memory with the plan that a tool wrote down: all of it, one more step, or a change of a step."""
+    steps = [Step(*step) for step in event.steps]
+    if not steps:
+        return memory
+    if event.tool == "TaskCreate":  # a plan step by step replaces one that was written at once
+        known = [step for step in memory.steps if step.key]
+        return set_plan(memory, [*known, *(replace(step, key=step.key or str(len(known) + 1)) for step in steps)])
+    if event.tool == "TaskUpdate":
+        [change] = steps
+        changed = (
+            replace(step, text=change.text or step.text, status=change.status or step.status)
+            if step.key == change.key
+            else step
+            for step in memory.steps
+        )
+        return set_plan(memory, [step for step in changed if step.status not in GIVEN_UP])
+    return set_plan(memory, steps)
+
+
+def _after_failure(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
+    what = _what(memory, event)
+    result = ToolResult(event.at.isoformat(), event.tool, what, worked=False)
+    counts = memory.statistics
+    counts = replace(counts, tools=counts.tools + 1, proposed=counts.proposed + bool(event.files))
+    memory = replace(memory, results=_pushed(memory.results, [result], MAX_RESULTS), statistics=counts)
+    # What the person or the host refused is no error, nor that a search found nothing. Of another tool than a command
+    # nothing tells later whether it works.
+    if not event.command or not told_error(event.text) or only_reads(event.command):
+        return memory
+    return fail(memory, event.text, event.at.isoformat(), command=what)
+
+
+def _after_answer(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
+    cues = find_cues(event.text)
+    for cue in cues:
+        if cue.type is MemoryType.DECISION:
+            memory = decide(memory, cue.text, event.at.isoformat())
+    stated = [one_line(cue.text, _LINE) for cue in cues if cue.type is not MemoryType.DECISION]
+    symbols = memory.symbols
+    for name in dict.fromkeys(match[1] for match in _SYMBOL.finditer(event.text)):
+        symbols = _touched(symbols, name, "named", event, _MAX_SYMBOLS)
+    return replace(memory, discoveries=_pushed(memory.discoveries, stated, MAX_DISCOVERIES), symbols=symbols)
+
+
+def _what(memory: WorkingMemory, event: HookEvent) -> str:
+    named = relative_files(event.files or (event.target,), (memory.cwd,))
+    return one_line(event.command or ", ".join(named), _LINE)
+
+
+def _touched(known: tuple[Touched, ...], path: str, state: str, event: HookEvent, most: int) -> tuple[Touched, ...]:
+    """Count a file or a symbol once more, as the one that was touched last."""
+    before = next((one for one in known if one.path == path), None) or Touched(path, 0, "")
+    changes = before.changes + (state == "changed")
+    now = Touched(path, before.count + 1, state, before.state, event.at.isoformat(), changes)
+    return (*(one for one in known if one.path != path), now)[-most:]
+
+
+def _pushed(buffer: tuple[_Item, ...], items: Sequence[_Item], most: int) -> tuple[_Item, ...]:
+    """Return a ring buffer with more items; an item it holds already moves to the end."""
+    return (*(one for one in buffer if one not in items), *items)[-most:]

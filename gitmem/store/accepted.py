@@ -1,0 +1,224 @@
+"""Which stores the person made, cloned or accepted on this machine, and which remotes they added (spec X3).
+
+A store may come with a project: in an archive, a shared folder, a container's volume. Until the person says yes nothing
+is recorded there, sent from there, or told of it. The record is under the person's home (docs/format.md, "Trust"): a
+file at the path of the store's private folder, which the hooks' script looks for, with the store's token, the number
+of its repository on the disk, and digests of the remotes. The token is in the private folder, too.
+
+Tested through `tests/store/test_accepted.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from gitmem.errors import RefusedError
+from gitmem.store.locate import user_store
+from gitmem.store.settings import personal_folder, read_small
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gitmem.git.repository import Layout
+
+
+_FOLDER = (".local", "share", "gitmem", "stores")  # as in hooks/hook.sh
+_NAME = "accepted"  # likewise
+_BEGAN = "began"
+_MAKING = "making"
+_TOKEN = "machine"  # noqa: S105  # in the private folder
+_TOKEN_LENGTH = 32
+_ALL = "*"  # in place of addresses: all, of a store that an older gitmem used here
+
+
+class NotAcceptedError(RefusedError):
+    """The person has not said yes to this store."""
+
+
+class Making:
+    """The note that a store is being made here, by which the next `init` knows what a killed one left."""
+
+    def __init__(self, home: str, target: str) -> None:
+        self._path = os.path.join(home, *_FOLDER, f"{_MAKING}-{_digest(os.path.realpath(target))}")
+
+    def begin(self) -> None:
+        """Write the note; a home that cannot be written stops nobody."""
+        with contextlib.suppress(OSError):
+            _write(self._path, "")
+
+    def began(self) -> bool:
+        """Return whether the note is there."""
+        return os.path.isfile(self._path)
+
+    def end(self) -> None:
+        """Remove the note."""
+        with contextlib.suppress(OSError):
+            os.unlink(self._path)
+
+
+class Acceptance:
+    """What the person accepted of one store."""
+
+    def __init__(self, layout: Layout, private: str, environ: Mapping[str, str], home: str) -> None:
+        self._layout, self._private, self._environ, self._home = layout, private, environ, home
+        self._folder = os.path.join(home, *_FOLDER)
+
+    def check(self) -> None:
+        """Raise NotAcceptedError unless the store was made, cloned or accepted on this machine."""
+        if not self.given():
+            raise NotAcceptedError(
+                f"The memory at {self._layout.work_tree} came from elsewhere: nothing is recorded there or sent from "
+                "there, and none of it is told, until you say yes.",
+                "If you know where it is from, run 'gitmem trust' in a terminal.",
+            )
+
+    def given(self) -> bool:
+        """Return whether the store was made, cloned or accepted on this machine.
+
+        What is under the person's home in gitmem's own folder was made there. A store that was moved is known by its
+        token and its number; one of an older gitmem by its age.
+        """
+        if self._is_at_home():
+            return True
+        record, token = self._record(), self._token()
+        if record:  # a number alone says nothing: disks give that of a deleted folder to the next one
+            return record[0] == token
+        making = Making(self._home, self._layout.work_tree)
+        if making.began():  # an `init` was killed before it could say so
+            self.give(())
+            making.end()
+            return True
+        known = (path for path in self._records() if token and self._read(path)[:2] == [token, self._number()])
+        former = next(known, "")
+        with contextlib.suppress(OSError):  # of a home that cannot be written
+            if former:
+                self._write(self._read(former))
+                os.unlink(former)
+            elif self._is_older():
+                self.give((_ALL,))
+                return True
+        return bool(former)
+
+    def give(self, urls: tuple[str, ...]) -> None:
+        """Record that the person made, cloned or accepted the store, and added the remotes with these addresses."""
+        if self._is_at_home():
+            return
+        record = self._record()
+        if not self._token():
+            path = os.path.join(self._private, _TOKEN)
+            _write(path, os.urandom(_TOKEN_LENGTH // 2).hex(), keep=not read_small(path, follow=False))
+        self._write([self._token(), self._number(), *dict.fromkeys((*record[2:], *map(_digest, urls)))])
+
+    def has_added(self, url: str) -> bool:
+        """Return whether the remote with this address was added on this machine, or was there with an older gitmem."""
+        added = self._record()[2:]
+        return self._is_at_home() or _digest(url) in added or _digest(_ALL) in added
+
+    def _is_at_home(self) -> bool:
+        home = os.path.realpath(user_store(self._home))
+        return os.path.join(os.path.realpath(self._private), "").startswith(os.path.join(home, ""))
+
+    def _is_older(self) -> bool:
+        """Return whether an older gitmem, which kept no records, can have used the store on this machine.
+
+        Its files are on the disk of the home, since before this gitmem: an archive cannot set when that was (`ctime`).
+        """
+        began = self._began()
+        if not began:
+            return False
+        head, format_file = (
+            os.path.join(folder, name)
+            for folder, name in ((self._layout.git_dir, "HEAD"), (self._layout.work_tree, "FORMAT.md"))
+        )
+        with contextlib.suppress(OSError):
+            found = [os.lstat(path) for path in (head, format_file)]
+            same = {one.st_dev for one in found} == {os.stat(self._home).st_dev}
+            return same and min(one.st_ctime for one in found) < began
+        return False
+
+    def _began(self) -> float:
+        """Return when this gitmem came to a machine that had an older one; 0 where it had none."""
+        path = os.path.join(self._folder, _BEGAN)
+        with contextlib.suppress(ValueError):
+            return float(read_small(path) or b"")
+        installed, home = os.stat(__file__).st_ctime, self._home
+        began = 0.0
+        for trace in (user_store(home), personal_folder(self._environ, home), os.path.dirname(self._folder)):
+            for name in ("", "config.yaml", "trust.json", "hook.sh", "users.json"):
+                with contextlib.suppress(OSError):
+                    began = installed if os.stat(os.path.join(trace, name)).st_ctime < installed else began
+        with contextlib.suppress(OSError):
+            _write(path, repr(began))
+        return began
+
+    def _records(self) -> Iterator[str]:
+        for folder, _, names in os.walk(self._folder):
+            if _NAME in names:
+                yield os.path.join(folder, _NAME)
+
+    def _record(self) -> list[str]:
+        return self._read(self._path())
+
+    def _path(self) -> str:
+        return os.path.join(self._folder, *_parts(os.path.realpath(self._private)), _NAME)
+
+    def _read(self, path: str) -> list[str]:
+        lines = (read_small(path, follow=False) or b"").decode("utf-8", "replace").splitlines()
+        return lines if len(lines) > 1 else []
+
+    def _write(self, lines: list[str]) -> None:
+        _write(self._path(), "\n".join(lines))
+
+    def _token(self) -> str:
+        token = (
+            (read_small(os.path.join(self._private, _TOKEN), follow=False) or b"").decode("ascii", "replace").strip()
+        )
+        return token if len(token) == _TOKEN_LENGTH else ""
+
+    def _number(self) -> str:
+        status = os.stat(self._layout.common_dir)
+        return f"{status.st_dev}:{status.st_ino}"
+
+
+def recorded_stores(home: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the files of the record, each with the folders it is in, the outermost first."""
+    top = os.path.join(home, *_FOLDER)
+    found = []
+    for folder, _, names in os.walk(top):
+        parts = os.path.relpath(folder, top).split(os.sep)
+        made = [os.path.join(home, *_FOLDER[:end]) for end in range(1, len(_FOLDER) + 1)]
+        made += [os.path.join(top, *parts[:end]) for end in range(1, len(parts) + 1) if folder != top]
+        found += [(os.path.join(folder, name), tuple(made)) for name in names]
+    return found
+
+
+def _parts(path: str) -> list[str]:
+    """Return the parts of a path; a drive as a shell on Windows has it (`/c/…`)."""
+    drive, rest = os.path.splitdrive(path)
+    return [*filter(None, (drive.rstrip(":").lower(), *rest.replace("\\", "/").split("/")))]
+
+
+def _digest(url: str) -> str:
+    import hashlib  # an address may have a password
+
+    return hashlib.sha256(url.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _write(path: str, text: str, *, keep: bool = False) -> None:
+    """Write a file at once; `keep` leaves one that another process has written meanwhile."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    temporary = f"{path}.{os.getpid()}.new"
+    with open(temporary, "w", encoding="utf-8", errors="surrogateescape") as file:
+        file.write(f"{text}\n")
+    try:
+        if not keep:
+            raise OSError  # noqa: TRY301  # as a file system without hard links does
+        os.link(temporary, path)
+    except FileExistsError:
+        os.unlink(temporary)
+    except OSError:
+        os.replace(temporary, path)
+    else:
+        os.unlink(temporary)

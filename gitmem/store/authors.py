@@ -1,0 +1,216 @@
+"""Whose a memory is: author, machine, agent and way of the first commit that brought it (spec U8).
+
+An index in the private folder maps the ids of memories to such origins. It is made from history and can be deleted at
+any time. What it holds stays: a later commit that claims an id, with whatever date, does not become its origin.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from enum import StrEnum
+
+from gitmem.document.ids import ID_FORM
+from gitmem.document.message import Op, Trailer, one_line
+from gitmem.errors import GitmemError
+from gitmem.platform.safe_open import read_regular
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from gitmem.store.store import Store
+
+
+_FILE = os.path.join("known", "origins")
+_VERSION = "origins 2"
+_FOLDERS = ("facts", "concepts", "episodes", "patterns", "sessions")
+_BRINGS = (Trailer.ENTRY, Trailer.FACT, Trailer.CONCEPT, Trailer.PATTERN, Trailer.EPISODE)
+_FIELDS = ("%H", "%an", "%ae", "%(trailers:only,unfold)")
+_ID = re.compile(ID_FORM)
+_NAMED = re.compile(rf"(?:^|/)({ID_FORM})[-.]")
+_LENGTH = 80  # characters of a name
+_SECONDS = 300.0  # for all of history, on a busy machine
+
+
+class How(StrEnum):
+    """How a memory came."""
+
+    SESSION = "from a session"
+    AGENT = "saved by the agent"
+    COMMAND = "saved by hand"
+    MODEL = "by a model"
+    IMPORT = "imported"
+    EDIT = "edited by hand"
+
+
+class Origin(Value):
+    """The first commit with a memory: its author, and as its trailers say machine and agent ("": unknown)."""
+
+    author: str
+    email: str
+    machine: str
+    host: str
+    how: How
+
+    def __str__(self) -> str:
+        """Return whose it is, for a line of text."""
+        where = f"on {self.machine}" if self.machine else ""
+        agent = f"with {self.host}" if self.host not in {"", "cli"} else ""
+        return ", ".join(filter(None, (f"by {self.author}", where, agent, self.how)))
+
+
+class People:
+    """Answers whose memories are: those of the person at this machine, or those of others."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._data: bytes | None = None
+        self._origins: Sequence[Origin] = ()
+
+    def origin(self, identifier: str) -> Origin | None:
+        """Return a memory's origin, None if no commit brought it yet."""
+        data = self.read()
+        place = data.find(f"\n{identifier}\t".encode())
+        if place < 0:
+            return None
+        start = place + len(identifier) + 2
+        return self._origins[int(data[start : data.index(b"\n", start)])]
+
+    def other(self, identifier: str) -> str:
+        """Return the name of the author if that is not the person, else ""."""
+        origin = self.origin(identifier)
+        return "" if origin is None or self.is_own(origin) else origin.author
+
+    def is_own(self, origin: Origin) -> bool:
+        """Return whether an author is the person, or gitmem itself."""
+        return self._store.is_person(origin.author, origin.email)
+
+    def read(self) -> bytes:
+        """Return the index of origins, brought up to the store's tip."""
+        if self._data is None:
+            self._data = _index(self._store)
+            lines = self._data.split(b"\n@", 1)[0].decode("utf-8", "replace").split("\n")[2:]
+            self._origins = [_parsed(line) for line in lines]
+        return self._data
+
+
+def _line(origin: Origin) -> str:
+    return f"{origin.author}\t{origin.email}\t{origin.machine}\t{origin.host}\t{origin.how}"
+
+
+def _parsed(line: str) -> Origin:
+    author, email, machine, host, how = line.split("\t")
+    return Origin(author, email, machine, host, How(how))
+
+
+def _index(store: Store) -> bytes:
+    """Return the index, brought up to the store's tip; the old one where git fails.
+
+    Its lines: its version, the tip, each origin, `@`, each id with the number of its origin.
+    """
+    path = os.path.join(store.private, _FILE)
+    old = _load(path)
+    tip = store.repository.tip(store.repository.branch()) or ""
+    known = old.split(b"\n", 2)[1].decode("ascii", "replace") if old else ""
+    if known == tip:
+        return old
+    try:
+        new = _extended(store, old, f"{known}..{tip}" if known else tip, tip)
+    except GitmemError:  # the tip of then is gone, as after a purge: begin anew
+        new = _extended(store, b"", tip, tip)
+    with contextlib.suppress(OSError):
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        temporary = f"{path}.{os.getpid()}"
+        with open(temporary, "wb") as file:
+            file.write(new)
+        os.replace(temporary, path)
+    return new
+
+
+def _load(path: str) -> bytes:
+    try:
+        data = read_regular(path, 1 << 30) or b""
+    except OSError:
+        return b""
+    return data if data.startswith(f"{_VERSION}\n".encode()) and data.endswith(b"\n") and b"\n@\n" in data else b""
+
+
+def _extended(store: Store, old: bytes, revisions: str, tip: str) -> bytes:
+    head, _, ids = old.partition(b"\n@\n")
+    origins = {line: number for number, line in enumerate(head.decode().split("\n")[2:])} if head else {}
+    seen = b"\n" + ids
+    added: dict[str, int] = {}
+    for identifier, origin in _brought(store, revisions) if tip else ():
+        if identifier not in added and seen.find(f"\n{identifier}\t".encode()) < 0:
+            added[identifier] = origins.setdefault(_line(origin), len(origins))
+    lines = "".join(f"{identifier}\t{number}\n" for identifier, number in added.items())
+    return "\n".join([_VERSION, tip, *origins, "@\n"]).encode() + ids + lines.encode()
+
+
+def _brought(store: Store, revisions: str) -> Iterator[tuple[str, Origin]]:
+    """Yield the ids of memories that commits brought, oldest commit first, each with its origin."""
+    git = store.repository.git
+    options = ("-z", "--reverse", "--topo-order", "--format=" + "%x00".join(_FIELDS))
+    output = git.run("log", *options, "--end-of-options", revisions, "--", timeout=_SECONDS)
+    fields = output.decode("utf-8", "replace").split("\0")
+    looked: set[str] = set()  # commits whose files are looked at
+    found: list[tuple[str, Sequence[str], Origin]] = []
+    for place in range(0, len(fields) - 1, len(_FIELDS)):
+        oid, name, email, text = fields[place : place + len(_FIELDS)]
+        trailers = [line.partition(": ")[::2] for line in text.split("\n") if ": " in line]
+        ids = [value for key, value in trailers if key in _BRINGS and _ID.fullmatch(value)]
+        origin = _origin(name, email, dict(reversed(trailers)))
+        found.append((oid, ids, origin))
+        by_git = not ids and not any(key == Trailer.OP and value != Op.EDIT for key, value in trailers)
+        if by_git or not store.is_person(name, email):  # another author's trailers may hide what a commit adds
+            looked.add(oid)
+    files = _files_added(store, looked)
+    for oid, named, origin in found:
+        yield from ((identifier, origin) for identifier in dict.fromkeys((*named, *files.get(oid, ()))))
+
+
+def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:
+    op = trailers.get(Trailer.OP, "")
+    if trailers.get(Trailer.MODEL):
+        how = How.MODEL
+    elif trailers.get(Trailer.MIGRATED) or op in {Op.MIGRATE, Op.ADOPT}:
+        how = How.IMPORT
+    elif op in {"", Op.EDIT}:
+        how = How.EDIT
+    elif op == Op.SAVE:
+        how = How.AGENT if trailers.get(Trailer.SESSION) else How.COMMAND
+    else:
+        how = How.SESSION
+    values = (name, email, trailers.get(Trailer.MACHINE, ""), trailers.get(Trailer.HOST, ""))
+    author, address, machine, host = (one_line(value, _LENGTH) for value in values)
+    return Origin(author, address, machine, host, how)
+
+
+def _files_added(store: Store, commits: Iterable[str]) -> dict[str, list[str]]:
+    """Return the ids in the names of files that commits added, merges compared with their first parent."""
+    names = "".join(f"{oid}\n" for oid in commits)
+    if not names:
+        return {}
+    output = store.repository.git.run(
+        *(
+            "log",
+            "-z",
+            "--diff-merges=first-parent",
+            "--no-walk=unsorted",
+            "--stdin",
+            "--format=%x00%H",
+            "--name-only",
+            "--no-renames",
+        ),
+        *("--diff-filter=A", "--", *_FOLDERS),
+        stdin=names.encode(),
+        timeout=_SECONDS,
+    )
+    added: dict[str, list[str]] = {}
+    for record in output.decode("utf-8", "replace").split("\0\0"):
+        oid, *paths = [part.strip("\n") for part in record.strip("\0").split("\0")]
+        added[oid] = [match[1] for path in paths if (match := _NAMED.search(path))]
+    return added

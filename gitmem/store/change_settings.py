@@ -1,0 +1,198 @@
+"""Show settings with their origin, and change one at a time (spec R13).
+
+`gitmem.config` defines the settings and their valid values. A change edits the text of the settings file, so that
+comments and all other text stay. Tested through `tests/cli/commands/test_config.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from gitmem.config import HERE, RULES, Config, is_harmless, parse_value, settings, value_of
+from gitmem.document.ids import CONFIG
+from gitmem.document.message import Message, Op, Trailer
+from gitmem.document.scalars import flow
+from gitmem.document.yaml import YamlTextError, remove_value, set_value
+from gitmem.errors import GitmemError, RefusedError
+from gitmem.store.consent import is_made, write_personal
+from gitmem.store.settings import STORES, personal_folder, read_config, read_small
+from gitmem.store.transact import transact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitmem.config import Untrusted
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+
+DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveSetting:
+    """A setting with its value and origin.
+
+    `path` is the file that sets it, None for a default; `untrusted` is a value of the store's tracked file that is
+    ignored because the person has not agreed to it.
+    """
+
+    key: str
+    value: object
+    origin: str
+    path: str | None
+    help: str
+    untrusted: Untrusted | None
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChange:
+    """The file in which a setting was changed, and the commit, None if the file is not tracked."""
+
+    path: str
+    commit: str | None
+    notices: tuple[str, ...] = ()
+
+
+def find_settings(config: Config) -> list[EffectiveSetting]:
+    """Return every setting with its origin, in order."""
+    origins = {origin.key: origin for origin in config.origins}
+    untrusted = {item.key: item for item in config.untrusted}
+    effective = []
+    for setting in settings(config):
+        source = origins.get(setting.key)
+        layer, path = (DEFAULT, None) if source is None else (source.layer, source.file)
+        effective.append(
+            EffectiveSetting(setting.key, setting.value, layer, path, setting.help, untrusted.get(setting.key))
+        )
+    return effective
+
+
+def check_key(key: str) -> None:
+    """Refuse an unknown setting.
+
+    Raises:
+        RefusedError: there is no such setting; the remedy names the most similar one.
+
+    """
+    if key in RULES:
+        return
+    by_name = {name.rpartition(".")[2]: name for name in RULES}
+    near = get_close_matches(key, RULES, 1) or [by_name[name] for name in get_close_matches(key, by_name, 1)]
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    raise RefusedError(f"There is no setting {key!r}.", f"{hint}'gitmem config' lists them all.")
+
+
+def read_value(key: str, text: str) -> object:
+    """Parse a value that a person wrote as YAML (a scalar or list), as the type of its setting.
+
+    Raises:
+        RefusedError: the value is invalid.
+
+    """
+    import yaml
+
+    check_key(key)
+    if "\n" in text and isinstance(value_of(Config(), key), str):  # YAML would join the lines
+        return parse_value(key, text)
+    readings: list[object] = [text]  # fallback for `*.test` or `12:30`, to which YAML gives another meaning
+    with contextlib.suppress(yaml.YAMLError, RecursionError, ValueError):
+        readings.insert(0, yaml.safe_load(text))
+    complaints = []
+    for reading in readings:
+        try:
+            return parse_value(key, reading)
+        except ValueError as error:
+            complaints.append(f"{error}")
+    raise RefusedError(f"The setting {complaints[0]}.")
+
+
+def set_for_store(store: Store, key: str, value: object | None) -> SettingChange:
+    """Set a setting for one store, or unset it (None).
+
+    A value that a tracked file may set is committed to the store, for all who share it. Any other value is written to
+    the person's own file, for this store alone.
+
+    Raises:
+        GitmemError: a file cannot be changed in place, or nothing could be committed.
+
+    """
+    _check_carryover(store.config, key, value)
+    own = any(origin.key == key and origin.layer == HERE for origin in store.config.origins)
+    place = (STORES, os.path.realpath(store.root), *key.split("."))
+    if value is not None and not is_harmless(key, value):
+        return SettingChange(_set_in_own_file(store.context.environ, store.context.home, place, value), None)
+
+    def plan(transaction: Transaction) -> bool:
+        data = edited(CONFIG, transaction.read(CONFIG) or b"", tuple(key.split(".")), value)
+        shown = "" if isinstance(value, tuple) else f" to {flow(value)}"
+        message = Message(
+            f"Unset {key}" if value is None else f"Set {key}{shown}", ((Trailer.OP.value, Op.CONFIG.value),)
+        )
+        return transaction.commit(message, {CONFIG: data})
+
+    outcome = transact(store, plan, purpose="config")
+    path = os.path.join(store.root, CONFIG)
+    if own:  # it would override the tracked value
+        own_path = _set_in_own_file(store.context.environ, store.context.home, place, None)
+        path = path if outcome.value else own_path
+    return SettingChange(path, outcome.commits[-1] if outcome.value else None, outcome.notices)
+
+
+def _check_carryover(config: Config, key: str, value: object | None) -> None:
+    """Refuse to keep as much of `memory.md` as makes it rotate.
+
+    Raises:
+        RefusedError: it would.
+
+    """
+    threshold = config.rotation.threshold_tokens
+    if key == "rotation.carryover_tokens" and isinstance(value, int) and value >= threshold:
+        raise RefusedError(
+            f"{key} has to be below rotation.threshold_tokens, which is {threshold:,}.",
+            "What is kept of memory.md would fill it again at once.",
+        )
+
+
+def set_for_all(environ: Mapping[str, str], home: str, key: str, value: object | None) -> SettingChange:
+    """Set a setting in the person's own file, or remove it from there (None).
+
+    Raises:
+        GitmemError: the file cannot be changed in place or not be written.
+
+    """
+    _check_carryover(read_config(environ, home, None), key, value)
+    return SettingChange(_set_in_own_file(environ, home, tuple(key.split(".")), value), None)
+
+
+def edited(name: str, data: bytes, path: tuple[str, ...], value: object | None) -> bytes:
+    """Return the content of a settings file with one value changed or removed; all other bytes stay.
+
+    Raises:
+        GitmemError: the text cannot be edited; the message calls the file `name`.
+
+    """
+    try:
+        text = data.decode()
+        text = remove_value(text, path) if value is None else set_value(text, path, _plain(value))
+    except (YamlTextError, UnicodeDecodeError) as error:
+        raise GitmemError(f"{name} cannot be changed: {error}.", "Correct it in an editor, then try again.") from error
+    return text.encode()
+
+
+def _set_in_own_file(environ: Mapping[str, str], home: str, place: tuple[str, ...], value: object | None) -> str:
+    path = os.path.join(personal_folder(environ, home), CONFIG)
+    data = read_small(path)
+    if data is None and os.path.exists(path):
+        raise GitmemError(f"{path} cannot be read.", "Give access to it, then try again.")
+    made = not os.path.lexists(path) or is_made(path)
+    write_personal(path, edited(path, data or b"", place, value), made=made)
+    return path
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,303 @@
+"""Check documents: those that cannot be read, hold secrets or bad names.
+
+Check documents, names of files, settings, the spool and the log of failures.
+
+A file that cannot be parsed is reported and left unchanged; everything else keeps working (spec P9).
+
+Tested through `tests/store/test_health_doctor.py`.
+
+Check the documents that changed since the last check, cheaply enough for `gitmem status`.
+
+`examined.json` in the private folder names the checked commit, documents to check again (with findings or uncommitted
+edits), documents of the commit that wait for review, and up to which path all have been checked. Without it this begins
+anew: each look checks some more, since a person waits for it, and upkeep checks the rest (format.md, "Tree").
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from gitmem import __version__
+from gitmem.document.document import Document
+from gitmem.document.ids import check_path, fold
+from gitmem.errors import GitFailedError, GitmemError, RefusedError
+from gitmem.git.packing import known_files
+from gitmem.git.treediff import PathChange
+from gitmem.store.findings import Finding, Level
+from gitmem.store.review import ToReview, review_since
+from gitmem.text.sentences import count
+from gitmem.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from gitmem.store.store import Store
+
+    MoreChecks = Sequence[Callable[[Store, Sequence[str]], "Checked"]]
+
+
+_MESSAGES = 1_000  # newest commit messages to search for secrets
+_LINE = re.compile(r" \(line (\d+)\)$")
+_PATIENCE = 600.0  # seconds in the spool before a warning
+_RECENT = timedelta(days=7)
+_SHOWN = 5
+
+
+class Checked(Value):
+    """The finding of a check of files, and the paths with a complaint, each with its words."""
+
+    finding: Finding
+    found: tuple[tuple[str, str], ...]
+
+
+def broken_headers(store: Store, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the documents with invalid front matter among these files, each with line and reason."""
+    for path, data in _documents(store, paths):
+        problem = Document.parse(data).problem
+        if problem is not None:
+            line = _LINE.search(problem)
+            # The header's first line is the file's second.
+            place, words = (int(line[1]) + 1, problem[: line.start()]) if line else (1, problem)
+            yield path, f"{path}, line {place}: {words.removeprefix('the header cannot be read: ')}"
+
+
+def headers_finding(found: Iterable[str]) -> Finding:
+    """Return the finding on invalid front matter; `found` are sentences."""
+    broken = tuple(found)
+    if broken:
+        message = f"{count(len(broken), 'document')} with a header that cannot be read; the text below it is used."
+        return Finding("headers", Level.PROBLEM, message, "Correct the lines between the two '---'.", broken)
+    return Finding("headers", Level.OK, "Every document's header can be read.")
+
+
+def conflicts(store: Store, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield path and place of each conflict in the documents among these files."""
+    for path, data in _documents(store, paths):
+        for line in _conflicts(data):
+            yield path, f"{path}, line {line}"
+
+
+def conflicts_finding(places: Iterable[str]) -> Finding:
+    """Return the finding on conflict markers at these places."""
+    found = tuple(places)
+    if found:
+        remedy = "Edit each place as it should be, and remove the three marker lines."
+        return Finding("conflicts", Level.PROBLEM, "The memory contains conflict markers.", remedy, found)
+    return Finding("conflicts", Level.OK, "No conflict markers.")
+
+
+def check_secrets(store: Store, paths: Sequence[str]) -> Checked:
+    """Look for likely secrets in files, names and the newest commit messages, by kind and place (spec G7).
+
+    The secret itself is never shown.
+    """
+    from gitmem.git.log import messages
+    from gitmem.redact.redact import redact
+    from gitmem.store.transaction import readings
+
+    named = bool(_secrets(store, ["\n".join(paths)]))  # all at once: a look at each takes as long as at its text
+    found = []
+    for path in paths:
+        data = _read(store, path)
+        shown, kinds = _secrets(store, [path]) if named else "", _secrets(store, readings(data) if data else ())
+        place = redact(path).text if shown or kinds else path
+        found += [(path, f"{place}: {kinds}")] if kinds else []
+        found += [(path, f"the name of {place}: {shown}")] if shown else []
+    tip = store.repository.tip(store.repository.branch())
+    said = messages(store.repository.git, tip, _MESSAGES) if tip else []
+    if said and _secrets(store, ["\n\n".join(message for _, message in said)]):
+        told = [(oid, _secrets(store, [message])) for oid, message in said]
+        found += [("", f"the message of commit {oid[:10]}: {kinds}") for oid, kinds in told if kinds]
+    if not found:
+        return Checked(Finding("secrets", Level.OK, "No secrets in the files."), ())
+    message = f"{count(len(found), 'place')} with a likely secret."
+    remedy = "Revoke it, then remove it: 'gitmem purge --secret'. If it is a false alarm, add it to redaction.allow."
+    details = tuple(words for _, words in found)
+    return Checked(Finding("secrets", Level.PROBLEM, message, remedy, details), tuple(one for one in found if one[0]))
+
+
+def _secrets(store: Store, texts: Iterable[str]) -> str:
+    """Return the number of secrets of each kind in some texts as words, "" for none."""
+    from gitmem.redact.redact import redact
+
+    results = (redact(text, allow=store.config.redaction.allow) for text in texts)
+    kinds = Counter(finding.kind for result in results for finding in result.findings)
+    return ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
+
+
+def check_names(store: Store, paths: Sequence[str]) -> Checked:
+    """Look for names that some file system rejects or confuses, and symbolic links; all names for the former."""
+    found = []
+    for path in paths:
+        try:
+            check_path(path.rstrip("/"))
+        except RefusedError as error:
+            found.append((path, error.message))
+        if os.path.islink(os.path.join(store.root, path)):
+            found.append((path, f"{path} is a symbolic link; gitmem follows none."))
+    names = {name for path in known_files(store.repository.git) for name in _with_folders(path.rstrip("/"))}
+    if len(set(fold("\n".join(names)).split("\n"))) < len(names):
+        twins: dict[str, list[str]] = defaultdict(list)
+        for name in sorted(names):
+            twins[fold(name)].append(name)
+        alike = [one for one in twins.values() if len(one) > 1]
+        found += [(one[0], f"Some systems do not tell these names apart: {', '.join(one)}.") for one in alike]
+    if not found:
+        return Checked(Finding("names", Level.OK, "All names are usable on every system."), ())
+    message, remedy = (
+        f"{count(len(found), 'name')} not usable on every system.",
+        "Rename them, so that the store works on every system.",
+    )
+    details = tuple(words for _, words in found)
+    return Checked(Finding("names", Level.WARNING, message, remedy, details), tuple(found))
+
+
+def _with_folders(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+
+
+def _conflicts(data: bytes) -> Iterator[int]:
+    """Yield the first line of each conflict: three markers in order, each at the start of a line.
+
+    Continuation lines of entries are indented, so entries that quote conflicts do not count.
+    """
+    begin, parted = 0, False
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.startswith(b"<<<<<<< "):
+            begin, parted = number, False
+        elif line.rstrip(b"\r") == b"=======":
+            parted = begin > 0
+        elif line.startswith(b">>>>>>> ") and parted:
+            yield begin
+            begin, parted = 0, False
+
+
+def _documents(store: Store, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    for path in paths:
+        if path.endswith(".md"):
+            data = _read(store, path)
+            if data is not None:
+                yield path, data
+
+
+def _read(store: Store, path: str) -> bytes | None:
+    with contextlib.suppress(OSError, GitmemError):  # a link, a folder, no permission: other checks report those
+        return store.read(path)
+    return None
+
+
+EXAMINED = "examined.json"
+AT_ONCE = 300  # documents that were never checked
+_MAX_BYTES = 1 << 20
+
+
+class Looked(Value):
+    """The findings in changed documents, the tip's documents that wait for review, and how many were never checked."""
+
+    findings: tuple[Finding, ...]
+    review: tuple[ToReview, ...]
+    left: int
+
+
+class _Seen(Value):
+    """The last look: its commit, documents to check again, those to review, and the last path checked (None: all)."""
+
+    commit: str
+    again: tuple[str, ...]
+    review: tuple[ToReview, ...]
+    upto: str | None
+
+
+def look(
+    store: Store, edited: Iterable[str], *, most: int | None = AT_ONCE, record: str = EXAMINED, more: MoreChecks = ()
+) -> Looked:
+    """Look for broken headers, conflict markers, and documents to review; `edited` are the files unlike the tip.
+
+    At most `most` documents are checked that never were. `more` checks add their findings to those of changed files.
+    `record` is the file that says what was checked.
+    """
+    tip, seen, edited = _tip(store), _seen(store, record), set(edited)
+    changes = _changes(store, seen, tip) if seen else None
+    if seen is None or changes is None:
+        seen, changes = _Seen(tip, (), (), ""), ()
+    due, left = _never_checked(store, tip, seen.upto, most) if tip else ([], 0)
+    paths = sorted(edited.union(seen.again, (change.path for change in (*changes, *due))))
+    review = tuple(review_since(store, seen.review, [*changes, *due])) if changes or due else seen.review
+    headers, markers = list(broken_headers(store, paths)), list(conflicts(store, paths))
+    others = [check(store, paths) for check in more]
+    found = [path for path, _ in (*headers, *markers, *(pair for checked in others for pair in checked.found))]
+    now = _Seen(tip, tuple(sorted(edited.union(found))), review, due[-1].path if left else None)
+    if seen != now:
+        _remember(store, now, record)
+    findings = headers_finding(words for _, words in headers), conflicts_finding(place for _, place in markers)
+    return Looked((*findings, *(checked.finding for checked in others)), review, left)
+
+
+def check_changed(store: Store, edited: Iterable[str]) -> Iterator[Finding]:
+    """Report broken headers and conflict markers in documents; `edited` are the files that differ from the tip."""
+    yield from look(store, edited).findings
+
+
+def _never_checked(store: Store, tip: str, upto: str | None, most: int | None) -> tuple[list[PathChange], int]:
+    """Return the first files of the tip behind a path, each as one that the tip adds, and how many more there are."""
+    if upto is None:
+        return [], 0
+    lines = store.repository.git.run("ls-tree", "-r", "-z", "--full-tree", tip).split(b"\0")[:-1]  # by path
+    lines = lines[bisect_right(lines, os.fsencode(upto), key=lambda line: line.partition(b"\t")[2]) :]
+    due = []
+    for line in lines[:most]:
+        meta, _, path = line.partition(b"\t")
+        mode, _, oid = meta.decode().split()
+        due.append(PathChange(os.fsdecode(path), None, oid, mode))
+    return due, len(lines) - len(due)
+
+
+def _tip(store: Store) -> str:
+    """Return the commit that `HEAD` names, also in the middle of a merge; "" if there is none."""
+    try:
+        return store.tip or ""
+    except GitmemError:
+        return store.repository.git.run("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1, 128)).decode().strip()
+
+
+def _seen(store: Store, record: str) -> _Seen | None:
+    """Return the last look, None if there is no valid record of it."""
+    try:
+        with open(os.path.join(store.private, record), "rb") as file:
+            fields = json.loads(file.read(_MAX_BYTES))
+        if fields["by"] != __version__ or not re.fullmatch("[0-9a-f]{40,64}", fields["commit"]):
+            return None
+        review = tuple(ToReview(str(path), tuple(map(str, places))) for path, places in fields["review"].items())
+        upto = None if fields["upto"] is None else str(fields["upto"])
+        return _Seen(fields["commit"], tuple(map(str, fields["again"])), review, upto)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+def _changes(store: Store, seen: _Seen, tip: str) -> Sequence[PathChange] | None:
+    """Return what changed since the last look, None if its commit is gone."""
+    if seen.commit == tip:
+        return ()
+    try:
+        return store.repository.changes(seen.commit, tip)
+    except GitFailedError:
+        return None
+
+
+def _remember(store: Store, seen: _Seen, record: str) -> None:
+    path = os.path.join(store.private, record)
+    review = {item.path: list(item.places) for item in seen.review}
+    fields = {"by": __version__, "commit": seen.commit, "again": list(seen.again), "review": review, "upto": seen.upto}
+    with contextlib.suppress(OSError):  # the store may be read-only
+        with open(f"{path}.new", "w", encoding="utf-8", errors="surrogateescape") as file:
+            json.dump(fields, file)
+        os.replace(f"{path}.new", path)

@@ -1,0 +1,249 @@
+"""Keep the lines of facts in step with the facts, and the other way round.
+
+Keep facts and their lines in `memory.md` the same, in one commit (docs/format.md, "Facts").
+
+A commit that changes facts changes their lines, and an edit of a line by hand is an edit of the fact. Loaded only where
+there are facts to look at, so that a note is saved without it.
+
+Tested through `tests/facts/test_edit.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+from gitmem.document.document import BrokenHeaderError, Document
+from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, find_section
+from gitmem.document.ids import MEMORY
+from gitmem.errors import RefusedError
+from gitmem.facts.fact import FOLDER, PATH, FactKind
+from gitmem.facts.file import parse_fact, render_fact
+from gitmem.facts.lines import SECTIONS, TOLD, fact_entries, facts_as_edited, follow, line_edits
+from gitmem.facts.validity import reworded
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from datetime import datetime
+    from typing import Protocol
+
+    from gitmem.facts.fact import Fact
+
+    Read = Callable[[str], bytes | None]
+    Names = Callable[[str], Iterable[str]]
+
+    class _Files(Protocol):
+        """The part of a transaction that the views use."""
+
+        now: datetime
+
+        def read(self, path: str) -> bytes | None: ...
+        def names(self, folder: str) -> set[str]: ...
+        def edit_of(self, path: str) -> tuple[bytes | None, bytes | None]: ...
+        def amend(self, path: str, change: Callable[[bytes], bytes]) -> None: ...
+
+
+COUNTED = ": `gitmem facts list`."  # ends a line that counts facts without a line
+
+
+class Shelf:
+    """The facts of one tree, found by id; `read` and `names` read its files and list its folders.
+
+    `paths` are some of its files, for which no folder is listed.
+    """
+
+    def __init__(
+        self,
+        read: Read,
+        names: Names,
+        known: Mapping[str, Fact | None] | None = None,
+        *,
+        paths: Iterable[str] = (),
+    ) -> None:
+        self._read, self._names = read, names
+        self._near = _by_id(paths)
+        self._paths: dict[str, str] | None = None
+        self.facts: dict[str, Fact | None] = dict(known or {})
+
+    def get(self, identifier: str) -> Fact | None:
+        """Return a fact with its text, None if there is none or its file cannot be read."""
+        if identifier not in self.facts:
+            path = self._path(identifier)
+            data = None
+            with contextlib.suppress(RefusedError, OSError):
+                data = self._read(path) if path else None
+            self.facts[identifier] = parse_fact(data, path) if data is not None else None
+        return self.facts[identifier]
+
+    def with_successors(self, identifiers: Iterable[str]) -> dict[str, Fact]:
+        """Return the existing ones of these facts, and their successors."""
+        found: dict[str, Fact] = {}
+        wanted = list(identifiers)
+        while wanted:
+            fact = self.get(wanted.pop())
+            if fact is not None and fact.id not in found:
+                found[fact.id] = fact
+                wanted += [fact.superseded_by] if fact.superseded_by else []
+        return found
+
+    def _path(self, identifier: str) -> str:
+        if identifier in self._near:
+            return self._near[identifier]
+        if self._paths is None:
+            folders = [f"{FOLDER}/{kind.value}" for kind in FactKind]
+            self._paths = _by_id(f"{folder}/{name}" for folder in folders for name in sorted(self._names(folder)))
+        return self._paths.get(identifier, "")
+
+
+def _by_id(paths: Iterable[str]) -> dict[str, str]:
+    return {match["id"]: path for path in paths if (match := PATH.fullmatch(path))}
+
+
+def with_views(transaction: _Files, changes: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
+    """Return the changes of a commit with those of `memory.md` that follow from the facts it changes."""
+    if all(_has_line(transaction, path, changes) for path in changes if path.startswith(f"{FOLDER}/")):
+        return dict(changes)
+    before, after = _versions(transaction.read, changes)
+    memory = changes.get(MEMORY, transaction.read(MEMORY))
+    if memory is None:
+        return dict(changes)
+    followed = _followed(memory, before, after, Shelf(transaction.read, transaction.names, after), transaction.now)
+    return {**changes, MEMORY: followed} if followed != memory or MEMORY in changes else dict(changes)
+
+
+def follow_lines(transaction: _Files) -> None:
+    """Make edits of facts' lines by hand edits of the facts, in the commit of the edits."""
+    before, after = transaction.edit_of(MEMORY)
+    if before is None or after is None:
+        return
+    document = Document.parse(after)
+    edits = line_edits(fact_entries(Document.parse(before).body), document.body)
+    shelf = Shelf(transaction.read, transaction.names)
+    for fact in facts_as_edited(edits, shelf.get, transaction.now).values():
+        with contextlib.suppress(BrokenHeaderError):
+            _amend_fact(transaction, fact)
+            shelf.facts[fact.id] = fact
+    facts = shelf.with_successors([*edits.ended, *edits.reworded, *edits.revived])
+    body = follow(edits.body, facts, document.newline)
+    transaction.amend(MEMORY, lambda _: document.with_body(body).render())
+
+
+def with_facts(transaction: _Files, memory: bytes) -> dict[str, bytes | None]:
+    """Return a change of `memory.md` with those of the facts whose lines it changes."""
+    before, after = (Document.parse(data).body for data in (transaction.read(MEMORY) or b"", memory))
+    shelf = Shelf(transaction.read, transaction.names)
+    facts = facts_as_edited(line_edits(fact_entries(before), after), shelf.get, transaction.now)
+    return {MEMORY: memory, **{fact.path: render_fact(fact) for fact in facts.values()}}
+
+
+def follow_files(transaction: _Files, paths: Iterable[str]) -> None:
+    """Make the lines in `memory.md` follow edits of facts' files by hand, in the commit of the edits and after it."""
+    edits = {path: transaction.edit_of(path) for path in paths}
+    for path, (old, new) in edits.items():
+        before, after = (None if data is None else parse_fact(data, path) for data in (old, new))
+        if before is None or after is None or after.text == before.text or after.description != before.description:
+            continue
+        with contextlib.suppress(BrokenHeaderError):
+            _amend_fact(transaction, reworded(after, after.text, transaction.now))
+    transaction.read(MEMORY)
+    olds = {path: old for path, (old, _) in edits.items()}
+    before_all = _facts(olds)
+    after_all = _facts({path: transaction.edit_of(path)[1] for path in edits})
+    shelf = Shelf(transaction.read, transaction.names, after_all)
+    transaction.amend(MEMORY, lambda data: _followed(data, before_all, after_all, shelf, transaction.now))
+
+
+def _amend_fact(transaction: _Files, fact: Fact) -> None:
+    """Change a fact in the commit of the edits by hand; a planned commit that changes it has the last word."""
+    source, data = fact.source, render_fact(fact)
+    transaction.amend(fact.path, lambda content: data if content == source else content)
+
+
+def followed(
+    memory: bytes, olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None], shelf: Shelf, now: datetime
+) -> bytes:
+    """Return `memory.md` after changes of facts' files; `shelf` holds the other facts."""
+    before, after = _facts(olds), _facts(news)
+    shelf.facts |= after
+    return _followed(memory, before, after, shelf, now)
+
+
+def _followed(
+    memory: bytes,
+    before: Mapping[str, Fact | None],
+    after: Mapping[str, Fact | None],
+    shelf: Shelf,
+    now: datetime,
+) -> bytes:
+    """Return `memory.md` after a change of facts; facts that hold now and did not before get a line."""
+    facts = shelf.with_successors(after)
+    document = Document.parse(memory)
+    gone = [one for one in before if after.get(one) is None]
+    new = {}
+    for identifier in after:
+        fact, old = facts.get(identifier), before.get(identifier)
+        if fact is not None and fact.kind in TOLD and not fact.adopted and not (old is not None and old.binds):
+            when = fact.created if old is None else now
+            new[identifier] = when.astimezone(now.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
+    body = _with_counts(document.body, before, after)
+    body = follow(body, facts, document.newline, new=new, gone=gone)
+    return memory if body == document.body else document.with_body(body).render()
+
+
+def _with_counts(body: str, before: Mapping[str, Fact | None], after: Mapping[str, Fact | None]) -> str:
+    """Return the body whose lines count the facts without a line, after facts ended or got one (spec P2)."""
+    if COUNTED not in body:
+        return body
+    from gitmem.archives.plans import counted_down
+
+    for section in (CORE_DECISIONS, KNOWN_ISSUES):
+        fewer = sum(
+            old is not None
+            and old.binds
+            and not old.adopted
+            and SECTIONS.get(old.kind) == section
+            and f"^{one}" not in body
+            and ((new := after.get(one)) is None or not new.binds)
+            for one, old in before.items()
+        )
+        place = find_section(body, section) if fewer else None
+        body = counted_down(body, place.start, place.end, fewer) if place else body
+    return body
+
+
+def follow_merge(before: bytes | None, memory: bytes, shelf: Shelf, changed: Iterable[str]) -> bytes:
+    """Return a merged `memory.md` with its lines as the merged facts are; `before` is that of the merge base.
+
+    A fact that holds after all, since each side gave way to the other, has its line of before again.
+    """
+    document = Document.parse(memory)
+    old = fact_entries(Document.parse(before or b"").body)
+    touched = {match["id"] for path in changed if (match := PATH.fullmatch(path))}
+    here = fact_entries(document.body)
+    facts = shelf.with_successors([*here, *touched])
+    gone = [one for one in touched if one not in facts]
+    back = {one: entry.time for one, entry in old.items() if one in touched and one in facts and one not in here}
+    body = follow(document.body, facts, document.newline, new=back, gone=gone)
+    return memory if body == document.body else document.with_body(body).render()
+
+
+def _has_line(transaction: _Files, path: str, changes: Mapping[str, bytes | None]) -> bool:
+    """Return whether a file is a new fact whose line the same commit brings; tells without parsing it."""
+    named = PATH.fullmatch(path)
+    line = f" ^{named['id']}".encode() if named else b""
+    return bool(line and line in (changes.get(MEMORY) or b"") and transaction.read(path) is None)
+
+
+def _versions(read: Read, changes: Mapping[str, bytes | None]) -> tuple[dict[str, Fact | None], dict[str, Fact | None]]:
+    """Return the facts that a commit changes, by id, as they were and as they become."""
+    paths = [path for path in changes if path.startswith(f"{FOLDER}/")]
+    return _facts({path: read(path) for path in paths}), _facts({path: changes[path] for path in paths})
+
+
+def _facts(files: Mapping[str, bytes | None]) -> dict[str, Fact | None]:
+    found = {}
+    for path, data in files.items():
+        fact = parse_fact(data, path) if data is not None else None
+        if fact is not None:
+            found[fact.id] = fact
+    return dict(found)

@@ -1,0 +1,183 @@
+"""Failures and findings, kept for `gitmem doctor` and `gitmem status`.
+
+The failure log, which `gitmem doctor` shows (spec R12): a hook's failures are not seen otherwise.
+
+`log/gitmem.log` of the private folder has one JSON object a line; at 1 MB it becomes `gitmem.log.1`. Writing to it
+raises no error, so that reporting a failure never adds one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess  # noqa: TID251  # the only place besides git.process that starts processes
+import sys
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from gitmem.git.packing import loose_estimate
+from gitmem.platform.clock import local
+from gitmem.platform.programs import neutral_folder, own_command, with_absolute
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+
+
+class Level(StrEnum):
+    """The severity of a finding: fine, for information, worth a look, in need of a person."""
+
+    OK = "ok"
+    NOTE = "note"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of a check; `details` lists the places, a line each, and `remedy` is an instruction."""
+
+    check: str
+    level: Level
+    message: str
+    remedy: str = ""
+    details: tuple[str, ...] = ()
+
+
+MAX_BYTES = 1_000_000
+MAX_MESSAGE = 2_000  # characters
+MAX_TRACEBACK = 16_000  # characters; the end is kept, which has the reason
+_NEWEST_BYTES = 64_000
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failure: its time, the command, the message, and the traceback of an unexpected error."""
+
+    at: datetime
+    command: str
+    message: str
+    traceback: str = ""
+
+
+class FailureLog:
+    """The failure log in the private folder of one store."""
+
+    def __init__(self, private: str) -> None:
+        self.path = os.path.join(private, "log", "gitmem.log")
+
+    def record(self, failure: Failure) -> bool:
+        """Add a failure, redacted; return False if it could not be written."""
+        with contextlib.suppress(Exception):
+            line = _line(failure)
+            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.getsize(self.path) + len(line) > MAX_BYTES:
+                    os.replace(self.path, f"{self.path}.1")
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NO_FOLLOW, 0o600)
+            try:
+                os.write(descriptor, line)  # in one call, so that lines of two processes do not mix
+            finally:
+                os.close(descriptor)
+            return True
+        return False
+
+    def record_once(self, failure: Failure) -> None:
+        """Add a failure unless the newest part of the log has it: several processes may meet the same one."""
+        with contextlib.suppress(OSError), open(self.path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _NEWEST_BYTES))
+            known = filter(None, map(_parse, file.read(_NEWEST_BYTES).split(b"\n")))
+            if any(
+                (one.command, one.message) == (failure.command, _clean(failure.message)[:MAX_MESSAGE]) for one in known
+            ):
+                return
+        self.record(failure)
+
+    def failures(self) -> list[Failure]:
+        """Return the failures in the log, oldest first; skip damaged lines."""
+        failures = []
+        for path in (f"{self.path}.1", self.path):
+            with contextlib.suppress(OSError), open(path, "rb") as file:
+                failures += [failure for line in file.read(2 * MAX_BYTES).split(b"\n") if (failure := _parse(line))]
+        return failures
+
+
+def _line(failure: Failure) -> bytes:
+    fields = {"time": failure.at.isoformat(timespec="seconds"), "command": failure.command}
+    fields["message"] = _clean(failure.message)[:MAX_MESSAGE]
+    if failure.traceback:
+        fields["traceback"] = _clean(failure.traceback)[-MAX_TRACEBACK:]
+    return json.dumps(fields, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _clean(text: str) -> str:
+    from gitmem.redact.redact import redact
+
+    return redact(text).text
+
+
+def _parse(line: bytes) -> Failure | None:
+    try:
+        fields = json.loads(line)
+        at = datetime.fromisoformat(fields["time"])
+        at = at if at.tzinfo else local(at)
+        return Failure(at, str(fields["command"]), str(fields["message"]), str(fields.get("traceback", "")))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+def start(store: Store, *command: str) -> None:
+    """Start `gitmem COMMAND` for a store, detached; ignore a failure to start it, and do nothing for one not accepted.
+
+    It gets no terminal and a session of its own, so neither Ctrl-C nor the caller's exit ends it. Its module and
+    program paths hold no file of the store (gitmem.platform.programs). The command itself limits its time and sees to
+    it that only one runs at a time on a store.
+    """
+    if not store.acceptance.given():
+        return
+    flags = 0
+    if sys.platform == "win32":
+        flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+    with contextlib.suppress(OSError):
+        child = subprocess.Popen(
+            own_command("-C", store.root, *command),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=neutral_folder(),
+            env=with_absolute(store.context.environ, "PATH", "PYTHONPATH"),
+            start_new_session=os.name == "posix",
+            creationflags=flags,
+        )
+        child.returncode = 0  # keeps Popen from warning that nobody waited for it
+
+
+MAX_LOOSE = 2000
+MAX_FILES = 200_000  # of a commit that comes from another machine; more are refused
+MANY_FILES = 150_000
+MAKE_ROOM = (
+    "'gitmem clear old --days 365 --dry-run' lists logs and sessions that could go, 'gitmem cleanup --dry-run' "
+    "episodes and patterns. History keeps them, and 'gitmem undo' brings them back."
+)
+
+
+def is_due(store: Store) -> bool:
+    """Return whether maintenance is due, by listing five folders; never in a project's repository."""
+    common = store.repository.layout.common_dir
+    return store.own_repository and (store.spare_packs() > 0 or loose_estimate(common) > MAX_LOOSE)
+
+
+def crowded(store: Store) -> str:
+    """Return the warning that other machines will soon refuse the memory, "" for none; reads the head of the index."""
+    try:
+        with open(os.path.join(store.repository.layout.git_dir, "index"), "rb") as file:
+            files = int.from_bytes(file.read(12)[8:])
+    except OSError:
+        return ""
+    if files < MANY_FILES:
+        return ""
+    refused = "refuse it now" if files > MAX_FILES else f"refuse it above {MAX_FILES:,}"
+    return f"The memory has {files:,} files; other machines {refused}."

@@ -1,0 +1,480 @@
+"""Headers of facts and concepts, from a cache in the private folder.
+
+A cache of the headers of facts and concepts, by modification time and size: parsing 1,000 documents takes 100 ms.
+
+It is a file in the private folder and can be deleted at any time. A document that was edited, or came with a sync, has
+another time or size, and is parsed again.
+
+The record of what others changed of a person's facts and the person has not answered (gitmem.store.review_changes).
+
+Tested through `tests/store/test_review_changes.py`.
+
+Facts as a person's edits make them that no commit has yet: of their lines in `memory.md`, and of their texts.
+
+The next transaction commits such edits (gitmem.store.fact_lines); until then whoever reads shows them. Times
+tell that there may be one, so that without an edit nothing is read and no git is started.
+
+Tested through `tests/store/test_headers.py`.
+
+The facts of a store's work tree, without their texts: read from a cache (`gitmem.store.headers`), not by YAML.
+
+Tested through `tests/facts/test_book.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+from functools import lru_cache
+from itertools import islice
+
+from gitmem.document.ids import MEMORY, SHORT_LENGTH, is_id
+from gitmem.errors import GitmemError
+from gitmem.facts.fact import BINDING, FOLDER, Fact, FactKind, FactStatus
+from gitmem.platform.clock import datetime
+from gitmem.platform.safe_open import enter, read_regular, read_text
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from gitmem.facts.lines import Marks
+    from gitmem.facts.validity import Status
+    from gitmem.store.store import Store
+
+    Late = Callable[[], bool]  # says whether the deadline has passed
+    Parse = Callable[[bytes, str], tuple[tuple[str, ...], Sequence[object]] | None]
+
+
+KNOWN_FOLDER = "known"
+_VERSION = "4"
+_SUFFIX = ".md"
+_NO_HEADER = "-"  # instead of the values of a document without a usable header
+_NO_HEADER_END = f"\t{_NO_HEADER}"
+# Limits under `Bounds`: bytes of a document, entries of a folder, bytes of the cache, characters of one of its lines.
+_MAX_DOCUMENT, _MAX_ENTRIES, _MAX_CACHE, _MAX_LINE = 1 << 17, 20_000, 1 << 23, 1 << 16
+_UNLIMITED = 1 << 40
+
+
+class Header(Value):
+    """A document's path and its line of the cache, which is parsed only when asked for."""
+
+    path: str
+    line: str  # modification time, size, the parts of the key, and the values as JSON, separated by tabs
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The strings that documents are selected and sorted by; without tabs and line breaks."""
+        return tuple(self.line.rpartition("\t")[0].split("\t")[2:])
+
+    def load(self) -> list[Any]:
+        """Return the values that the `Parse` function returned, lists as tuples."""
+        values: list[Any] = json.loads(self.line.rpartition("\t")[2])
+        return [tuple(value) if isinstance(value, list) else value for value in values]
+
+    def is_current(self, root: str) -> bool:
+        """Return whether the file has the time and size it had when it was parsed."""
+        try:
+            return self.line.startswith(_stamp(os.lstat(f"{root}/{self.path}")))
+        except OSError:
+            return False
+
+
+def never() -> bool:
+    """Return False: there is no deadline."""
+    return False
+
+
+class Bounds(Value):
+    """Limits of a read that somebody waits for.
+
+    At most `most` documents are parsed, no large one, and none once it is `late`.
+    """
+
+    most: int
+    late: Late
+
+
+def read_headers(
+    store: Store, folder: str, parse: Parse, bounds: Bounds | None = None, *, trusting: bool = False
+) -> list[Header]:
+    """Return the headers of the documents below a folder, by path.
+
+    `parse` gets content and path and returns a key and values that JSON can hold, None for another kind of document.
+    What exceeds `bounds` is left out until an unbounded call has read it. Links are not followed. With `trusting`,
+    cached headers are returned unchecked; the caller checks those it uses with `is_current` (1,000 `lstat` take 5 ms).
+    """
+    cache = os.path.join(store.private, KNOWN_FOLDER, f"{folder}.tsv")
+    known = _load(cache, _MAX_CACHE if bounds else _UNLIMITED)
+    most, late = (bounds.most, bounds.late) if bounds else (_UNLIMITED, never)
+    max_size, max_entries = (_MAX_DOCUMENT, _MAX_ENTRIES) if bounds else (_UNLIMITED, _UNLIMITED)
+    longest = _MAX_LINE if bounds else _UNLIMITED
+    if trusting and known and known.keys() == set(_paths(store.root, folder, len(known))):
+        return _headers(known, longest)
+    kept: dict[str, str] = {}
+    new = seen = 0
+    for path, entry in _documents(store.root, folder, known or {}, max_entries):
+        seen += 1
+        if seen > max_entries:
+            break
+        line = known.get(path, "") if known else ""
+        if not line or not (trusting or late()):
+            try:
+                status = entry.stat(follow_symlinks=False)
+                stamp = _stamp(status)
+                if not line.startswith(stamp):
+                    if new >= most or status.st_size > max_size or not stat.S_ISREG(status.st_mode) or late():
+                        continue
+                    line = stamp + _parsed(store, path, parse)
+                    new += 1
+            except OSError:  # removed, or unreadable for now: not cached
+                continue
+        kept[path] = line
+    if known is not None and (new or len(known) != len(kept)) and seen <= max_entries:
+        _save(cache, kept)
+    return _headers(kept, longest)
+
+
+def cached_headers(store: Store, folder: str, wanted: Callable[[str], bool]) -> list[Header] | None:
+    """Return the cached headers whose lines are `wanted`, without a look at the documents.
+
+    None if a document may have come, gone or been replaced since; one edited in place is the caller's to check.
+    """
+    cache = os.path.join(store.private, KNOWN_FOLDER, f"{folder}.tsv")
+    root = os.path.join(store.root, folder)
+    try:
+        known = os.lstat(cache)
+        folders = [root, *(entry.path for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False))]
+        if any(os.lstat(one).st_mtime_ns >= known.st_mtime_ns for one in folders):
+            return None
+        version, *lines = (read_regular(cache, _UNLIMITED) or b"").decode().split("\n")
+    except (OSError, ValueError):
+        return None
+    if version != _VERSION or lines[-1:] != [""]:
+        return None
+    found = (line.partition("\t") for line in lines[:-1] if wanted(line))
+    return _headers({path: rest for path, _, rest in found}, _UNLIMITED)
+
+
+def _headers(lines: Mapping[str, str], longest: int) -> list[Header]:
+    """Return the headers in lines of the cache, by path."""
+    return [
+        Header._make(item) for item in lines.items() if len(item[1]) <= longest and not item[1].endswith(_NO_HEADER_END)
+    ]
+
+
+def _stamp(status: os.stat_result) -> str:
+    """Return modification time and size as a line of the cache begins."""
+    return f"{status.st_mtime_ns}\t{status.st_size}\t"
+
+
+def _parsed(store: Store, path: str, parse: Parse) -> str:
+    """Return the rest of a document's line of the cache: key and values."""
+    try:
+        data = store.read(path)
+    except GitmemError:
+        return _NO_HEADER
+    header = None if data is None else parse(data, path)
+    if header is None:
+        return _NO_HEADER
+    # JSON escapes tabs and line breaks.
+    return "\t".join(
+        [
+            *(" ".join(part.split()) for part in header[0]),
+            json.dumps(header[1], ensure_ascii=False, separators=(",", ":")),
+        ]
+    )
+
+
+def _documents(root: str, folder: str, known: Mapping[str, str], most: int) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Yield the markdown files of a folder and of the folders in it, sorted.
+
+    At most `most` + 1 entries of each folder are read, so that the caller sees that there are more.
+    """
+    with contextlib.suppress(OSError, GitmemError), enter(root, folder.split("/")) as opened, opened.scan() as entries:
+        for name, entry in sorted([(entry.name, entry) for entry in islice(entries, most + 1)]):
+            path = f"{folder}/{name}"
+            if path in known or (name.endswith(_SUFFIX) and "\t" not in name and "\n" not in name):
+                yield path, entry
+            elif folder.count("/") == 0 and entry.is_dir(follow_symlinks=False):
+                yield from _documents(root, path, known, most)
+
+
+def _paths(root: str, folder: str, most: int) -> list[str]:
+    """Return the paths in a folder and the folders in it, at most `most` + 1 of each, as far as they can be listed."""
+    paths: list[str] = []
+    with contextlib.suppress(OSError, GitmemError):
+        with enter(root, folder.split("/")) as opened, opened.scan() as entries:
+            names = [entry.name for entry in islice(entries, most + 1)]
+        if "/" in folder:
+            return [f"{folder}/{name}" for name in names]
+        for name in names:
+            paths += [f"{folder}/{name}"] if name.endswith(_SUFFIX) else _paths(root, f"{folder}/{name}", most)
+    return paths
+
+
+def _load(cache: str, most: int) -> Mapping[str, str] | None:
+    """Return the cached lines by path; none if the cache is unreadable, None if it is larger than `most` bytes."""
+    try:
+        status = os.lstat(cache)
+    except OSError:
+        return {}
+    return _lines(cache, most, (status.st_ino, status.st_mtime_ns, status.st_size))
+
+
+@lru_cache(maxsize=4)  # for a process that lives on: a server reads 5,000 lines at each request
+def _lines(cache: str, most: int, _version: tuple[int, ...]) -> Mapping[str, str] | None:
+    try:
+        data = read_regular(cache, most + 1) or b""
+        if len(data) > most:
+            return None
+        version, *lines = data.decode().split("\n")
+    except (OSError, ValueError):
+        return {}
+    if version != _VERSION or lines[-1:] != [""]:  # written by another version, or truncated
+        return {}
+    return {path: rest for path, _, rest in (line.partition("\t") for line in lines[:-1])}
+
+
+def _save(cache: str, kept: Mapping[str, str]) -> None:
+    """Replace the cache; a failure is ignored, as it only costs time."""
+    with contextlib.suppress(OSError, ValueError):
+        os.makedirs(os.path.dirname(cache), mode=0o700, exist_ok=True)
+        temporary = f"{cache}.{os.getpid()}"
+        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
+            file.write("\n".join([_VERSION, *(f"{path}\t{line}" for path, line in kept.items()), ""]))
+        os.replace(temporary, cache)
+
+
+_FILE = "changed.json"
+
+
+class OthersChange(Value):
+    """A change of a fact by another author: what it did, who, when (ISO), and the fact's file before as a blob."""
+
+    id: str
+    path: str
+    act: str
+    author: str
+    date: str
+    commit: str
+    before: str
+    blob: str
+
+    def __str__(self) -> str:
+        """Return who did what, for a line of text."""
+        return f"{self.act} by {self.author} on {self.date[:10]}, before: {self.before}"
+
+
+def read_changes(store: Store) -> tuple[str, dict[str, OthersChange]]:
+    """Return the commit up to which changes were looked for, "" if none was, and the changes that wait by fact."""
+    try:
+        fields = json.loads(read_text(os.path.join(store.private, _FILE)))
+        waiting = {
+            str(one["id"]): OthersChange(**{name: str(one[name]) for name in OthersChange._fields})
+            for one in fields["waiting"]
+        }
+        return str(fields["seen"]), waiting
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return "", {}
+
+
+def write_changes(store: Store, tip: str, waiting: Mapping[str, OthersChange]) -> None:
+    """Write the record; a store may be read-only."""
+    path = os.path.join(store.private, _FILE)
+    with contextlib.suppress(OSError):
+        with open(f"{path}.new", "w", encoding="utf-8") as file:
+            json.dump({"v": 1, "seen": tip, "waiting": [one._asdict() for one in waiting.values()]}, file)
+        os.replace(f"{path}.new", path)
+
+
+def as_edited(store: Store, headers: Iterable[Header], facts: list[Fact]) -> list[Fact]:
+    """Return the facts of these headers with the edits of a person since the work tree was brought to a commit.
+
+    An edited fact has its text, too.
+    """
+    try:
+        since = os.stat(os.path.join(store.private, "checkout")).st_mtime_ns
+        line_edited = os.lstat(os.path.join(store.root, MEMORY)).st_mtime_ns > since
+        paths = [header.path for header in headers if header.line > f"{since}\t~"]  # a line begins with the time
+        held = store.marked() if line_edited or paths else None
+        changed = _edited(store, held, line_edited, paths, {fact.id: fact for fact in facts}) if held else {}
+    except (GitmemError, OSError):
+        return facts
+    return [changed.get(fact.id, fact) for fact in facts] if changed else facts
+
+
+def _edited(store: Store, held: str, line_edited: bool, paths: list[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    from gitmem.document.document import Document
+    from gitmem.facts.file import parse_fact
+    from gitmem.facts.lines import fact_entries, facts_as_edited, line_edits
+    from gitmem.facts.validity import reworded
+
+    now = store.context.clock()
+    with store.repository.reading() as objects:
+        memory, *contents = objects.contents([f"{held}:{path}" for path in (MEMORY, *paths)])
+    changed = {}
+    for path, data in zip(paths, contents, strict=True):
+        before, after = (parse_fact(one, path) if one else None for one in (data, store.read(path)))
+        if before and after and before.text != after.text and before.description == after.description:
+            changed[after.id] = reworded(after, after.text, now)
+    if line_edited and memory:
+        old, new = (Document.parse(data).body for data in (memory, store.read(MEMORY) or b""))
+        edits = line_edits(fact_entries(old), new)
+        if store.tip != held:  # moved by another program: perhaps a rotation took the lines that are gone
+            edits = edits._replace(ended=())
+        changed |= facts_as_edited(edits, facts.get, now)
+    return changed
+
+
+_MOST_KEPT = 50_000  # facts that a process does not parse again; reading more in turn would drop each before its use
+_NO_REVIEW = ",[]]"  # how the values of a fact without contradictions end, as `review` is the last of them
+_last: list[tuple[list[Fact], Marks]] = []  # the facts that were asked about last, and their marks
+
+
+def known_facts(store: Store) -> list[Fact]:
+    """Return the facts of the work tree, sorted by path, without their texts.
+
+    Edits by hand count; a fact that one changes has its text (`gitmem.store.headers`).
+    """
+    return facts_of(store, fact_headers(store))
+
+
+def facts_of(store: Store, headers: Sequence[Header]) -> list[Fact]:
+    """Return the facts of these headers, in order, as `known_facts` does."""
+    return as_edited(store, headers, [fact_of(header) for header in headers])
+
+
+def disputing_facts(store: Store, bounds: Bounds) -> list[Fact]:
+    """Return, within `bounds`, the facts that name a contradiction, those they name, and those that do not bind.
+
+    `what_holds` says of these what it says of them among all facts.
+    """
+    headers = fact_headers(store, bounds)
+    named = {one for header in headers if not header.line.endswith(_NO_REVIEW) for one in fact_of(header).review}
+    wanted = [
+        header
+        for header in headers
+        if not header.line.endswith(_NO_REVIEW)
+        or header.key[0] not in BINDING
+        or header.path.rpartition("/")[2].partition("-")[0] in named
+    ]
+    return facts_of(store, wanted)
+
+
+def known_marks(store: Store) -> Marks:
+    """Return the marks of the facts of the work tree."""
+    return _with_changes(store, _marks(known_facts(store)))
+
+
+def marks_for(store: Store, shown: Collection[str]) -> Marks:
+    """Return marks that say of texts about to be shown, and of the memories `shown`, what `known_marks` does.
+
+    Facts in force that nothing contradicts and that still have their first words need no mark: of 10,000 only the
+    others are parsed, those shown, and those that take the place of one.
+    """
+    from gitmem.facts.lines import normalized
+
+    headers = cached_headers(store, FOLDER, lambda line: not _is_plain(line) or _id_in(line) in shown)
+    if headers is None or any(_id_in(one.path) in shown and not one.is_current(store.root) for one in headers):
+        return known_marks(store)
+    facts = [fact_of(header) for header in headers]
+    linked = {other for fact in facts for other in (fact.superseded_by, *fact.review) if other}
+    ended = {normalized(fact.description) for fact in facts if fact.status not in BINDING}
+    if linked or ended:  # a successor, or the same words in another fact
+        more = cached_headers(
+            store,
+            FOLDER,
+            lambda line: _is_plain(line) and (_id_in(line) in linked or (bool(ended) and _words_in(line) in ended)),
+        )
+        headers += [one for one in more or () if one not in headers]
+    return _with_changes(store, _marks(facts_of(store, headers)))
+
+
+def _with_changes(store: Store, marks: Marks) -> Marks:
+    """Return marks that also say what others changed of the person's facts."""
+    waiting = read_changes(store)[1] if store.config.review.changes else {}
+    return marks._replace(changes={one: str(change) for one, change in waiting.items()}) if waiting else marks
+
+
+def _is_plain(line: str) -> bool:
+    """Return whether a fact is in force by its line in the cache, as it was made, and beside no other."""
+    return line.endswith(',[],"",[]]') and ',"","active",' in line
+
+
+def _id_in(path: str) -> str:
+    """Return the id in a path of a fact, from which a line in the cache begins, too."""
+    start = path.find("/", len(FOLDER) + 1) + 1
+    return path[start : start + SHORT_LENGTH]
+
+
+def _words_in(line: str) -> str:
+    """Return the description in a line of the cache as `normalized` gives it, if nothing in it is escaped."""
+    from gitmem.facts.lines import normalized
+
+    return normalized(line.split('","', 5)[4])
+
+
+def standing_of(facts: Sequence[Fact]) -> Mapping[str, Status]:
+    """Return the status of each fact by its id, as `what_holds` says; of the same facts it is worked out once."""
+    return _marks(facts).statuses
+
+
+def marked(store: Store, text: str, name: str = "") -> str:
+    """Return a text of the store with a mark on each fact it tells that does not hold, or is in dispute.
+
+    `name` is the path of its document, or the id of a memory (`gitmem.facts.lines.with_marks`).
+    """
+    from gitmem.facts.lines import with_marks
+
+    stem = name.rpartition("/")[2].partition("-")[0]
+    return with_marks(text, known_marks(store), stem if is_id(stem) else "")
+
+
+def _marks(facts: Sequence[Fact]) -> Marks:
+    from gitmem.facts.lines import marks_of
+
+    for known, marks in _last:
+        if known == facts:  # quick, as `fact_of` returns the same objects
+            return marks
+    made = marks_of(facts)
+    _last[:] = [(list(facts), made)]
+    return made
+
+
+def fact_headers(store: Store, bounds: Bounds | None = None, *, trusting: bool = False) -> list[Header]:
+    """Return the headers of the work tree's facts; the key is status, kind and time of the last change.
+
+    See `gitmem.store.headers.read_headers`.
+    """
+    return read_headers(store, FOLDER, _header, bounds, trusting=trusting)
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def fact_of(header: Header) -> Fact:
+    """Return the fact of a header, without its text."""
+    identifier, kind, created, name, description, updated, status, *more = header.load()
+    changed = datetime.fromisoformat(updated) if updated else None
+    fields = [identifier, _KINDS[kind], "", datetime.fromisoformat(created), name, description, changed]
+    fields += [_STATUSES[status], *more, header.path, b""]
+    return Fact(*fields)
+
+
+_KINDS, _STATUSES = {kind.value: kind for kind in FactKind}, {status.value: status for status in FactStatus}
+_CACHED = [name for name in Fact._fields if name not in {"text", "file", "source"}]
+
+
+def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
+    from gitmem.facts.file import parse_fact
+
+    fact = parse_fact(data, path)
+    if fact is None:
+        return None
+    fields = fact._asdict()
+    fields["description"] = fact.description or fact.text.split("\n\n")[0][:200].replace("\n", " ")
+    fields |= {"created": fact.created.isoformat(), "updated": fact.updated.isoformat() if fact.updated else ""}
+    return (fact.status, fact.kind, fact.when.isoformat()), [fields[name] for name in _CACHED]

@@ -1,1 +1,0 @@
-"""Cached headers of facts and concepts."""

@@ -1,1 +1,0 @@
-"""What status and doctor look at."""

@@ -1,1 +1,0 @@
-"""History instead of an index."""

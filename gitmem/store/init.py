@@ -1,0 +1,369 @@
+"""Make a store, with its merge driver.
+
+The merge driver for `git pull` in a store (spec G5): installed by `init` and `clone`, and removed.
+
+It is installed only in a store's own repository, since a project's configuration is its user's. Without it, git merges
+documents as text, and the next gitmem command resolves the markers (gitmem.store.transaction). If `gitmem`
+is missing or fails, the driver falls back to `git merge-file`: a driver that fails loses the other side silently.
+
+Tested through `tests/cli/commands/test_sync.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+
+from gitmem.document.ids import CONFIG, FORMAT, MEMORY
+from gitmem.document.message import Message, Op, Trailer
+from gitmem.errors import GitmemError, NotSavedError, RefusedError
+from gitmem.git.process import Git
+from gitmem.git.repository import Layout, Repository, find_layout
+from gitmem.git.setup import (
+    add_linked_work_tree,
+    clear_building,
+    exclude,
+    make_repository,
+    make_root,
+    remote_memory,
+    run_past_lock,
+    unexcluded,
+)
+from gitmem.git.store_lock import open_lock
+from gitmem.git.trust import ask_git, check_owner, is_linked
+from gitmem.merge.documents import MergeStatus, merge
+from gitmem.platform.programs import read_resource
+from gitmem.platform.safe_open import read_text
+from gitmem.store.accepted import Making
+from gitmem.store.consent import make_personal_file
+from gitmem.store.hook_spool import HookSpool
+from gitmem.store.locate import (
+    HOME_HOSTS,
+    HOME_PROJECTS,
+    STORE_FOLDER,
+    Project,
+    find_project,
+    find_store,
+    home_store,
+    is_disconnected,
+    is_store,
+    user_store,
+)
+from gitmem.store.remotes import DEFAULT, arrivals_of, check_extent, check_files, check_version
+from gitmem.store.settings import read_small
+from gitmem.store.store import PRIVATE_FOLDER, Store, write_mark
+from gitmem.store.transact import transact
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gitmem.platform.clock import Context
+    from gitmem.store.transaction import Transaction
+
+
+ATTRIBUTE = b"*.md merge=gitmem"  # the line of .gitattributes for the driver
+_SECTION = "merge.gitmem"
+_NAME = "gitmem: entries by id, fields, sections, lines"
+# Git starts it at the top of the work tree, whose files must not be taken for a program or module
+# (gitmem.platform.programs): hence `cd /`.
+_COMMAND = '(d=$PWD && cd / && gitmem -C "$d" merge-driver %O %A %B %P) || git merge-file --marker-size=%L %A %O %B'
+
+
+def install_driver(store: Store) -> None:
+    """Configure the merge driver in the store's repository."""
+    if store.own_repository and _installed(store) != _COMMAND:
+        run_past_lock(store.repository.git, "config", f"{_SECTION}.name", _NAME)
+        run_past_lock(store.repository.git, "config", f"{_SECTION}.driver", _COMMAND)
+
+
+def renew_driver(store: Store) -> None:
+    """Replace the driver of an older gitmem, whose command began with `gitmem`."""
+    settings = read_text(os.path.join(store.repository.layout.common_dir, "config"))  # quicker than starting git
+    if "driver = gitmem merge-driver " in settings:
+        install_driver(store)
+
+
+def uninstall_driver(store: Store) -> bool:
+    """Remove the driver from the store's configuration; return False if it was not there."""
+    if not store.own_repository:
+        return False
+    values = store.repository.git.run("config", "--get-regexp", r"^merge\.gitmem\.", ok=(0, 1))
+    if values:
+        run_past_lock(store.repository.git, "config", "--remove-section", _SECTION)
+    return bool(values)
+
+
+def _installed(store: Store) -> str:
+    command = store.repository.git.run("config", "--get", f"{_SECTION}.driver", ok=(0, 1))
+    return command.decode("utf-8", "replace").strip()
+
+
+def with_attribute(data: bytes) -> bytes:
+    """Return a `.gitattributes` with the line for the driver."""
+    if b"merge=gitmem" in data:
+        return data
+    return data + (b"" if not data or data.endswith(b"\n") else b"\n") + ATTRIBUTE + b"\n"
+
+
+def drive(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """Return the merged document; None if the versions need two files, or the merge removes it.
+
+    Git passes an empty base if there is none.
+    """
+    merged = merge(path, base or None, ours, theirs, with_facts=False)
+    return None if merged.beside is not None or (merged.status is MergeStatus.REMOVED) else merged.data or b""
+
+
+class Place(Enum):
+    """Where a new store is kept."""
+
+    PROJECT = "project"
+    BRANCH = "branch"
+    HOME = "home"
+    USER = "user"
+
+
+class NewStore(Value):
+    """A store, and whether it was just created."""
+
+    store: Store
+    new: bool
+
+
+_PATIENCE = 10.0  # seconds, for another `init` of the same project
+_ATTRIBUTES = ".gitattributes"
+_FILES = {
+    FORMAT: "FORMAT.md",
+    CONFIG: "config.yaml",
+    _ATTRIBUTES: "gitattributes",
+    ".gitignore": "gitignore",
+}
+
+
+def init_store(start: str, context: Context, place: Place) -> NewStore:
+    """Create the store for the project of the folder `start`, and open it.
+
+    Raises:
+        GitmemError: the project has a store in another place, or is no git repository and `place` is BRANCH.
+        RefusedError: the project belongs to another user.
+        NotSavedError: the folder could not be written.
+
+    """
+    result = make_store(start, context, place)
+    complete_store(result.store)
+    return result
+
+
+def make_store(start: str, context: Context, place: Place) -> NewStore:
+    """Create a store without files, or reconnect a copied or moved one; raises as `init_store` does."""
+    target, project = _target(start, context, place)
+    existing = target if place is Place.USER else find_store(start, context.home)
+    disconnected = place in {Place.PROJECT, Place.BRANCH} and is_disconnected(target)
+    new = not disconnected and (existing is None or not is_store(existing))
+    making = Making(context.home, target)
+    if existing is not None and is_store(existing):
+        _check_same(existing, target, place)
+    if new and place is Place.USER:
+        make_personal_file(context)
+    try:
+        if place in {Place.PROJECT, Place.BRANCH}:
+            _check_owner(project, context)
+        if new and place is Place.HOME:
+            _check_not_moved(project, target)
+        if new and place in {Place.PROJECT, Place.BRANCH}:
+            making.begin()
+        if new or disconnected:
+            _make_once(target, project, context, Place.BRANCH if disconnected else place)
+        if place is Place.HOME:
+            _note_project(project, target)
+        clear_building(target)
+        _exclude(project, context, place)
+    except OSError as error:
+        raise NotSavedError(
+            f"The store could not be made at {target}: {error.strerror}.", "Make room or give access, then try again."
+        ) from error
+    store = Store(target, context)
+    if new:
+        store.acceptance.give(())
+        making.end()
+    return NewStore(store, new=new)
+
+
+def complete_store(store: Store) -> None:
+    """Add the files, the hook spool and the merge driver that a store is missing."""
+    _add_files(store)
+    HookSpool(store.private).make()
+    install_driver(store)
+
+
+def _target(start: str, context: Context, place: Place) -> tuple[str, Project]:
+    project = find_project(start, context.home)
+    if place is Place.USER:
+        return user_store(context.home), project
+    if place is Place.HOME:
+        return home_store(project, context.home), project
+    if project.root == os.path.realpath(context.home):
+        raise GitmemError(
+            f"{project.root} is your home folder, not a project.", "Use 'gitmem init --user' for what belongs to you."
+        )
+    return os.path.join(project.root, STORE_FOLDER), project
+
+
+def _check_same(existing: str, target: str, place: Place) -> None:
+    layout = find_layout(existing)
+    own = layout is not None and layout.git_dir == layout.common_dir
+    if os.path.realpath(existing) != os.path.realpath(target) or (own and place is Place.BRANCH):
+        raise GitmemError(
+            f"This project has a store already, at {existing}" + (", a repository of its own." if own else "."),
+            "A project has one store.",
+        )
+
+
+def _make_once(target: str, project: Project, context: Context, place: Place) -> None:
+    try:
+        _make(target, project, context, place)
+    except (OSError, GitmemError):
+        if is_disconnected(target) or not is_store(target):  # else another process has created it meanwhile
+            raise
+
+
+def _make(target: str, project: Project, context: Context, place: Place) -> None:
+    if os.path.islink(target):
+        raise RefusedError(f"{target} is a symbolic link; gitmem follows none.", "Remove it.")
+    if place is Place.BRANCH:
+        if project.common_dir is None:
+            raise _no_repository(target, project)
+        private = os.path.join(project.common_dir, PRIVATE_FOLDER)
+        os.makedirs(private, mode=0o700, exist_ok=True)
+        git = Git(project.common_dir, None, context.environ)
+        with open_lock(git, private, purpose="init", machine=context.machine).acquire(_PATIENCE):
+            if not is_linked(target):
+                write_mark(private, make_root(git))  # after a kill, missing files must not count as removed by hand
+            start = _checked_remote_memory(project.common_dir, context)
+            add_linked_work_tree(project.common_dir, target, context.environ, start)
+    else:
+        make_repository(target, context.environ)
+
+
+def _checked_remote_memory(common_dir: str, context: Context) -> str | None:
+    """Return the commit of `origin/gitmem` that a new memory branch starts from, None without one.
+
+    Raises:
+        RefusedError, StoreFormatError: a sync would refuse it.
+
+    """
+    repository = Repository(Layout(common_dir, common_dir, common_dir), context.environ)  # only its objects are read
+    commit = remote_memory(repository.git)
+    if commit is None:
+        return None
+    root = make_root(repository.git)
+    check_extent(repository, DEFAULT, commit, {root})
+    changes = arrivals_of(repository, root, commit)
+    check_version(repository, DEFAULT, changes)
+    check_files(repository, DEFAULT, changes)
+    return commit
+
+
+def _no_repository(target: str, project: Project) -> GitmemError:
+    if is_linked(target):
+        return GitmemError(
+            f"{target} belonged to the repository of a project, and {project.root} has none.",
+            f"Bring the repository back, or remove {os.path.join(target, '.git')} for a store of its own.",
+        )
+    return GitmemError(
+        f"{project.root} is not a git repository, so it can hold no branch for memory.",
+        "Use 'gitmem init' for a repository of its own, or 'git init' first.",
+    )
+
+
+def _check_not_moved(project: Project, target: str) -> None:
+    """Refuse to create a store under the home if the project seems to have one from its former path.
+
+    Raises:
+        GitmemError: the folder has the inode of a project that is gone; the user has to say if it is the same one.
+
+    """
+    folder = os.path.dirname(target)
+    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+        other = os.path.join(folder, name)
+        inode, _, root = read_text(_note(other)).rstrip("\n").partition(" ")
+        if inode == _inode(project.root) and not os.path.lexists(root):
+            raise GitmemError(
+                f"{other} is the memory of {root}, which is gone; {project.root} seems to be the same folder, moved.",
+                f"If it is, rename {other} to {target}. If not, remove {_note(other)}. Then try again.",
+            )
+
+
+def _note_project(project: Project, target: str) -> None:
+    """Record inode and path of the project in a store under the home, to recognise the project once moved."""
+    note = _note(target)
+    os.makedirs(os.path.dirname(note), mode=0o700, exist_ok=True)
+    with open(note, "w", encoding="utf-8", errors="surrogateescape") as file:
+        file.write(f"{_inode(project.root)} {project.root}\n")
+
+
+def _note(target: str) -> str:
+    return os.path.join(target, ".git", PRIVATE_FOLDER, "project")
+
+
+def _inode(root: str) -> str:
+    status = os.stat(root)
+    return f"{status.st_dev}:{status.st_ino}"
+
+
+def _check_owner(project: Project, context: Context) -> None:
+    """Refuse a project whose repository git would not use here; ask git about a bare one, which has more rules."""
+    if project.common_dir is None:
+        return
+    if project.common_dir == project.root:
+        ask_git(context.environ, project.root)
+    work_tree = project.root if os.path.lexists(os.path.join(project.root, ".git")) else ""
+    check_owner(context.environ, project.common_dir, work_tree)
+
+
+def _exclude(project: Project, context: Context, place: Place) -> None:
+    """Exclude the store from the git repository around it; repeated each time, in case an `init` was killed."""
+    if place in {Place.PROJECT, Place.BRANCH} and project.common_dir is not None:
+        exclude(project.common_dir, f"/{STORE_FOLDER}/")
+    if place in {Place.HOME, Place.USER}:  # other stores are inside the folder of the person's own store
+        user = find_layout(user_store(context.home))
+        if user is not None:
+            exclude(user.common_dir, f"/{HOME_PROJECTS}/")
+            exclude(user.common_dir, f"/{HOME_HOSTS}/")
+
+
+def plan_unexclude(start: str, home: str) -> tuple[str, bytes, bytes] | None:
+    """Return the project's `info/exclude`: path, bytes, and bytes without gitmem's lines; None if it has none."""
+    common_dir = find_project(start, home).common_dir
+    path = os.path.join(common_dir or "", "info", "exclude")
+    data = read_small(path, follow=False) if common_dir else None
+    return (path, data, unexcluded(data)) if data and unexcluded(data) != data else None
+
+
+def _add_files(store: Store) -> None:
+    """Commit the initial files that are missing."""
+
+    def plan(transaction: Transaction) -> None:
+        missing = {
+            path: read_resource("templates", "store", name)
+            for path, name in _FILES.items()
+            if transaction.read(path) is None
+        }
+        attributes = missing.get(_ATTRIBUTES) or transaction.read(_ATTRIBUTES) or b""
+        missing[_ATTRIBUTES] = with_attribute(attributes)  # a store of an older gitmem lacks the driver
+        if transaction.read(MEMORY) is None:
+            missing[MEMORY] = new_memory(transaction.now)
+        trailers = [(Trailer.OP.value, Op.INIT.value)]
+        if FORMAT in missing:  # so that no two projects have this commit in common, however alike
+            trailers.append((Trailer.PROJECT.value, os.urandom(8).hex()))
+        transaction.commit(Message("Set up the store", tuple(trailers)), missing)
+
+    transact(store, plan, purpose="init")
+
+
+def new_memory(now: datetime) -> bytes:
+    """Return an empty `memory.md` (spec P2)."""
+    header = f"---\nid: memory\nkind: memory\ncreated: {now.isoformat(timespec='seconds')}\n---\n"
+    return header.encode() + read_resource("templates", "store", "memory.md")

@@ -1,0 +1,242 @@
+"""Pack the repository so that it stays fast.
+
+The refs that gitmem may move in a store's repository, and the refs of transcripts.
+
+Tested through `tests/store/test_transcripts_transcripts.py` and `tests/store/test_rewrite.py`.
+
+Maintenance: join packs, remove unfinished files of killed processes, write the commit graph.
+
+It changes no object, and may be killed at any point: git puts a new pack in place before it removes the packs it
+replaces. Only one maintenance runs at a time, under a lock of its own, for which writers need not wait.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.errors import BusyError, GitFailedError, GitmemError
+from gitmem.git.packing import (
+    Sizes,
+    fresh_packs,
+    join_fresh,
+    join_packs,
+    object_ids,
+    pack_loose,
+    pack_names,
+    sizes,
+    unfinished_files,
+    write_commit_graph,
+)
+from gitmem.git.repository import read_refs
+from gitmem.git.setup import make_root
+from gitmem.git.store_lock import LockKind, beating, open_lock
+from gitmem.git.treediff import read_tree
+from gitmem.store.recovery import remove_abandoned
+from gitmem.text.sentences import count
+
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+
+
+FOLDER = "sessions"  # of transcripts
+SUFFIX = ".l1.jsonl"
+REF = "refs/gitmem/l1"
+_OWN_REFS = "refs/gitmem/"
+_REGULAR = "100644"
+
+
+def own_refs(store: Store) -> dict[str, tuple[str, str]]:
+    """Return the refs that gitmem may move: for each the object id and the peeled commit, or "".
+
+    In a repository of the store's own these are all refs.
+    """
+    patterns = [] if store.own_repository else [store.repository.branch(), _OWN_REFS, *legacy_branch(store)]
+    form = "--format=%(objectname) %(objecttype) %(*objectname) %(*objecttype) %(symref)%00%(refname)"
+    output = store.repository.git.run("for-each-ref", form, *patterns).decode("utf-8", "surrogateescape")
+    refs = {}
+    for line in output.splitlines():
+        fields, _, name = line.partition("\0")
+        oid, kind, peeled, peeled_kind, symbolic = (fields.split(" ") + [""] * 5)[:5]
+        commit = oid if kind == "commit" else peeled if peeled_kind == "commit" else ""
+        if not symbolic:
+            refs[name] = (oid, commit)
+    return refs
+
+
+def legacy_branch(store: Store) -> dict[str, str]:
+    """Return the branch where an older gitmem keeps transcripts, with its tip; {} if there is none.
+
+    Such a branch starts with the root commit of every store and holds nothing but transcripts.
+    """
+    git = store.repository.git
+    branches = read_refs(git, "refs/heads/l1" if store.own_repository else "refs/heads/gitmem-l1")
+    return {
+        branch: tip
+        for branch, tip in branches.items()
+        if store.repository.is_ancestor(make_root(git), tip) and not other_files(store, tip)
+    }
+
+
+def other_files(store: Store, commit: str) -> list[str]:
+    """Return the paths of a commit that are not transcripts."""
+    return [
+        path
+        for path, (mode, _) in read_tree(store.repository.git, commit).items()
+        if mode != _REGULAR or not path.startswith(f"{FOLDER}/") or not path.endswith(SUFFIX)
+    ]
+
+
+ABANDONED_SECONDS = 24 * 3600.0  # after which an unfinished file counts as abandoned
+_FOLDER = "maintenance"
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """The result: sizes before and after, unfinished files that were removed, and notices for the user."""
+
+    before: Sizes
+    after: Sizes
+    removed: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> Maintenance:
+    """Pack the store's repository; `progress` is called with the name of each step before it.
+
+    Raises:
+        BusyError: another maintenance is running.
+        GitFailedError: git failed, or an object was missing afterwards, and the former packs were restored.
+        GitmemError: the store cannot be written.
+
+    """
+    folder = os.path.join(store.private, _FOLDER)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        with _alone(store, folder):
+            return _maintain(store, folder, progress)
+    except OSError as error:
+        reason = f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
+        raise GitmemError(f"The store could not be packed: {reason}.", "Make room or give access.") from error
+
+
+def _maintain(store: Store, folder: str, progress: Callable[[str], None]) -> Maintenance:
+    git, common = store.repository.git, store.repository.layout.common_dir
+    packs, kept = os.path.join(common, "objects", "pack"), os.path.join(folder, "kept")
+    put_back(kept, packs)  # from a maintenance that was killed before it counted the objects
+    _remove_kept(kept)
+    removed = _remove_unfinished(store)
+    remove_abandoned(store)
+    progress("counting objects")
+    before, ids = sizes(git), object_ids(git)
+    progress("packing loose objects")
+    pack_loose(git)
+    _keep(packs, kept)
+    progress("joining packs")
+    _join(store, os.path.join(folder, "joined"))
+    progress("counting objects again")
+    lost = missing(ids, object_ids(git))
+    if lost:
+        put_back(kept, packs)
+        raise GitFailedError(
+            f"Missing after packing: {count(len(lost), 'object')}, {lost[0]} among them. The former packs are back.",
+            status=0,
+            stderr="",
+            remedy="Run 'gitmem doctor --deep', and please report this.",
+        )
+    _remove_kept(kept)
+    progress("writing the commit graph")
+    notices = []
+    try:
+        write_commit_graph(git)
+    except GitFailedError as error:  # a cache only; the next maintenance writes it
+        notices.append(f"The commit graph was not written: {error.message}")
+    return Maintenance(before, sizes(git), removed, tuple(notices))
+
+
+def _join(store: Store, record: str) -> None:
+    """Join the packs, and list the results in the file `record`: their deltas need no second search."""
+    git, common = store.repository.git, store.repository.layout.common_dir
+    fresh = fresh_packs(common, _lines(record)) if store.own_repository else []
+    if len(fresh) > 1:
+        join_fresh(git, common, fresh)
+    join_packs(git)
+    with open(record, "w", encoding="ascii") as file:
+        file.writelines(f"{name}\n" for name in pack_names(common) if name not in fresh)
+
+
+def _lines(path: str) -> set[str]:
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return set(file.read().split())
+    except FileNotFoundError:
+        return set()
+
+
+@contextlib.contextmanager
+def _alone(store: Store, folder: str) -> Iterator[None]:
+    """Hold the lock of maintenance.
+
+    Where file locks do not work, the lock is the ref that writers use too, so that writers have to wait.
+    """
+    context, kind = store.context, LockKind(store.config.lock.kind)
+    lock = open_lock(store.repository.git, folder, kind=kind, purpose="maintain", machine=context.machine)
+    try:
+        lock.acquire(0)
+    except BusyError as error:
+        raise BusyError(f"Maintenance has to wait. {error.message}", error.remedy) from None
+    try:
+        with beating(lock):
+            yield
+    finally:
+        lock.release()
+
+
+def _keep(packs: str, kept: str) -> None:
+    """Hard-link the packs into the folder `kept` until it is certain that no object was lost.
+
+    A purge has to empty this folder, too.
+    """
+    os.makedirs(kept, exist_ok=True)
+    for name in os.listdir(packs):
+        if name.endswith((".pack", ".idx", ".rev")):
+            with contextlib.suppress(OSError):  # a file system without hard links: git alone has to take care
+                os.link(os.path.join(packs, name), os.path.join(kept, name))
+
+
+def put_back(kept: str, packs: str) -> None:
+    """Restore the kept packs, indexes last: git ignores a pack without its index."""
+    with contextlib.suppress(FileNotFoundError):
+        for name in sorted(os.listdir(kept), key=lambda name: (name.endswith(".idx"), name)):
+            with contextlib.suppress(FileExistsError):
+                os.link(os.path.join(kept, name), os.path.join(packs, name))
+
+
+def _remove_kept(kept: str) -> None:
+    """Remove the kept packs; rename the folder first, so that a part of them is never restored."""
+    doomed = f"{kept}.forgotten"
+    shutil.rmtree(doomed, ignore_errors=True)
+    with contextlib.suppress(FileNotFoundError):
+        os.rename(kept, doomed)
+        shutil.rmtree(doomed, ignore_errors=True)
+
+
+def missing(before: bytes, after: bytes) -> list[str]:
+    """Return the ids of `before` that `after` lacks; additional ids are commits of other processes."""
+    if before == after:
+        return []
+    return sorted(oid.decode() for oid in set(before.split()) - set(after.split()))
+
+
+def _remove_unfinished(store: Store) -> tuple[str, ...]:
+    before = store.context.clock().timestamp() - ABANDONED_SECONDS
+    removed = []
+    for path in unfinished_files(store.repository.layout, before):
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+            removed.append(path)
+    return tuple(removed)

@@ -1,0 +1,445 @@
+"""Merge commits of two machines, and move the branch forward.
+
+Merge two commits into one that is identical on every machine (spec G5).
+
+Parents are sorted, the date is the later of theirs, the identity is gitmem's, the message names their machines, and the
+content depends only on their trees and their merge base. So two machines that merge the same two commits create the
+same commit, and their syncs converge.
+
+Tested through `tests/store/test_sync_memory.py` and `tests/property/test_sync_machine.py`.
+
+Fast-forward the branch and the work tree to a fetched commit (docs/format.md, "Synchronising").
+
+The order is that of every write: stage all files, move the branch by compare-and-swap, put the files into place. If the
+process is killed after that, the next command does the rest (gitmem.store.recovery). The file `arriving` tells
+it that the commits did not come from this work tree.
+
+Tested through `tests/store/test_sync_memory.py` and `tests/faults/test_sync_killed.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.document.document import Document
+from gitmem.document.entry import entry_ids
+from gitmem.document.ids import FACTS, MEMORY, fold, is_fact_id
+from gitmem.document.message import Message, Op, Trailer
+from gitmem.errors import GitmemError
+from gitmem.facts.fact import is_fact_path
+from gitmem.facts.file import parse_fact
+from gitmem.facts.lines import fact_entries
+from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature, Writer
+from gitmem.git.log import commits, empty_tree
+from gitmem.git.objects import blob_id
+from gitmem.git.repository import move_refs
+from gitmem.git.treediff import Tree, read_tree
+from gitmem.git.trust import GITMEM
+from gitmem.merge.trees import merge_trees
+from gitmem.store.fact_lines import Shelf, follow_merge
+from gitmem.store.recovery import ARRIVING, new_pending_ref
+from gitmem.store.transact import check_held, publish
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from gitmem.git.log import Commit, Fork
+    from gitmem.git.process import Git
+    from gitmem.git.repository import Repository
+    from gitmem.git.store_lock import Lock
+    from gitmem.git.treediff import PathChange
+    from gitmem.git.worktree import Staged
+    from gitmem.store.store import Store
+
+
+_MAX_BASES = 16  # merge bases beyond this are ignored; syncs do not create so many
+_MAX_DEPTH = 8  # of merges of merge bases
+
+
+@dataclass(frozen=True, slots=True)
+class MergeCommit:
+    """A written merge that no branch has yet; `review` lists documents that hold two versions.
+
+    `held` are the ref updates that remove the pending refs of the merge and of its merged bases.
+    """
+
+    oid: str
+    review: tuple[str, ...]
+    held: Mapping[str, tuple[str | None, str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """The changes of a merge against its first parent's tree."""
+
+    entries: tuple[tuple[str, str, str], ...]
+    contents: dict[str, bytes | None]
+    modes: dict[str, str]
+    review: tuple[str, ...]
+
+
+def merge_commits(store: Store, fork: Fork) -> MergeCommit:
+    """Write the merge of two diverged commits.
+
+    Raises:
+        NotSavedError: the store cannot be written.
+
+    """
+    first, second = sorted(fork.commits, key=lambda commit: commit.oid)
+    held: dict[str, tuple[str | None, str | None]] = {}
+    with store.repository.reading():
+        base = _base(store, held, fork.bases[:_MAX_BASES], _MAX_DEPTH)
+        with _writer(store, ref := new_pending_ref(store), first.oid) as writer:  # it starts while the merge is planned
+            planned = _plan(store.repository, base, first.oid, second.oid)
+            oid = _write(writer, [first, second], _message(first, second), planned)
+            held[ref] = (oid, None)
+    return MergeCommit(oid, planned.review, held)
+
+
+def write_on(store: Store, parent: Commit, message: Message, contents: dict[str, bytes | None]) -> MergeCommit:
+    """Write a commit of these files that is the same on every machine."""
+    with _writer(store, ref := new_pending_ref(store), parent.oid) as writer:
+        oid = _write(writer, [parent], message, _Planned((), contents, {}, ()))
+    return MergeCommit(oid, (), {ref: (oid, None)})
+
+
+def merge_bases(git: Git, one: str, other: str) -> list[str]:
+    """Return the merge bases of two commits, sorted; criss-cross histories have several."""
+    return sorted(git.run("merge-base", "--all", one, other, ok=(0, 1)).decode().split())[:_MAX_BASES]
+
+
+def _base(store: Store, held: dict[str, tuple[str | None, str | None]], bases: Sequence[str], depth: int) -> str:
+    """Return the merge base; merge several into one commit, kept by a pending ref that is added to `held`."""
+    git = store.repository.git
+    if not bases:  # unrelated histories: two memories become one
+        return empty_tree(git)
+    base = bases[0]
+    for other in bases[1:] if depth else ():
+        inner = _base(store, held, merge_bases(git, base, other), depth - 1)
+        first, second = sorted((base, other))
+        parents = commits(git, [first, second])
+        message = Message("Base of a merge", ((Trailer.OP.value, Op.MERGE.value),))
+        planned = _plan(store.repository, inner, first, second)
+        with _writer(store, ref := new_pending_ref(store), first) as writer:
+            base = _write(writer, [parents[first], parents[second]], message, planned)
+            held[ref] = (base, None)
+    return base
+
+
+def _plan(repository: Repository, base: str, first: str, second: str) -> _Planned:
+    """Return the changes of the merge against the tree of `first`."""
+    git = repository.git
+    trees = _differing(repository, base, first, second)
+    before, ours, theirs = trees
+    names = _names(git, first, trees)
+    unsettled = _to_be_merged(*trees) | _colliding(_new(trees), names)
+    entries = []
+    contents: dict[str, bytes | None] = {}
+    for path in sorted(set().union(*trees) - unsettled):
+        if ours.get(path) == before.get(path):  # changed only on the other side
+            entry = theirs.get(path)
+            if entry is None:
+                contents[path] = None
+            else:
+                entries.append((path, *entry))
+    if unsettled - set().union(*trees):  # an unchanged path collides with a new one
+        for tree, commit in zip(trees, (base, first, second), strict=True):
+            tree.update({path: entry for path, entry in read_tree(git, commit).items() if path in unsettled})
+    sides = [_read(repository, {path: tree[path] for path in sorted(unsettled) if path in tree}) for tree in trees]
+    _lift_base(repository, base, *sides)
+    merged = merge_trees(*sides, around=names - unsettled if unsettled & _new(trees) else ())
+    modes = {path: _mode(path, *trees) for path in merged.files}
+    contents |= {
+        path: data
+        for path, data in merged.files.items()
+        if data != sides[1].get(path) or modes[path] != ours.get(path, (REGULAR, ""))[0]
+    }
+    _follow(repository, (base, first, second), {path: oid for path, _, oid in entries}, contents)
+    return _Planned(tuple(entries), contents, {MEMORY: REGULAR, **modes}, merged.review)
+
+
+def _lift_base(
+    repository: Repository, base: str, before: dict[str, bytes], ours: dict[str, bytes], theirs: dict[str, bytes]
+) -> None:
+    """Give facts of the merge base that lag behind their lines in `memory.md` the words that one side gave them.
+
+    A plain `git commit` changed the line; that side only followed, and what the other side says came after it.
+    """
+    both = [path for path in before.keys() & ours.keys() & theirs.keys() if is_fact_path(path)]
+    if not both:
+        return
+    with repository.reading() as objects:
+        lines = fact_entries(Document.parse(next(objects.contents([f"{base}:{MEMORY}"])) or b"").body)
+    for path in both:
+        for side in (ours, theirs):
+            fact, old = parse_fact(side[path], path), parse_fact(before[path], path)
+            if fact and old and fact.id in lines and old.text != fact.text == lines[fact.id].text:
+                before[path] = side[path]
+                break
+
+
+def _follow(
+    repository: Repository, commits: tuple[str, str, str], taken: Mapping[str, str], contents: dict[str, bytes | None]
+) -> None:
+    """Bring the lines of facts in the merged `memory.md` up to the merged facts, which may have ended on one side.
+
+    `taken` are the files as the second commit has them, by object id, and `contents` what is merged; all others are
+    as the first commit has them.
+    """
+    changed = [path for path in (*taken, *contents) if is_fact_path(path)]
+    if not changed and not any(map(is_fact_id, entry_ids(_decoded(contents.get(MEMORY))))):
+        return  # neither side changed a fact, and there is no line of one
+    files = {**_files(repository.git, commits[1], FACTS, MEMORY), **taken}
+    names = [*files, *contents]
+
+    def read(path: str) -> bytes | None:
+        if path in contents:
+            return contents[path]
+        return next(iter(repository.blobs([files[path]]))) if path in files else None
+
+    def listed(folder: str) -> set[str]:
+        return {path.rpartition("/")[2] for path in names if path.rpartition("/")[0] == folder}
+
+    memory = read(MEMORY)
+    if memory is not None:
+        old = _files(repository.git, commits[0], MEMORY) if changed else {}
+        before = next(iter(repository.blobs([*old.values()])), None)
+        followed = follow_merge(before, memory, Shelf(read, listed), changed)
+        if followed != memory:
+            contents[MEMORY] = followed
+
+
+def _decoded(data: bytes | None) -> str:
+    return (data or b"").decode("utf-8", "surrogateescape")
+
+
+def _files(git: Git, commit: str, *paths: str) -> dict[str, str]:
+    """Return the files at or below these paths, with their object ids."""
+    found = {}
+    for line in git.run("ls-tree", "-r", "-z", "--full-tree", commit, "--", *paths).split(b"\0")[:-1]:
+        meta, _, path = line.partition(b"\t")
+        mode, _, oid = meta.decode().split()
+        if mode in {REGULAR, EXECUTABLE}:
+            found[os.fsdecode(path)] = oid
+    return found
+
+
+def _differing(repository: Repository, base: str, first: str, second: str) -> tuple[Tree, Tree, Tree]:
+    """Return the trees of base, first and second, reduced to the paths that one side changed."""
+    trees: tuple[Tree, Tree, Tree] = ({}, {}, {})
+    changes = [repository.changes(base, commit) for commit in (first, second)]
+    for change in (*changes[0], *changes[1]):
+        if change.old is not None:
+            for tree in trees:
+                tree[change.path] = (change.old_mode, change.old)
+    for tree, changed in zip(trees[1:], changes, strict=True):
+        for change in changed:
+            if change.new is None:
+                tree.pop(change.path, None)
+            else:
+                tree[change.path] = (change.mode, change.new)
+    return trees
+
+
+def _new(trees: tuple[Tree, Tree, Tree]) -> set[str]:
+    return (trees[1].keys() | trees[2].keys()) - trees[0].keys()
+
+
+def _names(git: Git, first: str, trees: tuple[Tree, Tree, Tree]) -> set[str]:
+    """Return all paths of both sides if there is a new one; else an empty set, since no path can collide."""
+    if not _new(trees):
+        return set()
+    listing = git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", first)
+    return {os.fsdecode(name) for name in listing.split(b"\0")[:-1]} | trees[2].keys()
+
+
+def _to_be_merged(base: Tree, ours: Tree, theirs: Tree) -> set[str]:
+    """Return the paths whose content has to be merged: changed on both sides, or a possible new name of such a file."""
+    differing = base.keys() | ours.keys() | theirs.keys()
+    conflicting = {
+        path
+        for path in differing
+        if ours.get(path) != theirs.get(path) and base.get(path) not in {ours.get(path), theirs.get(path)}
+    }
+    for side in (ours, theirs):
+        # A document removed on this side and changed on the other may be renamed on this side.
+        if any(path in base and path not in side for path in conflicting):
+            conflicting |= {path for path in differing if path in side and path not in base}
+    return conflicting
+
+
+def _colliding(new: Collection[str], names: Collection[str]) -> set[str]:
+    """Return paths that are the same to some file system, or of which one is a folder of the other."""
+    wanted: dict[str, set[str]] = {}
+    for path in new:
+        for name in _with_parents(path):
+            wanted.setdefault(_folded(name), set()).add(name)
+    files = set(new)
+    colliding: set[str] = set()
+    for path in names:
+        parents = _with_parents(path)
+        for name in parents:
+            spellings = wanted.get(_folded(name))
+            if spellings is not None and (spellings - {name} or (name != path and name in files)):
+                colliding |= {*spellings, name}
+        if path not in files and path in wanted.get(_folded(path), ()):  # a file where a new path has a folder
+            colliding.add(path)
+    if not colliding:
+        return set()
+    return {path for path in {*names, *new} if not colliding.isdisjoint(_with_parents(path))}
+
+
+def _with_parents(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
+
+
+def _folded(name: str) -> str:
+    return name.lower() if name.isascii() else fold(name)
+
+
+def _read(repository: Repository, entries: Mapping[str, tuple[str, str]]) -> dict[str, bytes]:
+    return dict(zip(entries, repository.blobs([oid for _, oid in entries.values()]), strict=True))
+
+
+def _mode(path: str, base: Tree, ours: Tree, theirs: Tree) -> str:
+    """Return a file's mode: executable if that is the only changed mode, or the unchanged one."""
+    before, *modes = (tree.get(path, ("", ""))[0] for tree in (base, ours, theirs))
+    changed = {mode for mode in modes if mode not in {"", before}} or {before}
+    return EXECUTABLE if changed == {EXECUTABLE} else REGULAR
+
+
+def _message(first: Commit, second: Commit) -> Message:
+    machines = [commit.value(Trailer.MACHINE) or "other machines" for commit in (first, second)]
+    return Message(f"Merge what {machines[0]} and {machines[1]} saved", ((Trailer.OP.value, Op.MERGE.value),))
+
+
+def _writer(store: Store, ref: str, first: str) -> Writer:
+    return Writer(store.repository.git, ref, first, listed_in=store.packs_file, holds=True)
+
+
+def _write(writer: Writer, parents: Sequence[Commit], message: Message, planned: _Planned) -> str:
+    when = max(
+        (parent.committed for parent in parents), key=lambda moment: (moment.timestamp(), str(moment.utcoffset()))
+    )
+    who = Signature(GITMEM.name, GITMEM.email, when)
+    commit = NewCommit(
+        message.render(), planned.contents, who, who, planned.modes, planned.entries, tuple(p.oid for p in parents)
+    )
+    writer.commit(commit)
+    return writer.write()[-1]
+
+
+# Limits of a batch, which is held in memory and then written; the lock's heartbeat goes between batches.
+_BATCH, _BATCH_BYTES = 256, 1 << 24
+_FEW = 8  # up to so many files are written without threads
+
+
+def fast_forward(
+    store: Store,
+    expected: str,
+    new: str,
+    *,
+    purpose: str,
+    notes: Mapping[str, tuple[str | None, str | None]] | None = None,
+) -> tuple[str, ...] | None:
+    """Move the branch from `expected` to its descendant `new`, and bring the files up to it.
+
+    `notes` are other refs to move in the same update: old and new commit, None for a ref that does not exist.
+
+    Return notices for the user. Return None, with nothing changed, if the branch has moved, or a person has edited one
+    of the files, which a transaction has to commit first.
+
+    Raises:
+        the errors of `gitmem.store.transact.transact`.
+
+    """
+    with store.saving():
+        branch = store.repository.branch()
+        with store.lock(purpose).acquire(store.config.lock.wait_seconds) as lock:
+            if store.repository.tip(branch) != expected or store.marked() != expected:
+                return None
+            return _fast_forward_follow(store, branch, expected, new, lock=lock, notes=notes or {})
+
+
+def _fast_forward_follow(
+    store: Store, branch: str, old: str, new: str, *, lock: Lock, notes: Mapping[str, tuple[str | None, str | None]]
+) -> tuple[str, ...] | None:
+    """Bring branch and files from `old` to `new`, under the lock."""
+    changes = store.repository.changes(old, new)
+    removed = {change.path for change in changes if change.new is None}
+    # Where a folder replaces a file, the file has to be removed first.
+    late = [change for change in changes if change.new and not removed.isdisjoint(_parents(change.path))]
+    staged: list[Staged] = []
+    with store.files.open_index() as index:
+        try:
+            if any(_is_edited(store, change) for change in changes):
+                return None
+            staged += _staged(store, [change for change in changes if change not in late], lock)
+            check_held(lock)
+            _note_arriving(store, new)
+            if not move_refs(store.repository.git, {**notes, branch: (old, new)}, "gitmem sync"):
+                store.files.discard(staged)
+                return None
+        except BaseException:
+            store.files.discard(staged)
+            raise
+        try:
+            if late:
+                store.files.publish([item for item in staged if item.temporary is None])
+                staged = [item for item in staged if item.temporary is not None] + _staged(store, late, lock)
+            return publish(store, new, staged, index, [change.path for change in changes])
+        except (OSError, GitmemError) as error:
+            failure = f"The branch is at {new[:10]}, but the work tree could not be updated: {error}."
+            return (f"{failure} The next gitmem command repairs that.",)
+
+
+def _parents(path: str) -> set[str]:
+    parts = path.split("/")
+    return {"/".join(parts[:depth]) for depth in range(1, len(parts))}
+
+
+def _is_edited(store: Store, change: PathChange) -> bool:
+    data = store.files.read(change.path)
+    oid = None if data is None else blob_id(data, change.old or change.new or "")
+    return oid != change.old
+
+
+def _staged(store: Store, changes: Sequence[PathChange], lock: Lock) -> list[Staged]:
+    staged = [store.files.stage(change.path, None) for change in changes if change.new is None]
+    kept = [change for change in changes if change.new is not None]
+    contents = store.repository.blobs([change.new or "" for change in kept])
+    try:
+        for batch in _batches(zip(kept, contents, strict=True)):
+            lock.heartbeat()
+            files = [(item.path, data, item.mode == "100755") for item, data in batch]
+            if len(kept) > _FEW:
+                staged += store.files.stage_all(files)
+            else:
+                staged += [store.files.stage(path, data, executable=executable) for path, data, executable in files]
+    except BaseException:
+        store.files.discard(staged)
+        raise
+    return staged
+
+
+def _batches(files: Iterable[tuple[PathChange, bytes]]) -> Iterator[list[tuple[PathChange, bytes]]]:
+    """Yield files with their contents in batches that fit into memory."""
+    batch: list[tuple[PathChange, bytes]] = []
+    size = 0
+    for file in files:
+        batch.append(file)
+        size += len(file[1])
+        if len(batch) >= _BATCH or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    yield batch
+
+
+def _note_arriving(store: Store, commit: str) -> None:
+    path = os.path.join(store.private, ARRIVING)
+    with open(f"{path}.new", "w", encoding="ascii") as file:
+        file.write(f"{commit}\n")
+    os.replace(f"{path}.new", path)

@@ -1,0 +1,181 @@
+"""What a plain `git commit` or `git pull` left to do: views of facts.
+
+Make facts and their lines in `memory.md` the same after commits that changed only one of both.
+
+A person's `git commit` of an edit is such a commit, here or on another machine, whether `git pull` or a sync brings it.
+
+Tested through `tests/store/test_moved.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gitmem.document.document import BrokenHeaderError, Document
+from gitmem.document.ids import MEMORY
+from gitmem.document.message import Message, Op, Trailer
+from gitmem.errors import GitFailedError, RefusedError
+from gitmem.facts.fact import FOLDER, PATH
+from gitmem.facts.file import parse_fact, render_fact
+from gitmem.facts.lines import TOLD, fact_entries, facts_as_edited, line_edits
+from gitmem.git.log import log
+from gitmem.merge.documents import merge, without_markers
+from gitmem.store.fact_lines import Shelf, followed
+from gitmem.store.merge_commits import write_on
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from gitmem.document.entry import Entry
+    from gitmem.facts.fact import Fact
+    from gitmem.git.log import Fork
+    from gitmem.git.repository import Repository
+    from gitmem.git.treediff import PathChange
+    from gitmem.store.merge_commits import MergeCommit
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+
+_MESSAGE = Message("Follow edits of facts and their lines", ((Trailer.OP.value, Op.REPAIR.value),))
+# Acts whose commits a person may have amended. Others, such as a rotation, take lines of facts that hold.
+_KEEPING = frozenset({None, Op.SAVE.value, Op.TURN.value})
+# Limits of hostile input: bytes of `memory.md`, which rotates long before, lines that are gone, and commits.
+_MAX_MEMORY, _MAX_GONE, _MAX_COMMITS = 1 << 21, 1_000, 1_000
+
+
+class _Span:
+    """What the commits between two changed: lines of facts, and facts."""
+
+    def __init__(self, repository: Repository, old: str, new: str, changes: Sequence[PathChange]) -> None:
+        self._repository, self._span = repository, (old, new)
+        self._changed = {match["id"]: change for change in changes if (match := PATH.fullmatch(change.path))}
+        with repository.reading() as objects:
+            before, after = objects.contents([f"{old}:{MEMORY}", f"{new}:{MEMORY}"])
+        self.memory = without_markers(MEMORY, after or b"")
+        self.lines = fact_entries(Document.parse(self.memory).body)
+        self._same = before == after or len(self.memory) > _MAX_MEMORY
+        self._before = {} if self._same else fact_entries(Document.parse(before or b"").body)
+
+    def facts_as_edited(self, shelf: Shelf, now: datetime) -> dict[str, bytes]:
+        """Return the facts that edits of their lines alone change, by path, and make damaged lines whole.
+
+        `shelf` holds the facts as they are now. Where commits changed the fact as well, both are merged.
+        """
+        document = Document.parse(self.memory)
+        if self._same or not document.body.strip():
+            return {}
+        edits = line_edits(self._old_lines(shelf), document.body)
+        self.memory = document.with_body(edits.body).render()
+        found = {}
+        for one, fact in facts_as_edited(edits, shelf.get, now).items():
+            change = self._changed.get(one)
+            if change is None:
+                found[fact.path] = self._merged(fact, None, None)
+            elif one not in edits.revived:
+                found[fact.path] = self._merged(fact, change.old if one in edits.reworded else None, shelf.get(one))
+        return {path: data for path, data in found.items() if data is not None}
+
+    def _old_lines(self, shelf: Shelf) -> dict[str, Entry]:
+        """Return the lines to compare with, without those that an act of gitmem took."""
+        old, changed = self._before, self._changed
+        facts = {one: fact for one in changed if one in old or one in self.lines if (fact := shelf.get(one))}
+        binding = {one: fact for one, fact in facts.items() if fact.binds}
+        made = {one for one, change in changed.items() if change.old is None and change.path.split("/")[1] in TOLD}
+        gone = (old.keys() | made) - self.lines.keys() - (facts.keys() - binding.keys())
+        return {
+            **{one: line for one, line in old.items() if one in self.lines},
+            **{one: self.lines[one]._replace(text=fact.text) for one, fact in binding.items() if one not in old},
+            **(self._taken(gone) if 0 < len(gone) <= _MAX_GONE else {}),
+        }
+
+    def _taken(self, gone: set[str]) -> dict[str, Entry]:
+        """Return the lines that a person's commits took."""
+        found: dict[str, Entry] = {}
+        for commit in log(self._repository.git, "..".join(self._span), paths=[MEMORY], limit=_MAX_COMMITS):
+            if commit.value(Trailer.OP) not in _KEEPING or not commit.parents:
+                continue
+            with self._repository.reading() as objects:
+                names = [f"{one}:{MEMORY}" for one in (commit.oid, *commit.parents)]
+                after, *olds = (Document.parse(data or b"").body for data in objects.contents(names))
+            if after.strip():
+                here, lines = fact_entries(after), [fact_entries(old) for old in olds]
+                took = [one for one in gone if one not in here and all(one in old for old in lines)]
+                found = {one: lines[0][one] for one in took} | found
+        return found
+
+    def _merged(self, fact: Fact, base: str | None, now: Fact | None) -> bytes | None:
+        """Return the file of a fact that an edit of its line changed, merged with its change since the blob `base`."""
+        try:
+            before = parse_fact(self._repository.blob(base), fact.path) if base else None
+            if before is None or now is None or before.text == now.text:
+                return render_fact(fact)
+            line = before._replace(text=fact.text, description=fact.description, updated=fact.updated)
+            return merge(fact.path, before.source, now.source, render_fact(line)).data
+        except BrokenHeaderError:
+            return None
+
+
+def follow_moved(transaction: Transaction, store: Store, old: str, new: str) -> None:
+    """Add a commit of what the commits between two left to do in facts and lines, if there is anything."""
+    try:
+        changes = store.repository.changes(old, new, FOLDER)
+        transaction.know(changes)
+        before = store.repository.blobs([change.old or "" for change in changes if change.old])
+        olds: dict[str, bytes | None] = dict(
+            zip((change.path for change in changes if change.old), before, strict=True)
+        )
+        span = _Span(store.repository, old, new, changes)
+        tip, memory = span.memory, transaction.read(MEMORY)
+        shelf = Shelf(transaction.read, transaction.names, paths=[change.path for change in changes])
+        here = fact_entries(Document.parse(memory or b"").body)
+        facts = {  # an edit in the work tree since is newer
+            path: data
+            for path, data in span.facts_as_edited(shelf, transaction.now).items()
+            if (match := PATH.fullmatch(path)) and here.get(match["id"]) == span.lines.get(match["id"])
+        }
+        news: dict[str, bytes | None] = {change.path: transaction.read(change.path) for change in changes}
+        news |= facts
+        olds |= {path: transaction.read(path) for path in facts.keys() - olds.keys()}
+    except (GitFailedError, RefusedError, OSError):  # `old` was purged, or a file cannot be read
+        return
+    if memory is not None and news:
+        memory = span.memory if memory == tip else memory
+        data = followed(memory, {path: olds.get(path) for path in news}, news, shelf, transaction.now)
+        transaction.commit(_MESSAGE, {**facts, MEMORY: data})
+
+
+def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
+    """Write a commit on the second of two fetched commits, of what its history left to do in facts and lines.
+
+    It is the same on every machine. None if there is nothing to do.
+
+    Raises:
+        NotSavedError: the store cannot be written.
+
+    """
+    repository, commit = store.repository, next(one for one in both.commits if one.oid == both.tips[1])
+    with repository.reading() as objects:
+
+        def read(path: str) -> bytes | None:
+            return next(objects.contents([f"{commit.oid}:{path}"]))
+
+        def names(folder: str) -> list[str]:
+            return [entry.path.rpartition("/")[2] for entry in repository.files(commit.oid, folder)]
+
+        every = repository.changes(both.bases[0], commit.oid)
+        changes = [change for change in every if PATH.fullmatch(change.path)]
+        if not changes and not any(change.path == MEMORY for change in every):
+            return None
+        span = _Span(repository, both.bases[0], commit.oid, changes)
+        memory, shelf = span.memory, Shelf(read, names, paths=[change.path for change in changes if change.new])
+        facts = span.facts_as_edited(shelf, commit.committed)
+        shown = [change for change in changes if (match := PATH.fullmatch(change.path)) and match["id"] in span.lines]
+        olds = {change.path: repository.blob(change.old) if change.old else None for change in shown}
+        news: dict[str, bytes | None] = {change.path: read(change.path) for change in shown}
+        news |= facts
+        olds |= {path: read(path) for path in facts.keys() - olds.keys()}
+        data = followed(span.memory, olds, news, shelf, commit.committed)
+    if not facts and data == memory:
+        return None
+    return write_on(store, commit, _MESSAGE, {**facts, MEMORY: data})

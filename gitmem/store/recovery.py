@@ -1,0 +1,328 @@
+"""Repair what a killed process left.
+
+Refs under `refs/gitmem/pending/`, which protect commits that no branch has yet from `git gc`.
+
+A merge is pushed before the branch moves to it, which may take minutes. Its ref is removed as the branch moves. The ref
+of a killed process is removed after a day; its name holds the time it was created.
+
+Join gitmem's own packs in a project's repository, so that they stay few; other packs are not touched.
+
+gitmem leaves a commit's objects in a pack, since `git gc` removes loose objects that no ref reaches yet. But git also
+repacks a whole repository once it has more than fifty packs.
+
+Recovery after a crash: bring the work tree up to the branch without losing an edit.
+
+docs/format.md, "Order of writes", lists the states that a crash can leave. `checkout` names the commit that the work
+tree last held. A file that equals that commit is replaced, and a file that equals the tip stays. Any other file was
+edited by a person: it is merged, or kept under another name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+from gitmem.errors import BusyError, RefusedError
+from gitmem.git.fast_import import CRASH_REPORT
+from gitmem.git.index import DRAFT, clear_left_lock
+from gitmem.git.objects import blob_id
+from gitmem.git.repository import LEFT_BEHIND_SECONDS, clear_left_behind, move_refs, read_refs
+from gitmem.platform.safe_open import read_text
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gitmem.git.treediff import PathChange
+    from gitmem.store.store import Store
+
+
+_FOLDER = "refs/gitmem/pending"
+_ABANDONED_SECONDS = 24 * 3600
+
+
+def new_pending_ref(store: Store) -> str:
+    """Return a unique name for a ref, with the present time."""
+    return f"{_FOLDER}/{int(store.context.clock().timestamp())}-{os.urandom(6).hex()}"
+
+
+def remove_abandoned(store: Store) -> None:
+    """Remove the refs of killed processes: those older than a day."""
+    oldest = store.context.clock().timestamp() - _ABANDONED_SECONDS
+    pending = read_refs(store.repository.git, f"{_FOLDER}/")
+    abandoned = {ref: (oid, None) for ref, oid in pending.items() if _created(ref) < oldest}
+    move_refs(store.repository.git, abandoned, "gitmem maintain")
+
+
+def _created(ref: str) -> float:
+    seconds = ref.rpartition("/")[2].partition("-")[0]
+    return float(seconds) if seconds.isdecimal() and seconds.isascii() else 0.0
+
+
+_LISTED = ".pack:"  # separates path and commits in a line of the list, as fast-import writes it
+_INDEX_FIRST = (".idx", ".rev", ".pack")  # git ignores a pack without its index
+
+
+def listed_packs(store: Store) -> list[str]:
+    """Return the names, without `.pack`, of the listed packs that still exist."""
+    if not store.packs_file:
+        return []
+    folder = _folder(store)
+    lines = read_text(store.packs_file).splitlines()
+    names = dict.fromkeys(os.path.basename(line.partition(_LISTED)[0]) for line in lines if _LISTED in line)
+    return [name for name in names if os.path.exists(os.path.join(folder, f"{name}.pack"))]
+
+
+def join_listed(store: Store) -> None:
+    """Join the listed packs, under the store's lock, until each is larger than twice all smaller ones together.
+
+    With a multi-pack-index, which the user asked git for, leave the packs alone.
+
+    Raises:
+        BusyError: another process kept the lock.
+        GitFailedError: git failed; no pack was removed.
+
+    """
+    remove_abandoned(store)
+    folder = _folder(store)
+    with store.lock("maintain").acquire(store.config.lock.wait_seconds):
+        listed = listed_packs(store)
+        joined = _to_join(folder, [name for name in listed if not _is_kept(folder, name)])
+        if len(joined) < 2 or os.path.exists(os.path.join(folder, "multi-pack-index")):  # noqa: PLR2004
+            _list(store, listed)
+            return
+        from gitmem.git.packing import pack_together
+
+        new = pack_together(store.repository.git, folder, joined)
+        _list(store, [*(name for name in listed if name not in joined), *new])
+        for name in joined:
+            if name not in new:
+                _remove(os.path.join(folder, name))
+
+
+def _to_join(folder: str, names: Iterable[str]) -> list[str]:
+    """Return the smallest packs, up to the first that is larger than twice all smaller ones together."""
+    chosen: list[str] = []
+    total = 0
+    for size, name in sorted((os.path.getsize(os.path.join(folder, f"{name}.pack")), name) for name in names):
+        if len(chosen) > 1 and size > 2 * total:
+            break
+        chosen.append(name)
+        total += size
+    return chosen
+
+
+def _is_kept(folder: str, name: str) -> bool:
+    return os.path.exists(os.path.join(folder, f"{name}.keep"))
+
+
+def _list(store: Store, names: Iterable[str]) -> None:
+    temporary = f"{store.packs_file}.new"
+    with open(temporary, "w", encoding="ascii") as file:
+        file.writelines(f"{name}{_LISTED}\n" for name in names)
+    os.replace(temporary, store.packs_file)
+
+
+def _remove(path: str) -> None:
+    for suffix in _INDEX_FIRST:
+        with contextlib.suppress(OSError):
+            os.unlink(path + suffix)
+
+
+def _folder(store: Store) -> str:
+    return os.path.join(store.repository.layout.common_dir, "objects", "pack")
+
+
+ARRIVING = "arriving"  # file of the private folder: the fetched commit of a fast-forward
+_ATTEMPTS = 20  # to update a file that a person edits at the same moment
+_PAUSE = 0.01
+
+
+def recover(store: Store, tip: str | None) -> tuple[str, ...]:
+    """Bring work tree, index and `checkout` up to the tip, under the store's lock; return notices for the user.
+
+    Raises:
+        BusyError: a file was edited during each attempt to update it. A transaction must not go on before that: lines
+            that only the tip has would count as removed by the person.
+
+    """
+    marked = store.marked()
+    if tip is None or tip == marked:
+        return ()
+    notices: list[str] = []
+    held = None if marked is None else _held(store, marked, tip)
+    if marked is not None and held is not None:
+        for _ in range(_ATTEMPTS):
+            behind = _bring_up(store, marked, held, tip, notices)
+            if not behind:
+                break
+            time.sleep(_PAUSE)
+        else:
+            raise BusyError(f"{', '.join(sorted(behind))}: edited again and again meanwhile.", "Try again.")
+    store.mark(tip)
+    return tuple(notices)
+
+
+def _bring_up(store: Store, marked: str, held: str, tip: str, notices: list[str]) -> set[str]:
+    """Bring files from the commit `held` up to the tip; return the paths edited meanwhile.
+
+    The index is at the commit `marked` or later, and is brought up as well.
+    """
+    entries = store.files.index_entries()
+    behind: set[str] = set()
+    for change in store.repository.changes(held, tip):
+        try:
+            notice, done = _follow(store, change, entries.get(change.path))
+        except RefusedError as error:
+            notice, done = f"{error.message} {error.remedy}", True
+        if notice and notice not in notices:
+            notices.append(notice)
+        if not done:
+            behind.add(change.path)
+    stale = (change for change in store.repository.changes(marked, tip) if entries.get(change.path) != change.new)
+    _bring_index(store, [change for change in stale if change.path not in behind])
+    return behind
+
+
+def _held(store: Store, marked: str, tip: str) -> str | None:
+    """Return the commit that the work tree held when gitmem moved the branch from `marked` and was killed.
+
+    Return None if another program moved it: that updated the work tree, and all differences are edits. The commit is
+    `marked`, or the next one if that is a commit of edits by hand, since those came from the work tree.
+    """
+    from gitmem.git.log import log
+
+    if not store.repository.is_ancestor(marked, tip):
+        return None
+    commits = log(store.repository.git, f"{marked}..{tip}")
+    # A new work tree that is not filled yet is at the root commit.
+    if not any(commit.value("Gitmem-Op") for commit in commits) and _has_parents(store, marked):
+        return None
+    if arriving(store) in {commit.oid for commit in commits}:  # a fast-forward: no commit came from this work tree
+        return marked
+    first = next((commit for commit in commits if commit.parents == (marked,)), None)
+    return first.oid if first is not None and first.value("Gitmem-Op") == "edit" else marked
+
+
+def arriving(store: Store) -> str:
+    """Return the fetched commit of the last fast-forward, begun or done; "" if there was none."""
+    return read_text(os.path.join(store.private, ARRIVING)).strip()
+
+
+def _has_parents(store: Store, commit: str) -> bool:
+    return len(store.repository.git.run("rev-list", "--parents", "--max-count=1", commit, "--").split()) > 1
+
+
+def _follow(store: Store, change: PathChange, indexed: str | None) -> tuple[str, bool]:
+    """Bring one file up to the tip; return a notice or "", and False if the file was edited meanwhile."""
+    from gitmem.text.difference import merge_lines  # late: rarely needed
+
+    if not change.mode.startswith("100"):  # gitmem writes no links and no submodules
+        return "", True
+    path, disk = change.path, store.files.read(change.path)
+    ours = None if disk is None else blob_id(disk, change.new or change.old or "")
+    if ours == change.new:
+        return "", True
+    new = None if change.new is None else store.repository.blob(change.new)
+    if ours == change.old:
+        return "", _put(store, change, new)
+    old = None if change.old is None else store.repository.blob(change.old)
+    if disk is None or indexed == change.new or _is_built_on(disk, old or b"", new or b""):
+        return "", True  # removed or edited by hand after gitmem had written it
+    # Where both only add lines, the person's come first: they may continue the line above.
+    merged = disk if new is None else merge_lines(disk, old or b"", new)
+    if merged is not None:
+        return f"{path} was edited by hand during a save; both versions were merged.", _put(store, change, merged)
+    beside = _name_beside(store, path)
+    kept = not store.files.publish([store.files.stage(beside, disk)])
+    return (
+        f"{path} was edited by hand during a save; your version is kept as {beside}.",
+        kept and _put(store, change, new),
+    )
+
+
+def _bring_index(store: Store, changes: Sequence[PathChange]) -> None:
+    """Set the index entries to the tip; where a file differs, which is an edit, set only mode and id."""
+    unchanged: list[PathChange] = []
+    edited: list[PathChange] = []
+    for change in changes:
+        try:
+            disk = store.files.read(change.path)
+        except RefusedError:
+            edited.append(change)
+            continue
+        is_at_tip = disk is None if change.new is None else disk is not None and blob_id(disk, change.new) == change.new
+        (unchanged if is_at_tip else edited).append(change)
+    with store.files.open_index() as index:
+        index.finish([change.path for change in unchanged])
+    store.files.set_index_entries(
+        {change.path: None if change.new is None else (change.mode, change.new) for change in edited}
+    )
+
+
+def _put(store: Store, change: PathChange, content: bytes | None) -> bool:
+    """Write a file; return False if a person has edited it since it was read."""
+    executable = change.mode == "100755"
+    return not store.files.publish([store.files.stage(change.path, content, executable=executable)])
+
+
+def _is_built_on(disk: bytes, old: bytes, new: bytes) -> bool:
+    """Return whether an edited file has all lines that `new` adds to `old`, and none that it removes."""
+    from collections import Counter
+
+    before, after = Counter(old.splitlines()), Counter(new.splitlines())
+    own = Counter(disk.splitlines()) - (before & after)
+    added, removed = after - before, before - after
+    return bool(added or removed) and added <= own and not own & removed
+
+
+def _name_beside(store: Store, path: str) -> str:
+    stem, suffix = os.path.splitext(path)
+    stem += f".edited-{store.context.clock():%Y%m%d-%H%M%S}"
+    name, number = f"{stem}{suffix}", 1
+    while store.files.read(name) is not None:
+        number += 1
+        name = f"{stem}-{number}{suffix}"
+    return name
+
+
+def remove_litter(store: Store, branch: str) -> None:
+    """Remove stale locks and temporary files of killed processes, under the store's lock."""
+    store.files.clean_temporary()
+    git_dir = store.repository.layout.git_dir
+    clear_left_lock(git_dir)
+    clear_left_behind(os.path.join(git_dir, "HEAD.lock"))
+    clear_left_behind(os.path.join(store.repository.layout.common_dir, f"{branch}.lock"))
+    litter = [os.path.join(git_dir, name) for name in os.listdir(git_dir) if name.startswith((CRASH_REPORT, DRAFT))]
+    litter += _stale_keeps(store)
+    for path in litter:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def _stale_keeps(store: Store) -> list[str]:
+    """Return the stale `.keep` files of fast-import, with which git never joins, nor writes again, their packs.
+
+    fast-import writes its name into them, unless the disk is full. In a project's repository a fast-import of the user
+    may be running: there a file is stale only if its pack is listed as gitmem's, or is missing for some time.
+    """
+    folder = os.path.join(store.repository.layout.common_dir, "objects", "pack")
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    stale = []
+    for path in (os.path.join(folder, name) for name in names if name.endswith(".keep")):
+        if read_text(path) not in {"", "fast-import"}:
+            continue
+        pack = os.path.basename(path).removesuffix(".keep")
+        if store.own_repository or pack in listed_packs(store) or (f"{pack}.pack" not in names and _is_old(path)):
+            stale.append(path)
+    return stale
+
+
+def _is_old(path: str) -> bool:
+    with contextlib.suppress(OSError):
+        return time.time() - os.lstat(path).st_mtime > LEFT_BEHIND_SECONDS
+    return False

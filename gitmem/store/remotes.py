@@ -1,0 +1,357 @@
+"""A store's remotes, and what may come from them.
+
+The kinds of files of a remote's tree, with size limit and effect: the table of docs/format.md, "Trust".
+
+`incoming` refuses files larger than their limit. A file of the last row is kept and merged; only people and searches
+read it.
+
+The remotes of a store: other repositories that hold the same memory, by name (spec G5).
+
+A store with its own repository has them in git's configuration, so that plain `git pull` and `git push` work. In a
+project's repository (`init --branch`) the user's configuration is not touched: gitmem's remotes are in a file of the
+private folder, in git's format, and one without a URL means the project's remote of the same name.
+
+Tested through `tests/cli/commands/test_sync.py` and `tests/store/test_memory_servers.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitmem.document.ids import CONFIG, FORMAT, MEMORY, PURGED, TEMPORARY, fold, is_git_folder
+from gitmem.errors import NotFoundError, RefusedError, StoreFormatError, UsageError
+from gitmem.git.process import Git
+from gitmem.git.remote import Remote, check_url, is_ssh
+from gitmem.git.repository import find_layout, move_ref, read_refs
+from gitmem.git.setup import run_past_lock
+from gitmem.git.treediff import most_files
+from gitmem.platform.safe_open import MAX_FILE_BYTES
+from gitmem.store.findings import MAX_FILES
+from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, user_store
+from gitmem.store.settings import MAX_BYTES
+from gitmem.store.store import FORMAT_VERSION, REMOTES_FILE, format_version
+
+if TYPE_CHECKING:
+    from gitmem.git.repository import Repository
+    from gitmem.git.treediff import PathChange
+    from gitmem.store.store import Store
+
+
+class Arrival(NamedTuple):
+    """A kind of file: the pattern of its path, its size limit in bytes, and the most that it can do."""
+
+    pattern: str
+    most: int
+    can: str
+
+
+# The first matching row applies; `*` matches `/` as well.
+ARRIVALS = (
+    Arrival(FORMAT, MAX_BYTES, "stop the sync: by a higher version"),
+    Arrival(
+        CONFIG, MAX_BYTES, "set what has a `tracked` range in `gitmem.config`, within it; all else waits for a yes"
+    ),
+    Arrival("*.gitattributes", MAX_BYTES, "nothing, in any folder: gitmem reads and writes bytes as they are"),
+    Arrival("*.gitignore", MAX_BYTES, "keep files a person makes from being committed; none of gitmem's"),
+    Arrival(
+        f"{PURGED}/*.json",
+        MAX_FILE_BYTES,
+        "from a machine that the person listed, take texts out of bodies, within bounds; all else waits for a yes",
+    ),
+    Arrival(MEMORY, MAX_FILE_BYTES, "be told to a session, as data, within its budget; become an archive"),
+    Arrival("*.md", MAX_FILE_BYTES, "be found, merged, summed up, and told to a session as data"),
+    Arrival("*", MAX_FILE_BYTES, "be kept, merged and found; it is never run, imported, or read as settings"),
+)
+
+
+def arrival(path: str) -> Arrival:
+    """Return the row of the table for a path of a remote's tree."""
+    return next(row for row in ARRIVALS if fnmatchcase(path, row.pattern))
+
+
+MOST_BYTES = 1 << 30  # of all files that come at once
+_FILE_MODES = {"100644", "100755"}
+
+
+def check_extent(repository: Repository, source: str, commit: str, known: Collection[str]) -> None:
+    """Refuse commits with too many files, before their trees are listed; commits in `known` are local.
+
+    Raises:
+        RefusedError: a commit has more than MAX_FILES files, or `commit` is no commit.
+
+    """
+    with repository.reading() as objects:
+        [info] = objects.infos([commit])
+        is_commit = info is not None and info.kind == "commit"
+        files = most_files(repository.git, objects, commit, without=known, limit=MAX_FILES) if is_commit else None
+    if files is not None and files <= MAX_FILES:
+        return
+    content = f"a commit with {files:,} files" if files is not None else "folders that cannot be read to their end"
+    raise RefusedError(
+        f"{source} has {content if is_commit else 'something else than commits'}, which is no memory. "
+        "Nothing was merged.",
+        "See who pushed that: 'git log' there. Then take it out of that branch, or use another remote.",
+    )
+
+
+def arrivals_of(repository: Repository, local: str, theirs: str) -> list[PathChange]:
+    """Return the files that `theirs` adds or changes compared with `local`."""
+    return [change for change in repository.changes(local, theirs) if change.new is not None]
+
+
+def check_version(repository: Repository, source: str, changes: Iterable[PathChange]) -> None:
+    """Refuse a memory of a newer format version.
+
+    Raises:
+        StoreFormatError: the version is higher than the one this gitmem knows.
+
+    """
+    document = next((change.new for change in changes if change.path == FORMAT), None)
+    version = format_version(repository.blob(document)) if document else None
+    if version is not None and not 1 <= version <= FORMAT_VERSION:
+        from gitmem.platform.shipped import install_command
+
+        raise StoreFormatError(
+            f"The memory at {source} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
+            f"Nothing was touched. Upgrade gitmem: {install_command()}",
+        )
+
+
+def check_files(
+    repository: Repository, source: str, changes: Collection[PathChange], *, reserved: Collection[str] = ()
+) -> None:
+    """Refuse files that must not enter a store; `reserved` are top folders that belong to this machine.
+
+    Raises:
+        RefusedError: a path is unsafe or collides with another, or a file is a link, a submodule or too large.
+
+    """
+    names: dict[str, str] = {}
+    for change in changes:
+        complaint = _complaint(change, reserved)
+        twin = names.setdefault(fold(change.path), change.path)
+        if twin != change.path:
+            complaint = f"which on some file systems is the same as {twin!a}"
+        if complaint is not None:
+            raise RefusedError(
+                f"{source} has {change.path!a}, {complaint}. Nothing was merged.",
+                "Remove or rename it on the machine that made it, then sync there.",
+            )
+    sizes = repository.sizes([change.new or "" for change in changes])
+    if sum(sizes) > MOST_BYTES:
+        raise RefusedError(
+            f"{source} has {sum(sizes):,} bytes in {len(sizes):,} files, more than one sync takes. Nothing was merged.",
+            "Remove the large files from the memory on the machine that made them, then sync there.",
+        )
+    for change, size in zip(changes, sizes, strict=True):
+        if size > arrival(change.path).most:
+            raise RefusedError(
+                f"{source} has {change.path!a} with {size:,} bytes, more than gitmem allows for it. "
+                "Nothing was merged.",
+                "Split it on the machine that made it, then sync there.",
+            )
+
+
+def reserved_folders(root: str, home: str) -> tuple[str, ...]:
+    """Return the top folders that no remote may write to; only the person's own store has any."""
+    return (HOME_HOSTS, HOME_PROJECTS) if os.path.realpath(root) == os.path.realpath(user_store(home)) else ()
+
+
+def check_hosts_untracked(root: str, environ: Mapping[str, str]) -> None:
+    """Refuse installation records that the person's store tracks: a remote may have written them.
+
+    Raises:
+        RefusedError: the store tracks their folder, in any spelling of upper and lower case.
+
+    """
+    layout = find_layout(root)
+    if layout is None:
+        return
+    if Git(layout.git_dir, root, environ).run("ls-files", "-z", "--", f":(icase){HOME_HOSTS}"):
+        raise RefusedError(
+            f"The store at {root} tracks files in {HOME_HOSTS}/, which is for this machine alone; a remote may have "
+            "written them.",
+            f"Look at them, remove what you did not make, then: git -C {root} rm -r --cached {HOME_HOSTS}",
+        )
+
+
+def _complaint(change: PathChange, reserved: Collection[str]) -> str | None:
+    """Return why a file from another machine is refused, None if it is allowed."""
+    if change.mode not in _FILE_MODES:
+        return "which is a link or a submodule"
+    parts = change.path.split("/")
+    if any(part in {"", ".", ".."} or is_git_folder(part) for part in parts):
+        return "whose name leads out of the store or into git's own folder"
+    if any(ord(character) < 32 or ord(character) == 127 for character in change.path):  # noqa: PLR2004
+        return "with control characters in its name"
+    # NTFS ignores the part after a colon or backslash, and trailing dots and blanks, in a folder's name.
+    top = fold(parts[0]).replace("\\", ":").partition(":")[0].rstrip(". ")
+    if top == TEMPORARY:
+        return "where gitmem keeps its own temporary files"
+    if top in reserved:
+        return "where gitmem keeps what belongs to this machine"
+    return None
+
+
+REFS = "refs/gitmem/remotes"  # the tips of each remote's branches at the last sync
+FETCHED = "refs/gitmem/fetched"  # the tips fetched last, merged or not
+DEFAULT = "origin"
+ONCE = "_once"  # the name of a remote that is read once and not kept; no person can add one of this name
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
+_PROJECTS = "project's"  # in place of a URL: use the project's remote
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is a URL or a path, not the name of a remote."""
+    return is_ssh(text) or any(mark in text for mark in "/\\:.")
+
+
+def absolute_address(text: str, cwd: str) -> str:
+    """Return a URL as it is, and a path as an absolute one."""
+    if "://" in text or "::" in text or is_ssh(text) or text.startswith("-"):
+        return text
+    return os.path.abspath(os.path.join(cwd, os.path.expanduser(text)))
+
+
+def remotes(store: Store) -> list[Remote]:
+    """Return the remotes that memory is synced with, `origin` first."""
+    result = []
+    for name, url, push_url in _configured(store):
+        if url != _PROJECTS:
+            result.append(Remote(name, url, push_url or url))
+        elif urls := _config(store, f"remote.{name}.url", file=None):
+            push_urls = _config(store, f"remote.{name}.pushurl", file=None) or urls
+            result.append(Remote(name, _resolve(store, urls[0]), _resolve(store, push_urls[0])))
+    return sorted(result, key=lambda remote: (remote.name != DEFAULT, remote.name))
+
+
+def added_remotes(store: Store) -> list[Remote]:
+    """Return the remotes that were added on this machine: background syncs go there only."""
+    urls = store.acceptance
+    return [one for one in remotes(store) if urls.has_added(one.url) and urls.has_added(one.push_url)]
+
+
+def find_remote(store: Store, name: str | None) -> Remote:
+    """Return the remote of this name, or the first one if `name` is None.
+
+    Raises:
+        NotFoundError: there is no such remote.
+
+    """
+    known = remotes(store)
+    remote = next((remote for remote in known if name in (None, remote.name)), None)
+    if remote is None:
+        missing = f"no remote {name!r}" if name else "no remote"
+        raise NotFoundError(f"This store has {missing}.", "'gitmem remote add URL' adds one.")
+    return remote
+
+
+def add_remote(store: Store, name: str, url: str | None) -> Remote:
+    """Add a remote; without `url` use the project's remote of that name.
+
+    Raises:
+        RefusedError: the name or the URL is not allowed.
+        UsageError: a remote of this name exists, or the URL is missing.
+        NotFoundError: the project has no such remote.
+        NotAcceptedError: the store came from elsewhere, and the person did not say yes.
+
+    """
+    store.acceptance.check()
+    if not _NAME.fullmatch(name):
+        raise RefusedError(f"{name!a} is not a valid name for a remote.", "Use letters, digits, '-' and '_'.")
+    if url is not None:
+        check_url(url)
+    elif store.own_repository:
+        raise UsageError("A remote needs a URL.", "'gitmem remote add URL', or a path to a bare repository.")
+    if any(known == name for known, _, _ in _configured(store)):
+        raise UsageError(f"There is a remote {name!r} already.", f"'gitmem remote remove {name}' removes it.")
+    if url is None and not _config(store, f"remote.{name}.url", file=None):
+        raise NotFoundError(f"The project's repository has no remote {name!r}.", "Give a URL as well.")
+    file = _file(store)
+    if file is not None:
+        os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+    _set_config(store, file, f"remote.{name}.url", url or _PROJECTS)
+    if file is None:  # so that the user's own git commands work in the store
+        branch = _branch(store)
+        _set_config(store, None, f"remote.{name}.fetch", f"+refs/heads/{branch}:refs/remotes/{name}/{branch}")
+        if not _config(store, f"branch.{branch}.remote", file=None):
+            _set_config(store, None, f"branch.{branch}.remote", name)
+            _set_config(store, None, f"branch.{branch}.merge", f"refs/heads/{branch}")
+    added = find_remote(store, name)
+    store.acceptance.give((added.url, added.push_url))
+    return added
+
+
+def remove_remote(store: Store, name: str) -> None:
+    """Remove a remote and its tracking refs; memory that came from it stays.
+
+    Raises:
+        NotFoundError: there is no remote of this name.
+
+    """
+    if not any(known == name for known, _, _ in _configured(store)):
+        find_remote(store, name)
+    file = _file(store)
+    git = _git(store)
+    run_past_lock(git, "config", *(("--file", file) if file else ()), "--remove-section", f"remote.{name}")
+    branch = _branch(store)
+    if file is None and _config(store, f"branch.{branch}.remote", file=None) == [name]:
+        run_past_lock(git, "config", "--remove-section", f"branch.{branch}")
+    forget(store, name)
+
+
+def forget(store: Store, name: str) -> None:
+    """Delete the remote-tracking refs of a remote of this name."""
+    git = _git(store)
+    tracking = [f"refs/remotes/{name}/"] if _file(store) is None else []
+    for ref, oid in read_refs(git, f"{REFS}/{name}/", f"{FETCHED}/{name}/", *tracking).items():
+        move_ref(git, ref, None, oid)
+
+
+def _configured(store: Store) -> list[tuple[str, str, str]]:
+    """Return name, URL and push URL (or "") of each remote, as configured."""
+    file = _file(store)
+    if file is not None and not os.path.isfile(file):
+        return []
+    where = ("--file", file) if file else ()
+    output = _git(store).run("config", *where, "--null", "--get-regexp", r"^remote\..*\.(url|pushurl)$", ok=(0, 1))
+    urls: dict[str, dict[str, str]] = {}
+    for record in output.decode("utf-8", "surrogateescape").split("\0")[:-1]:
+        key, _, value = record.partition("\n")
+        name, _, kind = key.removeprefix("remote.").rpartition(".")
+        urls.setdefault(name, {}).setdefault(kind, value)
+    return [(name, kinds["url"], kinds.get("pushurl", "")) for name, kinds in urls.items() if kinds.get("url")]
+
+
+def _resolve(store: Store, url: str) -> str:
+    """Return a URL of the project's configuration; resolve a relative path from the project's folder."""
+    if "://" in url or is_ssh(url) or os.path.isabs(url):
+        return url
+    return os.path.normpath(os.path.join(os.path.dirname(store.repository.layout.common_dir), url))
+
+
+def _config(store: Store, key: str, *, file: str | None) -> list[str]:
+    where = ("--file", file) if file else ()
+    output = _git(store).run("config", *where, "--null", "--get-all", key, ok=(0, 1))
+    return output.decode("utf-8", "surrogateescape").split("\0")[:-1]
+
+
+def _set_config(store: Store, file: str | None, key: str, value: str) -> None:
+    run_past_lock(_git(store), "config", *(("--file", file) if file else ()), key, value)
+
+
+def _git(store: Store) -> Git:
+    return store.repository.git
+
+
+def _file(store: Store) -> str | None:
+    """Return the path of the file with the remotes, None if they are in the repository's configuration."""
+    return None if store.own_repository else os.path.join(store.private, REMOTES_FILE)
+
+
+def _branch(store: Store) -> str:
+    return store.repository.branch().removeprefix("refs/heads/")

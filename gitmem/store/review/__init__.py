@@ -1,1 +1,0 @@
-"""Documents and purges that wait for a person's decision."""

@@ -1,1 +1,0 @@
-"""Rewriting history without purged texts."""

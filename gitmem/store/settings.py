@@ -1,0 +1,272 @@
+"""Settings files: the store's and the person's.
+
+Read settings files: the person's own and the store's tracked one (docs/format.md, "Settings").
+
+The table in `gitmem.config` lists the settings and who may set them. A settings file never raises an error: invalid
+values are skipped and named in `Config.problems`. Tested through `tests/test_config.py`.
+
+The person's own settings folder: `config.yaml`, and `trust.json` with the tracked values they agreed to.
+
+See docs/format.md, "Settings". A file that resolves into a store is not read: a sync could have written it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from gitmem.config import (
+    HERE,
+    STORE,
+    USER,
+    Config,
+    Origin,
+    Untrusted,
+    is_agreed,
+    is_harmless,
+    parse_value,
+    shown,
+    value_of,
+)
+from gitmem.document.ids import CONFIG
+from gitmem.platform.safe_open import read_regular
+from gitmem.store.locate import STORE_FOLDER, user_store
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    import yaml
+
+
+MAX_BYTES = 65_536  # of the person's own file
+MAX_TRACKED_BYTES = 8_192  # of a store's file: a hook waits until Python has parsed it
+STORES = "stores"  # in the person's own file: settings for single stores, by folder
+_MAX_PROBLEMS = 20
+_BOM = b"\xef\xbb\xbf"
+_MAX_DEPTH = 16  # nested collections
+
+
+class _NotPlainError(Exception):
+    """Valid YAML that settings do not allow."""
+
+
+def load_config(
+    own: tuple[str, bytes | None],
+    tracked: tuple[str, bytes | None] = ("", None),
+    store: str = "",
+    agreed: Callable[[], Mapping[str, object]] = dict,
+) -> Config:
+    """Return the configuration from the person's own file and a store's tracked one, each given as name and content.
+
+    In rising precedence: the person's general settings, the allowed values of the tracked file, the person's settings
+    for this store (the section named by the folder `store`). `agreed` returns the tracked values the person agreed to;
+    it is called only if a tracked value needs agreement.
+
+    PyYAML is imported only for a file with more than comments: the import takes a fourth of the time of a save.
+    """
+    builder = _Builder()
+    general = dict(builder.tree(*own, MAX_BYTES))
+    here = general.pop(STORES, None)
+    for key, value in builder.values(own[0], general):
+        builder.use(key, value, USER, own[0])
+    known: Mapping[str, object] | None = None
+    for key, value in builder.values(tracked[0], builder.tree(*tracked, MAX_TRACKED_BYTES)):
+        if not is_harmless(key, value):
+            known = agreed() if known is None else known
+            if not is_agreed(known, key, value):
+                builder.untrusted.append(Untrusted(key, value, tracked[0]))
+                continue
+        builder.use(key, value, STORE, tracked[0])
+    if isinstance(here, Mapping) and isinstance(section := here.get(store), Mapping):
+        for key, value in builder.values(own[0], section):
+            builder.use(key, value, HERE, own[0])
+    return builder.build()
+
+
+class _Builder:
+    """A configuration that is being built, file by file."""
+
+    def __init__(self) -> None:
+        self.config = Config()
+        self.problems: list[str] = []
+        self.untrusted: list[Untrusted] = []
+        self.origins: dict[str, Origin] = {}
+
+    def tree(self, name: str, data: bytes | None, most: int) -> Mapping[object, object]:
+        """Return the content of a file as a mapping; {} and a recorded problem if it is invalid."""
+        if not data:
+            return {}
+        try:
+            return _mapping(data, most)
+        except ValueError as error:
+            self.problems.append(f"{name} cannot be read and is not used: {error}.")
+            return {}
+
+    def values(self, name: str, tree: Mapping[object, object]) -> Iterator[tuple[str, object]]:
+        """Yield the valid settings of a file; record the others as problems."""
+        for group, values in tree.items():
+            if values is None:  # a group whose settings are all commented out
+                continue
+            if not isinstance(values, Mapping):
+                self.problems.append(f"{name}: {shown(group)} is not a group of settings and is not used.")
+                continue
+            for inner, value in values.items():
+                try:
+                    key = f"{group}.{inner}"
+                    parsed = parse_value(key, value)
+                except ValueError as error:
+                    self.problems.append(f"{name}: {error}; it is not used.")
+                else:
+                    yield key, parsed
+
+    def use(self, key: str, value: object, layer: str, file: str) -> None:
+        """Apply a value."""
+        group, _, name = key.partition(".")
+        changed = getattr(self.config, group)._replace(**{name: value})
+        self.config = self.config._replace(**{group: changed})
+        self.origins[key] = Origin(key, layer, file)
+
+    def build(self) -> Config:
+        """Return the configuration; a value that changes nothing or that the person overrides needs no agreement."""
+        untrusted = [
+            item
+            for item in self.untrusted
+            if item.value != value_of(self.config, item.key)
+            and not (item.key in self.origins and self.origins[item.key].layer == HERE)
+        ]
+        rotation = self.config.rotation
+        if rotation.carryover_tokens >= rotation.threshold_tokens:  # each save would rotate again
+            less = rotation.threshold_tokens // 10
+            if "rotation.carryover_tokens" in self.origins:
+                self.problems.append(
+                    f"rotation.carryover_tokens ({rotation.carryover_tokens:,}) is not below rotation.threshold_tokens "
+                    f"({rotation.threshold_tokens:,}); {less:,} are kept."
+                )
+            self.config = self.config._replace(rotation=rotation._replace(carryover_tokens=less))
+        problems = self.problems[:_MAX_PROBLEMS]
+        if len(self.problems) > _MAX_PROBLEMS:
+            problems.append(f"And {len(self.problems) - _MAX_PROBLEMS} more problems.")
+        origins = tuple(self.origins.values())
+        return self.config._replace(problems=tuple(problems), untrusted=tuple(untrusted), origins=origins)
+
+
+def is_comments(data: bytes) -> bool:
+    """Return whether a settings file has only comments and blank lines."""
+    return all(line.strip(b" \t\r")[:1] in {b"", b"#"} for line in data.removeprefix(_BOM).split(b"\n"))
+
+
+def _mapping(data: bytes, most: int) -> Mapping[object, object]:
+    if len(data) > most:
+        raise ValueError(f"it has more than {most} bytes")
+    if is_comments(data):
+        return {}
+    text = data.removeprefix(_BOM).decode()  # no utf-8-sig: that codec would have to be imported
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the pure-Python loader takes a second for 64 KiB
+    try:
+        _check_plain(yaml.parse(text, Loader=loader))
+        tree = yaml.load(text, Loader=loader)  # noqa: S506  # a safe loader
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 1}" if mark else ""
+        raise ValueError(f"it is not plain YAML{where}") from error
+    except _NotPlainError as error:
+        raise ValueError(f"{error}") from error
+    except (ValueError, KeyError, AttributeError, TypeError, OverflowError) as error:
+        # PyYAML's constructors raise these, as for `!!bool x`, `!!timestamp x`, `2024-13-45`.
+        raise ValueError("it has a value that is not plain YAML") from error
+    if tree is None:
+        return {}
+    if not isinstance(tree, dict):
+        raise ValueError("it is not a mapping")  # noqa: TRY004  # like every other problem of a file
+    return tree
+
+
+def _check_plain(events: Iterable[yaml.Event]) -> None:
+    """Refuse aliases, which can expand beyond memory, and deep nesting, on which the C loader crashes."""
+    import yaml
+
+    depth = 0
+    for event in events:
+        if isinstance(event, yaml.AliasEvent):
+            raise _NotPlainError("it has an alias")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH:
+            raise _NotPlainError("it nests too deeply")
+
+
+TRUST = "trust.json"
+_FOLDER = "gitmem"
+_MAX_BYTES = 1 << 20
+
+
+def personal_folder(environ: Mapping[str, str], home: str, platform: str = sys.platform) -> str:
+    """Return the folder of the person's own settings, as the platform's convention has it."""
+    configured = environ.get("APPDATA" if platform == "win32" else "XDG_CONFIG_HOME", "")
+    if os.path.isabs(configured):  # the XDG specification ignores relative paths
+        return os.path.join(configured, _FOLDER)
+    defaults = {"win32": ("AppData", "Roaming"), "darwin": ("Library", "Application Support")}
+    return os.path.join(home, *defaults.get(platform, (".config",)), _FOLDER)
+
+
+def is_left_behind(environ: Mapping[str, str], home: str) -> bool:
+    """Return whether the person's settings are still at their former path (`gitmem.store.consent`)."""
+    if os.path.lexists(os.path.join(personal_folder(environ, home), CONFIG)):
+        return False
+    data = read_small(os.path.join(user_store(home), CONFIG))
+    return data is not None and not is_comments(data)
+
+
+def read_config(environ: Mapping[str, str], home: str, root: str | None) -> Config:
+    """Return the configuration for the store at `root`; for None, the person's own settings alone."""
+    folder = personal_folder(environ, home)
+    path = os.path.join(folder, CONFIG)
+    own = read_small(path)
+    misplaced = own is not None and is_inside_store(path)
+    tracked = os.path.join(root, CONFIG) if root is not None else ""
+    config = load_config(
+        (path, None if misplaced else own),
+        (tracked, read_small(tracked, follow=False) if root is not None else None),
+        store=os.path.realpath(root) if root is not None else "",
+        agreed=lambda: read_agreed(folder, root or ""),
+    )
+    if misplaced:
+        problem = f"{path} leads into a store, which others may write to, and is not used."
+        config = config._replace(problems=(problem, *config.problems))
+    return config
+
+
+def read_agreed(folder: str, root: str) -> Mapping[str, object]:
+    """Return the tracked values of a store that the person agreed to, by setting."""
+    return read_trust(folder).get(os.path.realpath(root), {})
+
+
+def read_trust(folder: str) -> dict[str, dict[str, object]]:
+    """Return the tracked values that the person agreed to, by store; {} if the file is missing or damaged."""
+    path = os.path.join(folder, TRUST)
+    data = read_small(path)
+    if data is None or is_inside_store(path):
+        return {}
+    import json
+
+    try:
+        stores = json.loads(data)["stores"]
+        return {root: dict(values) for root, values in stores.items()}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {}
+
+
+def is_inside_store(path: str) -> bool:
+    """Return whether a path resolves to one inside a store."""
+    return any(part.casefold() == STORE_FOLDER for part in os.path.realpath(path).split(os.sep))
+
+
+def read_small(path: str, *, follow: bool = True) -> bytes | None:
+    """Return up to 1 MiB of a regular file, None if it cannot be read, or is a link and `follow` is false."""
+    if not follow and os.path.islink(path):  # for systems without O_NOFOLLOW
+        return None
+    try:
+        return read_regular(path, _MAX_BYTES, follow=follow)
+    except OSError:
+        return None

@@ -1,1 +1,0 @@
-"""Finding and making a store, its remotes and its merge driver."""

@@ -1,1 +1,0 @@
-"""Events accepted and not yet committed."""

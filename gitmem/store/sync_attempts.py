@@ -1,0 +1,97 @@
+"""Record the last sync with each remote in `sync.json`, and tell whether a sync is due.
+
+A session's start reads the file, so imports stay light. It is in the private folder and can be deleted.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitmem.platform.clock import datetime
+from gitmem.platform.safe_open import read_regular
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+
+
+_FILE = "sync.json"
+_MAX_BYTES = 1 << 20
+
+
+class SyncRecord(Value):
+    """The last attempt to sync with a remote, the last success, why the attempt failed, and whether offline."""
+
+    tried: datetime
+    synced: datetime | None = None
+    failure: str = ""
+    unreachable: bool = False
+
+
+def is_due(store: Store, *, session: bool) -> bool:
+    """Return whether an automatic sync is due; cheap, and False without a remote.
+
+    `session` is whether a session begins or ends. At other times a sync is due every `sync.minutes`, if configured.
+    """
+    config = store.config.sync
+    if config.auto == "off" or not (session or config.auto == "interval") or not store.has_remotes():
+        return False
+    tried = [record.tried for record in read_records(store.private).values()]
+    if session or not tried:
+        return True
+    return (store.context.clock() - max(tried)).total_seconds() >= config.minutes * 60
+
+
+def failures(private: str) -> list[str]:
+    """Return a sentence for each remote whose last sync failed."""
+    sentences = []
+    for name, record in sorted(read_records(private).items()):
+        if record.failure:
+            since = f"since {record.synced:%Y-%m-%d %H:%M}" if record.synced else "yet"
+            sentences.append(f"Not synced with {name} {since}: {record.failure}")
+    return sentences
+
+
+def read_records(private: str) -> dict[str, SyncRecord]:
+    """Return the record of each remote by name; {} if the file cannot be read."""
+    try:
+        data = read_regular(os.path.join(private, _FILE), _MAX_BYTES)
+        if data is None:
+            return {}
+        import json
+
+        content = json.loads(data)
+        return {str(name): _record(fields) for name, fields in content["remotes"].items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {}
+
+
+def write_record(private: str, name: str, record: SyncRecord | None) -> None:
+    """Write the record of a remote, or delete it with None."""
+    import json
+
+    records = {**read_records(private), name: record}
+    content = {
+        remote: {
+            "tried": known.tried.isoformat(),
+            "synced": known.synced.isoformat() if known.synced else None,
+            "failure": known.failure,
+            "unreachable": known.unreachable,
+        }
+        for remote, known in records.items()
+        if known is not None
+    }
+    path = os.path.join(private, _FILE)
+    temporary = f"{path}.{os.getpid()}.new"
+    with open(temporary, "w", encoding="utf-8") as file:
+        file.write(json.dumps({"v": 1, "remotes": content}, ensure_ascii=False))
+    os.replace(temporary, path)
+
+
+def _record(fields: dict[str, object]) -> SyncRecord:
+    moments = [datetime.fromisoformat(str(fields[key])) if fields.get(key) else None for key in ("tried", "synced")]
+    tried, synced = moments
+    if tried is None or tried.tzinfo is None:
+        raise ValueError
+    return SyncRecord(tried, synced, str(fields.get("failure", "")), bool(fields.get("unreachable")))

@@ -1,0 +1,309 @@
+"""Run a plan under the store's lock, again if the branch moved.
+
+One attempt of a transaction, under the store's lock (docs/format.md, "Order of writes").
+
+It repairs what a killed process left, runs the plan on the tip, stages all files, moves the branch by compare-and-swap,
+puts the files into place, and updates the index. Before the branch moves nothing has changed; after that, the next
+command can finish the rest.
+
+Run a transaction: take the lock and retry while other programs move the branch (docs/format.md, "Order of writes").
+
+`gitmem.store.transact` is imported late: most commands only read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable
+
+from gitmem.document.ids import FACTS, FORMAT
+from gitmem.errors import BusyError, GitmemError, RefusedError
+from gitmem.git.fast_import import TipMovedError, Writer
+from gitmem.store.recovery import recover, remove_litter
+from gitmem.store.store import FORMAT_VERSION, PURGING, is_older
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Generic, TypeVar
+
+    from gitmem.git.index import IndexUpdate
+    from gitmem.git.store_lock import Lock
+    from gitmem.git.trust import IdentityLookup
+    from gitmem.git.worktree import Staged
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+
+if TYPE_CHECKING:
+    T = TypeVar("T")
+
+    class _Carrier(Value, Generic[T]):
+        value: T
+else:  # at run time, without importing `typing`
+
+    class _Carrier(Value):
+        value: object
+
+        def __class_getitem__(cls, _: object) -> type:
+            return cls
+
+
+class Outcome(_Carrier["T"]):
+    """The result of a transaction.
+
+    `value` is the return value of the plan, `commits` the ids of all commits, oldest first, including edits by hand,
+    `notices` are sentences for the user.
+    """
+
+    commits: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+def attempt(
+    store: Store,
+    plan: Callable[[Transaction], T],
+    lock: Lock,
+    identity: IdentityLookup,
+    repaired: list[str],
+    *,
+    scan: bool,
+    meanwhile: Callable[[], object] | None,
+) -> Outcome[T]:
+    """Run a plan on the present tip and make its commits; see `transact`.
+
+    Notices of repairs are added to `repaired`: they hold even if the attempt fails.
+
+    Raises:
+        TipMovedError, TipLockedError: another git command moved or locked the branch; nothing was committed.
+
+    """
+    repaired += _finish_purge(store, lock)
+    branch = store.repository.branch()
+    tip = store.repository.tip(branch) or _create_branch(store, branch)
+    with (
+        Writer(store.repository.git, branch, tip, listed_in=store.packs_file, first=FORMAT) as writer,
+        store.files.look(tip) as look,
+    ):
+        if scan and store.marked() == tip:  # else a repair may add files to look for
+            look.start()
+        remove_litter(store, branch)  # while git starts
+        if meanwhile is not None:
+            meanwhile()
+        document = _checked_format(store, writer)
+        transaction = _repaired(store, writer, tip, repaired)
+        if scan:
+            look.start()
+        _upgrade_older(transaction, document)
+        value = plan(transaction)  # while git looks
+        # The entries of unchanged files are renewed in the index, so that they are not read again each time.
+        scanned = [*_read_edited(transaction, look.edited()), *look.unchanged] if scan else []
+        _follow_edited_facts(transaction)
+        lock.heartbeat()
+        paths = {*transaction.files(), *transaction.touched(), *scanned}
+        if not paths:
+            return Outcome(value, (), tuple(transaction.notices))
+        for commit in transaction.commits(identity.result()):
+            writer.commit(commit)
+        writer.seal()
+        commits, notices = _land(store, writer, transaction, lock, tip=tip, paths=paths)
+    return Outcome(value, commits, tuple(notices))
+
+
+def _create_branch(store: Store, branch: str) -> str:
+    """Create the branch at the root commit of every store, and return that commit."""
+    from gitmem.git.setup import seed_branch
+
+    seed_branch(store.repository.git, branch)
+    tip = store.repository.tip(branch)
+    if tip is None:
+        raise TipMovedError
+    return tip
+
+
+def _finish_purge(store: Store, lock: Lock) -> Iterable[str]:
+    """Finish a purge that was interrupted, and return notices of it."""
+    if not os.path.exists(os.path.join(store.private, PURGING)):
+        return ()
+    from gitmem.store.rewrite import resume
+
+    result = resume(store, lock)
+    return () if result is None else ("An interrupted purge was finished.", *result.notices)
+
+
+def _checked_format(store: Store, writer: Writer) -> bytes:
+    """Return the store's format document, which a newer gitmem may have changed while this process waited."""
+    blob = writer.read(FORMAT, store.format_document)
+    document = b"" if blob is None else blob.data
+    store.check_format(document)
+    return document
+
+
+def _upgrade_older(transaction: Transaction, document: bytes) -> None:
+    """Add the commit that upgrades a store, if its format document names an older version."""
+    if is_older(document):
+        from gitmem.store.upgrade import upgrade
+
+        upgrade(transaction, FORMAT_VERSION)
+
+
+def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Transaction:
+    """Bring the files up to the tip, edits by hand aside, and return a transaction."""
+    from gitmem.store.transaction import Transaction  # while git starts
+
+    marked = store.marked()
+    repaired += recover(store, tip)
+    context = store.context
+    transaction = Transaction(
+        writer,
+        store.files,
+        now=context.clock(),
+        machine=context.machine,
+        allow=store.config.redaction.allow,
+        keep_aside=store.spool.keep_aside,
+    )
+    if marked != tip:  # moved by another program, perhaps by a plain git merge
+        from gitmem.store.transaction import find_marked, resolve
+
+        resolve(transaction, find_marked(store, marked, tip))
+        if marked:
+            from gitmem.store.moved import follow_moved
+
+            follow_moved(transaction, store, marked, tip)
+    return transaction
+
+
+def _read_edited(transaction: Transaction, edited: Iterable[str]) -> list[str]:
+    """Read every file that a person changed or staged into a transaction, and return their paths.
+
+    A file that cannot be kept becomes a notice, and the others are still saved.
+    """
+    paths = []
+    for path in edited:
+        if path.endswith("/"):
+            transaction.notices.append(f"{path} is a git repository of its own and is not kept in the store.")
+            continue
+        try:
+            transaction.read(path)
+        except RefusedError as error:
+            transaction.notices.append(f"Not kept: {error.message} {error.remedy}".strip())
+        except OSError as error:
+            transaction.notices.append(f"Not kept: {path} cannot be read: {error.strerror}.")
+        else:
+            paths.append(path)
+    return paths
+
+
+def _follow_edited_facts(transaction: Transaction) -> None:
+    """Bring lines of facts up to date with the files of facts that a person edited."""
+    if facts := [path for path in transaction.edits() if path.startswith(f"{FACTS}/")]:
+        from gitmem.store.fact_lines import follow_files
+
+        follow_files(transaction, facts)
+
+
+def _land(
+    store: Store, writer: Writer, transaction: Transaction, lock: Lock, *, tip: str, paths: set[str]
+) -> tuple[tuple[str, ...], list[str]]:
+    """Move the branch, bring files and index entries of `paths` up to it, and return commits and notices."""
+    with store.files.open_index() as index:
+        commits, staged = _commit(store, writer, transaction, lock)
+        notices = list(transaction.notices)
+        new = commits[-1] if commits else tip
+        try:
+            notices += publish(store, new, staged, index, paths)
+        except (OSError, GitmemError) as error:
+            notices.append(
+                f"The save is committed ({new[:10]}), but the work tree could not be updated: {error}. "
+                "The next gitmem command repairs that."
+            )
+    return commits, notices
+
+
+def _commit(store: Store, writer: Writer, transaction: Transaction, lock: Lock) -> tuple[tuple[str, ...], list[Staged]]:
+    """Stage all files, then move the branch; on an error discard the files."""
+    staged: list[Staged] = []
+    try:  # git syncs its pack while the files are staged
+        for path, content in transaction.files().items():
+            staged.append(store.files.stage(path, content, executable=transaction.is_executable(path)))
+        check_held(lock)
+        commits = writer.finish()
+    except BaseException:
+        store.files.discard(staged)
+        raise
+    return commits, staged
+
+
+def check_held(lock: Lock) -> None:
+    """Raise BusyError if another process has taken over the lock."""
+    if not lock.held():
+        raise BusyError("Another process took over the lock while this one was suspended.", "Try again.")
+
+
+def publish(store: Store, tip: str, staged: list[Staged], index: IndexUpdate, paths: Iterable[str]) -> tuple[str, ...]:
+    """Bring work tree, index and `checkout` up to the tip; merge files that a person edited meanwhile."""
+    edited = store.files.publish(staged)
+    index.finish(sorted({*paths}.difference(edited)))
+    if edited:
+        return recover(store, tip)
+    store.mark(tip)
+    return ()
+
+
+ATTEMPTS = 50  # under the lock, only a user's git command can move the branch
+_LONGEST_PAUSE = 0.2  # seconds between attempts; all pauses together outlast a burst of commits
+
+
+def transact(
+    store: Store,
+    plan: Callable[[Transaction], T],
+    *,
+    purpose: str,
+    scan: bool = False,
+    meanwhile: Callable[[], object] | None = None,
+) -> Outcome[T]:
+    """Run `plan` on the present tip, make its commits, and return once they are synced to disk.
+
+    The plan may run again from a new tip, so it must change nothing but its transaction. With `scan`, commit every edit
+    by hand in the store, not only those in files that the plan reads. `meanwhile` is called while git starts, for
+    instance to import modules.
+
+    Raises:
+        BusyError: another process kept the lock for longer than `lock.wait_seconds`.
+        NotSavedError: the store cannot be written; nothing was committed.
+        UnfinishedError: the user has a git operation in progress in the store.
+        NotAcceptedError: the store came from elsewhere, and the person did not say yes.
+
+    """
+    store.acceptance.check()
+    from gitmem.git.fast_import import TipLockedError, TipMovedError
+    from gitmem.git.repository import clear_left_behind
+
+    busy = BusyError(f"Another git command moved the branch {ATTEMPTS} times.", "Nothing was lost; try again.")
+    with store.saving(), contextlib.ExitStack() as stack:
+        store.repository.branch()  # raises UnfinishedError before waiting for the lock
+        lock = store.lock(purpose)
+        lock.acquire(store.config.lock.wait_seconds)
+        stack.callback(lock.release)
+        identity = store.identity()
+        stack.callback(identity.result)  # waits for its git, also if nothing is committed
+        repaired: list[str] = []
+        for number in range(ATTEMPTS):
+            try:
+                outcome = attempt(store, plan, lock, identity, repaired, scan=scan, meanwhile=meanwhile)
+            except TipLockedError as error:
+                clear_left_behind(error.lock)
+                busy = BusyError(f"Another git command holds {error.lock}.", "If none is running, remove that file.")
+            except TipMovedError:
+                time.sleep(_pause(number))
+            else:
+                return outcome._replace(notices=(*repaired, *outcome.notices))
+    raise busy
+
+
+def _pause(number: int) -> float:
+    """Return the pause in seconds after so many lost races: exponential, with jitter."""
+    return min(0.001 * 2.0**number, _LONGEST_PAUSE) * (0.5 + os.urandom(1)[0] / 255)

@@ -1,0 +1,416 @@
+"""One change of a store: read, plan, redact, commit, publish.
+
+Resolve conflict markers that a plain `git merge` left in documents, keeping both sides.
+
+They are left if a person pulls without the merge driver and commits the conflict. gitmem looks for them only in
+documents that changed when another program moved the branch.
+
+Tested through `tests/cli/commands/test_sync.py`.
+
+A transaction: reads and commits, collected in memory before anything is written.
+
+Reading a file compares the work tree with the tip: an edit by hand becomes a commit of its own, before all others, and
+is the version that the transaction reads. Committing checks names and redacts new text.
+`gitmem.store.transact` then writes the files.
+"""
+
+from __future__ import annotations
+
+from gitmem.document.ids import FACTS, MEMORY, check_path, fold, is_git_folder
+from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line
+from gitmem.errors import DoesNotFitError, GitFailedError, RefusedError
+from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature
+from gitmem.git.log import empty_tree
+from gitmem.git.trust import GITMEM
+from gitmem.merge.documents import has_markers, without_markers
+from gitmem.platform.safe_open import MAX_FILE_BYTES
+from gitmem.redact.redact import redact
+from gitmem.text.difference import changed_range
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from gitmem.git.fast_import import Writer
+    from gitmem.git.treediff import PathChange
+    from gitmem.git.trust import Identity
+    from gitmem.git.worktree import WorkTree
+    from gitmem.redact.redact import Redacted
+    from gitmem.store.store import Store
+
+
+_MAX_NAMED = 3
+
+
+def find_marked(store: Store, old: str | None, new: str) -> list[str]:
+    """Return the documents with markers among those added or changed between two commits."""
+    git = store.repository.git
+    try:
+        changes = store.repository.changes(old or empty_tree(git), new)
+    except GitFailedError:  # `old` was purged
+        changes = store.repository.changes(empty_tree(git), new)
+    documents = [change for change in changes if change.new and change.path.endswith(".md")]
+    contents = store.repository.blobs([change.new or "" for change in documents if change.mode.startswith("100")])
+    paths = [change.path for change in documents if change.mode.startswith("100")]
+    return [path for path, data in zip(paths, contents, strict=True) if has_markers(data)]
+
+
+def resolve(transaction: Transaction, paths: Iterable[str]) -> bool:
+    """Add a commit that merges both sides in these documents, and a notice; return False if none has markers."""
+    resolved: dict[str, bytes | None] = {}
+    for path in paths:
+        try:
+            data = transaction.read(path)
+        except (RefusedError, OSError):
+            continue
+        if data is not None and has_markers(data):
+            resolved[path] = without_markers(path, data)
+    if not resolved:
+        return False
+    names = ", ".join(sorted(resolved)[:_MAX_NAMED]) + (" and others" if len(resolved) > _MAX_NAMED else "")
+    message = Message(f"Repair {names}: conflict markers", ((Trailer.OP.value, Op.REPAIR.value),))
+    transaction.notices.append(
+        f"Git left conflict markers in {names}. Both sides were merged as 'gitmem sync' does; entries that need a "
+        "decision are marked 'review'."
+    )
+    return transaction.commit(message, resolved)
+
+
+# Byte order marks, longer ones first: the mark of UTF-32-LE begins with that of UTF-16-LE.
+_MARKS = (
+    (b"\xff\xfe\0\0", "utf-32-le"),
+    (b"\0\0\xfe\xff", "utf-32-be"),
+    (b"\xff\xfe", "utf-16-le"),
+    (b"\xfe\xff", "utf-16-be"),
+)
+_SAMPLE = 65_536  # bytes that are searched for NULs if there is no mark
+_MIN_NULS = 8  # in UTF-16 text with a secret: each ASCII character has one
+
+
+class CleanBytes(Value):
+    """Redacted bytes, with the kinds of the secrets removed and their line numbers."""
+
+    data: bytes
+    kinds: tuple[str, ...]
+    lines: tuple[int, ...]
+
+
+def redact_bytes(before: bytes, data: bytes, *, allow: Sequence[str] = ()) -> CleanBytes:
+    """Redact the lines of `data` between the first and the last that differ from `before`."""
+    clean = _redact_new(before, data, allow)
+    encoding = wide_encoding(clean.data)
+    text = None if encoding is None else _decoded(clean.data, encoding)
+    if encoding is None or text is None:
+        return clean
+    wide = _redact_new((_decoded(before, encoding) or "").encode(*_UTF8), text.encode(*_UTF8), allow)
+    if not wide.kinds:
+        return clean
+    tail = clean.data[len(clean.data) - len(clean.data) % _width(encoding) :]
+    data = wide.data.decode(*_UTF8).encode(encoding, "surrogatepass") + tail
+    return CleanBytes(data, clean.kinds + wide.kinds, tuple(sorted({*clean.lines, *wide.lines})))
+
+
+def readings(data: bytes) -> Iterator[str]:
+    """Yield the possible texts of a file: as UTF-8, unless it has NULs, and as UTF-16 or UTF-32 if it looks like it."""
+    if b"\0" not in data:
+        yield data.decode("utf-8", "surrogateescape")
+    encoding = wide_encoding(data)
+    text = None if encoding is None else _decoded(data, encoding)
+    if text is not None:
+        yield text
+
+
+def wide_encoding(data: bytes) -> str | None:
+    """Guess UTF-16 or UTF-32 from the byte order mark or the positions of NULs; None if neither fits."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return encoding
+    if b"\0" not in data[:_SAMPLE]:
+        return None
+    even, odd = (data[start:_SAMPLE:2].count(0) for start in (0, 1))
+    if max(even, odd) < _MIN_NULS or min(even, odd) * _MIN_NULS > max(even, odd):
+        return None
+    return "utf-16-le" if odd > even else "utf-16-be"
+
+
+_UTF8 = ("utf-8", "surrogatepass")
+
+
+def _width(encoding: str) -> int:
+    return 4 if "32" in encoding else 2
+
+
+def _decoded(data: bytes, encoding: str) -> str | None:
+    """Return the text, without incomplete characters at the end; None if it cannot be decoded."""
+    try:
+        return data[: len(data) - len(data) % _width(encoding)].decode(encoding, "surrogatepass")
+    except UnicodeDecodeError:
+        return None
+
+
+def _redact_new(before: bytes, data: bytes, allow: Sequence[str]) -> CleanBytes:
+    start, end = changed_lines(before, data)
+    text = data[start:end].decode("utf-8", "surrogateescape")
+    redacted = redact(text, allow=allow)
+    if not redacted.findings:
+        return CleanBytes(data, (), ())
+    first = data.count(b"\n", 0, start) + 1
+    lines = sorted({first + text.count("\n", 0, finding.start) for finding in redacted.findings})
+    clean = data[:start] + redacted.text.encode("utf-8", "surrogateescape") + data[end:]
+    return CleanBytes(clean, tuple(finding.kind for finding in redacted.findings), tuple(lines))
+
+
+def changed_lines(before: bytes, after: bytes) -> tuple[int, int]:
+    """Return the range of `after` from the first to the last line that differs from `before`."""
+    start, end = changed_range(before, after)
+    start = after.rfind(b"\n", 0, start) + 1
+    newline = after.find(b"\n", end)
+    return start, len(after) if newline < 0 else newline
+
+
+class Draft(Value):
+    """A planned commit; `when` is its author date."""
+
+    message: Message
+    changes: Mapping[str, bytes | None]
+    when: datetime
+
+
+class Transaction:
+    """The reads and planned commits of one attempt, on one tip."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        work_tree: WorkTree,
+        *,
+        now: datetime,
+        machine: str,
+        allow: tuple[str, ...],
+        keep_aside: Callable[[str, bytes], str] | None = None,
+    ) -> None:
+        self.now = now
+        self.notices: list[str] = []
+        self.drafts: list[Draft] = []
+        self.planned = 0  # bytes of the files in all drafts, which memory holds until they are written
+        self._writer = writer
+        self._work_tree = work_tree
+        self._machine = machine
+        self._allow = allow
+        self._keep_aside = keep_aside
+        self._state: dict[str, bytes | None] = {}
+        self._on_disk: dict[str, bytes | None] = {}
+        self._edits: dict[str, bytes | None] = {}
+        self._tips: dict[str, bytes | None] = {}  # content of edited files at the tip
+        self._modes: dict[str, str] = {}
+        self._replaced: set[str] = set()  # files whose mode or kind was changed by hand
+
+    def read(self, path: str) -> bytes | None:
+        """Return a file as of the last planned commit, None if there is none.
+
+        Raises:
+            RefusedError: the file or a parent folder is a link, or it is no regular file, or too large, or its path
+                leads out of the store or into a git directory, or it is new and its name holds a secret.
+            OSError: the file cannot be read.
+
+        """
+        if path not in self._state:
+            self._state[path] = self._first_read(path)
+            if path == MEMORY and path in self._edits:  # a line of a fact may have changed
+                from gitmem.store.fact_lines import follow_lines
+
+                follow_lines(self)
+        return self._state[path]
+
+    def know(self, changes: Iterable[PathChange]) -> None:
+        """Take what the tip has at the paths of these changes from them, which saves git a look at each."""
+        self._writer.know({one.path: (one.mode, one.new) if one.new else None for one in changes})
+
+    def edits(self) -> list[str]:
+        """Return the paths that a person edited, as far as they were read."""
+        return sorted(self._edits)
+
+    def edit_of(self, path: str) -> tuple[bytes | None, bytes | None]:
+        """Return a file that was read as the tip has it, and as edited by hand."""
+        return self._tips[path], self._edits.get(path, self._tips[path])
+
+    def amend(self, path: str, change: Callable[[bytes], bytes]) -> None:
+        """Change a file in the commit of the edits by hand, and in every planned commit that changes it."""
+        self.read(path)
+        tip, edited = self.edit_of(path)
+        if edited is not None:
+            self._edits[path] = self._state[path] = self._redacted(path, edited, change(edited))
+            if self._edits[path] == tip and path not in self._replaced:
+                del self._edits[path]
+        for index, draft in enumerate(self.drafts):
+            planned = draft.changes.get(path)
+            if planned is not None:
+                self._state[path] = self._redacted(path, planned, change(planned))
+                self.drafts[index] = draft._replace(changes={**draft.changes, path: self._state[path]})
+
+    def names(self, folder: str) -> set[str]:
+        """Return the names in a folder, as of the last planned commit."""
+        names = set(self._work_tree.names(folder))
+        prefix = f"{folder}/" if folder else ""
+        for path, content in self._state.items():
+            head, _, rest = path[len(prefix) :].partition("/")
+            if path.startswith(prefix) and content is not None:
+                names.add(head)
+            elif path.startswith(prefix) and not rest:
+                names.discard(head)
+        return names
+
+    def is_folder(self, path: str) -> bool:
+        """Return whether a path is a folder, as of the last planned commit."""
+        created = any(name.startswith(f"{path}/") and content is not None for name, content in self._state.items())
+        return created or self._work_tree.is_folder(path)
+
+    def commit(self, message: Message, changes: Mapping[str, bytes | None], *, when: datetime | None = None) -> bool:
+        """Plan a commit that changes these files; return False, without a commit, if none would change.
+
+        Raises:
+            RefusedError: a new file's name is unsafe, or collides with another on some file system, or the file is too
+                large; or as `read`. No commit is planned then.
+
+        """
+        if any(path.startswith(f"{FACTS}/") for path in changes):
+            from gitmem.store.fact_lines import with_views
+
+            changes = with_views(self, changes)
+        before = {path: self.read(path) for path in changes}
+        changed = {}
+        try:
+            for path, content in changes.items():
+                clean = self._checked(path, before[path], content)
+                if clean != before[path]:
+                    changed[path] = self._state[path] = clean
+        except RefusedError:
+            self._state.update(before)  # the plan may catch the error and go on
+            raise
+        if changed:
+            message = message._replace(trailers=(*message.trailers, (Trailer.MACHINE.value, self._machine)))
+            self.drafts.append(Draft(self._clean(message), changed, when or self.now))
+            self.planned += sum(len(content or b"") for content in changed.values())
+        return bool(changed)
+
+    def commits(self, identity: Identity = GITMEM) -> Iterator[NewCommit]:
+        """Yield the planned commits, edits by hand first."""
+        committer = Signature(identity.name, identity.email, self.now)
+        edit = self._clean(_edit_message(self._edits, self._machine)) if self._edits else None
+        drafts = [Draft(edit, self._edits, self.now)] if edit else []
+        for draft in drafts + self.drafts:
+            model = one_line(draft.message.model, VALUE_LENGTH)
+            author = Signature(model or identity.name, identity.email, draft.when)
+            yield NewCommit(draft.message.render(), draft.changes, author, committer, self._modes)
+
+    def files(self) -> dict[str, bytes | None]:
+        """Return the files that differ from the disk, to write or remove (None) in the work tree."""
+        return {path: content for path, content in self._state.items() if content != self._on_disk[path]}
+
+    def is_executable(self, path: str) -> bool:
+        """Return whether a file that was read is executable."""
+        return self._modes.get(path) == EXECUTABLE
+
+    def touched(self) -> list[str]:
+        """Return the paths whose index entries change."""
+        paths = set(self._edits)
+        for draft in self.drafts:
+            paths.update(draft.changes)
+        return sorted(paths)
+
+    def _first_read(self, path: str) -> bytes | None:
+        if any(map(is_git_folder, path.split("/"))):
+            raise RefusedError(f"{path} is refused: on some file systems a part of it is the same as .git.")
+        file = self._work_tree.load(path)
+        disk = self._on_disk[path] = None if file is None else file.data
+        try:
+            blob = self._writer.read(path, disk)
+        except RefusedError:
+            # The tip has a folder, a link or a submodule there, which a person replaced by a file or removed.
+            blob, replaced = None, True
+        else:
+            replaced = False
+        tip = self._tips[path] = None if blob is None else blob.data
+        mode = REGULAR if blob is None else blob.mode
+        if file is not None and file.executable != (mode == EXECUTABLE) and self._work_tree.trusts_modes():
+            mode, replaced = (EXECUTABLE if file.executable else REGULAR), True
+        self._modes[path] = mode
+        if replaced:
+            self._replaced.add(path)
+        elif disk == tip:
+            return tip
+        if path == MEMORY and disk is not None and b"\0" in disk and self._keep_aside is not None:
+            kept = self._keep_aside(path, disk)
+            self.notices.append(f"{path} was no text any more: it is kept as {kept}, and {path} is as it was before.")
+            return tip
+        if blob is None:
+            self._check_name(path)
+        edited = disk if disk is None or disk == tip else self._redacted(path, tip or b"", disk, edited=True)
+        if edited != tip or replaced:
+            self._edits[path] = edited
+        return edited
+
+    def _checked(self, path: str, before: bytes | None, content: bytes | None) -> bytes | None:
+        if content is None:
+            return None
+        if before is None:
+            self._check_new(path)
+        if len(content) > MAX_FILE_BYTES:
+            raise DoesNotFitError(f"{path} would have {len(content):,} bytes, more than gitmem handles.")
+        return self._redacted(path, before or b"", content)
+
+    def _redact(self, text: str) -> Redacted:
+        from gitmem.redact.redact import redact  # while git starts
+
+        return redact(text, allow=self._allow)
+
+    def _redacted(self, path: str, before: bytes, content: bytes, *, edited: bool = False) -> bytes:
+        """Redact the lines of `content` between the first and last that differ from `before`; report edits by hand."""
+        clean = redact_bytes(before, content, allow=self._allow)
+        if clean.kinds and edited:
+            lines = ", ".join(map(str, clean.lines))
+            kinds = ", ".join(sorted({*clean.kinds}))
+            self.notices.append(
+                f"{path}, line {lines}: what looks like a secret ({kinds}) was replaced in the file. "
+                "If it is not a secret, add it to redaction.allow."
+            )
+        return clean.data
+
+    def _clean(self, message: Message) -> Message:
+        """Return a message with its subject and the values of its trailers redacted."""
+        trailers = message.trailers
+        if self._redact("\n".join(value for _, value in trailers)).findings:
+            trailers = tuple((key, self._redact(value).text) for key, value in trailers)
+        return message._replace(subject=self._redact(message.subject).text, trailers=trailers)
+
+    def _check_name(self, path: str) -> None:
+        redacted = self._redact(path)
+        if redacted.findings:
+            kinds = ", ".join(sorted({finding.kind for finding in redacted.findings}))
+            raise RefusedError(
+                f"{redacted.text} is refused: its name holds what looks like a secret ({kinds}), and git keeps names.",
+                "Rename it; if it is not a secret, add it to redaction.allow.",
+            )
+
+    def _check_new(self, path: str) -> None:
+        check_path(path)
+        self._check_name(path)
+        if self._work_tree.is_folder(path):
+            raise RefusedError(f"{path} is refused: there is a folder of this name.")
+        folder, _, name = path.rpartition("/")
+        parts = f"{folder}/{name}".strip("/").split("/")
+        for depth, part in enumerate(parts):
+            siblings = self.names("/".join(parts[:depth]))
+            twin = next((other for other in siblings if other != part and fold(other) == fold(part)), None)
+            if twin is not None:
+                raise RefusedError(f"{path} is refused: on some file systems it is the same as {twin!r}, which exists.")
+            if part not in siblings:
+                return
+
+
+def _edit_message(edits: Mapping[str, bytes | None], machine: str) -> Message:
+    names = sorted(edits)
+    edited = ", ".join(names) if len(names) < 4 else f"{len(names)} files"  # noqa: PLR2004
+    return Message(f"Edit by hand: {edited}", ((Trailer.OP.value, Op.EDIT.value), (Trailer.MACHINE.value, machine)))

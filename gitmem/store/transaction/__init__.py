@@ -1,1 +1,0 @@
-"""Transactions, fast-forwards and merges: every way in which the branch moves."""

@@ -1,1 +1,0 @@
-"""Raw transcripts of sessions."""

@@ -1,0 +1,325 @@
+"""Undo of a commit in files that have changed since (spec G3).
+
+A change is applied in parts: entries by their ids, wherever they are now; sections that only held such entries; all
+other lines by a three-way merge, which the caller passes in.
+Nothing is guessed: where a merge fails, `UndoConflictError` names the file and nothing is planned at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gitmem.document.document import Document
+from gitmem.document.entry import Entry, entry_ids, find_entries, restore_entries, sections
+from gitmem.document.ids import ARCHIVE, MEMORY, is_fact_id, summary_path
+from gitmem.facts.fact import PATH, is_fact_path
+from gitmem.facts.file import parse_fact
+from gitmem.lessons.pattern import BUGS, parse_pattern, render_pattern, unseen
+from gitmem.lessons.pattern import FOLDER as PATTERNS
+from gitmem.merge.documents import merge_headers
+
+# (ours, base, theirs) to the merged content, None on a conflict.
+MergeLines = Callable[[bytes, bytes, bytes], bytes | None]
+
+_BLANK = " \t\r\n"
+_BLANK_LINE = re.compile(r"[ \t]*\r?\n")
+
+
+class UndoConflictError(Exception):
+    """The lines that a commit changed in the file at `path` have changed again since."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a commit did to one file; None where there is no such file."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reversal:
+    """A commit and the commits it undoes."""
+
+    commit: str
+    undoes: tuple[str, ...]
+
+
+def undone_commits(history: Iterable[Reversal]) -> dict[str, str]:
+    """Return the undone commits, each with the commit that undid it; `history` is newest first, topologically.
+
+    An undo that was undone itself does not count.
+    """
+    found: dict[str, str] = {}
+    for item in history:
+        if item.commit not in found:
+            for oid in item.undoes:
+                found.setdefault(oid, item.commit)
+    return found
+
+
+def ids_in(texts: Iterable[bytes | None]) -> set[str]:
+    """Return the ids of all entries in these files."""
+    return {found for text in texts if text for found in entry_ids(Document.parse(text).body)}
+
+
+def introduced(changes: Collection[Change]) -> set[str]:
+    """Return the ids of the entries a commit brought into the store: of a fact's line, if it brought the fact.
+
+    What is said again has a line on another day; that one alone goes where it was said.
+    """
+    made = {match["id"] for change in changes if change.before is None and (match := PATH.fullmatch(change.path))}
+    new = ids_in(change.after for change in changes) - ids_in(change.before for change in changes)
+    return {identifier for identifier in new if not is_fact_id(identifier) or identifier in made}
+
+
+def rotated(changes: Collection[Change]) -> str | None:
+    """Return the path of the archive if these changes are a rotation: all of `memory.md` became an archive."""
+    memory = next((change for change in changes if change.path == MEMORY), None)
+    if memory is None or not memory.before:
+        return None
+    archives = (c for c in changes if c.path.startswith(f"{ARCHIVE}/") and c.before is None)
+    return next((archive.path for archive in archives if archive.after == memory.before), None)
+
+
+def plan_undo(
+    changes: Sequence[Change], current: Mapping[str, bytes | None], merge_lines: MergeLines
+) -> dict[str, bytes | None]:
+    """Return the files in `current` as they are after a commit is taken back.
+
+    `current` holds `memory.md`, every file of `changes`, and every other file in which entries that the commit brought
+    stand by now: a rotation may have moved them. Of a rotation it holds the archive, as it last was, and its summary.
+
+    Raises:
+        UndoConflictError: lines the commit changed have changed since.
+
+    """
+    new = introduced(changes)
+    lost = ids_in(change.after for change in changes) - ids_in(current.values())
+    result = dict(current)
+    archive = rotated(changes)
+    for change in changes:
+        if archive and change.path in (archive, MEMORY):
+            continue
+        path = _place(change, current)
+        content = _undone(change, result[path], merge_lines)
+        if content is not None and change.after is None:  # a removed file comes back, without entries removed since
+            content = _without(content, lost)
+        result[path] = content
+    if archive:
+        result[archive] = result[summary_path(archive)] = None
+        result[MEMORY] = _unrotated(changes, current, archive, merge_lines)
+    return {path: None if content is None else _without(content, new) for path, content in result.items()}
+
+
+def carry_over(path: str, base: bytes, changed: bytes, onto: bytes, merge_lines: MergeLines) -> bytes:
+    """Return `onto`, the file at `path`, with the changes from `base` to `changed`.
+
+    Raises:
+        UndoConflictError: lines that differ there are changed in `onto`, too.
+
+    """
+    if onto == base:
+        return changed
+    if changed in (base, onto):
+        return onto
+    gone, come = ids_in([base]) - ids_in([changed]), ids_in([changed]) - ids_in([base])
+    # A section that only held these entries was added or removed with them.
+    made, unmade = _sections_of(base, gone) - _titles(changed), _sections_of(changed, come) - _titles(base)
+    ours, ancestor = (_without_sections(_without(text, gone), made) for text in (onto, base))
+    theirs = _without_sections(_without(changed, come), unmade)
+    if _lines(ancestor) != _lines(theirs):
+        merged = merge_lines(ours, ancestor, theirs)
+        if merged is None:
+            ours, ancestor, theirs = _with_one_header(path, ours, ancestor, theirs)
+            merged = merge_lines(ours, ancestor, theirs)
+        if merged is None and not path.startswith(f"{PATTERNS}/"):  # their bodies follow from their headers
+            raise UndoConflictError(path)
+        ours = merged or ours
+    return _with(ours, changed, come)
+
+
+def _with_one_header(path: str, *versions: bytes) -> list[bytes]:
+    """Return the versions of a document (now, base, changed) with their headers merged by field.
+
+    Raises:
+        UndoConflictError: a field has other values in all three, or a header cannot be read.
+
+    """
+    documents = [Document.parse(data) for data in versions]
+    fields = [document.metadata for document in documents]
+    for key in fields[0]:
+        now, base, changed = (one.get(key) for one in fields)
+        if key != "updated" and not isinstance(now, list | dict) and now != changed and base not in (now, changed):
+            raise UndoConflictError(path)
+    try:
+        header = merge_headers(documents[1].header, documents[2].header, documents[0].header, documents[0].newline)
+    except ValueError:
+        raise UndoConflictError(path) from None
+    return [Document(header, one.body, one.opening, one.closing).render() for one in documents]
+
+
+def _place(change: Change, current: Mapping[str, bytes | None]) -> str:
+    """Return the path to change: `memory.md` if the archive with the change was moved back there."""
+    archived = change.path.startswith(f"{ARCHIVE}/") and change.before is not None and change.after is not None
+    return MEMORY if archived and current[change.path] is None else change.path
+
+
+def _unrotated(
+    changes: Sequence[Change], current: Mapping[str, bytes | None], archive: str, merge_lines: MergeLines
+) -> bytes | None:
+    """Return the archive with the changes of `memory.md` since the rotation, so that no later save is lost."""
+    kept = next(change.after for change in changes if change.path == MEMORY)
+    whole, now = current[archive], current[MEMORY]
+    if whole is None or kept is None or now is None:
+        return now if whole is None else whole
+    return carry_over(MEMORY, kept, now, whole, merge_lines)
+
+
+def _undone(change: Change, current: bytes | None, merge_lines: MergeLines) -> bytes | None:
+    """Return the new content of one file of a commit."""
+    before, after = change.before, change.after
+    if current in (before, after):
+        return before
+    if _is_fact_gone(change, current):
+        return None
+    if after and current and change.path.startswith(f"{BUGS}/") and (learned := _unlearned(before, after, current)):
+        return learned[0]
+    return _reverted(change, current, merge_lines)
+
+
+def _reverted(change: Change, current: bytes | None, merge_lines: MergeLines) -> bytes | None:
+    """Return a file that has changed since a commit without what the commit did."""
+    before, after = change.before, change.after
+    if before is None and _is_frame(after or b""):  # created by the commit, and changed since
+        return _without_made(after or b"", current or b"")
+    if before is not None and after is not None and current is not None:
+        return carry_over(change.path, after, before, current, merge_lines)
+    # The file was added or removed: only entries can be merged.
+    come = ids_in([before]) - ids_in([after])
+    if before is not None and _is_frame(before):
+        left = _without(before, ids_in([after])) if current is None and come else current
+        return None if left is None else _with(left, before, come)
+    if (
+        before is not None
+        and after is not None
+        and not come
+        and _lines(_without(after, ids_in([after]))) == _lines(_without(before, ids_in([before])))
+    ):
+        return None  # the commit only added entries
+    raise UndoConflictError(change.path)
+
+
+def _unlearned(before: bytes | None, after: bytes, current: bytes) -> tuple[bytes | None] | None:
+    """Return what is left of a bug pattern without what a commit taught; None if that is not what the commit did."""
+    was, made, now = (parse_pattern(data) if data else None for data in (before, after, current))
+    if made is None or now is None or (was and {*was.seen} - {*made.seen}):
+        return None
+    seen, episodes = (
+        {*new} - {*old}
+        for new, old in ((made.seen, was.seen if was else ()), (made.episodes, was.episodes if was else ()))
+    )
+    left = unseen(now, seen, episodes)
+    with contextlib.suppress(ValueError):  # a header that cannot be edited in place
+        return (render_pattern(left) if left else None,)
+    return None
+
+
+def _is_fact_gone(change: Change, current: bytes | None) -> bool:
+    """Return whether a fact goes as a whole, or has gone since.
+
+    A fact that the commit made goes if it has the text and status it was made with; sources may have been added since.
+    """
+    if not is_fact_path(change.path) or change.after is None:
+        return False
+    if current is None or change.before is not None:
+        return current is None and change.before is not None
+    then, now = parse_fact(change.after, change.path), parse_fact(current, change.path)
+    return then is not None and now is not None and (then.text, then.status) == (now.text, now.status)
+
+
+def _without_made(made: bytes, current: bytes) -> bytes | None:
+    """Return a log without the entries it was created with; None if nothing else was added."""
+    ids = ids_in([made])
+    titles = _sections_of(made, ids)
+    frame, left = (_without_sections(_without(text, ids), titles) for text in (made, current))
+    return None if _lines(frame) == _lines(left) else left
+
+
+def _with(data: bytes, source: bytes, ids: Collection[str]) -> bytes:
+    """Return a log with entries of another one, each in its section there."""
+    if not ids:
+        return data
+    log = Document.parse(data)
+    entries = _placed(Document.parse(source).body, ids)
+    return log.with_body(restore_entries(log.body, entries, log.newline)).render()
+
+
+def _placed(body: str, ids: Collection[str]) -> list[tuple[str, Entry]]:
+    """Return the entries with these ids, each with its section's title."""
+    parts = sections(body)
+    starts = [part.start for part in parts]
+    places = ((bisect_right(starts, found.start), found.entry) for found in find_entries(body))
+    return [(parts[place - 1].title if place else "", entry) for place, entry in places if entry.id in ids]
+
+
+def _without(data: bytes, ids: Collection[str]) -> bytes:
+    """Return a log without entries and the blank lines around them."""
+    log = Document.parse(data)
+    body = log.body
+    for found in reversed(find_entries(body)) if ids else ():
+        if found.entry.id in ids:
+            body = _joined(body[: found.start], body[found.end :])
+    return data if body == log.body else log.with_body(body).render()
+
+
+def _without_sections(data: bytes, names: Collection[str]) -> bytes:
+    """Return a log without those of the sections that are empty."""
+    log = Document.parse(data)
+    body = log.body
+    for part in reversed(sections(body)) if names else ():
+        if part.title.casefold() in names and not body[part.body : part.end].strip(_BLANK):
+            body = _joined(body[: part.start], body[part.end :])
+    return data if body == log.body else log.with_body(body).render()
+
+
+def _joined(head: str, tail: str) -> str:
+    """Return two parts of a text joined, with one of the blank lines around the gap removed."""
+    last = head.rfind("\n", 0, -1) + 1
+    if head[last:].strip(_BLANK):
+        return head + tail
+    if not tail:
+        return head[:last]
+    line = _BLANK_LINE.match(tail)
+    return head + (tail[line.end() :] if line else tail)
+
+
+def _titles(data: bytes) -> set[str]:
+    return {part.title.casefold() for part in sections(Document.parse(data).body)}
+
+
+def _sections_of(data: bytes, ids: Collection[str]) -> set[str]:
+    """Return the sections that hold nothing but entries with these ids, and at least one."""
+    body = Document.parse(data).body
+    held = {title.casefold() for title, _ in _placed(body, ids)}
+    rest = Document.parse(_without(data, ids)).body
+    return held & {part.title.casefold() for part in sections(rest) if not rest[part.body : part.end].strip(_BLANK)}
+
+
+def _is_frame(data: bytes) -> bool:
+    """Return whether a log holds only headings and entries."""
+    rest = _without(data, ids_in([data]))
+    return all(line.startswith("#") for line in Document.parse(rest).body.split("\n") if line.strip(_BLANK))
+
+
+def _lines(data: bytes) -> list[bytes]:
+    return [line for line in data.split(b"\n") if line.strip()]

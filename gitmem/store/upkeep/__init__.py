@@ -1,1 +1,0 @@
-"""Recovery after a crash, packing, background commands and the failure log."""

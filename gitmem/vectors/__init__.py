@@ -1,0 +1,1 @@
+"""Search by meaning: vectors of texts, kept and compared."""

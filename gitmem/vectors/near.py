@@ -1,0 +1,354 @@
+"""Nearest vectors, joined with the ranking by words.
+
+Fuse the ranking by words with the ranking by vectors.
+
+Tested through `tests/vectors/test_near.py`.
+
+The vectors of the last queries, by content hash, provider and model, in the process and in a file (J13).
+
+The file, in the folder of the vectors, has a line of JSON for a query; the text of a query is not kept. Tested through
+`tests/vectors/test_near.py`.
+
+How near the chunks of a store are to a query, by vectors.
+
+The query is embedded in a thread while the files are scanned; after a second the search goes on without vectors. The
+vectors of the files come from the cache, as far as it is filled.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import json
+import os
+import time
+from array import array
+from heapq import nlargest
+
+from gitmem.errors import GitmemError
+from gitmem.llm.choose import make_embedder
+from gitmem.search import sources
+from gitmem.search.files import TRANSCRIPTS, list_files
+from gitmem.search.filters import excluded
+from gitmem.search.rank import FAR, NOTHING, UNKNOWN, WINDOW, Ranked, leaning
+from gitmem.search.units import ENTRY, FIELD, HEADING, Units
+from gitmem.store.findings import start
+from gitmem.values import Value
+from gitmem.vectors.cache import FOLDER, Cache, chunks, cosines, is_comparable, is_news
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gitmem.llm.protocol import Embedder, Vector
+    from gitmem.search.files import File
+    from gitmem.search.filters import Filters
+    from gitmem.search.query import Query
+    from gitmem.store.store import Store
+    from gitmem.vectors.cache import Mapped, Vectors
+
+
+class Likeness(Value):
+    """The cosines of documents with others, both by path; `calibration` as in `gitmem.llm.protocol.Embedder`."""
+
+    cosines: Mapping[str, Mapping[str, float]]
+    calibration: tuple[float, float] | None
+
+
+def compare_documents(store: Store, paths: Sequence[str], new: Sequence[str]) -> Likeness | None:
+    """Compare each document of `new` with all of `paths`, by the first chunk of their bodies; None without vectors.
+
+    Nothing is embedded, so nothing leaves the machine: a document that has no vector yet is left out.
+    """
+    try:
+        embedder = make_embedder(store.config.embedding, store.context.environ)
+    except GitmemError:  # a search reports it
+        return None
+    vectors = Cache(store.private, embedder.name, embedder.model).open() if embedder else None
+    if embedder is None or vectors is None:
+        return None
+    try:
+        known = vectors.rows()
+        rows = {path: known[key] for path in paths if (key := _key(store, path)) in known}
+        found = {}
+        for path in (path for path in new if path in rows):
+            others = [other for other in rows if other != path]
+            values = cosines(vectors, vectors.vector(rows[path]), [rows[other] for other in others])
+            found[path] = dict(zip(others, values, strict=True))
+    finally:
+        vectors.close()
+    return Likeness(found, embedder.calibration)
+
+
+def _key(store: Store, path: str) -> bytes:
+    """Return the key of the first chunk of a document's body, or b""."""
+    try:
+        units = Units(path, store.read(path) or b"")
+    except (GitmemError, OSError):
+        return b""
+    return next((chunk.key() for chunk in chunks(units) if units.unit(chunk.index).kind != FIELD), b"")
+
+
+# Of a unit that no word matches: above the nearest hits of questions about other stores (docs/search.md, "Weak hits").
+LEAST_NEAR = 0.45
+CONSIDERED = 300  # best units by words whose nearness counts
+CANDIDATES = 100  # nearest chunks
+
+
+def fuse(store: Store, ranked: Sequence[Ranked], near: Nearness, query: Query, filters: Filters) -> list[Ranked]:
+    """Return the units that words or vectors match, with scores from 0 to about 1.
+
+        score = (1 - part) * score by words  +  part * nearness
+
+    A unit without a vector gets the mean nearness of the others that words match.
+    """
+    part = store.config.search.vector_percent / 100
+    nearest = near.nearest(CANDIDATES)
+    among = {(file.path, index) for file, index in nearest}
+    ranked = sorted(ranked, key=lambda item: -item.score)
+    values: list[float | None] = []
+    for place, item in enumerate(ranked):
+        counts = place < CONSIDERED or (item.units.path, item.index) in among
+        values.append(_nearness(near, item.units, item.index) if counts and _is_of_work_tree(item) else None)
+    known = [value for value in values if value is not None]
+    mean = sum(known) / len(known) if known else 0.0
+    fused = []
+    for item, value in zip(ranked, values, strict=True):
+        score = (1 - part) * item.score + part * (mean if value is None else value)
+        fused.append(item._replace(score=score, near=_told(near, value)))
+    seen = {(item.units.path, item.index) for item in ranked}
+    dropped: dict[str, set[int]] = {}
+    for file, index in nearest:
+        if (file.path, index) in seen or not filters.allow_path(file.path):
+            continue
+        units = sources.load(store.root, file)
+        if file.path not in dropped:
+            dropped[file.path] = excluded(query, units)
+        value = _nearness(near, units, index)
+        if value and value >= LEAST_NEAR and units.kind(index) != HEADING and index not in dropped[file.path]:
+            fused.append(Ranked(part * value, units, index, NOTHING, (), near=value))
+    return fused
+
+
+def _told(near: Nearness, value: float | None) -> float:
+    """Return a nearness as hits are judged by it: UNKNOWN where no vector, or no calibration, tells near from far."""
+    return UNKNOWN if value is None or (value < FAR and not near.calibrated) else value
+
+
+def _is_of_work_tree(item: Ranked) -> bool:
+    return item.units.layer != TRANSCRIPTS and not item.units.commit
+
+
+def _nearness(near: Nearness, units: Units, index: int) -> float | None:
+    """Return how near a unit is, or None if unknown.
+
+    Neighbours count for entries, as in the ranking; for sections they made the measured results worse.
+    """
+    own = near.of(units.path, index) if index < len(units) else None
+    if own is None or units.kind(index) != ENTRY:
+        return own
+    share = leaning(units.length(index)) / units.outline(index)[1]
+    for distance, weight in enumerate(WINDOW, 1):
+        for beside in (index - distance, index + distance):
+            own += share * weight * (near.of(units.path, beside) or 0.0)
+    return own
+
+
+MOST = 200  # queries that are kept
+_NAME = "queries.jsonl"
+_known: dict[str, Vector] = {}
+
+
+def key_of(text: str, embedder: Embedder) -> str:
+    """Return the key of a query."""
+    import hashlib
+
+    content = f"{embedder.name}\0{embedder.model}\0{text}".encode("utf-8", "replace")
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def recall_query(private: str, key: str) -> Vector | None:
+    """Return the vector of a query, or None if it is not kept."""
+    if key not in _known:
+        for line in _lines(private):
+            with contextlib.suppress(ValueError, TypeError, KeyError, binascii.Error):  # torn, or not ours
+                value = json.loads(line)
+                if value["key"] == key:
+                    _known[key] = array("f", base64.b64decode(value["vector"], validate=True))
+    return _known.get(key)
+
+
+def keep_query(private: str, key: str, vector: Vector) -> None:
+    """Keep the vector of a query, and of those before it the last; a failure is ignored, as it only costs time."""
+    while len(_known) >= MOST:
+        _known.pop(next(iter(_known)), None)
+    _known[key] = vector
+    line = json.dumps({"key": key, "vector": base64.b64encode(array("f", vector).tobytes()).decode()})
+    path = os.path.join(private, FOLDER, _NAME)
+    temporary = f"{path}.{os.getpid()}"
+    with contextlib.suppress(OSError):
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write("\n".join([*_lines(private)[1 - MOST :], line, ""]))
+        os.replace(temporary, path)
+
+
+def forget_queries(private: str) -> None:
+    """Forget all queries, as where a provider gives vectors of another dimension."""
+    _known.clear()
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(private, FOLDER, _NAME))
+
+
+def _lines(private: str) -> list[str]:
+    try:
+        with open(os.path.join(private, FOLDER, _NAME), encoding="utf-8") as file:
+            return file.read().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return []
+
+
+SECONDS = 1.0  # for the provider to embed a query
+MISSING = "The vectors are being made in the background; 'gitmem reindex' shows how far it is."
+_LONGEST = 2_000  # characters of a query that are embedded
+_ENOUGH = 200  # vectors for the median cosine to be that of unrelated texts
+_SAMPLE = 400  # cosines for the median
+_REACH = 0.8  # of the way from the cosine of unrelated texts to 1: two texts about the same
+_LEAST_SPAN = 0.05
+
+
+class Nearness:
+    """How near the chunks of a store's files are to a query, from 0 to 1.
+
+    `calibrated` is false in a small store of a model whose usual cosines are unknown: 0 is then no sign of another
+    subject.
+    """
+
+    def __init__(
+        self, vectors: Vectors, mapped: Mapping[str, Mapped], query: Vector, calibration: tuple[float, float] | None
+    ) -> None:
+        self._count = vectors.count
+        self._mapped = mapped
+        self._cosines = cosines(vectors, query, range(self._count))
+        self._rows: dict[str, dict[int, list[int]]] = {}
+        self.calibrated = calibration is not None or self._count >= _ENOUGH
+        self._low, self._high = self._range(calibration)
+
+    def of(self, path: str, index: int) -> float | None:
+        """Return how near the nearest chunk of a unit is, or None if unknown."""
+        if path not in self._rows:
+            rows = self._rows[path] = {}
+            if mapped := self._mapped.get(path):
+                for unit, row in zip(mapped.units, mapped.rows, strict=True):
+                    if row < self._count:
+                        rows.setdefault(unit, []).append(row)
+        unit_rows = self._rows[path].get(index)
+        return max(self._calibrated(self._cosines[row]) for row in unit_rows) if unit_rows else None
+
+    def nearest(self, count: int) -> list[tuple[File, int]]:
+        """Return file and index of the units with the nearest chunks, the nearest first."""
+        rows = nlargest(count, range(self._count), key=self._cosines.__getitem__)
+        places = {row: place for place, row in enumerate(rows)}
+        best: dict[tuple[File, int], int] = {}
+        for mapped in self._mapped.values():
+            for unit, row in zip(mapped.units, mapped.rows, strict=True):
+                if row in places:
+                    key = mapped.file, unit
+                    best[key] = min(places[row], best.get(key, count))
+        return sorted(best, key=best.__getitem__)
+
+    def _calibrated(self, cosine: float) -> float:
+        return min(max((cosine - self._low) / (self._high - self._low), 0.0), 1.0)
+
+    def _range(self, calibration: tuple[float, float] | None) -> tuple[float, float]:
+        """Return the cosines of texts unrelated to the query and of texts about the same.
+
+        Most texts of a store are unrelated to a query, so the first is the median. A small store may have one subject:
+        there the model's calibration counts, if known.
+        """
+        if calibration and self._count < _ENOUGH:
+            return calibration
+        cosines = sorted(self._cosines[:: max(self._count // _SAMPLE, 1)])
+        low = cosines[len(cosines) // 2] if cosines else 0.0
+        return low, low + max(1 - low, _LEAST_SPAN) * _REACH
+
+
+class Embedding:
+    """A query that is being embedded in a thread; `problem` says why it failed, or is ""."""
+
+    def __init__(self, store: Store, text: str) -> None:
+        from threading import Thread
+
+        self.problem = ""
+        self._store = store
+        self._deadline = time.monotonic() + SECONDS
+        self._vector: Vector | None = None
+        self._near: Nearness | None = None
+        try:
+            embedder = make_embedder(store.config.embedding, store.context.environ)
+        except GitmemError as error:
+            self.problem = f"{error.message} {error.remedy}".strip()
+            return
+        assert embedder is not None
+        self._embedder = embedder
+        safe = safe_text(text[:_LONGEST], embedder, store)
+        self._key = key_of(safe, embedder)
+        self._vector = recall_query(store.private, self._key)
+        self._thread = Thread(target=self._embed, args=(safe,), daemon=True)
+        if self._vector is None:
+            self._thread.start()
+
+    def wait(self) -> Nearness | None:
+        """Wait for the vector of the query until the provider's second is over; return None without it."""
+        if self._near is None and not self.problem:
+            if self._vector is None:
+                self._thread.join(max(self._deadline - time.monotonic(), 0.0))
+            if self._vector is not None:
+                self._near = self._compare(self._vector)
+            elif not self.problem:
+                self.problem = f"{self._embedder.name} did not answer within a second."
+        return self._near
+
+    def _embed(self, text: str) -> None:
+        try:
+            vector = self._embedder.embed_query(text, self._deadline)
+            keep_query(self._store.private, self._key, vector)
+            self._vector = vector
+        except GitmemError as error:
+            self.problem = error.message
+        except Exception as error:  # noqa: BLE001  # the search goes on without vectors
+            self.problem = f"{type(error).__name__}: {error}"
+
+    def _compare(self, vector: Vector) -> Nearness | None:
+        cache = Cache(self._store.private, self._embedder.name, self._embedder.model)
+        vectors = cache.open()
+        if vectors is None:
+            self.problem = MISSING
+            # The first search with this model starts it; later each commit does.
+            if is_news(self._store.private, "start", cache.stem):
+                start(self._store, "reindex", "--background")
+            return None
+        if vectors.layout.dimensions != len(vector):
+            forget_queries(self._store.private)
+            self.problem = f"{self._embedder.name} gives vectors of another dimension now: 'gitmem reindex --afresh'."
+            return None
+        if not is_comparable(vectors):
+            from gitmem.platform.shipped import install_command
+
+            much = f"{vectors.count:,} vectors take too long to compare without numpy"
+            self.problem = f"{much}, which the extra 'local' brings: {install_command('local')}"
+            return None
+        now = {file.path: file for file in list_files(self._store.root)}
+        mapped = {path: one for path, one in cache.read_map(vectors.number).items() if now.get(path) == one.file}
+        return Nearness(vectors, mapped, vector, self._embedder.calibration)
+
+
+def safe_text(text: str, embedder: Embedder, store: Store) -> str:
+    """Return a text to embed; redact it if it leaves the machine, as it may not be committed yet."""
+    text = text.encode("utf-8", "replace").decode()
+    if not embedder.remote:
+        return text
+    from gitmem.redact.redact import redact
+
+    return redact(text, allow=store.config.redaction.allow).text or "-"

@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import os
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gitmem.archives import rotate as consolidating
+from gitmem.archives.rotate import consolidate_due, due
+from gitmem.document.entry import entry_ids
+from gitmem.sessions.background import tend
+from gitmem.sessions.replay import replay
+from gitmem.sessions.save import save
+from gitmem.store.findings import FailureLog
+from gitmem.store.records import read_at, resolve
+from gitmem.store.undo import undo
+from tests.archives.test_tiers_rotate import configured
+from tests.desk import SEOUL, Clock
+
+TODAY = Clock().now  # a Saturday
+
+
+def root(desk) -> Path:
+    return Path(desk.store.root)
+
+
+def tree(desk, folder: str) -> list[str]:
+    return sorted(path.relative_to(root(desk)).as_posix() for path in (root(desk) / folder).rglob("*.md"))
+
+
+def test_days_become_weeks_and_weeks_months_one_commit_a_step(autumn, bare_git):
+    done = consolidate_due(autumn.store)
+    assert done.finished
+    assert [(one.step.period, one.commit[:0]) for one in done.done] == [
+        ("2026-W40", ""),
+        ("2026-W43", ""),
+        ("2026-W45", ""),
+        ("2026-10", ""),
+    ]
+    assert tree(autumn, "daily") == ["daily/2026/11/2026-11-20.md"]
+    assert tree(autumn, "weekly") == ["weekly/2026/2026-W43.md", "weekly/2026/2026-W45.md"]
+    assert tree(autumn, "monthly") == ["monthly/2026/2026-10.md"]
+    said = bare_git(root(autumn), "log", "-4", "--format=%s|%(trailers:key=Gitmem-Op,valueonly,separator=)")
+    assert said.splitlines() == [
+        "Consolidate 1 week into 2026-10|consolidate",
+        "Consolidate 1 day into 2026-W45|consolidate",
+        "Consolidate 1 day into 2026-W43|consolidate",
+        "Consolidate 2 days into 2026-W40|consolidate",
+    ]
+    assert bare_git(root(autumn), "status", "--porcelain") == ""
+    assert autumn.decision.id in entry_ids(autumn.text("monthly/2026/2026-10.md"))
+    assert autumn.issue.id in entry_ids(autumn.text("weekly/2026/2026-W43.md"))
+    assert "caches tokens" in autumn.text("weekly/2026/2026-W45.md")
+    assert consolidate_due(autumn.store).done == ()
+
+
+def test_what_was_consolidated_is_shown_as_it_was(autumn):
+    before = autumn.text("daily/2026/09/2026-09-28.md")
+    consolidate_due(autumn.store)
+    commit = resolve(autumn.store, "2026-11-01")
+    assert read_at(autumn.store, commit, "daily/2026/09/2026-09-28.md").decode() == before
+
+
+def test_a_dry_run_lists_what_is_then_done_and_does_nothing(autumn):
+    tip = autumn.store.tip
+    listed = [one.step for one in consolidate_due(autumn.store, dry_run=True).done]
+    assert autumn.store.tip == tip
+    assert [step.period for step in listed] == ["2026-W40", "2026-W43", "2026-W45", "2026-10"]
+    assert listed == [one.step for one in consolidate_due(autumn.store).done]
+
+
+def test_an_undo_brings_the_days_back_and_they_stay(autumn):
+    before = {path: autumn.text(path) for path in tree(autumn, "daily")}
+    done = consolidate_due(autumn.store)
+    week = next(one for one in done.done if one.step.period == "2026-W43")
+    undone = undo(autumn.store, revision=week.commit)
+    assert autumn.text("daily/2026/10/2026-10-20.md") == before["daily/2026/10/2026-10-20.md"]
+    assert not (root(autumn) / "weekly/2026/2026-W43.md").exists()
+    again = consolidate_due(autumn.store)
+    assert (again.done, again.kept, again.finished) == ((), ("daily/2026/10/2026-10-20.md",), True)
+    undo(autumn.store, revision=undone.commit)
+    assert not (root(autumn) / "daily/2026/10/2026-10-20.md").exists()
+    assert autumn.issue.id in autumn.text("weekly/2026/2026-W43.md")
+    assert consolidate_due(autumn.store).kept == ()
+
+
+def test_an_undo_without_a_name_means_what_the_user_did(autumn):
+    consolidate_due(autumn.store)
+    assert undo(autumn.store).undone[0].subject.startswith("Save note: Yesterday's work")
+
+
+def test_an_entry_can_still_be_undone(autumn):
+    consolidate_due(autumn.store)
+    undo(autumn.store, revision=f"^{autumn.decision.id}")
+    for path in ("memory.md", *tree(autumn, "weekly"), *tree(autumn, "monthly")):
+        assert autumn.decision.id not in autumn.text(path)
+    assert "layers" in autumn.text("monthly/2026/2026-10.md")
+    assert save(autumn.store, autumn.note).commit is None
+
+
+def test_what_is_delivered_late_is_not_saved_twice(autumn):
+    consolidate_due(autumn.store)
+    tip = autumn.store.tip
+    assert save(autumn.store, autumn.note).commit is None
+    assert autumn.store.tip == tip
+    late = autumn.save("delivered late", at=datetime(2026, 9, 29, 11, 0, tzinfo=SEOUL))
+    save(autumn.store, late)
+    assert tree(autumn, "daily")[0] == "daily/2026/09/2026-09-29.md"
+    consolidate_due(autumn.store)
+    assert len(tree(autumn, "daily")) == 1
+    assert save(autumn.store, autumn.note).commit is None
+    month = autumn.text("monthly/2026/2026-10.md")
+    assert month.count("## 2026-W40") == 1
+    assert autumn.decision.id in month
+
+
+def test_a_replay_adds_nothing_to_days_that_were_consolidated(desk, tmp_path):
+    transcript = tmp_path / "0f4d6f58-1111-4222-8333-444455556666.jsonl"
+    lines = [
+        ("user", "Please make the parser faster, it takes a minute for the large file."),
+        ("assistant", "Done. I decided to cache the tokens, because reading them twice was slow."),
+    ]
+    transcript.write_text(
+        "".join(
+            f'{{"type":"{role}","timestamp":"2026-10-05T0{number}:00:00Z","sessionId":"0f4d","uuid":"u{number}",'
+            f'"message":{{"role":"{role}","content":[{{"type":"text","text":"{text}"}}]}}}}\n'
+            for number, (role, text) in enumerate(lines)
+        ),
+        encoding="utf-8",
+    )
+    assert replay(desk.store, str(transcript)).saved == 1
+    assert consolidate_due(desk.store).done
+    tip = desk.store.tip
+    assert replay(desk.store, str(transcript)).saved == 0
+    assert desk.store.tip == tip
+
+
+def test_what_a_person_edits_meanwhile_is_committed_first_and_carried_on(autumn, bare_git):
+    path = root(autumn) / "daily/2026/11/2026-11-02.md"
+    path.write_text(path.read_text(encoding="utf-8") + "\n내가 쓴 줄\n", encoding="utf-8")
+    consolidate_due(autumn.store)
+    assert "내가 쓴 줄\n" in autumn.text("weekly/2026/2026-W45.md")
+    assert "Edit by hand: daily/2026/11/2026-11-02.md" in bare_git(root(autumn), "log", "--format=%s")
+
+
+def test_one_that_cannot_be_done_keeps_no_other_from_being_done(autumn):
+    folder = root(autumn) / "weekly/2026/2026-W43.md"
+    folder.mkdir(parents=True)
+    done = consolidate_due(autumn.store)
+    assert [one.step.period for one in done.done] == ["2026-W40", "2026-W45", "2026-10"]
+    assert done.finished
+    assert "2026-W43 is not consolidated" in done.notices[0]
+    assert (root(autumn) / "daily/2026/10/2026-10-20.md").exists()
+
+
+def test_once_it_is_late_no_further_step_is_begun(autumn):
+    looks = iter([False, False, True, True])
+    done = consolidate_due(autumn.store, late=lambda: next(looks))
+    assert [one.step.period for one in done.done] == ["2026-W40"]
+    assert not done.finished
+
+
+def test_another_summariser_can_take_its_place(autumn, monkeypatch):
+    monkeypatch.setattr(consolidating, "sentences", lambda _, most: f"In {most} sentences.")
+    consolidate_due(autumn.store)
+    assert "## 2026-11-02\n\nIn 5 sentences.\n" in autumn.text("weekly/2026/2026-W45.md")
+
+
+def test_behind_a_hook_it_is_done_once_a_day(autumn):
+    tend(autumn.store, lambda: False)
+    assert due(autumn.store) == ()
+    autumn.save("x")
+    late = autumn.save("delivered late", at=TODAY - timedelta(days=20))
+    save(autumn.store, late)
+    tend(autumn.store, lambda: False)
+    assert len(due(autumn.store)) == 1
+    autumn.clock.now = TODAY + timedelta(days=1)
+    tend(autumn.store, lambda: False)
+    assert due(autumn.store) == ()
+
+
+def test_what_was_put_off_is_done_the_next_time(autumn):
+    tend(autumn.store, lambda: True)
+    assert due(autumn.store)
+    tend(autumn.store, lambda: False)
+    assert due(autumn.store) == ()
+
+
+def test_it_can_be_switched_off(autumn):
+    configured(autumn, "tiers:\n  automatic: false\n")
+    tend(autumn.store, lambda: False)
+    assert len(tree(autumn, "daily")) == 5
+    configured(autumn, "tiers:\n  weekly_days: 0\n  monthly_days: 0\n")
+    assert due(autumn.store) == ()
+
+
+def test_a_failure_is_written_to_the_log_and_felt_by_nobody(autumn, monkeypatch):
+    def fail(*_: object) -> str:
+        raise ValueError("no words")
+
+    monkeypatch.setattr(consolidating, "sentences", fail)
+    tend(autumn.store, lambda: False)
+    assert len(FailureLog(autumn.store.private).failures()) == 1
+    tend(autumn.store, lambda: False)  # once a day
+    assert len(FailureLog(autumn.store.private).failures()) == 1
+    assert "no words" in FailureLog(autumn.store.private).failures()[-1].message
+    assert len(tree(autumn, "daily")) == 5
+
+
+def test_archives_are_retained_as_configured_without_a_rotation(autumn):
+    configured(autumn, "rotation:\n  archive_retention_days: 30\n")
+    old = root(autumn) / "archive/memory_20260101_000000.md"
+    old.parent.mkdir()
+    old.write_text("# long ago\n", encoding="utf-8")
+    tend(autumn.store, lambda: False)
+    assert not old.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="symbolic links need a privilege there")
+def test_a_link_in_the_place_of_a_day_is_not_followed(autumn, tmp_path):
+    secret = tmp_path / "secret.md"
+    secret.write_text("not yours\n", encoding="utf-8")
+    link = root(autumn) / "daily/2026/11/2026-11-03.md"
+    link.symlink_to(secret)
+    done = consolidate_due(autumn.store)
+    assert "daily/2026/11/2026-11-03.md stays" in done.notices[0]
+    assert not (root(autumn) / "daily/2026/11/2026-11-02.md").exists()
+    assert link.is_symlink()
+    assert not any("not yours" in autumn.text(path) for path in tree(autumn, "weekly"))

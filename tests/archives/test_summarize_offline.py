@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gitmem.archives import rotate as rotating
+from gitmem.archives.archives import archive_summaries, days_of, method_of, offer, pending_archives
+from gitmem.archives.rotate import check
+from gitmem.archives.summarize import as_of_now, put_summary, read_summary, summarize_archive
+from gitmem.document.entry import MemoryType
+from gitmem.document.ids import summary_path
+from gitmem.facts.edit import find_fact, retire
+from gitmem.sessions.save import save
+from gitmem.store.headers import marked
+from gitmem.store.transact import transact
+from gitmem.store.undo import undo
+from tests.own_settings import own_settings
+from tests.started import session_start
+
+SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
+
+
+@pytest.fixture
+def small(desk):
+    own_settings(desk.store.context, SMALL)
+    desk.store = type(desk.store)(desk.store.root, desk.store.context)
+    return desk
+
+
+def rotated(desk) -> str:
+    """Save until memory.md has been rotated; return the archive."""
+    save(desk.store, desk.save("never deploy on Fridays, because nobody is there", MemoryType.DECISION))
+    save(desk.store, desk.save("긴 경로에서 저장이 실패합니다", MemoryType.ISSUE))
+    for number in range(30):
+        done = save(desk.store, desk.save(f"The parser of part {number} reads its tokens twice by now."))
+        if done.archive:
+            return done.archive
+    raise AssertionError
+
+
+def ops(desk, bare_git, *options: str) -> list[str]:
+    return bare_git(
+        Path(desk.store.root), "log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=%x2C)", *options
+    ).split("\n")
+
+
+def test_the_summary_of_a_rotation_is_the_commit_after_it(small, bare_git):
+    archive = rotated(small)
+    assert ops(small, bare_git, "-3") == ["save", "summarize", "rotate"]
+    root = Path(small.store.root)
+    assert bare_git(root, "show", "--name-only", "--format=", "HEAD~1").strip() == summary_path(archive)
+    named = bare_git(root, "log", "-1", "--format=%(trailers:key=Gitmem-Archive,valueonly)", "HEAD~1")
+    assert named.strip() == archive
+    assert bare_git(root, "status", "--porcelain").strip() == ""
+    summary = read_summary(small.store, archive)
+    assert summary.archive == archive
+    assert [(one.decision, one.reason) for one in summary.key_decisions] == [
+        ("never deploy on Fridays, because nobody is there", "nobody is there")
+    ]
+    assert [one.issue for one in summary.issues] == ["긴 경로에서 저장이 실패합니다"]
+    assert "The parser of part" in summary.overall_summary
+
+
+def test_a_check_summarizes_too(desk, bare_git):
+    Path(desk.store.root, "memory.md").write_bytes(b"# Memory\n\n" + b"A sentence of the loader in a line.\r\n" * 3000)
+    archive = check(desk.store)[0].archive
+    assert ops(desk, bare_git, "-2") == ["summarize", "rotate"]
+    assert read_summary(desk.store, archive).overall_summary
+
+
+def test_an_offline_summary_is_pending_and_a_better_one_is_not_replaced(small, bare_git):
+    archive = rotated(small)
+    assert pending_archives(small.store) == [archive]
+    better = read_summary(small.store, archive)._replace(method="a-model", overall_summary="Better.")
+    transact(small.store, lambda transaction: put_summary(transaction, better), purpose="summary")
+    assert pending_archives(small.store) == []
+    assert [(one.archive, one.method) for one in archive_summaries(small.store)] == [(archive, "a-model")]
+    tip = small.store.tip
+    text = small.text(archive)
+    transact(small.store, lambda transaction: summarize_archive(transaction, archive, text), purpose="summary")
+    assert small.store.tip == tip
+    assert read_summary(small.store, archive) == better
+
+
+def test_an_archive_without_a_summary_is_pending(small):
+    archive = rotated(small)
+    Path(small.store.root, summary_path(archive)).unlink()
+    assert pending_archives(small.store) == [archive]
+    assert read_summary(small.store, archive) is None
+    Path(small.store.root, "archive", "my own notes.md").write_text("mine\n", encoding="utf-8")
+    assert pending_archives(small.store) == [archive]
+
+
+def test_undoing_the_rotation_takes_its_summary_back(small, bare_git):
+    archive = rotated(small)
+    done = undo(small.store, revision="HEAD~2", session=None, dry_run=False)
+    assert summary_path(archive) in done.files
+    assert bare_git(Path(small.store.root), "ls-files", "archive", "summaries") == ""
+    undo(small.store, revision=done.commit, session=None, dry_run=False)
+    assert read_summary(small.store, archive).overall_summary
+
+
+def test_undoing_the_summary_leaves_the_archive_pending(small):
+    archive = rotated(small)
+    undo(small.store, revision="HEAD~1", session=None, dry_run=False)
+    assert small.text(archive)
+    assert pending_archives(small.store) == [archive]
+
+
+def test_a_summary_that_cannot_be_made_keeps_nothing_from_being_saved(small, monkeypatch):
+    def broken(*_):
+        raise ValueError("no summary today")
+
+    monkeypatch.setattr("gitmem.archives.summarize.offline_summary", broken)
+    archive = rotated(small)
+    assert small.text(archive)
+    assert pending_archives(small.store) == [archive]
+
+
+def test_a_file_where_the_summaries_should_be_is_told(small, monkeypatch):
+    Path(small.store.root, "summaries").write_text("in the way\n", encoding="utf-8")
+    notices: list[str] = []
+    real = rotating._summarize
+
+    def watched(transaction, archive, text):
+        real(transaction, archive, text)
+        notices.extend(transaction.notices)
+
+    monkeypatch.setattr(rotating, "_summarize", watched)
+    archive = rotated(small)
+    assert small.text(archive)
+    assert any(archive in notice for notice in notices)
+
+
+def test_a_better_summary_is_offered_once_for_an_archive(small):
+    assert offer(small.store) == ""
+    rotated(small)
+    said = offer(small.store)
+    assert said.startswith("1 archive has a summary made without a model only; `gitmem summary pending`")
+    assert offer(small.store) == ""
+    rotated(small)
+    assert offer(small.store).startswith("2 archives have")
+    assert said in session_start(small.store, (), None, (), offer=said)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'---\ndate_range: {first: "2026-01-10", last: "2026-01-13"}\n---\n',
+        b"---\r\nkind: summary\r\ndate_range:\r\n  first: 2026-01-10\r\n  last: '2026-01-13'\r\n---\r\n",
+    ],
+)
+def test_the_days_of_a_summary_are_in_its_header(data):
+    assert days_of(data) == ("2026-01-10", "2026-01-13")
+    assert days_of(data.replace(b"first", b"second")) == days_of(b"date_range: x\n") == ("", "")
+
+
+@pytest.mark.parametrize(
+    "data, method",
+    [
+        (b"---\nmethod: offline\n---\n", "offline"),
+        (b"---\r\nmethod: 'haiku'\r\n---\r\n", "haiku"),
+        (b"---\nkind: summary\n---\nmethod: offline\n", ""),
+        (b"", ""),
+        (b"\xff---", ""),
+    ],
+)
+def test_what_made_a_summary_is_in_its_header(data, method):
+    assert method_of(data) == method
+
+
+def test_a_summary_says_of_its_sentences_which_do_not_hold_any_more(small):
+    archive = rotated(small)
+    summary = read_summary(small.store, archive)
+    sentence = summary.overall_summary.split("\n")[0].split(". ")[0]
+    fact = find_fact(small.store, save(small.store, small.save(sentence, MemoryType.DECISION)).id)
+    assert sentence in as_of_now(summary, small.store).overall_summary
+    retire(small.store, fact, "")
+    now = as_of_now(summary, small.store)
+    assert re.search(re.escape(sentence) + r"\.? \[retired since ", now.overall_summary)
+    assert "[retired since" in marked(small.store, small.text(summary_path(archive)))

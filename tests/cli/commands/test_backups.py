@@ -1,0 +1,293 @@
+"""A backup holds the whole memory, and appears only when it is whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gitmem.errors import ExitCode
+from gitmem.git import packing as bundle
+from tests.as_root import root_needed, small_disk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.commands.project import Desk, Ran
+    from tests.conftest import RunsGit
+
+
+def test_a_backup_is_a_bundle_with_all_commits(desk: Desk, tmp_path: Path, bare_git: RunsGit):
+    desk.run("save", "기억 🎉", "--type", "decision")
+    done = desk.run("backup", str(tmp_path / "my backup.bundle"), "--json").json
+    assert done["commit"] == bare_git(desk.store, "rev-parse", "HEAD")
+    assert done["records"] == {"sessions": 0, "facts": 1, "episodes": 0, "patterns": 0, "knowledge": 0}
+    assert done["bytes"] == (tmp_path / "my backup.bundle").stat().st_size
+    bare_git(tmp_path, "clone", "-q", "-b", "gitmem", str(tmp_path / "my backup.bundle"), "cloned")
+    assert "기억 🎉" in (tmp_path / "cloned" / "memory.md").read_text("utf-8")
+    assert [path.name for path in tmp_path.iterdir() if "tmp" in path.name or "gitmem-backup" in path.name] == []
+
+
+def test_a_save_during_a_backup_does_not_fail_it(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    desk.run("save", "one")
+    exactly, looks = bundle._exactly, []
+
+    def saved_meanwhile(*arguments: Any) -> Any:
+        looks.append(exactly(*arguments))
+        if len(looks) == 1:
+            desk.run("save", "two")
+        return looks[-1]
+
+    monkeypatch.setattr(bundle, "_exactly", saved_meanwhile)
+    done = desk.run("backup", str(tmp_path / "b"), "--json").json
+    assert done["commit"] in looks[1].values()
+    monkeypatch.setattr(bundle, "_read_back", lambda *_: {})
+    failed = desk.ran("backup", str(tmp_path / "c"))
+    assert "does not hold what it should" in failed.err
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("c")] == []
+
+
+def test_edits_by_hand_are_in_it(desk: Desk, tmp_path: Path, bare_git: RunsGit):
+    (desk.store / "knowledge").mkdir(exist_ok=True)
+    (desk.store / "knowledge" / "a.md").write_text("by hand\n")
+    desk.run("backup", str(tmp_path / "b"))
+    bare_git(tmp_path, "clone", "-q", "-b", "gitmem", str(tmp_path / "b"), "cloned")
+    assert (tmp_path / "cloned" / "knowledge" / "a.md").read_text() == "by hand\n"
+
+
+def test_a_file_that_exists_is_not_overwritten(desk: Desk, tmp_path: Path):
+    (tmp_path / "b").write_text("mine")
+    assert desk.ran("backup", str(tmp_path / "b")).code == ExitCode.USAGE
+    assert (tmp_path / "b").read_text() == "mine"
+
+
+def test_personal_settings_stand_beside_it(desk: Desk, tmp_path: Path):
+    desk.run("config", "--user", "save.interval", "7")
+    done = desk.run("backup", str(tmp_path / "b"), "--json").json
+    assert "7" in (tmp_path / "b.settings.yaml").read_text()
+    assert done["settings"] == str(tmp_path / "b.settings.yaml")
+
+
+def test_a_place_that_cannot_be_written_is_named(desk: Desk, tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    failed = desk.ran("backup", str(tmp_path / "file" / "b"))
+    assert failed.code == ExitCode.NOT_SAVED
+    assert "could not be written" in failed.err
+    (tmp_path / "folder").mkdir()
+    assert desk.ran("backup", str(tmp_path / "folder")).code == ExitCode.USAGE
+
+
+def test_settings_that_stand_there_are_not_overwritten_and_nothing_is_left(desk: Desk, tmp_path: Path):
+    desk.run("config", "--user", "save.interval", "7")
+    (tmp_path / "b.settings.yaml").write_text("mine")
+    assert desk.ran("backup", str(tmp_path / "b")).code == ExitCode.USAGE
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    assert desk.ran("backup", str(tmp_path / "link")).code == ExitCode.USAGE
+    assert (tmp_path / "b.settings.yaml").read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name[:4] in {"b", "b.se", "link", "gitm"}) == [
+        "b.settings.yaml",
+        "link",
+    ]
+
+
+@root_needed
+def test_a_full_disk_is_named_and_keeps_nothing_of_it(desk: Desk, tmp_path: Path):
+    with small_disk(tmp_path / "작은 disk", "24k") as disk:
+        failed = desk.ran("backup", str(disk / "b"))
+        assert failed.code == ExitCode.NOT_SAVED
+        assert "could not be written" in failed.err
+        assert list(disk.iterdir()) == []
+
+
+def test_a_backup_that_was_killed_does_not_stand_in_the_way_of_the_next(desk: Desk, tmp_path: Path):
+    desk.run("config", "--user", "save.interval", "7")
+    to = tmp_path / "to"
+    to.mkdir()
+    for call in range(1, 6):  # at the first, the bundle is being read back; the last has named it
+        killed = subprocess.run(
+            [sys.executable, "-c", _KILLED, str(to / "b"), str(call)], cwd=desk.project, check=False
+        )
+        assert killed.returncode == -signal.SIGKILL
+        assert any(".tmp-" in path.name for path in to.iterdir())
+        assert not (to / "b.settings.yaml").exists()
+    (to / "b").unlink()
+    (to / f"b.tmp-{os.getpid()}.mine").write_text("of a process that runs")
+    desk.run("backup", str(to / "b"))
+    assert sorted(path.name for path in to.iterdir()) == ["b", "b.settings.yaml", f"b.tmp-{os.getpid()}.mine"]
+
+
+_KILLED = """
+import os, signal, sys
+from gitmem.cli.main import run
+from gitmem.git.upkeep import bundle
+from gitmem.store.sync import backup
+calls, last = 0, int(sys.argv.pop())
+def counted(real):
+    def call(*given, **named):
+        global calls
+        calls += "b.tmp-" in str(given)
+        if calls == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*given, **named)
+    return call
+bundle._read_back = counted(bundle._read_back)
+backup._write_through = counted(backup._write_through)
+os.replace = counted(os.replace)
+calls = 0
+sys.argv.insert(1, "backup")
+run()
+"""
+
+
+def test_an_empty_project_gets_the_memory(first: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit):
+    run_in(first, "backup", str(tmp_path / "b"))
+    (tmp_path / "new place").mkdir()
+    run_in(tmp_path / "new place", "restore", str(tmp_path / "b"))
+    assert "of the laptop" in run_in(tmp_path / "new place", "show").out
+    heads = {bare_git(folder / ".gitmem", "rev-parse", "HEAD") for folder in (first, tmp_path / "new place")}
+    assert len(heads) == 1
+    assert run_in(tmp_path / "new place", "remote", "list", "--json").json == []
+
+
+def test_sync_works_after_it(first: Path, remote: Path, tmp_path: Path, run_in: Callable[..., Ran]):
+    run_in(first, "backup", str(tmp_path / "b"))
+    (tmp_path / "new").mkdir()
+    run_in(tmp_path / "new", "restore", str(tmp_path / "b"))
+    run_in(tmp_path / "new", "save", "after the restore")
+    run_in(tmp_path / "new", "remote", "add", str(remote))
+    run_in(tmp_path / "new", "sync")
+    run_in(first, "sync")
+    assert "after the restore" in run_in(first, "show").out
+
+
+def test_a_clone_of_a_backup_is_a_restore(first: Path, remote: Path, tmp_path: Path, run_in: Callable[..., Ran]):
+    run_in(first, "backup", str(tmp_path / "b"))
+    (tmp_path / "new").mkdir()
+    run_in(tmp_path / "new", "clone", str(tmp_path / "b"))
+    assert "of the laptop" in run_in(tmp_path / "new", "show").out
+    run_in(tmp_path / "new", "save", "after the clone")
+    run_in(tmp_path / "new", "remote", "add", str(remote))
+    run_in(tmp_path / "new", "sync")
+    run_in(first, "sync")
+    assert "after the clone" in run_in(first, "show").out
+
+
+def test_a_store_takes_what_it_lacks_and_syncs(
+    first: Path, remote: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit
+):
+    run_in(first, "save", "said before the backup")
+    run_in(first, "backup", str(tmp_path / "b"))
+    (tmp_path / "other").mkdir()
+    run_in(tmp_path / "other", "init")
+    run_in(tmp_path / "other", "save", "of the other")
+    assert run_in(tmp_path / "other", "restore", str(tmp_path / "b"), ok=False).code == ExitCode.REFUSED
+    accepted = run_in(tmp_path / "other", "restore", str(tmp_path / "b"), "--accept", "other-project", "--json")
+    assert accepted.json["came"]
+    shown = run_in(tmp_path / "other", "show").out
+    assert "of the other" in shown
+    assert "said before the backup" in shown
+    assert "nothing new" in run_in(tmp_path / "other", "restore", str(tmp_path / "b")).out
+    assert "_once" not in bare_git(tmp_path / "other" / ".gitmem", "for-each-ref")
+    run_in(tmp_path / "other", "remote", "add", str(remote))
+    run_in(tmp_path / "other", "sync")
+    run_in(first, "sync")
+    assert "of the other" in run_in(first, "show").out
+
+
+def test_transcripts_come_if_they_are_in_it(first: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit):
+    said = {"role": "user", "content": "Why does the loader fail?"}
+    line = {"type": "user", "uuid": "u1", "sessionId": "s1", "timestamp": "2026-11-21T10:00:00.000Z", "message": said}
+    (tmp_path / "s1.jsonl").write_text(json.dumps(line) + "\n")
+    run_in(first, "replay", str(tmp_path / "s1.jsonl"))
+    run_in(first, "backup", str(tmp_path / "without"))
+    run_in(first, "backup", "--transcripts", str(tmp_path / "with"))
+    for name, there in (("without", False), ("with", True)):
+        (tmp_path / f"new {name}").mkdir()
+        run_in(tmp_path / f"new {name}", "restore", str(tmp_path / name))
+        assert bool(bare_git(tmp_path / f"new {name}" / ".gitmem", "for-each-ref", "refs/gitmem/l1")) is there
+
+
+def test_what_is_no_backup_is_refused(first: Path, tmp_path: Path, run_in: Callable[..., Ran]):
+    (tmp_path / "text").write_text("no bundle")
+    assert run_in(first, "restore", str(tmp_path / "text"), ok=False).code == ExitCode.USAGE
+    assert run_in(first, "restore", str(tmp_path / "nowhere"), ok=False).code == ExitCode.NOT_FOUND
+    whole = tmp_path / "b"
+    run_in(first, "backup", str(whole))
+    (tmp_path / "cut").write_bytes(whole.read_bytes()[:-40])
+    (tmp_path / "new").mkdir()
+    assert run_in(tmp_path / "new", "restore", str(tmp_path / "cut"), ok=False).err
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_what_is_wrong_with_a_file_is_said_of_the_file(
+    first: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit
+):
+    run_in(first, "backup", str(tmp_path / "b"))
+    (tmp_path / "cut").write_bytes((tmp_path / "b").read_bytes()[:-40])
+    bare_git(first / ".gitmem", "bundle", "create", "-q", str(tmp_path / "part"), "HEAD~1..gitmem")
+    bare_git(first / ".gitmem", "bundle", "create", "-q", str(tmp_path / "none"), "HEAD")
+    (tmp_path / "새 곳").mkdir()
+    wrong = {"cut": "is cut off or damaged", "part": "builds on commits that are not here", "none": "holds no memory"}
+    for name, words in wrong.items():
+        failed = run_in(tmp_path / "새 곳", "restore", str(tmp_path / name), ok=False)
+        assert f"{tmp_path / name} {words}" in failed.err.replace("is a part of a history: it ", "")
+        assert "_once" not in failed.err
+        assert not {"sync", "remote"} & set(failed.err.split())
+    assert list((tmp_path / "새 곳").iterdir()) == []
+
+
+def test_a_backup_is_trusted_no_more_than_a_remote(
+    first: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit
+):
+    for number in range(9):
+        run_in(first, "save", f"The loader reads part {number} of the settings first", "--type", "decision")
+    run_in(first, "backup", str(tmp_path / "b"))
+    (tmp_path / "evil").mkdir()
+    run_in(tmp_path / "evil", "restore", str(tmp_path / "b"))
+    store = tmp_path / "evil" / ".gitmem"
+    (store / "config.yaml").write_text("summary:\n  provider: openai\n  base_url: http://127.0.0.1:9\n")
+    bare_git(store, "rm", "-rq", "facts", "daily")
+    bare_git(store, "commit", "-qam", "evil")
+    bare_git(store, "bundle", "create", "-q", str(tmp_path / "evil.bundle"), "gitmem")
+    refused = run_in(first, "restore", str(tmp_path / "evil.bundle"), ok=False)
+    assert f"{tmp_path / 'evil.bundle'} has commits that would remove much of this memory" in refused.err
+    assert "'gitmem restore FILE --accept deletions'" in refused.err
+    assert (first / ".gitmem" / "facts").is_dir()
+    run_in(first, "restore", str(tmp_path / "evil.bundle"), "--accept", "deletions")
+    status = run_in(first, "status", "--json").json
+    assert [finding["check"] for finding in status["attention"]] == ["trust", "changes"]
+    assert status["models"] is None
+    (store / "facts").mkdir()
+    (store / "facts" / "a.md").symlink_to("/etc/passwd")
+    bare_git(store, "add", "-A")
+    bare_git(store, "commit", "-qm", "link")
+    bare_git(store, "bundle", "create", "-q", str(tmp_path / "link.bundle"), "gitmem")
+    assert "which is a link" in run_in(first, "restore", str(tmp_path / "link.bundle"), ok=False).err
+
+
+@pytest.mark.parametrize("damage", ["cut off", "no pack", "one bit", "more"])
+def test_a_damaged_file_is_refused_before_anything_is_said(
+    first: Path, tmp_path: Path, run_in: Callable[..., Ran], *, damage: str
+):
+    file = tmp_path / "b"
+    run_in(first, "backup", str(file))
+    data = file.read_bytes()
+    changed = {
+        "cut off": data[:-40],
+        "no pack": data[: data.index(b"PACK")],
+        "one bit": data[:-60] + bytes([data[-60] ^ 1]) + data[-59:],
+        "more": data + b"\0",
+    }
+    file.write_bytes(changed[damage])
+    (tmp_path / "new").mkdir()
+    for folder, command in ((first, "restore"), (tmp_path / "new", "restore"), (tmp_path / "new", "clone")):
+        failed = run_in(folder, command, str(file), ok=False)
+        assert (failed.code, failed.out) == (ExitCode.FAILURE, "")
+        assert "is cut off or damaged" in failed.err
+    assert not (tmp_path / "new" / ".gitmem").exists()

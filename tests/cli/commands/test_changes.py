@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from gitmem.cli.app import Door
+from gitmem.cli.main import main
+from tests.cli.commands.project import KOREAN, Desk
+
+
+def test_diff(desk: Desk):
+    desk.write("memory.md", b"one\n", "first", "2026-01-05T10:00:00+0000")
+    desk.write(KOREAN, b"x\n", "second", "2026-01-06T10:00:00+0000")
+    desk.write("memory.md", b"two\n", "third", "2026-01-07T10:00:00+0000")
+    ids = [desk.git(desk.store, "rev-parse", f"HEAD~{back}") for back in (2, 1, 0)]
+
+    def compared(*argv: str) -> tuple[str, str, list[str]]:
+        value = desk.run("diff", "--json", *argv).json
+        assert list(value) == ["from", "to", "files", "diff"]
+        return value["from"], value["to"], [file["path"] for file in value["files"]]
+
+    both = ["memory.md", KOREAN]
+    assert compared() == (ids[1], ids[2], ["memory.md"])
+    assert compared("HEAD~2") == compared("2026-01-05") == (ids[0], ids[2], both)
+    assert compared("2026-01-05", "2026-01-06") == (ids[0], ids[1], [KOREAN])
+    assert compared("HEAD~2", "HEAD", KOREAN) == compared("HEAD~2", KOREAN) == (ids[0], ids[2], [KOREAN])
+    assert compared("HEAD~2", "HEAD", "메모 notes") == (ids[0], ids[2], [KOREAN])
+    assert compared("memory.md") == (ids[1], ids[2], ["memory.md"])
+    assert compared(KOREAN) == (ids[1], ids[2], [])
+    assert compared("HEAD", "HEAD~2")[:2] == (ids[2], ids[0])
+    assert "-one\n+two\n" in desk.run("diff").out
+    assert desk.run("diff", "HEAD", "HEAD").data == b""
+
+
+def test_diff_of_a_removed_file(desk: Desk):
+    desk.write("old.md", b"x\n", "first")
+    (desk.store / "old.md").unlink()
+    desk.git(desk.store, "commit", "-qam", "removed")
+
+    assert desk.run("diff", "old.md", "--json").json["files"] == [{"path": "old.md", "change": "removed"}]
+
+
+def test_diff_is_coloured_on_a_terminal_only(desk: Desk):
+    desk.write("memory.md", b"one\n", "first")
+    desk.write("memory.md", b"two \x1b[2J\n", "second")
+
+    coloured = desk.run("diff", terminal=True).out
+    assert "\x1b[31m-one\x1b[0m\n\x1b[32m+two \\x1b[2J\x1b[0m\n" in coloured
+    assert "\x1b" not in desk.run("diff", terminal=True, NO_COLOR="1").out
+    assert desk.run("diff").out.endswith("-one\n+two \x1b[2J\n")
+    assert "\x1b[33mcommit " in desk.run("show", "HEAD", terminal=True).out
+
+
+def test_diff_shows_edits_by_hand_that_are_not_committed(desk: Desk):
+    desk.write("knowledge/a.md", b"one\n", "first")
+    assert "+one" in desk.run("diff").out
+    (desk.store / "knowledge" / "a.md").write_text("two\n")
+    (desk.store / "knowledge" / "한국어.md").write_text("new\n")
+    shown = desk.run("diff").out
+    assert "-one\n+two\n" in shown
+    assert "+new\n" in shown
+    assert "+new" not in desk.run("diff", "knowledge/a.md").out
+    assert desk.run("diff", "--json").json["to"] is None
+
+
+def test_diff_takes_a_range_and_counts_lines_as_git_does(desk: Desk):
+    desk.write("a.md", b"one\n", "first")
+    desk.write("a.md", b"two\n", "second")
+    assert desk.run("diff", "HEAD~1..HEAD").data == desk.run("diff", "HEAD~1", "HEAD").data
+    counted = desk.run("diff", "--stat", "HEAD~1..").out
+    assert counted.strip() == desk.git(desk.store, "diff", "--stat", "HEAD~1", "HEAD")
+
+
+@pytest.fixture
+def gitmem(tmp_path, home, environ, initialize):
+    """Give a function that runs a command in a new project and returns exit code, output and complaint."""
+
+    def run(*args, stdin=""):
+        out, err = io.StringIO(), io.StringIO()
+        door = Door(environ, str(tmp_path), io.TextIOWrapper(io.BytesIO(stdin.encode())), out, err)
+        return main(args, lambda: door), out.getvalue(), err.getvalue()
+
+    initialize(tmp_path)
+    return run
+
+
+@pytest.fixture
+def save(gitmem):
+    def run(text, *args):
+        return json.loads(gitmem("save", text, "--json", *args)[1])
+
+    return run
+
+
+@pytest.fixture
+def memory(tmp_path):
+    return tmp_path / ".gitmem" / "memory.md"
+
+
+def test_it_says_what_it_undid_and_how_to_reverse_that(gitmem, save, memory):
+    saved = save("Use uv", "--type", "decision")
+    code, out, err = gitmem("undo")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == f"Undid {saved['commit'][:10]} Save decision: Use uv"
+    assert lines[1].startswith("  in daily/")
+    assert lines[1].endswith(", memory.md")
+    command = lines[2].removeprefix("To reverse this: gitmem ").split()
+    assert "Use uv" not in memory.read_text()
+    assert gitmem(*command)[0] == 0
+    assert "Use uv" in memory.read_text()
+
+
+def test_twice_is_no_failure(gitmem, save):
+    saved = save("one")
+    save("two")
+    gitmem("undo", saved["commit"][:8])
+    code, out, _ = gitmem("undo", saved["commit"])
+    assert code == 0
+    assert "undone already" in out
+    assert "To reverse" not in out
+
+
+def test_an_entry_that_is_nowhere_left(gitmem, save, memory):
+    saved = save("one")
+    memory.write_text("".join(line for line in memory.read_text().splitlines(True) if saved["id"] not in line))
+    for log in memory.parent.glob("daily/*/*/*.md"):
+        log.unlink()
+    code, out, _ = gitmem("undo", f"^{saved['id']}")
+    assert code == 0
+    assert "left nothing to undo" in out
+
+
+def test_a_session(gitmem, save, memory):
+    for text, session in (("one", "aaa"), ("two", "bbb"), ("three", "aaa")):
+        save(text, "--session", session)
+    code, out, _ = gitmem("undo", "--session", "a")
+    assert code == 0
+    assert out.count("Undid") == 2
+    assert "two" in memory.read_text()
+    assert "three" not in memory.read_text()
+
+
+def test_json(gitmem, save):
+    saved = save("one", "--session", "s")
+    code, out, _ = gitmem("undo", saved["commit"], "--json")
+    value = json.loads(out)
+    assert code == 0
+    assert set(value) == {"commit", "dry_run", "undone", "already", "files"}
+    assert [item["commit"] for item in value["undone"]] == [saved["commit"]]
+    assert value["undone"][0]["entries"] == [saved["id"]]
+    again = json.loads(gitmem("undo", saved["commit"], "--json")[1])
+    assert (again["commit"], again["undone"], again["files"]) == (None, [], [])
+    assert again["already"][0]["undone_by"] == value["commit"]
+
+
+def test_a_dry_run_only_says_so(gitmem, save, memory):
+    save("one")
+    before = memory.read_bytes()
+    code, out, _ = gitmem("undo", "--dry-run")
+    assert code == 0
+    assert out.startswith("Would undo")
+    assert "To reverse" not in out
+    assert memory.read_bytes() == before
+    assert json.loads(gitmem("undo", "--dry-run", "--json")[1])["dry_run"] is True
+
+
+def test_what_waits_in_the_spool_is_saved_first(gitmem, save, memory):
+    from gitmem.platform.clock import Context
+    from gitmem.store.store import Store
+
+    save("one")
+    store = Store(str(memory.parent), Context({}, "", "", None))
+    event = {"v": 1, "kind": "save", "id": "0" * 20, "at": "2026-11-21T14:00:00+00:00", "text": "two", "type": "note"}
+    store.spool.deliver({**event, "tags": [], "session": "", "host": ""})
+    assert "Save note: two" in gitmem("undo")[1]
+    assert "one" in memory.read_text()
+
+
+@pytest.mark.parametrize(
+    "args,code",
+    [
+        (("undo", "nosuch"), 9),
+        (("undo", "^0123"), 9),
+        (("undo", "--session", "nosuch"), 9),
+        (("undo", "--session", ""), 9),
+        (("undo", "2026-11-21"), 9),
+        (("undo",), 9),
+        (("undo", "gitmem^{/Begin}"), 1),
+        (("undo", "HEAD", "--session", "s"), 2),
+    ],
+)
+def test_exit_codes(gitmem, args, code):
+    found, out, err = gitmem(*args)
+    assert (found, out) == (code, "")
+    assert err.startswith("gitmem: ")
+    assert json.loads(gitmem(*args, "--json")[2])["exit_code"] == code
+
+
+def test_a_conflict_names_the_file_and_what_came_later(gitmem, save, memory, bare_git):
+    memory.write_text(memory.read_text().replace("## Current State\n", "## Current State\n\nCalm.\n"))
+    save("one")
+    memory.write_text(memory.read_text().replace("Calm.", "Stormy."))
+    save("two")
+    before = memory.read_bytes()
+    code, out, err = gitmem("undo", "HEAD~3")
+    assert (code, out) == (1, "")
+    assert "memory.md" in err
+    assert "Edit by hand: memory.md" in err
+    assert memory.read_bytes() == before
+    assert bare_git(memory.parent, "status", "--porcelain") == ""
+
+
+def test_control_characters_do_not_reach_the_terminal(gitmem, save, memory, bare_git):
+    bare_git(memory.parent, "commit", "--allow-empty", "-qm", "\x1b[31mred")
+    assert "\x1b" not in gitmem("undo", "HEAD")[1]
+
+
+def test_the_help_shows_examples(gitmem, capsys):
+    with pytest.raises(SystemExit):
+        gitmem("undo", "--help")
+    assert "gitmem undo --session" in capsys.readouterr().out
+
+
+def test_what_sessions_taught_is_not_undone_by_default(gitmem, save, tmp_path):
+    save("said by a person")
+    asked = {"role": "user", "content": "Always run the tests with -x. Why does the loader fail in production?"}
+    answer = {"role": "assistant", "content": [{"type": "text", "text": "The loader had no lock file. Fixed."}]}
+    lines = [
+        {"type": said["role"], "uuid": f"u{at}", "sessionId": "1b4e51f0-021d", "message": said, "cwd": str(tmp_path)}
+        | {"timestamp": f"2026-01-10T10:0{at}:00.000Z"}
+        for at, said in enumerate((asked, answer))
+    ]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert gitmem("replay", str(tmp_path / "t.jsonl"))[0] == 0
+    assert "said by a person" in gitmem("undo", "--dry-run")[1]
+    of_session = json.loads(gitmem("undo", "1b4e51f0", "--dry-run", "--json")[1])
+    assert of_session["undone"]
+    told = gitmem("undo", "1b4e51f0")[1]
+    assert "said by a person" not in told
+
+
+def test_many_files_are_counted(gitmem, tmp_path, bare_git):
+    store = tmp_path / ".gitmem"
+    for number in range(9):
+        (store / f"n{number}.md").write_text("a\n")
+    bare_git(store, "add", "-A")
+    bare_git(store, "commit", "-qm", "nine files")
+    assert "in 9 files: n0.md, n1.md, n2.md, n3.md, n4.md and 4 more" in gitmem("undo", "HEAD")[1]

@@ -1,0 +1,323 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gitmem import __version__
+from gitmem.cli.app import Door
+from gitmem.cli.commands import stores as command
+from gitmem.cli.main import COMMANDS, GROUPS, PLUMBING, command_word, main
+from gitmem.errors import BusyError, ExitCode, GitFailedError, NotFoundError, NotSavedError
+from gitmem.store.findings import FailureLog
+
+ROOT = Path(__file__).resolve().parents[3]
+SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
+# What `gitmem --version` must do without: each costs more than all that it needs.
+HEAVY = {"argparse", "asyncio", "dataclasses", "git", "inspect", "json", "logging", "subprocess", "typing", "yaml"}
+
+
+@pytest.fixture
+def gitmem(tmp_path, home, environ):
+    """Give a function that runs a command in a folder and returns exit code, output and complaint."""
+
+    def run(*args):
+        out, err = io.StringIO(), io.StringIO()
+        door = Door(environ, str(tmp_path), io.TextIOWrapper(io.BytesIO()), out, err)
+        return main(args, lambda: door), out.getvalue(), err.getvalue()
+
+    return run
+
+
+@pytest.fixture
+def journal(tmp_path):
+    return FailureLog(str(tmp_path / ".gitmem" / ".git" / "gitmem"))
+
+
+@pytest.fixture
+def fails(monkeypatch):
+    """Give a function that has `gitmem path` fail with an error."""
+
+    def fail_with(error):
+        def run(args, door):
+            raise error
+
+        monkeypatch.setattr(command, "run_path", run)
+
+    return fail_with
+
+
+def in_a_process(*args, cwd, **more):
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "gitmem", *args]
+    return subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, check=False, **more)
+
+
+@pytest.mark.parametrize("words", [["--version"], ["-V"]])
+def test_the_version_is_printed_and_nothing_heavy_is_loaded(words, tmp_path):
+    code = (
+        "import sys; from gitmem.cli import main\n"
+        f"code = main.main({words}, None)\n"
+        f"print(sorted({HEAVY} & set(sys.modules)))\n"
+        "sys.exit(code)"
+    )
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, f"gitmem {__version__}\n[]\n", "")
+
+
+def test_the_version_is_printed_beside_other_words_too(tmp_path):
+    run = in_a_process("-C", ".", "--version", cwd=tmp_path)
+    assert (run.returncode, run.stdout) == (0, f"gitmem {__version__}\n")
+
+
+def test_without_arguments_it_teaches(tmp_path):
+    run = in_a_process(cwd=tmp_path)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout == in_a_process("--help", cwd=tmp_path).stdout
+    for title, group in GROUPS.items():
+        listed = run.stdout.partition(f"\n{title}\n")[2].partition("\n\n")[0].split("\n")
+        assert [line.split(maxsplit=1) for line in listed] == [[name, line] for name, line in group.items()]
+    assert not any(f"\n  {name} " in run.stdout for name in PLUMBING)
+    assert "gitmem init  " in run.stdout
+    assert "examples:" in run.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_every_command_says_what_it_does_and_gives_examples(name, capsys, gitmem):
+    with pytest.raises(SystemExit) as ended:
+        gitmem(name, "--help")
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    about, _, examples = said.partition("examples:\n")
+    assert f"usage: gitmem {name}" in about
+    assert len(about.split("\n\n")[1]) > 20
+    lines = examples.rstrip("\n").split("\n")
+    assert any(re.search(rf"\bgitmem (-C \S+ |--user )?{name}\b", line) for line in lines), said
+    assert all(re.match(r"  \S", line) for line in lines), "examples are indented alike"
+    assert "[--json]" not in about or "With --json" in about, "it says what the JSON holds"
+    written = [line for line in said.partition("\n\n")[2].split("\n") if not line.startswith("  -")]
+    assert all(len(line) <= 120 for line in written)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_names_only_options_that_exist(name, capsys, gitmem):
+    """Each `gitmem COMMAND … --option` of prose and examples is one of that command's options."""
+
+    def help_of(*words: str) -> str:
+        with pytest.raises(SystemExit):
+            gitmem(*words, "--help")
+        return capsys.readouterr().out
+
+    for called, rest in re.findall(r"gitmem ([a-z]+)((?: [^\s'();,]+)*)", help_of(name).partition("\n\n")[2]):
+        words = rest.split()
+        if called not in COMMANDS:
+            continue
+        listed = help_of(called) + help_of(called, *(word for word in words[:1] if word.isalpha()))
+        known = re.findall(r"(?m)^  (?:-\w(?: \S+)?, )?(--[a-z-]+)", listed)
+        assert {word.split("=")[0] for word in words if word.startswith("--")} <= {*known, "--help"}, (called, rest)
+
+
+@pytest.mark.parametrize(
+    "words, near",
+    [("sav", "save"), ("doctr", "doctor"), ("configure", "config"), ("completions", "completion")],
+)
+def test_an_unknown_command_is_refused_with_the_nearest(gitmem, words, near):
+    code, out, err = gitmem(words, "x")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"gitmem: There is no command '{words}'.\n")
+    assert f"Did you mean 'gitmem {near}'?" in err
+
+
+def test_an_unknown_command_that_is_near_to_none_is_refused(gitmem):
+    code, _, err = gitmem("xyzzy")
+    assert code == 2
+    assert "Did you mean" not in err
+    assert "'gitmem --help' lists all commands." in err
+
+
+@pytest.mark.parametrize(
+    "words, command",
+    [
+        (["save", "log"], "save"),
+        (["-C", "save", "path"], "path"),
+        (["-Csave", "path"], "path"),
+        (["--user", "log", "save"], "log"),
+        (["-C", "x", "--user", "save", "-C", "log"], "save"),
+        (["sav", "log"], "sav"),
+        (["--help"], None),
+        (["-C"], None),
+        ([], None),
+    ],
+)
+def test_the_command_is_the_first_word_that_is_one(words, command):
+    assert command_word(words) == command
+
+
+def test_a_text_that_is_a_command_s_name_is_a_text(gitmem, tmp_path):
+    gitmem("init")
+    assert gitmem("save", "log")[0] == 0
+    assert "**Note**: log ^" in (tmp_path / ".gitmem" / "memory.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "words, complaint",
+    [
+        (["save", "--type", "poem", "x"], "invalid choice: 'poem'"),
+        (["save", "--typ", "note", "x"], "--typ"),
+        (["-C"], "expected one argument"),
+        (["--user"], "required: COMMAND"),
+        (["check", "now"], "now"),
+    ],
+)
+def test_a_wrong_command_line_is_a_usage_error_in_one_line_with_a_way_on(gitmem, words, complaint):
+    code, out, err = gitmem(*words)
+    assert (code, out) == (ExitCode.USAGE, "")
+    first, second = err.rstrip("\n").split("\n")
+    assert first.startswith("gitmem: ")
+    assert complaint in first
+    assert "--help' shows how it is used" in second
+
+
+@pytest.mark.parametrize("words", [["path", "--json"], ["save", "x", "--json"], ["check", "--json"]])
+def test_errors_are_json_where_answers_are(gitmem, words):
+    code, out, err = gitmem(*words)
+    assert (code, out) == (ExitCode.NO_STORE, "")
+    said = json.loads(err)
+    assert set(said) == {"error", "remedy", "exit_code"}
+    assert said["error"].startswith("No store belongs to ")
+    assert "gitmem init" in said["remedy"]
+    assert said["exit_code"] == 3
+
+
+@pytest.mark.parametrize("words", [["sav", "--json"], ["save", "--type", "poem", "--json"]])
+def test_usage_errors_are_json_too(gitmem, words):
+    code, _, err = gitmem(*words)
+    assert json.loads(err)["exit_code"] == code == 2
+
+
+def test_an_unexpected_error_is_one_line_and_its_traceback_is_in_the_log(gitmem, fails, journal):
+    gitmem("init")
+    fails(ZeroDivisionError("a mistake\nof two lines"))
+    code, out, err = gitmem("path")
+    assert (code, out) == (1, "")
+    assert err.splitlines() == [
+        "gitmem: An unexpected error: ZeroDivisionError: a mistake of two lines",
+        f"  The details are in {journal.path}, and 'gitmem doctor' shows them. Please report it.",
+    ]
+    (failure,) = journal.failures()
+    assert (failure.command, failure.message) == ("path", "ZeroDivisionError: a mistake of two lines")
+    assert "raise error" in failure.traceback
+    assert failure.traceback.startswith("Traceback (most recent call last)")
+
+
+def test_an_unexpected_error_as_json(gitmem, fails, journal):
+    gitmem("init")
+    fails(AssertionError())
+    code, _, err = gitmem("path", "--json")
+    said = json.loads(err)
+    assert (code, said["exit_code"], said["error"]) == (1, 1, "An unexpected error: AssertionError")
+    assert journal.path in said["remedy"]
+
+
+def test_without_a_store_the_traceback_is_shown(gitmem, fails, tmp_path):
+    fails(ZeroDivisionError("a mistake"))
+    code, _, err = gitmem("path")
+    assert code == 1
+    assert err.startswith("Traceback (most recent call last)")
+    assert "gitmem: An unexpected error: ZeroDivisionError: a mistake\n" in err
+    assert "Please report it" in err
+    assert list(tmp_path.iterdir()) == []
+    said = json.loads(gitmem("path", "--json")[2])
+    assert said["traceback"].startswith("Traceback")
+
+
+def test_a_log_that_cannot_be_written_is_no_second_error(gitmem, fails, journal):
+    gitmem("init")
+    Path(journal.path).parent.write_text("no folder")
+    fails(ZeroDivisionError("a mistake"))
+    code, _, err = gitmem("path")
+    assert code == 1
+    assert err.startswith("Traceback (most recent call last)")
+
+
+def test_no_secret_reaches_the_log(gitmem, fails, journal):
+    gitmem("init")
+    fails(ValueError(f"cannot parse {SECRET}"))
+    gitmem("path")
+    assert SECRET not in Path(journal.path).read_text()
+    assert "[REDACTED:" in journal.failures()[0].message
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        BusyError("The store is held by another."),
+        NotSavedError("Nothing was saved.", "Make room."),
+        GitFailedError("git broke.", status=128, stderr="fatal"),
+    ],
+)
+def test_a_step_that_failed_is_in_the_log(gitmem, fails, journal, error):
+    gitmem("init")
+    fails(error)
+    code, _, err = gitmem("path")
+    assert code == error.exit_code
+    assert err.startswith(f"gitmem: {error.message}")
+    assert ("doctor" in err) is isinstance(error, GitFailedError)
+    (failure,) = journal.failures()
+    assert (failure.message, failure.traceback) == (error.message, "")
+
+
+def test_a_mistake_of_the_user_s_is_not(gitmem, fails, journal):
+    gitmem("init")
+    fails(NotFoundError("There is no revision 'x'."))
+    assert gitmem("path")[0] == 9
+    assert gitmem("sav")[0] == 2
+    assert journal.failures() == []
+
+
+def test_a_drain_that_failed_before_a_reading_command_is_in_the_log(gitmem, tmp_path, journal, bare_git):
+    gitmem("init")
+    gitmem("save", "one")
+    bare_git(tmp_path / ".gitmem", "switch", "--quiet", "--detach")
+    assert gitmem("save", "two")[0] == ExitCode.UNFINISHED
+    code, _, err = gitmem("maintain", "--if-needed")
+    assert code == 0
+    assert "has no branch checked out" in err
+    assert [failure.command for failure in journal.failures()] == ["save", "maintain, saving first what waited"]
+
+
+def test_an_interrupt_ends_without_a_traceback(gitmem, fails):
+    fails(KeyboardInterrupt())
+    code, out, err = gitmem("path")
+    assert (code, out, err) == (130, "", "gitmem: interrupted.\n")
+
+
+def test_exit_codes_are_those_of_the_format_page():
+    page = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
+    table = page[page.index("## Exit codes") :]
+    documented = {int(number) for number in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)}
+    assert documented == {int(code) for code in ExitCode}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell's pipe")
+def test_a_reader_that_goes_away_is_no_error(tmp_path):
+    in_a_process("init", cwd=tmp_path)
+    script = f'"{sys.executable}" -m gitmem config --json; echo "code $?" >&2'
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        ["sh", "-c", script], cwd=tmp_path, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    process.stdout.close()
+    assert process.stderr.read() == "code 0\n"
+    process.stderr.close()
+    process.wait()

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands.project import SUMMARY
+
+
+def test_without_a_model_summarize_says_so_and_nothing_is_lost(gitmem, rotated):
+    code, out, _ = gitmem("summarize", "--pending")
+    assert code == 1
+    assert "no model is named in summary.provider" in out
+    assert json.loads(gitmem("summary", "show", "--json")[1])["overallSummary"]
+
+
+def test_a_model_sums_up_and_status_says_what_it_cost(gitmem, rotated, home, model_server):
+    model_server.reply = lambda _: SUMMARY
+    assert gitmem("config", "--user", "summary.provider", "openai")[0] == 0
+    gitmem("config", "--user", "summary.base_url", model_server.url)
+    gitmem("config", "--user", "summary.model", "mini")
+    assert "openai, not asked today" in gitmem("status")[1]
+    code, out, err = gitmem("summarize", "--json", OPENAI_API_KEY="sk-mine")
+    assert (code, err) == (0, "")
+    assert [(one["method"], one["why"]) for one in json.loads(out)] == [("fake-mini", "")]
+    assert "1 question: 1,100 tokens of 1,000,000" in gitmem("status")[1]
+    models = json.loads(gitmem("status", "--json")[1])["models"]
+    assert (models["questions"], models["failures"], models["tokens"]) == (1, 0, 1_100)
+    assert gitmem("summarize")[1] == "No summary is pending.\n"
+    assert "sk-mine" not in json.dumps(model_server.asked)
+
+
+def test_what_a_store_says_of_models_does_not_count(gitmem, rotated, tmp_path, model_server):
+    (tmp_path / ".gitmem" / "config.yaml").write_text(f"summary:\n  provider: openai\n  base_url: {model_server.url}\n")
+    gitmem("summarize", OPENAI_API_KEY="sk-mine")
+    assert model_server.asked == []
+
+
+NAME = "memory_20260113_112700"
+
+
+def test_the_newest_summary_is_shown(gitmem, rotated):
+    code, out, err = gitmem("summary", "show")
+    assert (code, err) == (0, "")
+    assert out.startswith(rotated)
+    assert "reads part" in out
+    assert "uv를 쓴다" in out
+
+
+def test_a_summary_is_named_by_its_archive_or_itself(gitmem, rotated):
+    shown = gitmem("summary", "show")[1]
+    name = rotated.removeprefix("archive/")
+    summary = f"summaries/{name.removesuffix('.md')}.summary.md"
+    for named in (rotated, name, name.removesuffix(".md"), summary):
+        assert gitmem("summary", "show", named) == (0, shown, "")
+
+
+def test_json_has_the_shape_of_older_tools(gitmem, rotated):
+    value = json.loads(gitmem("summary", "show", "--json")[1])
+    assert list(value) == ["dateRange", "sectionCount", "themes", "keyDecisions", "issues", "overallSummary"]
+    assert value["keyDecisions"][0]["decision"]
+    listed = json.loads(gitmem("summary", "list", "--json")[1])
+    summary = rotated.replace("archive/", "summaries/").replace(".md", ".summary.md")
+    assert listed == [{"archive": rotated, "summary": summary, "method": "offline", "pending": True}]
+
+
+def test_the_list_says_what_is_pending(gitmem, rotated, tmp_path):
+    assert gitmem("summary", "list")[1].splitlines()[1].split() == [rotated, "offline"]
+    path = tmp_path / ".gitmem" / rotated.replace("archive/", "summaries/").replace(".md", ".summary.md")
+    path.write_text(path.read_text(encoding="utf-8").replace("method: offline", "method: haiku"), encoding="utf-8")
+    assert gitmem("summary", "list", "--pending")[1] == "No summary is pending.\n"
+    path.unlink()
+    assert gitmem("summary", "list", "--pending")[1].splitlines()[1].split() == [rotated, "none"]
+    code, _, err = gitmem("summary", "show")
+    assert code == 9
+    assert "has no summary" in err
+
+
+def test_without_an_archive_there_is_none(gitmem):
+    assert gitmem("summary", "list")[1] == "No archive yet: memory.md has not been rotated.\n"
+    assert json.loads(gitmem("summary", "list", "--json")[1]) == []
+    assert gitmem("summary", "show")[0] == 9
+
+
+def test_what_is_not_there_is_said(gitmem, rotated):
+    code, _, err = gitmem("summary", "show", NAME)
+    assert code == 9
+    assert NAME in err
+    assert gitmem("summary")[0] == 2
+    assert gitmem("summary", "shew")[0] == 2
+
+
+def test_control_characters_do_not_reach_a_terminal(gitmem, rotated, tmp_path):
+    path = tmp_path / ".gitmem" / rotated.replace("archive/", "summaries/").replace(".md", ".summary.md")
+    path.write_bytes(path.read_bytes() + "\x1b[2J\u202e".encode())
+    assert "\x1b" not in gitmem("summary", "show")[1]
+    assert "\u202e" not in gitmem("summary", "show")[1]
+
+
+def test_what_waits_for_a_summary_is_listed_for_an_agent(gitmem, rotated, tmp_path):
+    (one,) = json.loads(gitmem("summary", "pending", "--json")[1])
+    assert (one["archive"], one["method"]) == (rotated, "offline")
+    assert one["tokens"] > 2_000
+    assert Path(one["path"]).read_text(encoding="utf-8").startswith("---")
+    assert rotated in gitmem("summary", "pending")[1]
+
+
+def test_an_agent_hands_a_summary_over(gitmem, rotated, tmp_path, bare_git):
+    name = rotated.removeprefix("archive/").removesuffix(".md")
+    code, out, err = gitmem(
+        "summary", "put", name, "--by", "claude-haiku", stdin=json.dumps(SUMMARY).encode(), CLAUDE_CODE_SESSION_ID="s-7"
+    )
+    assert (code, err) == (0, "")
+    assert "has the summary of claude-haiku" in out
+    form = "".join(
+        f"%(trailers:key=Gitmem-{name},valueonly,separator=) " for name in ("Op", "Model", "Host", "Session")
+    )
+    assert bare_git(tmp_path / ".gitmem", "log", "-1", f"--format={form}").split() == [
+        "summarize",
+        "claude-haiku",
+        "claude-code",
+        "s-7",
+    ]
+    assert json.loads(gitmem("summary", "show", "--json")[1])["overallSummary"] == SUMMARY["overallSummary"]
+    assert json.loads(gitmem("summary", "pending", "--json")[1]) == []
+    assert gitmem("summary", "pending")[1] == "No summary is pending.\n"
+
+
+def test_what_is_more_than_a_summary_holds_is_said(gitmem, rotated):
+    themes = [{"name": f"theme {number}", "summary": "It was worked on.", "sessions": []} for number in range(12)]
+    code, _, err = gitmem("summary", "put", rotated, stdin=json.dumps({**SUMMARY, "themes": themes}).encode())
+    assert code == 0
+    assert "left out are 2 of 12 themes, the last ones." in err
+    assert len(json.loads(gitmem("summary", "show", "--json")[1])["themes"]) == 10
+
+
+def test_a_summary_may_come_from_a_file(gitmem, rotated, tmp_path):
+    (tmp_path / "답 one.json").write_text(f"```json\n{json.dumps(SUMMARY)}\n```\n", encoding="utf-8")
+    value = json.loads(gitmem("summary", "put", rotated, "답 one.json", "--json")[1])
+    assert (value["archive"], value["method"]) == (rotated, "cli")
+    assert gitmem("summary", "put", rotated, "no such file")[0] == 9
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [b"", b"no JSON", b"{}", b"[" * 50_000, b"\xff\xfe", json.dumps({**SUMMARY, "overallSummary": "x"}).encode()],
+)
+def test_what_is_no_summary_is_refused_and_says_what_it_lacks(gitmem, rotated, tmp_path, reply):
+    code, _, err = gitmem("summary", "put", rotated, stdin=reply)
+    assert code == 8
+    assert "This is no summary" in err
+    assert "gitmem summary schema" in err
+    assert json.loads(gitmem("summary", "list", "--json")[1])[0]["method"] == "offline"
+
+
+def test_the_schema_is_printed_and_its_example_passes(gitmem):
+    from gitmem.llm.protocol import parse_reply
+
+    schema = json.loads(gitmem("summary", "schema")[1])
+    assert parse_reply(json.dumps(SUMMARY), schema) == SUMMARY

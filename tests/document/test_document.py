@@ -1,0 +1,420 @@
+"""Documents: byte for byte except for what was changed, and never a header lost."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from datetime import date
+
+import frontmatter
+import pytest
+from frontmatter.default_handlers import YAMLHandler
+from hypothesis import given
+from hypothesis import strategies as st
+from yaml import YAMLError
+
+from gitmem.document.document import BrokenHeaderError, Document, body_offset
+from gitmem.document.yaml import YamlTextError
+
+FACT = """\
+---
+id: d001   # never changes
+kind: decision
+created: 2026-03-01
+tags: [git, 잠금]
+title: 'Locks: flock first'
+---
+
+# 결정
+
+---
+Text after a rule.
+"""
+
+
+def test_parts_of_a_document():
+    document = Document.parse(FACT.encode())
+
+    assert document.header == FACT.split("---\n")[1]
+    assert document.body == "\n# 결정\n\n---\nText after a rule.\n"
+    assert document.problem is None
+    assert document.metadata == {
+        "id": "d001",
+        "kind": "decision",
+        "created": date(2026, 3, 1),
+        "tags": ["git", "잠금"],
+        "title": "Locks: flock first",
+    }
+    assert document.get("kind") == "decision"
+    assert document.get("status", "open") == "open"
+
+
+@pytest.mark.parametrize(
+    "data, header, body",
+    [
+        (b"", None, ""),
+        (b"text", None, "text"),
+        (b"---\n---\n", "", ""),
+        (b"---\n---", "", ""),
+        (b"---\na: 1\n---", "a: 1\n", ""),
+        (b"---\na: 1\n---\n\n\nx", "a: 1\n", "\n\nx"),
+        (b"---\r\na: 1\r\n---\r\nx\r\n", "a: 1\r\n", "x\r\n"),
+        (b"---\ra: 1\r---\rx\r", "a: 1\r", "x\r"),
+        (b"---\r\na: 1\n---\rx\n", "a: 1\n", "x\n"),
+        (b"--- \t\na: 1\n---  \nx", "a: 1\n", "x"),
+        (b"---\na: 1\n...\nx\n---\n", "a: 1\n", "x\n---\n"),
+        (b"\xef\xbb\xbf---\na: 1\n---\nx", "a: 1\n", "x"),
+        (b"\xef\xbb\xbfx", None, "x"),
+        (b"---\na: |\n  ---\n  ...\n---\nx", "a: |\n  ---\n  ...\n", "x"),
+        (b"---\na: 1\n----\nb: 2\n---\nx", "a: 1\n----\nb: 2\n", "x"),
+        (b"---\na: 1\n--- # end\nb: 2\n---\nx", "a: 1\n--- # end\nb: 2\n", "x"),
+        (b"---\n\nA rule, then text.\n", None, "---\n\nA rule, then text.\n"),
+        (b"---", None, "---"),
+        (b"---\n", None, "---\n"),
+        (b"----\na: 1\n----\n", None, "----\na: 1\n----\n"),
+        (b"--- a\nb: 1\n---\n", None, "--- a\nb: 1\n---\n"),
+        (b"\n---\na: 1\n---\n", None, "\n---\na: 1\n---\n"),
+        (b" ---\na: 1\n---\n", None, " ---\na: 1\n---\n"),
+        (b"---\na: \xff\n---\n\xfe\n", "a: \udcff\n", "\udcfe\n"),
+        (b"\xff\xfe-\x00-\x00-\x00", None, "\udcff\udcfe-\0-\0-\0"),
+    ],
+)
+def test_where_front_matter_is_and_where_not(data, header, body):
+    document = Document.parse(data)
+
+    assert (document.header, document.body) == (header, body)
+    assert document.render() == data
+    assert data[body_offset(data) :] == body.encode("utf-8", "surrogateescape")
+
+
+@pytest.mark.parametrize(
+    "header, problem",
+    [
+        ("a: [\n", "valid YAML"),
+        ("a: 1\na: 2\n", "'a' is there twice"),
+        ("Some prose.\n", "not a mapping"),
+        ("- a\n", "not a mapping"),
+        ("a: 1\n----\nb: 2\n", "valid YAML"),
+        ("a: \0\n", "valid YAML"),
+        ("a: \udcff\n", "UTF-8"),
+        ("a: !!python/name:os.system\n", "valid YAML"),
+        ("<<<<<<< HEAD\na: 1\n=======\na: 2\n>>>>>>> theirs\n", "conflict markers stand in the header"),
+        ("a: 1\r\n||||||| base\r\nb: 1\r\n", "conflict markers stand in the header"),
+        pytest.param("a: " + "x" * 70_000 + "\n", "longer than 64 KiB", id="large"),
+        pytest.param("a: " + "[" * 60_000 + "\n", "nest", id="deep"),
+    ],
+)
+def test_a_broken_header_is_kept_and_said(header, problem):
+    data = f"---\n{header}---\nbody\n".encode("utf-8", "surrogateescape")
+    document = Document.parse(data)
+
+    assert document.metadata == {}
+    assert problem in document.problem
+    assert document.render() == data
+    with pytest.raises(BrokenHeaderError, match=problem):
+        document.set("a", 1)
+    with pytest.raises(BrokenHeaderError, match=problem):
+        document.remove("a")
+    assert document.with_body("new\n").render() == data.replace(b"\nbody\n", b"\nnew\n")
+
+
+@pytest.mark.parametrize(
+    "data, problem",
+    [
+        (b"---\nid: 1\ntext\n", "no closing line"),
+        (b"\xef\xbb\xbf---\r\nid:\r\n", "no closing line"),
+        (b"<<<<<<< HEAD\n---\na: 1\n=======\n---\na: 2\n>>>>>>> x\n---\n", "where the header should"),
+    ],
+)
+def test_what_was_meant_as_a_header_gets_no_second_one_on_top(data, problem):
+    document = Document.parse(data)
+
+    assert document.header is None
+    assert problem in document.problem
+    with pytest.raises(BrokenHeaderError):
+        document.set("a", 1)
+    with pytest.raises(BrokenHeaderError):
+        document.remove("a")
+
+
+@pytest.mark.parametrize("data", [b"", b"---\n\nNote: a rule.\n", b"# <<<<<<< \n", b"---\n# c\n---\n"])
+def test_no_problem_where_no_header_was_meant_or_it_is_empty(data):
+    document = Document.parse(data)
+
+    assert document.problem is None
+    assert document.metadata == {}
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        (b"", b"---\nk: v\n---\n"),
+        (b"text", b"---\nk: v\n---\ntext"),
+        (b"a\r\nb\r\n", b"---\r\nk: v\r\n---\r\na\r\nb\r\n"),
+        (b"\xef\xbb\xbftext\n", b"\xef\xbb\xbf---\nk: v\n---\ntext\n"),
+        (b"---\n\nrule", b"---\nk: v\n---\n---\n\nrule"),
+        (b"---\r\n---\r\n", b"---\r\nk: v\r\n---\r\n"),
+        (b"---\na: 1\n---\nx\r\ny\r\nz\r\n", b"---\na: 1\nk: v\n---\nx\r\ny\r\nz\r\n"),
+        (b"---\nk: old # c\n...\nx", b"---\nk: v # c\n...\nx"),
+        (b"---\na: 1\n---", b"---\na: 1\nk: v\n---"),
+        (b"--- \n# only a comment\n---\n\xff", b"--- \n# only a comment\nk: v\n---\n\xff"),
+    ],
+)
+def test_set(before, after):
+    document = Document.parse(before).set("k", "v")
+
+    assert document.render() == after
+    assert document == Document.parse(after)
+    assert document.get("k") == "v"
+
+
+def test_set_refuses_what_cannot_be_written():
+    with pytest.raises(YamlTextError):
+        Document.parse(b"").set("k", {1, 2})
+
+
+def test_remove_keeps_the_fences():
+    assert Document.parse(b"---\nk: v\n---\nx").remove("k").render() == b"---\n---\nx"
+    assert Document.parse(b"x").remove("k").render() == b"x"
+
+
+@pytest.mark.parametrize(
+    "before, body, after",
+    [
+        (b"---\na: 1\n---", "x", b"---\na: 1\n---\nx"),
+        (b"---\r\na: 1\r\n---", "x", b"---\r\na: 1\r\n---\r\nx"),
+        (b"---\na: 1\n---", "", b"---\na: 1\n---"),
+        (b"---\na: 1\n---\nold", "", b"---\na: 1\n---\n"),
+        (b"\xef\xbb\xbfold", "new", b"\xef\xbb\xbfnew"),
+        (b"old", "\udcff", b"\xff"),
+    ],
+)
+def test_with_body(before, body, after):
+    document = Document.parse(before).with_body(body)
+
+    assert document.render() == after
+    assert document.body == body
+
+
+def test_a_body_that_brings_front_matter_is_read_as_everybody_reads_it():
+    document = Document.parse(b"old").with_body("---\na: 1\n---\nx")
+
+    assert (document.get("a"), document.body) == (1, "x")
+
+
+def test_a_lone_surrogate_cannot_become_a_body():
+    with pytest.raises(UnicodeEncodeError):
+        Document.parse(b"").with_body("\ud83d")
+
+
+@pytest.mark.parametrize(
+    "data, newline", [(b"", "\n"), (b"a\r\nb\r\nc\n", "\r\n"), (b"---\r\na: 1\r\n---\n\n\nx\n", "\n")]
+)
+def test_newline(data, newline):
+    assert Document.parse(data).newline == newline
+
+
+def test_metadata_cannot_be_changed_behind_the_documents_back():
+    document = Document.parse(FACT.encode())
+
+    with pytest.raises(TypeError):
+        document.metadata["id"] = "x"
+
+
+def test_only_asking_for_the_header_loads_yaml():
+    script = (
+        "import sys; from gitmem.document.document import Document, body_offset\n"
+        f"data = {FACT.encode()!r}\n"
+        "d = Document.parse(data).with_body('x'); d.render(); d.newline; body_offset(data)\n"
+        "assert not {'yaml', 'frontmatter'} & set(sys.modules), 'too early'\n"
+        "assert d.metadata and 'yaml' in sys.modules\n"
+    )
+
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+# python-frontmatter and us --------------------------------------------------------------------------------------------
+
+
+def test_python_frontmatter_reads_the_header(monkeypatch):
+    read = []
+    load = YAMLHandler.load
+    monkeypatch.setattr(
+        YAMLHandler, "load", lambda self, text, **options: read.append(text) or load(self, text, **options)
+    )
+
+    assert Document.parse(b"---\nread_here: 0x1\n---\n").get("read_here") == 1  # gitmem writes no such number
+    assert read == ["read_here: 0x1\n"]
+
+
+@pytest.mark.parametrize(
+    "text, theirs, ours",
+    [
+        ("----\na: 1\n----\nx", {"a": 1}, {}),
+        ("\n\n---\na: 1\n---\nx", {"a": 1}, {}),
+        ("---\na: 1\n...\nx", {}, {"a": 1}),
+        ("---\ra: 1\r---\rx", {}, {"a": 1}),
+        ("---\na: 'x\n----\n  y'\n---\n", "an error", {"a": "x ---- y"}),
+        ("---\non: 1\n2024: 2\n---\n", {True: 1, 2024: 2}, {"on": 1, "2024": 2}),
+        ("---\na: 1\na: 2\n---\n", {"a": 2}, {}),
+    ],
+)
+def test_where_python_frontmatter_reads_otherwise(text, theirs, ours):
+    """Each is decided in the module's docstring or that of `load_mapping`; this tells when the library changes."""
+    assert Document.parse(text.encode()).metadata == ours
+    if theirs == "an error":
+        with pytest.raises(YAMLError):
+            frontmatter.parse(text)
+    else:
+        assert frontmatter.parse(text)[0] == theirs
+
+
+# For any file ---------------------------------------------------------------------------------------------------------
+
+PIECES = [
+    b"\xef\xbb\xbf",
+    b"---",
+    b"...",
+    b"--- ",
+    b"----",
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b"a: 1",
+    b"b: |\n  ---",
+    b"- x",
+    b"text",
+    b"<<<<<<< HEAD",
+    b"\xff",
+    "잠금 🎉".encode(),
+    b"\0",
+    b" ",
+    b"{",
+]
+ENTRIES = [
+    "id: d001  # stays",
+    "'title': \"Locks: flock first\"",
+    "tags: [git, '잠금', 🎉]",
+    "related:\n  - &first d002 # one\n  - d003",
+    "again: *first",
+    "note: |\n  # heading\n  ---\n\n  text",
+    "why: >-\n  because it is\n  faster",
+    "counts: {read: 3, useful: 0.5}",
+    "when: 2026-03-01T09:00:00+09:00",
+    "empty:",
+    "결정: 먼저 flock",
+    "# a comment",
+    "# another\n",
+]
+
+
+def bare(entry):
+    return entry.partition(":")[0].strip("'")
+
+
+files = st.binary() | st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)
+newlines = st.sampled_from(["\n", "\r\n"])
+bodies = st.text(st.sampled_from("ab -#*\n`한🎉"), max_size=30)
+
+
+@st.composite
+def written_by_a_person(draw):
+    """Return a document with front matter, its entries, and its newline style."""
+    entries = draw(st.permutations(ENTRIES).map(lambda all_of_them: all_of_them[: len(ENTRIES) // 2 + 2]))
+    if "again: *first" in entries:
+        entries = [entry for entry in entries if not entry.startswith(("related", "again"))]
+        entries += [ENTRIES[3], "again: *first"]
+    newline = draw(newlines)
+    text = "".join(f"{line}\n" for line in ["---", *entries, "---"]) + draw(bodies)
+    return Document.parse(text.replace("\n", newline).encode()), entries, newline
+
+
+@given(files)
+def test_any_bytes_come_back(data):
+    document = Document.parse(data)
+
+    assert document.render() == data
+    assert data.endswith(document.body.encode("utf-8", "surrogateescape"))
+    assert body_offset(data) == len(data) - len(document.body.encode("utf-8", "surrogateescape"))
+    assert (document.header is None) == (document.closing == "")
+    assert isinstance(document.problem, str | None)
+    assert not document.metadata or document.problem is None
+
+
+@given(files, st.sampled_from(["a", "key"]), st.text() | st.integers() | st.lists(st.text()))
+def test_any_document_takes_a_value_or_says_why_not(data, key, value):
+    document = Document.parse(data)
+    if document.problem is not None:
+        with pytest.raises(BrokenHeaderError, match=re.escape(document.problem)):
+            document.set(key, value)
+        return
+    try:
+        changed = document.set(key, value)
+    except YamlTextError:
+        return
+
+    assert changed.get(key) == value
+    assert {**document.metadata, key: value} == changed.metadata
+    assert changed.body == document.body
+    assert changed == Document.parse(changed.render())
+    assert changed.set(key, value) == changed
+    assert changed.remove(key).get(key) is None
+
+
+@given(files, bodies)
+def test_another_body_leaves_everything_before_it(data, body):
+    document = Document.parse(data)
+    changed = document.with_body(body)
+
+    assert changed == Document.parse(changed.render())
+    if document.header is not None and document.closing.endswith("\n"):
+        assert (changed.body, changed.opening + changed.header + changed.closing) == (
+            body,
+            document.opening + document.header + document.closing,
+        )
+
+
+@given(written_by_a_person())
+def test_front_matter_is_read_as_python_frontmatter_reads_it(made):
+    document, _, _ = made
+    metadata, content = frontmatter.parse(document.render())
+
+    assert document.problem is None
+    assert document.metadata == metadata
+    assert document.body.replace("\r\n", "\n").strip() == content
+
+
+@given(written_by_a_person(), st.data(), st.text(min_size=1) | st.integers() | st.just(["a", "b"]))
+def test_set_changes_the_lines_of_its_key_alone(made, data, value):
+    document, entries, newline = made
+    key = data.draw(st.sampled_from([key for key in document.metadata if key != "related"] or ["none"]))
+    changed = document.set(key, value)
+
+    mine = "".join(f"{entry}\n" for entry in entries if bare(entry) == key).replace("\n", newline)
+    before, _, after = document.header.partition(mine) if mine else ("", "", "")
+    assert changed.get(key) == value
+    assert changed.header.startswith(before)
+    assert changed.header.endswith(after)
+    assert changed.header.count("\n") == changed.header.count(newline)
+    assert (changed.opening, changed.closing, changed.body) == (document.opening, document.closing, document.body)
+    assert mine == "" or document.set(key, document.get(key)) == document
+
+
+@given(written_by_a_person())
+def test_a_key_that_comes_and_goes_leaves_no_trace(made):
+    document, _, _ = made
+
+    assert document.set("new", ["x", "no"]).remove("new") == document
+
+
+@given(written_by_a_person(), st.data())
+def test_remove_takes_the_lines_of_its_key_alone(made, data):
+    document, entries, newline = made
+    key = data.draw(st.sampled_from([key for key in document.metadata if key != "related"] or ["none"]))
+    changed = document.remove(key)
+
+    kept = "".join(f"{entry}\n" for entry in entries if bare(entry) != key)
+    assert changed.header == kept.replace("\n", newline)
+    assert changed.body == document.body
+    assert changed.remove(key) == changed

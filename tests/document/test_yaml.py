@@ -1,0 +1,544 @@
+"""Changing one value of a YAML text: the value reads back exactly, and nothing else moves."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from enum import Enum, IntEnum
+from types import MappingProxyType
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.document import yaml as outline
+from gitmem.document.yaml import YamlTextError, load_mapping, remove_value, set_value
+from gitmem.text.sentences import newline_of
+
+CONFIG = """\
+# gitmem, project wide
+rotation:   # tokens
+  threshold_tokens: 25_000   # R2
+  # carryover_tokens: 9
+  carryover_tokens: 2500
+
+sync: {remote: origin, push: yes} # flow
+keep:
+  - "a: b" # quoted
+  - 'it''s'
+note: |
+  # not a comment
+
+  two
+
+# the end
+"""
+
+
+# Reading ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# nothing\n", "---\n", "--- # x\n", "{}", "\ufeff"])
+def test_nothing_is_an_empty_mapping(text):
+    assert load_mapping(text) == {}
+
+
+def test_values_are_what_yaml_says():
+    text = "a: 007\nb: no\nc: 12:30\nd: 1.10\ne: 2026-03-01\nf: ''\ng: ~\nh: [x, 1]\n"
+
+    assert load_mapping(text) == {
+        "a": 7,
+        "b": False,
+        "c": 750,
+        "d": 1.1,
+        "e": date(2026, 3, 1),
+        "f": "",
+        "g": None,
+        "h": ["x", 1],
+    }
+
+
+def test_keys_are_the_words_that_stand_there():
+    text = "on: 1\n2024: 2\n2026-03-01: 3\nnull: 4\n1.10: {yes: 5}\n"
+
+    assert load_mapping(text) == {"on": 1, "2024": 2, "2026-03-01": 3, "null": 4, "1.10": {"yes": 5}}
+
+
+def test_a_key_that_is_an_alias_leaves_the_value_it_stands_for_alone():
+    assert load_mapping("a: &x 1\n*x : 2\n") == {"a": 1, "1": 2}
+
+
+def test_merged_keys_are_read():
+    assert load_mapping("base: &b {k: 1}\nm:\n  <<: *b\n  l: 2\n")["m"] == {"k": 1, "l": 2}
+
+
+def bomb(levels: int, width: int) -> str:
+    lines = ["a0: &a0 [x]"]
+    lines += [f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * width)}]" for level in range(1, levels)]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "text, why",
+    [
+        ("a: 1\na: 2\n", "the key 'a' is there twice"),
+        ("a: {b: 1, 'b': 2}\n", "the key 'b' is there twice"),
+        ("- a\n- b\n", "not a mapping"),
+        ("just words\n", "not a mapping"),
+        ("~", "not a mapping"),
+        ('""', "not a mapping"),
+        ("---\n---\n", "not valid YAML"),
+        ("a: [\n", "not valid YAML"),
+        ("a: 1\n---\nb: 2\n", "not valid YAML"),
+        ("a: \x00\n", "not valid YAML"),
+        ("a: *nowhere\n", "refers to no anchor"),
+        ("a: &a [*a]\n", "or to itself"),
+        ("a: &x 1\nb: &x 2\n", "the anchor &x is there twice"),
+        ("[a]: 1\n", "where a key should"),
+        ("a: \udc80\n", "UTF-8"),
+        ("a: !!python/object/apply:os.getcwd []\n", "not valid YAML"),
+        ("a: !secret x\n", "not valid YAML"),
+        ("a: 2026-13-45\n", "not valid YAML"),
+        ("a: !!timestamp soon\n", "not valid YAML"),
+        ("a: !!bool soon\n", "not valid YAML"),
+        pytest.param(f"a: {'1' * 5000}\n", "not valid YAML", id="digits"),
+        pytest.param("a: " + "x" * 65_536, "longer than 64 KiB", id="characters"),
+        pytest.param("a: " + "한" * 22_000, "longer than 64 KiB", id="bytes"),
+        pytest.param("[" * 60_000, "nest", id="flow lists"),
+        pytest.param("- " * 30_000 + "a", "nest", id="block lists"),
+        pytest.param("{a: " * 15_000, "nest", id="flow mappings"),
+        pytest.param(bomb(70, 1), "levels deep", id="chain of aliases"),
+        pytest.param(bomb(9, 9), "aliases expand", id="laughs"),
+        pytest.param(f"m:\n  <<: [&m {{a: 1, b: 2}}{', *m' * 16_000}]", "aliases expand", id="merges"),
+    ],
+)
+def test_what_cannot_be_read_is_one_error_of_one_line(text, why):
+    with pytest.raises(YamlTextError, match=why) as caught:
+        load_mapping(text)
+
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("extra", [0, 1])
+def test_the_deepest_text_that_is_read_and_the_first_that_is_not(extra):
+    deep = outline.MAX_DEPTH - 2 + extra  # the mapping and its value `x` are two more levels
+    text = f"a: {'[' * deep}x{']' * deep}"
+    if not extra:
+        assert load_mapping(text)
+        return
+    with pytest.raises(YamlTextError, match="levels deep"):
+        load_mapping(text)
+
+
+def test_a_few_aliases_are_no_bomb():
+    assert load_mapping(bomb(4, 4))["a1"] == [["x"]] * 4
+
+
+def test_another_loader_can_do_the_reading():
+    seen = []
+
+    def load(text, Loader):  # noqa: N803
+        seen.append(text)
+        return yaml.load(text, Loader=Loader)
+
+    assert load_mapping("on: 1\n", load=load) == {"on": 1}
+    assert seen == ["on: 1\n"]
+
+
+def test_without_libyaml_the_slow_loader_does_the_same(monkeypatch):
+    from gitmem.document import yaml as edit
+
+    monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+    edit._strict_loader.cache_clear()
+    try:
+        assert (
+            set_value("\ufeffon: 1 # c\nb: {x: , y: 2}\n", ("b", "x"), "no") == '\ufeffon: 1 # c\nb: {x: "no" , y: 2}\n'
+        )
+        with pytest.raises(YamlTextError, match="levels deep"):
+            load_mapping("[" * 3000)
+    finally:
+        edit._strict_loader.cache_clear()
+
+
+# Setting ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path, value, old, new",
+    [
+        (("rotation", "threshold_tokens"), 30000, "25_000   # R2", "30000   # R2"),
+        (("rotation", "carryover_tokens"), "1.10", "carryover_tokens: 2500", 'carryover_tokens: "1.10"'),
+        (("rotation", "margin"), 0.05, "tokens: 2500\n", "tokens: 2500\n  margin: 0.05\n"),
+        (("sync", "push"), False, "push: yes}", "push: false}"),
+        (("sync", "auto"), "no", "yes}", 'yes, auto: "no"}'),
+        (("keep",), [], "keep:\n  - \"a: b\" # quoted\n  - 'it''s'\n", "keep: []\n"),
+        (("note",), "one\n", "|\n  # not a comment\n\n  two\n", '"one\\n"\n'),
+        (("rotation",), {"x": {"z": 1}}, CONFIG[CONFIG.index("  thresh") : CONFIG.index("\nsync")], "  x:\n    z: 1\n"),
+        (("new", "한글"), "yes", "  two\n\n", '  two\n\nnew:\n  한글: "yes"\n'),
+    ],
+)
+def test_a_change_in_a_configuration_with_comments(path, value, old, new):
+    assert CONFIG.count(old) == 1
+
+    assert set_value(CONFIG, path, value) == CONFIG.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    "text, path, value, expected",
+    [
+        ("", ("a",), 1, "a: 1\n"),
+        ("", ("a", "b"), 1, "a:\n  b: 1\n"),
+        ("# c", ("a",), 1, "# c\na: 1\n"),
+        ("---\n# c\n", ("a",), 1, "---\n# c\na: 1\n"),
+        ("a: 1", ("b",), 2, "a: 1\nb: 2\n"),
+        ("a: 1\n...\n", ("b",), 2, "a: 1\nb: 2\n...\n"),
+        ("a: 1\n# last\n\n", ("b",), 2, "a: 1\nb: 2\n# last\n\n"),
+        ("a: 1\r\n", ("b", "c"), 2, "a: 1\r\nb:\r\n  c: 2\r\n"),
+        ("\ufeffa: 1\n", ("a",), 2, "\ufeffa: 2\n"),
+        ("a:\nb: 1\n", ("a",), 2, "a: 2\nb: 1\n"),
+        ("a: # why\nb: 1\n", ("a",), 2, "a: 2 # why\nb: 1\n"),
+        ("a: # why\n  # more\nb: 1\n", ("a", "c"), 2, "a: # why\n  c: 2\n  # more\nb: 1\n"),
+        ("a: ~\n", ("a", "b"), 2, "a: {b: 2}\n"),
+        ("a: # why\n- 1 # one\n- 2\n# b\nb: 1\n", ("a",), "x", "a: x # why\n# b\nb: 1\n"),
+        ("a:\n  k: 1\n", ("a",), {"l": 2}, "a:\n  l: 2\n"),
+        ("a:\n  k: 1", ("a",), [], "a: []\n"),
+        ("a: one\n  two # c\nb: 1\n", ("a",), "x", "a: x # c\nb: 1\n"),
+        ('a: "one\n  two"\nb: 1\n', ("a",), "x", "a: x\nb: 1\n"),
+        ("a: [1, # one\n  2] # c\n", ("a",), [3], "a: [3] # c\n"),
+        ("a: >-\n  one\n\nb: 1\n", ("a",), "x", "a: x\n\nb: 1\n"),
+        ("a: |+\n  one\n\n", ("b",), 1, "a: |+\n  one\n\nb: 1\n"),
+        ("a: |\n\n\nb: 1\n", ("a",), "x", "a: x\n\n\nb: 1\n"),
+        ("a: !!str 1 # c\n", ("a",), 1, "a: 1 # c\n"),
+        ("\"a\" : 'x'\n", ("a",), "z", '"a" : z\n'),
+        ("? a\n: 1\n", ("a",), 2, "? a\n: 2\n"),
+        ("a: &x 1\nb: *x\n", ("b",), 2, "a: &x 1\nb: 2\n"),
+        ("a: &x 1\nb: *x\n", ("c",), 2, "a: &x 1\nb: *x\nc: 2\n"),
+        ("a: &x\n  k: 1 # c\n# b\nb: 2\n", ("a",), 2, "a: 2 # c\n# b\nb: 2\n"),
+        ("a: &x 1\nb: 2\n", ("a",), 2, "a: 2\nb: 2\n"),
+        ("a: [&x 1, *x]\n", ("b",), 2, "a: [&x 1, *x]\nb: 2\n"),
+        ("m:\n  <<: {a: 1}\n  b: 2\n", ("m", "a"), 3, "m:\n  <<: {a: 1}\n  b: 2\n  a: 3\n"),
+        ("{}", ("a",), {"b": []}, "{a: {b: []}}"),
+        ("{a: 1, }", ("b",), 2, "{a: 1, b: 2, }"),
+        ("{a: 1, b}", ("c",), 2, "{a: 1, b, c: 2}"),
+        ("{\n  a: 1 # one\n}\n", ("b",), 2, "{\n  a: 1, b: 2 # one\n}\n"),
+        ("{a:\n  1, b: 2}", ("a",), 3, "{a:\n  3, b: 2}"),
+        ("a: {b: {c: 1}}\n", ("a", "b", "c"), 2, "a: {b: {c: 2}}\n"),
+        ("on: 1\n", ("on",), 2, "on: 2\n"),
+    ],
+)
+def test_setting(text, path, value, expected):
+    assert set_value(text, path, value) == expected
+
+
+@pytest.mark.skipif(not yaml.__with_libyaml__, reason="PyYAML's own scanner takes no tab between two words")
+def test_tabs_stay():
+    assert set_value("a:\tx\t# c\n", ("a",), "z") == "a:\tz\t# c\n"
+
+
+@pytest.mark.parametrize(
+    "text, path, value",
+    [
+        ("a: 'x' # c\n", ("a",), "x"),
+        ("a: 0x10\n", ("a",), 16),
+        ("a: .nan\n", ("a",), float("nan")),
+        ("a:\n - b\n", ("a",), ["b"]),
+        ("a: {b: 1}\n", ("a", "b"), 1),
+    ],
+)
+def test_what_is_there_already_keeps_its_spelling(text, path, value):
+    assert set_value(text, path, value) == text
+
+
+@pytest.mark.parametrize("text, value", [("a: 1\n", True), ("a: 1\n", 1.0), ("a: x\n", None), ("a: 1\n", "1")])
+def test_an_equal_value_of_another_type_is_a_change(text, value):
+    assert repr(load_mapping(set_value(text, ("a",), value))) == repr({"a": value})
+
+
+@pytest.mark.parametrize(
+    "text, path, value",
+    [
+        ("a: 1\n", (), 1),
+        ("", (), 1),
+        ("a: 1\n", ("a", "b"), 1),
+        ("a: [1]\n", ("a", "b"), 1),
+        ("a: 1\n", ("a",), {1}),
+        ("a: 1\n", ("a",), b"x"),
+        ("a: 1\n", ("a",), {1: "x"}),
+        ("a: 1\n", ("a",), "\ud83d"),
+        pytest.param("a: 1\n", ("a",), "x" * 70_000, id="long"),
+        pytest.param("a: 1\n", ("a",), 10**5000, id="digits"),
+        ("a: 1\n", ("a",), datetime(2026, 1, 1, tzinfo=timezone(timedelta(seconds=30)))),
+        ("a: [\n", ("b",), 1),
+        ("a: 1\nb: 1\na: 2\n", ("b",), 2),
+        ("a: &x 1\nb: *x\n", ("a",), 2),
+        ("a: &x {k: 1}\nb: *x\n", ("a", "k"), 2),
+        ("a: &x {k: 1}\nb: *x\n", ("b", "k"), 2),
+        ("a: |\n  no line end", ("b",), 2),
+        ("? a\n", ("a",), 2),
+        ("? a\n: 1\n", ("b",), 2),
+    ],
+)
+def test_what_cannot_be_set_is_refused_not_guessed(text, path, value):
+    with pytest.raises(YamlTextError) as caught:
+        set_value(text, path, value)
+
+    assert "\n" not in str(caught.value)
+
+
+# Values -------------------------------------------------------------------------------------------
+
+
+class Outcome(str, Enum):  # noqa: UP042 - `str()` of such a member is "Outcome.PARTIAL"
+    PARTIAL = "partial"
+
+
+class Level(IntEnum):
+    HIGH = 3
+
+
+@pytest.mark.parametrize(
+    "value, written",
+    [
+        ("plain words", "plain words"),
+        ("기억을 남긴다", "기억을 남긴다"),
+        ("src/gitmem/model.py", "src/gitmem/model.py"),
+        ("don't", "don't"),
+        ("no", '"no"'),
+        ("Y", '"Y"'),
+        ("NULL", '"NULL"'),
+        ("007", '"007"'),
+        ("12:30", '"12:30"'),
+        ("1.10", '"1.10"'),
+        ("1e3", '"1e3"'),
+        ("2026-03-01", '"2026-03-01"'),
+        ("", '""'),
+        (" x", '" x"'),
+        ("x ", '"x "'),
+        ("a: b", '"a: b"'),
+        ("a #b", '"a #b"'),
+        ("- a", '"- a"'),
+        ("*a", '"*a"'),
+        ("---", '"---"'),
+        ('say "hi"', '"say \\"hi\\""'),
+        ("back\\slash", '"back\\\\slash"'),
+        ("one\ntwo\r\n", '"one\\ntwo\\r\\n"'),
+        ("done 🎉", '"done 🎉"'),
+        ("\u2028\ufeff\x7f\x85", '"\\u2028\\ufeff\\u007f\\u0085"'),
+        (None, "null"),
+        (True, "true"),
+        (-3, "-3"),
+        (2.0, "2.0"),
+        (1e16, "1.0e+16"),
+        (-1.5e-7, "-1.5e-07"),
+        (float("inf"), ".inf"),
+        (float("-inf"), "-.inf"),
+        (float("nan"), ".nan"),
+        (date(2026, 3, 1), "2026-03-01"),
+        (datetime(2026, 3, 1, 9, 5, 6), "2026-03-01T09:05:06"),  # noqa: DTZ001
+        (datetime(2026, 3, 1, 9, 5, 6, 7, tzinfo=UTC), "2026-03-01T09:05:06.000007+00:00"),
+        (["a", "b, c", [1]], '[a, "b, c", [1]]'),
+        (("a",), "[a]"),
+        ([{"k": "v: w"}, {}], '[{k: "v: w"}, {}]'),
+        (Outcome.PARTIAL, "partial"),
+        (Level.HIGH, "3"),
+        (MappingProxyType({}), "{}"),
+    ],
+)
+def test_how_a_value_is_written(value, written):
+    assert set_value("", ("k",), value) == f"k: {written}\n"
+
+
+class Seoul(tzinfo):
+    def utcoffset(self, when):
+        return timedelta(hours=9)
+
+
+def test_a_named_time_zone_is_written_as_its_offset():
+    assert set_value("", ("k",), datetime(2026, 3, 1, tzinfo=Seoul())) == "k: 2026-03-01T00:00:00+09:00\n"
+
+
+# Removing -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text, path, expected",
+    [
+        ("a: 1 # c\nb: 2\n", ("a",), "b: 2\n"),
+        ("a: 1", ("a",), ""),
+        ("# top\na: 1\n# end\n", ("a",), "# top\n# end\n"),
+        ("a: 1\r\nb:\r\n  - 1\r\n  # in\r\n  - 2 # two\r\n# c\r\n", ("b",), "a: 1\r\n# c\r\n"),
+        ("a: |\n  # x\n\n\nb: 1\n", ("a",), "b: 1\n"),
+        ("a: one\n  two\nb: 1\n", ("a",), "b: 1\n"),
+        ("a:\n  b: 1\n  c: 2\n", ("a", "b"), "a:\n  c: 2\n"),
+        ("a: # why\n  b: 1\nc: 2\n", ("a", "b"), "a: {} # why\nc: 2\n"),
+        ("a: {b: 1, c: 2, d: 3} # x\n", ("a", "b"), "a: {c: 2, d: 3} # x\n"),
+        ("a: {b: 1, c: 2, d: 3} # x\n", ("a", "c"), "a: {b: 1, d: 3} # x\n"),
+        ("a: {b: 1, c: 2, d: 3} # x\n", ("a", "d"), "a: {b: 1, c: 2} # x\n"),
+        ("{a: 1}", ("a",), "{}"),
+        ("\ufeffa: 1\nb: 2\n", ("b",), "\ufeffa: 1\n"),
+        ("a: &x 1\nb: *x\nc: 2\n", ("b",), "a: &x 1\nc: 2\n"),
+        ("a: 1\n", ("z",), "a: 1\n"),
+        ("a: 1\n", ("a", "z"), "a: 1\n"),
+        ("", ("a", "z"), ""),
+    ],
+)
+def test_removing(text, path, expected):
+    assert remove_value(text, path) == expected
+
+
+@pytest.mark.parametrize(
+    "text, path",
+    [
+        ("a: 1\n", ()),
+        ("a: [\n", ("a",)),
+        ("a: &x 1\nb: *x\n", ("a",)),
+        ("a: &x {k: 1, l: 2}\nb: *x\n", ("b", "k")),
+        ("m:\n  <<: {a: 1}\n  b: 2\n", ("m", "a")),
+        ("m:\n  <<: {a: 1}\n  a: 2\n", ("m", "a")),
+        ("m:\n  <<: {n: {a: 1}}\n", ("m", "n", "a")),
+        ("? a\n: 1\n", ("a",)),
+        ("a: |\n  x\nb: 1\n  # swallowed\nc: 1\n", ("b",)),
+    ],
+)
+def test_what_cannot_be_removed_is_refused(text, path):
+    with pytest.raises(YamlTextError):
+        remove_value(text, path)
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [("", "?"), ("a", "?"), ("a\n", "\n"), ("a\r\n", "\r\n"), ("a\r\nb\n", "\n"), ("\r\n\r\n\n", "\r\n")],
+)
+def test_newline_of(text, expected):
+    assert newline_of(text, default="?") == expected
+
+
+# For any text a person may write ------------------------------------------------------------------
+
+SPELLINGS = [
+    "",
+    " plain words",
+    " 007  # seven",
+    ' "quoted: # not a comment"',
+    " 'it''s'  # its",
+    " [a, 'b, c'] # list",
+    " [a,\n  b]",
+    "\n  - one\n  - two: 2 # c\n    three: 3",
+    "\n- x\n-\n- y",
+    "  # said here\n  # and here\n  sub: 1\n  other: {k: v}",
+    " |\n  text\n\n  # more",
+    " >-\n    folded\n    lines",
+    " |2-\n   x",
+    " {a: 1, b: [x, {c: d}]}",
+    " 2026-03-01",
+    " 12:30",
+    " 한국어 기억 # 주석",
+    " 🎉",
+    " !!str 12",
+    " &here value",
+    "\n  <<: {m: 1}\n  n: 2",
+    " one\n  two",
+    ' "one\n\n  two\\n"',
+    " ~",
+]
+KEYS = ["a", "on", "key with words", '"quoted"', "'single'", "한글", "2024", "🎉", "x-y_z.w", "dash - ed"]
+NOISE = ["", "", "# comment\n", "# 주석: x # y\n\n", "#\n"]
+
+chunks = st.lists(
+    st.tuples(st.sampled_from(NOISE), st.sampled_from(KEYS), st.sampled_from(SPELLINGS)),
+    min_size=1,
+    max_size=6,
+    unique_by=(lambda chunk: chunk[1], lambda chunk: chunk[2]),
+).map(lambda parts: [(noise, key, f"{key}:{spelling}\n") for noise, key, spelling in parts])
+
+texts = st.text(
+    st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from(" :#-'\"\\\n\r\t[]{},&*!|>%@`0"))
+).filter(lambda text: len(text) < 200)
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.dates(),
+    st.datetimes(timezones=st.none() | st.integers(-720, 720).map(lambda m: timezone(timedelta(minutes=m)))).map(
+        lambda when: when.replace(fold=0)  # YAML cannot say which of two equal hours is meant
+    ),
+    texts,
+    st.sampled_from(["no", "007", "12:30", "1.10", "null", "~", "0x1f", "1_000", "<<", "=", "한국어", "2026-03-01"]),
+)
+values = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3), max_leaves=6
+)
+
+
+def joined(parts, newline="\n"):
+    return "".join(noise + entry for noise, _, entry in parts).replace("\n", newline)
+
+
+def bare(key):
+    return key.strip("'\"")
+
+
+@given(chunks, st.data(), values, st.sampled_from(["\n", "\r\n"]))
+def test_setting_changes_the_lines_of_that_key_alone(parts, data, value, newline):
+    index = data.draw(st.integers(0, len(parts) - 1))
+    noise, key, _ = parts[index]
+    text = joined(parts, newline)
+
+    result = set_value(text, (bare(key),), value)
+
+    head, tail = joined(parts[:index], newline) + noise.replace("\n", newline), joined(parts[index + 1 :], newline)
+    assert result.startswith(head)
+    assert result[len(head) :].startswith(key)
+    assert result.endswith(tail)
+    assert repr(load_mapping(result)[bare(key)]) == repr(value)
+    assert set_value(result, (bare(key),), value) == result
+
+
+@given(chunks, values, st.sampled_from(["\n", "\r\n"]))
+def test_a_new_key_is_added_after_all_others(parts, value, newline):
+    text = joined(parts, newline)
+
+    result = set_value(text, ("new",), value)
+
+    assert result.startswith(text)
+    assert result[len(text) :].startswith("new:")
+    assert result.count("\n") == result.count(newline)
+    assert repr(load_mapping(result)) == repr({**load_mapping(text), "new": value})
+    assert remove_value(result, ("new",)) == text
+
+
+@given(chunks, st.data(), st.sampled_from(["\n", "\r\n"]))
+def test_removing_takes_the_lines_of_that_key_alone(parts, data, newline):
+    index = data.draw(st.integers(0, len(parts) - 1))
+    noise, key, _ = parts[index]
+
+    result = remove_value(joined(parts, newline), (bare(key),))
+
+    kept = joined(parts[:index], newline) + noise.replace("\n", newline) + joined(parts[index + 1 :], newline)
+    assert result == kept
+
+
+@given(scalars)
+def test_plain_yaml_reads_a_value_back_exactly(value):
+    assert repr(yaml.safe_load(set_value("", ("k",), value))) == repr({"k": value})
+
+
+@given(values)
+def test_every_value_reads_back_exactly_in_flow_too(value):
+    flow = set_value("k: {a: 1}\n", ("k", "b"), value)
+
+    assert repr(load_mapping(flow)) == repr({"k": {"a": 1, "b": value}})
+
+
+@given(st.text(st.sampled_from("ab:-?{}[],&*!|>#'\" \n\r\t\ufeff.0~<한\x85\udc80"), max_size=30), values)
+def test_any_text_is_edited_rightly_or_refused(text, value):
+    try:
+        before = load_mapping(text)
+        after = set_value(text, ("a",), value)
+        gone = remove_value(text, ("a",))
+    except YamlTextError:
+        return
+
+    assert repr(load_mapping(after)) == repr({**before, "a": value})
+    assert repr(load_mapping(gone)) == repr({key: item for key, item in before.items() if key != "a"})

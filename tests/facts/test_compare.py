@@ -1,0 +1,256 @@
+"""The facts that are compared with a new one."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gitmem.facts.compare import MOST, candidates, contradict, ends, is_negated, may_concern, overlap, says_the_same
+from gitmem.facts.fact import Fact, FactKind, make_fact
+
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def rule(text: str) -> Fact:
+    return make_fact(FactKind.RULE, text, NOW)
+
+
+def test_facts_that_share_a_word_in_any_form_are_compared() -> None:
+    facts = [rule("Logs are written by structlog."), rule("Deploy on Mondays."), rule("캐시를 끈다.")]
+    assert candidates("Write logs with logging.", facts) == facts[:1]
+    assert candidates("캐시는 켠다.", facts) == facts[2:]
+
+
+def test_of_many_facts_those_that_share_the_rarest_words_are_compared() -> None:
+    facts = [rule(f"Use part{number} for name{number:04}.") for number in range(2 * MOST)]
+    wanted = rule("Use npm for installs.")
+    found = candidates("Use pnpm, not npm, for installs.", [wanted, *facts])
+    assert found[0] == wanted
+    assert len(found) == MOST
+
+
+BENCH = Path(__file__).parents[2] / "bench" / "contradictions.py"
+WORDS = st.frozensets(st.sampled_from(["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]))
+TOLD = (
+    "use",
+    "uv",
+    "not",
+    "pnpm",
+    "never",
+    "my",
+    "editor",
+    "is",
+    "vim",
+    "instead",
+    "of",
+    "말고",
+    "쓴다",
+    "대신",
+    "always",
+)
+TEXTS = st.text(max_size=80) | st.lists(
+    st.sampled_from(
+        [
+            "use",
+            "uv",
+            "not",
+            "pnpm",
+            "never",
+            "the",
+            "my",
+            "editor",
+            "is",
+            "vim",
+            "instead",
+            "of",
+            "말고",
+            "쓴다",
+            "대신",
+            "always",
+        ]
+    ),
+    max_size=9,
+).map(" ".join)
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("Use uv, not pnpm.", "Use pnpm for everything."),
+        ("Use uv, not pnpm.", "Use pnpm instead of uv."),
+        ("Always squash commits before merging.", "Never squash commits before merging."),
+        ("My editor is vim.", "My editor is emacs."),
+        ("We use tabs.", "We use spaces, not tabs."),
+        ("npm 말고 pnpm 써줘", "npm을 쓴다"),
+        ("We migrated from Redux to Zustand.", "Use Redux for the state of forms."),
+        ("Let's go with Postgres for metrics, because it is simple.", "Let's go with ClickHouse for metrics."),
+        ("Never use default exports.", "Use default exports for components."),
+        ("Run database migrations manually.", "Run database migrations automatically."),
+        ("Use snake_case for JSON keys.", "JSON keys are in camelCase."),
+        ("The default branch is main.", "The default branch is develop."),
+        ("Deployments run through CircleCI.", "Get rid of CircleCI, we have GitHub Actions now."),
+        ("테스트 커버리지는 80% 이상으로 유지해.", "테스트 커버리지는 90% 이상으로 유지해."),
+    ],
+)
+def test_two_facts_that_cannot_both_hold(one, other):
+    assert contradict(one, other)
+    assert contradict(other, one)
+    assert not says_the_same(one, other)
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("Use uv, not pnpm.", "Use uv to run the tests."),
+        ("Tests run with `make test`.", "Tests run with `make e2e`."),
+        ("We deploy from main.", "Use ruff for linting, not flake8."),
+        ("Never commit without running the tests.", "Always run the tests before a commit."),
+        ("Use PostgreSQL instead of MySQL.", "We decided to use PostgreSQL rather than MySQL."),
+        ("My editor is vim.", "My shell is fish."),
+        ("The API is generated.", "The API is versioned."),
+        ("Use 2 spaces for indentation in JSON.", "Use 2 spaces for indentation in YAML."),
+        ("Cache responses in Redis.", "Cache responses in memory for 5 seconds as well."),
+        ("Write tests in TypeScript.", "Write tests in the same folder as the code."),
+        ("Always run migrations before the tests.", "Always seed the database before the tests."),
+        ("답변은 한국어로 해줘.", "코드 주석은 영어로 달아줘."),
+        ("어제 Redis를 Memcached로 바꿔 봤다.", "작업 큐는 Redis를 쓴다."),
+        ("", "Use uv."),
+    ],
+)
+def test_two_facts_that_may_both_hold(one, other):
+    assert not contradict(one, other)
+    assert not contradict(other, one)
+
+
+@pytest.mark.parametrize(
+    "newer, older",
+    [
+        ("We no longer use Redis for the session cache.", "Use Redis for the session cache of the API."),
+        ("Switch from `npm` to `pnpm`.", "Use npm for the builds."),
+        ("Replace Jenkins with GitHub Actions.", "We use Jenkins for CI."),
+        ("Change the request timeout from 30 to 10 seconds.", "The request timeout is 30 seconds."),
+        ("We dropped Heroku.", "The API is deployed to Heroku."),
+        ("Redux is no longer used for the forms.", "Use Redux for the state of the forms."),
+        ("세션 캐시를 Redis에서 Memcached로 바꾸자.", "세션 캐시는 Redis를 쓴다."),
+        ("빌드는 npm 대신 pnpm을 쓰자.", "빌드는 npm으로 한다."),
+        ("이제 Jenkins 안 써.", "CI는 Jenkins를 쓴다."),
+        ("CI에서 Jenkins는 더 이상 사용하지 않습니다.", "CI는 Jenkins를 쓴다."),
+    ],
+)
+def test_a_statement_of_change_ends_what_was_chosen(newer, older):
+    assert ends(newer, older)
+    assert not ends(older, newer)
+    assert contradict(newer, older)
+
+
+@pytest.mark.parametrize(
+    "newer, older",
+    [
+        ("We no longer use Redis for the session cache.", "Use Redis for the job queue."),
+        ("We no longer use Redis for the session cache.", "Use Redis."),  # says more than what ended
+        ("We no longer use Redis for the session cache.", "Redis keys of the session cache begin with `app:`."),
+        ("Do not switch from npm to pnpm.", "Use npm for the builds."),
+        ("We should never replace Jenkins with GitHub Actions.", "We use Jenkins for CI."),
+        ("Should we switch from npm to pnpm?", "Use npm for the builds."),
+        ("If we switch from npm to pnpm, the builds are faster.", "Use npm for the builds."),
+        ("Next quarter we will migrate from MySQL to PostgreSQL.", "We use MySQL for the orders."),
+        ("Replace Jenkins with GitHub Actions.", "Never use Jenkins."),
+        ("세션 캐시를 Redis에서 Memcached로 바꾸지 마.", "세션 캐시는 Redis를 쓴다."),
+        ("세션 캐시를 Redis에서 Memcached로 바꿀까?", "세션 캐시는 Redis를 쓴다."),
+        ("빌드는 npm 대신 pnpm을 쓰지 마.", "빌드는 npm으로 한다."),
+        ("작업 큐에 이제 Redis 안 써.", "세션 캐시는 Redis를 쓴다."),
+    ],
+)
+def test_what_ends_nothing(newer, older):
+    assert not ends(newer, older)
+
+
+@pytest.mark.parametrize(("half"), ["development", "held-out"])
+def test_labelled_pairs_are_told_apart_without_a_model(half):
+    spec = importlib.util.spec_from_file_location("contradictions", BENCH)
+    bench = sys.modules.setdefault("contradictions", importlib.util.module_from_spec(spec))
+    spec.loader.exec_module(bench)
+    judged = [pair for pair in bench.pairs() if pair.half == half]
+    assert len(judged) == 60
+    assert sum(pair.is_contradiction for pair in judged) == 30
+    precision, recall = bench.precision_and_recall(judged)
+    assert (precision >= bench.WANTED[0], recall >= bench.WANTED[1]) == (True, True)
+    assert bench.mistaken_changes(judged) == []
+
+
+# Forms of a statement about a subject {x}, with its own value {v} or number {k}.
+FORMS = (
+    *("The {x} service keeps its configuration in {v}, reads it once.", "{x} logs go to {v}.", "Use {v} for {x}."),
+    *("The timeout of {x} is {k} seconds.", "Retry {x} requests {k} times before giving up.", "The {x} key is {v}."),
+    *("For {x} {k} minutes are enough.", "{x} talks to {v} over grpc, not rest.", "Never edit {v} of {x} by hand."),
+    *("We moved {x} from npm to {v}.", "{x} has switched from npm to {v}.", "In {x}, replace npm with {v}."),
+    *("{x} uses {v}, not npm.", "{x} uses npm, not {v}.", "{x} has {k} workers, as the outage of last year has shown."),
+    *(
+        "{x} 서비스는 설정을 {v}에 두고 시작할 때 한 번 읽는다.",
+        "{x} 요청은 {k}번까지 재시도한다.",
+        "{x}에는 {v}를 쓴다.",
+    ),
+    *("{x} 빌드를 npm에서 {v}로 바꾸자.", "{x}는 npm 말고 {v}를 쓴다.", "{x} 표는 더 이상 npm을 쓰지 않는다."),
+)
+SUBJECTS = (
+    *("billing", "mailer", "login page", "order-service", "user_api", "src/pay", "log", "host", "release", "deploy"),
+    *("cache", "Node 1", "Node 2", "shard 7", "team B", "v2", "결제", "알림", "회원 목록", "배포", "로그", "3번 서버"),
+)
+
+
+@given(
+    st.sampled_from(FORMS),
+    st.lists(st.sampled_from(SUBJECTS), unique=True, min_size=2, max_size=5),
+    st.sampled_from(["{x}.toml", "var/{x}", "rust", "redis {k}"]),
+    st.booleans(),
+)
+def test_facts_of_one_form_about_different_subjects_do_not_touch_each_other(form, names, value, counts):
+    facts = []
+    for number, name in enumerate(names, 3):
+        own = value.format(x=name.replace(" ", "-"), k=number)
+        facts.append(form.format(x=name, v=own, k=number if counts else 3))
+    for one, other in itertools.permutations(facts, 2):
+        assert not contradict(one, other)
+        assert not ends(one, other)
+        assert not says_the_same(one, other)
+
+
+def test_the_same_in_other_words():
+    assert says_the_same("Always run the linter before committing.", "Before committing, always run the linter!")
+    assert not says_the_same("Lines have at most 100 characters.", "Lines have at most 120 characters.")
+    assert not says_the_same("Tests run with `make test`.", "Tests run with `make testing`.")
+    assert not says_the_same("Use uv.", "")
+    assert may_concern("Use uv for Python packages.", "Python packages come from uv.")
+    assert not may_concern("Use uv for Python packages.", "Deploy on Fridays.")
+
+
+@given(TEXTS, TEXTS)
+@example("말고 말고 말고", "")
+def test_both_sides_say_the_same_of_each_other(one, other):
+    assert contradict(one, other) == contradict(other, one)
+    assert says_the_same(one, other) == says_the_same(other, one)
+    assert not contradict(one, one)
+
+
+@given(WORDS, WORDS)
+def test_overlap_is_the_share_of_the_smaller_set(one, other):
+    """Spec V3: |A∩B| / min(|A|, |B|), 0 where one is empty."""
+    share = overlap(one, other)
+    assert share == overlap(other, one)
+    assert 0 <= share <= 1
+    assert (share == 1) == bool(one and other and (one <= other or other <= one))
+    assert (share == 0) == (not one & other)
+
+
+def test_two_negations_are_none():
+    assert is_negated("Never use mocks.")
+    assert not is_negated("Never commit without tests.")
+    assert is_negated("절대 main에 푸시한다")
+    assert not is_negated("Run `never` first.")

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.facts.extract import (
+    as_statement,
+    fact_keywords,
+    files_named,
+    find_facts,
+    find_fixes,
+    project_commands,
+    purpose_of,
+)
+from gitmem.sessions.turns import Turn
+
+WHEN = datetime(2026, 1, 11, 10, 11, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "line, commands",
+    [
+        ("mise run lint 2>&1 && mise run test 2>&1 | tail -15", ["mise run lint", "mise run test"]),
+        ("cd /path/to/Demo && npm run build", ["npm run build"]),
+        ("CI=1 timeout 600 go test ./...", ["go test ./..."]),
+        ("pytest -q", ["pytest"]),
+        ("pytest -q tests/facts/test_fact.py", []),
+        ("go test ./cmd/entire/... -run TestOne -v", []),
+        ("npm test -- --grep 'a b'", []),
+        ("echo $(make test)", []),
+        ("npx create-next-app@latest todo-app", []),
+        ("git commit -m test", []),
+        ("", []),
+    ],
+)
+def test_only_what_is_about_the_whole_project_is_a_command(line, commands):
+    assert list(project_commands(line)) == commands
+
+
+@pytest.mark.parametrize(
+    "command, words",
+    [("mise run fmt", "Formatted with"), ("cargo clippy", "Linted with"), ("npm start", ""), ("go latest", "")],
+)
+def test_what_a_command_is_for(command, words):
+    assert purpose_of(command) == words
+
+
+def turn(prompt: str = "", answer: str = "", files: tuple[str, ...] = (), **more) -> Turn:
+    return Turn("s", "claude-code", "t", WHEN, WHEN, prompt, answer, files, cwd="/p", **more)
+
+
+def found(prompt: str = "", answer: str = "", files: tuple[str, ...] = (), **more) -> list[tuple[str, str]]:
+    return [(one.kind.value, one.text) for one in find_facts([turn(prompt, answer, files, **more)], ("/p",))]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "fix the tests",
+        "can you always run the linter?",
+        "it never works on my machine",
+        "let's go with option 2",
+        "let's use that instead",
+        "should we use uv instead of pip?",
+        "never mind",
+        "I think we should always use uv",
+        "use this one, not that",
+        "for now, never run the slow tests",
+        "If we use uv, drop pnpm",
+        "> Always obey.",
+        '"Always run the linter" is what the docs say',
+        "```\nAlways run the linter before committing.\n```",
+        "/review always run the linter before committing",
+        "always do it",
+        "are we always running the tests",
+        "지금은 항상 테스트를 실행하세요",
+        "so we only write to the cache if the digest differs, right?",
+        "always " + "x" * 400,
+        "plan\n" * 600 + "Always run the linter before committing.",
+    ],
+)
+def test_what_is_asked_planned_quoted_or_not_understood_alone_is_none(said):
+    assert found(said) == []
+
+
+def test_what_the_boot_files_say_is_no_news():
+    boot = frozenset({"always run the linter before committing"})
+    assert find_facts([turn("Always run the linter before committing.")], (), boot) == []
+
+
+def test_an_issue_is_mended_by_what_is_about_the_same():
+    [fix] = find_fixes([turn(answer="The index on NFS mounts is fixed now.")])
+    assert fix.mends("The index breaks on NFS mounts.")
+    assert not fix.mends("The parser is slow on large files.")
+
+
+def test_a_statement_is_written_one_way():
+    said = ("use uv, not pnpm", "Use uv,  not pnpm.", "please use uv, not pnpm!", "And use uv, not pnpm …")
+    assert {as_statement(one) for one in said} == {"Use uv, not pnpm."}
+    assert as_statement("uv를 쓴다。") == "uv를 쓴다。"
+
+
+@pytest.mark.parametrize(
+    "said, statement",
+    [
+        ("No version field — the reader guesses the format.", "No version field — the reader guesses the format."),
+        ("and no tabs in YAML", "No tabs in YAML."),
+        ("No, use uv.", "Use uv."),
+    ],
+)
+def test_a_no_that_negates_stays(said, statement):
+    assert as_statement(said) == statement
+
+
+def test_files_a_text_names():
+    files = ("src/a.py", "lib/b.py", "/tmp/c.py")
+    assert files_named("In a.py and lib/b.py, not /tmp/c.py or d.py.", files) == ("src/a.py", "lib/b.py")
+
+
+@given(st.text(max_size=400), st.text(max_size=400))
+def test_whatever_is_said_gives_facts_that_can_be_kept(prompt, answer):
+    for one in find_facts([turn(prompt, answer, ("/p/a.py",))], ("/p",)):
+        assert one.text.strip()
+        assert 0 < one.confidence <= 1
+        assert len(fact_keywords(one.text)) <= 8
+
+
+HOSTILE = ["we want to use ", "now only ", "because ", "— we ", "로 하자, ", "1. ", "- **a**: "]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_steps_grow_with_the_length_of_hostile_turns(grows_linearly, piece):
+    def read(text: str) -> object:
+        turns = [turn(text, f"Which?\n1. a\n2. b\n{text}", said=(text,)), turn(f"Good. {text[:2_000]}", text)]
+        return find_facts(turns, ("/p",))
+
+    lines = piece * 20 + ".\n"
+    assert grows_linearly(read, lambda size: lines * (size // len(lines)))
+
+
+def test_sentences_of_the_agent_are_no_facts():
+    answer = "All changes are in place. We decided to use Redis instead of Memcached. Known issue: NFS is slow."
+    assert find_facts([turn("Go on with it.", answer, said=("Decision: keep it in Redis.",))], ("/p",)) == []
+
+
+def test_a_task_beside_a_rule_is_left_out():
+    prompt = "Fix the parser so that the lock file is read; from now on always use uv, never pip."
+    assert found(prompt) == [("rule", "From now on always use uv, never pip.")]
+
+
+@pytest.mark.parametrize("prompt", ["Use pagination.", "Inform, don't ask.", "2번으로 하자", "option 2"])
+def test_what_lacks_its_subject_is_none(prompt):
+    assert find_facts([turn("What now?", "Done."), turn(prompt)], ("/p",)) == []
+
+
+def test_a_choice_is_told_with_its_question():
+    turns = [
+        turn("How do we count?", "Where should visits be counted?\n\n1. In a counter in Redis\n2. In the database\n"),
+        turn("option 1, because it is one line", "Done."),
+    ]
+    assert [one.text for one in find_facts(turns, ("/p",))] == [
+        "Where should visits be counted? In a counter in Redis.\n\n**Why:** It is one line."
+    ]
+    named = [turn("Go.", "Should sessions live in Redis or in Postgres?"), turn("Postgres, please")]
+    assert [one.text for one in find_facts(named, ("/p",))] == [
+        "Should sessions live in Redis or in Postgres? Postgres."
+    ]
+    unnamed = [turn("Go.", "Which one do you prefer?\n\n1. The first thing\n2. The other\n"), turn("2")]
+    assert find_facts(unnamed, ("/p",)) == []

@@ -1,0 +1,720 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.errors import GitFailedError, NotSavedError, RefusedError
+from gitmem.git.fast_import import (
+    EXECUTABLE,
+    REGULAR,
+    NewCommit,
+    Signature,
+    TipLockedError,
+    TipMovedError,
+    Writer,
+    quote_path,
+)
+from gitmem.git.process import Git
+from tests.as_root import as_nobody, fill, give, root_needed, small_disk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from tests.conftest import RunsGit
+
+ROOT = Path(__file__).resolve().parents[2]
+REF = "refs/heads/gitmem"
+WHEN = datetime(2026, 11, 21, 14, 3, 22, tzinfo=timezone(timedelta(hours=1)))
+ADA = Signature("Ada", "ada@example.org", WHEN)
+ODD_NAMES = [
+    "a b.md",
+    " leading and trailing ",
+    '"quoted".md',
+    '"',
+    'in"side.md',
+    "back\\slash.md",
+    "\\",
+    "\\n",
+    "line\nbreak.md",
+    "tab\there.md",
+    "\x01\x7f.md",
+    "일지/결정.md",
+    "e\u0301 and \u00e9.md",
+    os.fsdecode(b"\xff\xfe not utf-8.md"),
+    os.fsdecode(b"\xc3\x28 \x80/\xed\xa0\x80.md"),
+    "-rf.md",
+    ":(glob)*.md",
+    "*.md",
+    "deep/er/and/deeper/still.md",
+    "x" * 250,
+]
+CONTENTS = {
+    "empty": b"",
+    "one byte": b"x",
+    "no final newline": b"one\ntwo",
+    "crlf": b"one\r\ntwo\r\n\r\n",
+    "every byte": bytes(range(256)) * 3,
+    "like commands": b"\ndone\nget-mark :1\ndata 3\nabc\nreset refs/heads/gitmem\n",
+    "blank lines at both ends": b"\n\n\nx\n\n\n",
+}
+
+
+def make_repository(folder: Path, bare_git: RunsGit, *options: str) -> Git:
+    folder.mkdir(parents=True)
+    bare_git(folder, "init", "-q", "-b", "gitmem", *options)
+    return Git(folder / ".git", folder, dict(os.environ))
+
+
+@pytest.fixture
+def git(tmp_path: Path, bare_git: RunsGit) -> Git:
+    return make_repository(tmp_path / "store", bare_git)
+
+
+def new(changes: Mapping[str, bytes | None], message: str = "saved\n", modes: Mapping[str, str] | None = None):
+    return NewCommit(message, changes, ADA, ADA, modes or {})
+
+
+def put(git: Git, tip: str | None, changes: Mapping[str, bytes | None], *, listed_in: str = "", **more: object) -> str:
+    with Writer(git, REF, tip, listed_in=listed_in) as writer:
+        writer.commit(new(changes, **more))
+        (oid,) = writer.finish()
+    return oid
+
+
+def tip_of(git: Git) -> str | None:
+    return git.run("rev-parse", "--verify", "--quiet", REF, ok=(0, 1)).decode().strip() or None
+
+
+def tree(git: Git, revision: str) -> dict[str, tuple[str, bytes]]:
+    listing = git.run("ls-tree", "-r", "-z", revision).split(b"\0")[:-1]
+    found = {}
+    for line in listing:
+        meta, _, path = line.partition(b"\t")
+        mode, _, oid = meta.decode().split()
+        found[os.fsdecode(path)] = (mode, git.run("cat-file", "blob", oid))
+    return found
+
+
+def litter(git: Git) -> list[str]:
+    folder = Path(str(git.git_dir))
+    names = [path.name for path in folder.rglob("*") if path.is_file()]
+    return sorted(name for name in names if name.startswith(("fast_import", "tmp_")) or name.endswith(".lock"))
+
+
+def sound(git: Git) -> None:
+    git.run("fsck", "--strict", "--no-dangling", "--no-reflogs")
+    assert litter(git) == []
+
+
+def running(git: Git) -> list[str]:
+    """The processes that still have this repository in their environment."""
+    needle = f"GIT_DIR={git.git_dir}".encode()
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if needle in (entry / "environ").read_bytes().split(b"\0"):
+                found.append((entry / "cmdline").read_bytes().decode())
+        except OSError:
+            continue
+    return found
+
+
+# Commits
+
+
+def test_the_first_commit_has_no_parent_and_the_branch_is_born(git):
+    oid = put(git, None, {"memory.md": b"one\n"})
+    assert tip_of(git) == oid
+    assert git.run("rev-list", "--parents", REF).split() == [oid.encode()]
+    assert tree(git, REF) == {"memory.md": (REGULAR, b"one\n")}
+    sound(git)
+
+
+def test_a_commit_builds_on_the_tip_and_keeps_what_it_does_not_change(git):
+    first = put(git, None, {"memory.md": b"one\n", "daily/2026/11/2026-11-21.md": b"day\n"})
+    second = put(git, first, {"memory.md": b"two\n"})
+    assert git.run("rev-parse", f"{second}^").decode().strip() == first
+    assert tree(git, REF) == {
+        "memory.md": (REGULAR, b"two\n"),
+        "daily/2026/11/2026-11-21.md": (REGULAR, b"day\n"),
+    }
+    sound(git)
+
+
+def test_one_writer_makes_a_chain_of_commits(git):
+    base = put(git, None, {"log.md": b""})
+    with Writer(git, REF, base) as writer:
+        for count in range(1, 8):
+            writer.commit(new({"log.md": b"x" * count}, f"number {count}\n"))
+        assert tip_of(git) == base
+        oids = writer.finish()
+    assert tuple(git.run("rev-list", "--reverse", f"{base}..{REF}").decode().split()) == oids
+    assert git.run("log", "--format=%s", "-1", oids[3]).decode().strip() == "number 4"
+    sound(git)
+
+
+@pytest.mark.slow
+def test_more_commits_than_a_pipe_holds_ids_of(git):
+    base = put(git, None, {"log.md": b""})
+    with Writer(git, REF, base) as writer:
+        for count in range(2500):
+            writer.commit(new({"log.md": b"%d" % count}, f"number {count}\n"))
+        oids = writer.finish()
+    assert len(set(oids)) == 2500
+    assert tip_of(git) == oids[-1]
+
+
+def test_a_finish_without_a_commit_changes_nothing(git):
+    base = put(git, None, {"a": b"a"})
+    with Writer(git, REF, base) as writer:
+        assert writer.read("a").data == b"a"
+        writer.finish()
+    assert tip_of(git) == base
+    sound(git)
+
+
+def test_packs_are_listed_in_a_repository_that_is_not_ours(git, tmp_path):
+    first = put(git, None, {"a": b"a"}, listed_in=str(tmp_path / "packs"))
+    put(git, first, {"a": b"b"}, listed_in=str(tmp_path / "packs"))
+    folder = os.path.join(git.git_dir or "", "objects", "pack")
+    packs = {os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".pack")}
+    lines = (tmp_path / "packs").read_text().splitlines()
+    assert (len(lines), {line.partition(".pack:")[0] + ".pack" for line in lines}) == (2, packs)
+    sound(git)
+
+
+def test_a_repository_with_sha256_ids(tmp_path, bare_git):
+    git = make_repository(tmp_path / "long", bare_git, "--object-format=sha256")
+    first = put(git, None, {"a": b"a"})
+    assert len(first) == 64
+    assert put(git, first, {"a": b"b"}) == tip_of(git)
+    with pytest.raises(TipMovedError):
+        put(git, first, {"a": b"c"})
+    sound(git)
+
+
+def test_the_branch_may_be_in_packed_refs_only(git):
+    first = put(git, None, {"a": b"a"})
+    git.run("pack-refs", "--all")
+    assert put(git, first, {"a": b"b"}) == tip_of(git)
+    git.run("pack-refs", "--all")
+    with pytest.raises(TipMovedError):
+        put(git, first, {"a": b"c"})
+    sound(git)
+
+
+def test_the_reflog_tells_who_moved_the_branch(git):
+    put(git, None, {"a": b"a"})
+    assert git.run("reflog", "--format=%gs %gn", REF).decode().strip() == "gitmem gitmem"
+
+
+# What is read
+
+
+def test_reading(git):
+    tip = put(git, None, {"a/b.md": b"one\r\n\0two", "empty": b""}, modes={"a/b.md": EXECUTABLE})
+    with Writer(git, REF, tip) as writer:
+        found = writer.read("a/b.md")
+        assert (found.mode, found.data) == (EXECUTABLE, b"one\r\n\0two")
+        assert found.oid == git.run("rev-parse", f"{tip}:a/b.md").decode().strip()
+        assert writer.read("empty").data == b""
+        for missing in ("b.md", "a/c.md", "a/b.md/c", "A/B.md", "empty/x", "ls"):
+            assert writer.read(missing) is None
+    with Writer(git, REF, None) as writer:
+        assert writer.read("a/b.md") is None
+
+
+def test_what_the_work_tree_has_too_is_not_fetched(git):
+    tip = put(git, None, {"a": b"one\n", "한글": b"two"})
+    with Writer(git, REF, tip) as writer:
+        held = b"one\n"
+        assert writer.read("a", held).data is held
+        assert writer.read("a", b"one").data == b"one\n"
+        assert writer.read("한글", b"").data == b"two"
+        assert writer.read("b", held) is None
+
+
+@pytest.mark.parametrize("then", [["first"], ["other", "first"], ["other", "missing", "other"], []])
+def test_what_is_asked_for_while_git_starts_may_be_read_late_or_never(git, then):
+    files = {"first": b"1", "other": b"2"}
+    tip = put(git, None, files)
+    with Writer(git, REF, tip, first="first") as writer:
+        for path in then:
+            blob = writer.read(path)
+            assert (blob and blob.data) == files.get(path)
+        writer.commit(new({"other": b"3"}))
+        (made,) = writer.finish()
+    assert made == tip_of(git)
+    assert tree(git, REF) == {"first": (REGULAR, b"1"), "other": (REGULAR, b"3")}
+
+
+def test_what_is_no_file_is_refused(git):
+    tip = put(git, None, {"folder/file": b"x"})
+    blob = git.run("hash-object", "-w", "--stdin", stdin=b"target").decode().strip()
+    git.run("read-tree", tip)
+    git.run("update-index", "--add", "--cacheinfo", f"120000,{blob},link")
+    git.run("update-index", "--add", "--cacheinfo", f"160000,{tip},module")
+    odd = git.run("write-tree").decode().strip()
+    ada = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
+    commit = git.run("commit-tree", "-p", tip, "-m", "odd", odd, env=ada).decode().strip()
+    with Writer(git, REF, commit) as writer:
+        for path in ("folder", "link", "module"):
+            with pytest.raises(RefusedError, match=path):
+                writer.read(path)
+        assert writer.read("folder/file").data == b"x"  # and goes on
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\0", ""])
+def test_a_name_that_no_file_can_have_is_refused(git, name):
+    with Writer(git, REF, put(git, None, {"a": b"x"})) as writer:
+        with pytest.raises(RefusedError):
+            writer.read(name)
+        with pytest.raises(RefusedError):
+            writer.commit(new({name: b"x"}))
+
+
+# Every byte of names, contents and messages
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_odd_names(git, name):
+    first = put(git, None, {name: b"one", "other": b"o"})
+    assert tree(git, first) == {name: (REGULAR, b"one"), "other": (REGULAR, b"o")}
+    with Writer(git, REF, first) as writer:
+        assert writer.read(name).data == b"one"
+        writer.commit(new({name: b"two"}))
+        writer.finish()
+    assert tree(git, REF)[name] == (REGULAR, b"two")
+    last = put(git, tip_of(git), {name: None})
+    assert tree(git, last) == {"other": (REGULAR, b"o")}
+    sound(git)
+
+
+@pytest.mark.parametrize("byte", range(1, 256))
+def test_every_byte_is_quoted_so_that_git_reads_it_back(byte):
+    path = os.fsdecode(b"a%cb" % byte)
+    quoted = quote_path(path)
+    assert b"\n" not in quoted
+    if quoted.startswith(b'"'):
+        assert quoted[1:-1].decode("unicode_escape").encode("latin-1") == os.fsencode(path)
+    else:
+        assert quoted == os.fsencode(path)
+
+
+@pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS.keys())
+def test_contents_are_kept_byte_for_byte(git, content):
+    oid = put(git, None, {"f": content, "g": b"after"})
+    assert tree(git, oid) == {"f": (REGULAR, content), "g": (REGULAR, b"after")}
+    with Writer(git, REF, oid) as writer:
+        assert writer.read("f").data == content
+        assert writer.read("g").data == b"after"
+
+
+def test_a_line_of_fifty_megabytes(git):
+    content = b"0123456789abcdef" * (50 << 16)
+    oid = put(git, None, {"big": content})
+    with Writer(git, REF, oid) as writer:
+        assert writer.read("big").data == content
+        writer.commit(new({"big": content + b"!"}))
+        writer.finish()
+    assert git.run("cat-file", "-s", f"{REF}:big").strip() == str(len(content) + 1).encode()
+    sound(git)
+
+
+def test_thousands_of_files_in_one_commit(git):
+    files = {f"daily/{number % 97}/{number}.md": b"%d\n" % number for number in range(5000)}
+    tip = put(git, None, files)
+    with Writer(git, REF, tip) as writer:
+        assert all(writer.read(path).data == content for path, content in list(files.items())[::50])
+    put(git, tip, dict.fromkeys(files))
+    assert tree(git, REF) == {}
+    sound(git)
+
+
+def test_a_mode_is_kept_and_can_be_changed(git):
+    first = put(git, None, {"run.sh": b"x"}, modes={"run.sh": EXECUTABLE})
+    second = put(git, first, {"run.sh": b"y"}, modes={"run.sh": EXECUTABLE})
+    assert tree(git, second) == {"run.sh": (EXECUTABLE, b"y")}
+    third = put(git, second, {"run.sh": b"y"})
+    assert tree(git, third) == {"run.sh": (REGULAR, b"y")}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_file_takes_the_place_of_a_folder_and_a_folder_that_of_a_file(git, turned):
+    def ordered(changes: dict[str, bytes | None]) -> dict[str, bytes | None]:
+        return dict(reversed(changes.items())) if turned else changes
+
+    first = put(git, None, {"x/a": b"1", "x/b": b"2", "y": b"3"})
+    second = put(git, first, ordered({"x/a": None, "x/b": None, "x": b"file", "y": None, "y/z": b"folder"}))
+    assert tree(git, second) == {"x": (REGULAR, b"file"), "y/z": (REGULAR, b"folder")}
+    sound(git)
+
+
+MESSAGES = {
+    "no newline": ("saved", b"saved"),
+    "empty": ("", b""),
+    "nul": ("a\0b\n", b"ab\n"),
+    "carriage return": ("a\r\nb\rc\n", b"a\r\nb\rc\n"),
+    "surrogate": ("a\ud800b\udcff\n", b"a?b?\n"),
+    "commands": ("x\n\ndone\nfrom 0\n", b"x\n\ndone\nfrom 0\n"),
+    "comment": ("# x\n", b"# x\n"),
+    "hangul": ("결정\n", "결정\n".encode()),
+}
+
+
+@pytest.mark.parametrize("message, stored", MESSAGES.values(), ids=MESSAGES.keys())
+def test_messages(git, message, stored):
+    oid = put(git, None, {"a": b"a"}, message=message)
+    assert git.run("cat-file", "commit", oid).partition(b"\n\n")[2] == stored
+    sound(git)
+
+
+# Signatures
+
+NAMES = {
+    "plain": ("Ada Lovelace", "Ada Lovelace"),
+    "unicode": ("김 에이다", "김 에이다"),
+    "angle brackets": ("Ada <evil@x> <", "Ada evil@x"),
+    "newline": ("Ada\nauthor Eve <e@e> 0 +0000", "Adaauthor Eve e@e 0 +0000"),
+    "controls": ("A\x00d\x1ba\x7f\u0085\u2028", "Ada"),
+    "surrogates": ("A\ud800da\udcff", "Ada"),
+    "nothing": ("", "unknown"),
+    "nothing left": (" <>\n\t", "unknown"),
+    "bidi": ("\u202eAda\u202c", "Ada"),
+    "blanks": ("  Ada  ", "Ada"),
+}
+
+
+@pytest.mark.parametrize("given, kept", NAMES.values(), ids=NAMES.keys())
+@pytest.mark.parametrize("where", ["name", "email"])
+def test_hostile_names_and_addresses(git, given, kept, where):
+    signature = Signature(**{"name": "Ada", "email": "ada@example.org", "when": WHEN, where: given})
+    with Writer(git, REF, None) as writer:
+        writer.commit(NewCommit("m", {"a": b"a"}, signature, signature, {}))
+        (oid,) = writer.finish()
+    form = {"name": "%an%n%cn", "email": "%ae%n%ce"}[where]
+    assert git.run("log", "-1", f"--format={form}", oid).decode().splitlines() == [kept, kept]
+    sound(git)
+
+
+TIMES = {
+    "with a zone": (WHEN, b"1795266202 +0100"),
+    "west": (WHEN.astimezone(timezone(timedelta(hours=-3, minutes=-30))), b"1795266202 -0330"),
+    "utc": (WHEN.astimezone(UTC), b"1795266202 +0000"),
+    "no zone": (WHEN.astimezone(UTC).replace(tzinfo=None), b"1795266202 +0000"),
+    "before git's time": (datetime(1969, 12, 31, tzinfo=UTC), b"0 +0000"),
+    "the first year": (datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14))), b"0 +1400"),
+    "the last year": (datetime(9999, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(hours=-12))), b"253402343999 -1200"),
+    "a zone of seconds": (WHEN.astimezone(timezone(-timedelta(minutes=7, seconds=2))), b"1795266202 -0007"),
+    "the furthest zone": (WHEN.astimezone(timezone(timedelta(hours=14))), b"1795266202 +1400"),
+    "a zone git refuses": (WHEN.astimezone(timezone(timedelta(hours=23, minutes=59))), b"1795266202 +0000"),
+    "another": (WHEN.astimezone(timezone(-timedelta(hours=15))), b"1795266202 +0000"),
+}
+
+
+@pytest.mark.parametrize("when, stored", TIMES.values(), ids=TIMES.keys())
+def test_times(git, when, stored):
+    signature = Signature("A", "a@a", when)
+    with Writer(git, REF, None) as writer:
+        writer.commit(NewCommit("m", {"a": b"a"}, signature, ADA, {}))
+        (oid,) = writer.finish()
+    raw = git.run("cat-file", "commit", oid)
+    assert b"author A <a@a> %s\n" % stored in raw
+    assert b"committer Ada <ada@example.org> 1795266202 +0100\n" in raw
+    sound(git)
+
+
+# Compare-and-swap
+
+
+def test_another_commit_came_first(git):
+    base = put(git, None, {"a": b"0"})
+    with Writer(git, REF, base) as writer:
+        writer.commit(new({"a": b"ours"}))
+        theirs = put(git, base, {"a": b"theirs"})
+        with pytest.raises(TipMovedError):
+            writer.finish()
+    assert tip_of(git) == theirs
+    sound(git)
+
+
+def test_the_branch_was_reset_meanwhile(git):
+    """fast-import by itself would take the reset back: the new commit contains the older tip."""
+    first = put(git, None, {"a": b"0"})
+    second = put(git, first, {"a": b"1"})
+    with Writer(git, REF, second) as writer:
+        writer.commit(new({"a": b"ours"}))
+        git.run("update-ref", REF, first)
+        with pytest.raises(TipMovedError):
+            writer.finish()
+    assert tip_of(git) == first
+    sound(git)
+
+
+def test_the_branch_was_deleted_meanwhile(git):
+    first = put(git, None, {"a": b"0"})
+    with Writer(git, REF, first) as writer:
+        writer.commit(new({"a": b"ours"}))
+        git.run("update-ref", "-d", REF)
+        with pytest.raises(TipMovedError):
+            writer.finish()
+    assert tip_of(git) is None
+    sound(git)
+
+
+def test_the_branch_was_born_meanwhile(git):
+    with Writer(git, REF, None) as writer:
+        writer.commit(new({"a": b"ours"}))
+        theirs = put(git, None, {"a": b"theirs"})
+        with pytest.raises(TipMovedError):
+            writer.finish()
+    assert tip_of(git) == theirs
+    sound(git)
+
+
+def test_the_branch_moved_to_another_line_of_history(git):
+    first = put(git, None, {"a": b"0"})
+    other = put(git, first, {"a": b"other"})
+    git.run("update-ref", REF, first)
+    with Writer(git, REF, first) as writer:
+        writer.commit(new({"a": b"ours"}))
+        git.run("update-ref", REF, other)
+        with pytest.raises(TipMovedError):
+            writer.finish()
+    assert tip_of(git) == other
+
+
+def test_a_tip_that_is_not_there_fails_and_says_so(git):
+    put(git, None, {"a": b"0"})
+    with pytest.raises(GitFailedError):
+        put(git, "1" * 40, {"a": b"ours"})
+    sound(git)
+
+
+@pytest.mark.parametrize("locked", ["refs/heads/gitmem.lock", "HEAD.lock"])
+def test_a_branch_that_another_git_holds_is_named(git, locked):
+    base = put(git, None, {"a": b"0"})
+    lock = Path(str(git.git_dir)) / locked
+    lock.touch()
+    with Writer(git, REF, base) as writer:
+        writer.commit(new({"a": b"1"}))
+        with pytest.raises(TipLockedError) as caught:
+            writer.finish()
+    assert Path(caught.value.lock) == lock
+    assert tip_of(git) == base
+    lock.unlink()
+    sound(git)
+
+
+def test_a_writer_that_lost_leaves_the_unfinished_packs_of_others(git):
+    base = put(git, None, {"a": b"0"})
+    theirs = Path(str(git.git_dir)) / "objects" / "pack" / "tmp_pack_theirs"
+    with Writer(git, REF, base) as writer:
+        writer.commit(new({"a": b"1"}))
+        theirs.write_bytes(b"PACK")
+        put(git, base, {"a": b"2"})
+        with pytest.raises(TipMovedError):
+            writer.finish()
+    assert theirs.exists()
+
+
+def test_writers_that_race_lose_nothing(git):
+    base = put(git, None, {"log": b""})
+    code = (
+        "import os, sys\n"
+        f"sys.path.insert(0, {str(ROOT)!r})\n"
+        "from datetime import datetime, UTC\n"
+        "from gitmem.git.process import Git\n"
+        "from gitmem.git.fast_import import *\n"
+        f"git = Git({git.git_dir!r}, {git.work_tree!r}, os.environ)\n"
+        "who = Signature('a', 'a@a', datetime.now(UTC))\n"
+        "for number in range(8):\n"
+        "    while True:\n"
+        f"        tip = git.run('rev-parse', {REF!r}).decode().strip()\n"
+        "        try:\n"
+        f"            with Writer(git, {REF!r}, tip) as writer:\n"
+        "                log = writer.read('log').data + f'{sys.argv[1]} {number}\\n'.encode()\n"
+        "                writer.commit(NewCommit('m', {'log': log}, who, who, {}))\n"
+        "                writer.finish()\n"
+        "            break\n"
+        "        except TipMovedError:\n"
+        "            pass\n"
+    )
+    racers = [subprocess.Popen([sys.executable, "-c", code, str(number)]) for number in range(3)]
+    assert [racer.wait() for racer in racers] == [0, 0, 0]
+    lines = git.run("cat-file", "blob", f"{REF}:log").decode().splitlines()
+    assert sorted(lines) == sorted(f"{who} {number}" for who in range(3) for number in range(8))
+    assert len(git.run("rev-list", f"{base}..{REF}").split()) == 24
+    sound(git)
+
+
+# Nothing is left behind
+
+
+def _leave_before_anything(writer: Writer) -> None:
+    pass
+
+
+def _leave_after_reading(writer: Writer) -> None:
+    writer.read("a")
+
+
+def _leave_after_a_commit(writer: Writer) -> None:
+    writer.commit(new({"a": b"never seen"}))
+
+
+def _leave_in_the_middle_of_a_command(writer: Writer) -> None:
+    writer._send(b"commit refs/heads/gitmem\ndata 1000\nx")
+
+
+def _leave_with_an_error(writer: Writer) -> None:
+    writer.commit(new({"a": b"never seen"}))
+    raise KeyboardInterrupt
+
+
+def _leave_after_nonsense(writer: Writer) -> None:
+    writer._send(b"nonsense\n")
+    with pytest.raises(GitFailedError):
+        writer._line()
+
+
+def _leave_after_git_was_killed(writer: Writer) -> None:
+    writer.commit(new({"a": b"never seen"}))
+    writer._process.kill()  # before the end of its work, which takes it a moment only
+    with pytest.raises(GitFailedError):
+        writer.finish()
+
+
+def _leave_when_all_is_said(writer: Writer) -> None:
+    writer.commit(new({"a": b"never seen"}))
+    writer.seal()
+    writer.seal()
+
+
+LEAVINGS = [
+    _leave_before_anything,
+    _leave_when_all_is_said,
+    _leave_after_reading,
+    _leave_after_a_commit,
+    _leave_in_the_middle_of_a_command,
+    _leave_with_an_error,
+    _leave_after_nonsense,
+    _leave_after_git_was_killed,
+]
+
+
+@pytest.mark.parametrize("leave", LEAVINGS)
+def test_leaving_without_finish_changes_nothing_and_leaves_nothing(git, leave: Callable[[Writer], None]):
+    base = put(git, None, {"a": b"0"})
+    try:
+        with Writer(git, REF, base) as writer:
+            leave(writer)
+    except KeyboardInterrupt:
+        pass
+    assert tip_of(git) == base
+    assert running(git) == []
+    for process in (writer._process, writer._mover):
+        if process is not None:
+            assert process.returncode is not None
+            assert all(pipe.closed for pipe in (process.stdin, process.stdout, process.stderr))
+    sound(git)
+
+
+def test_a_fast_import_that_was_killed_is_an_error_each_time_it_is_asked(git):
+    base = put(git, None, {"a": b"0"})
+    with Writer(git, REF, base) as writer:
+        writer._process.kill()
+        writer._process.wait()
+        with pytest.raises(GitFailedError):
+            writer.read("a")
+    with Writer(git, REF, base) as writer:
+        writer._process.kill()
+        writer._process.wait()
+        with pytest.raises(GitFailedError):
+            writer.commit(new({"a": b"x" * (1 << 20)}))
+    assert tip_of(git) == base
+    assert running(git) == []
+
+
+def test_no_process_is_left_after_a_finish(git):
+    put(git, None, {"a": b"0"})
+    assert running(git) == []
+
+
+# Disks
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk") as folder:
+        yield folder
+
+
+@root_needed
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("room", [0, 1, 9, 49, 50, 60, 75, 98])
+def test_a_full_disk(disk, bare_git, own, room):
+    git = make_repository(disk / "store", bare_git)
+    base = put(git, None, {"a": b"0"})
+    filler = fill(disk, room)
+    content = os.urandom(200_000)
+    failed = None
+    try:
+        put(git, base, {"a": content}, listed_in="" if own else f"{git.git_dir}/packs")
+    except NotSavedError as error:
+        failed = error
+    if failed:
+        assert failed.message == f"The commit could not be written to {git.git_dir}: no space left on device."
+        assert failed.remedy
+        assert tip_of(git) == base
+    else:
+        assert room > 50
+        assert tree(git, REF) == {"a": (REGULAR, content)}
+    assert running(git) == []
+    if not own:  # in a repository of others git's own clean-up finds them, and we might take theirs
+        assert all(name.startswith("tmp_") for name in litter(git))
+    else:
+        assert litter(git) == []
+    filler.unlink()
+    put(git, tip_of(git), {"a": b"after"})
+    assert tree(git, REF) == {"a": (REGULAR, b"after")}
+    git.run("fsck", "--strict", "--no-dangling")
+
+
+@root_needed
+def test_a_read_only_disk(disk, bare_git):
+    git = make_repository(disk / "store", bare_git)
+    base = put(git, None, {"a": b"0"})
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    with pytest.raises(NotSavedError, match="read-only file system"):
+        put(git, base, {"a": b"new"})
+    assert tip_of(git) == base
+    sound(git)
+
+
+@root_needed
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("closed", ["objects", "objects/pack", "refs/heads"])
+def test_a_folder_that_is_not_ours_to_write(folder_for_all, bare_git, closed, own):
+    git = make_repository(folder_for_all / "store", bare_git)
+    base = put(git, None, {"a": b"0"})
+    git_dir = Path(str(git.git_dir))
+    give(folder_for_all / "store")
+    targets = [git_dir / closed, *((git_dir / "objects").glob("*") if closed == "objects" else [])]
+    for path in targets:
+        path.chmod(0o555)
+
+    said = as_nobody(lambda: put(git, base, {"a": b"new"}, listed_in="" if own else f"{git.git_dir}/packs"))
+    for path in targets:
+        path.chmod(0o755)
+    assert said.startswith("NotSavedError: The commit could not be written to"), said
+    assert "permission" in said
+    assert tip_of(git) == base
+    sound(git)

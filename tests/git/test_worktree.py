@@ -1,0 +1,815 @@
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
+from gitmem.git import worktree
+from gitmem.git.index import clear_left_lock, read_entries, set_entries
+from gitmem.git.process import Git
+from gitmem.git.worktree import Staged, WorkTree
+from gitmem.platform.safe_open import MAX_FILE_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tests.conftest import RunsGit
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="names, modes and links as POSIX has them")
+ODD_NAMES = [
+    "a b.md",
+    " at both ends ",
+    '"quoted"',
+    "back\\slash",
+    "line\nbreak",
+    "tab\t",
+    "결정/일지.md",
+    "e\u0301.md",
+    os.fsdecode(b"\xff\xfe.md"),
+    "-rf",
+    ":(top)x",
+    "*.md",
+    "#hash#",
+    "->",
+    "x -> y",
+    "? x",
+    "1 A. N...",
+]
+
+
+@pytest.fixture
+def store(tmp_path: Path, bare_git: RunsGit) -> Path:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    bare_git(folder, "init", "-q", "-b", "gitmem")
+    (folder / ".gitignore").write_text("/.tmp/\n*.ignored\n")
+    (folder / "memory.md").write_bytes(b"one\n")
+    (folder / "daily").mkdir()
+    (folder / "daily" / "day.md").write_bytes(b"day\r\n")
+    bare_git(folder, "add", "-A")
+    bare_git(folder, "commit", "-qm", "first")
+    return folder
+
+
+@pytest.fixture
+def git(store: Path, environ: dict[str, str]) -> Git:
+    return Git(store / ".git", store, environ)
+
+
+@pytest.fixture
+def tree(store: Path, git: Git) -> WorkTree:
+    return WorkTree(str(store), git, ".tmp")
+
+
+def put(tree: WorkTree, changes: Mapping[str, bytes | None]) -> list[str]:
+    for path in changes:
+        tree.read(path)
+    staged = [tree.stage(path, content) for path, content in changes.items()]
+    return tree.publish(staged)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Every file of the work tree; links are shown as what they are."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if name == ".git" or name.startswith(".git" + os.sep):
+            continue
+        if path.is_symlink():
+            found[name] = b"-> " + os.fsencode(path.readlink())
+        elif path.is_file():
+            found[name] = path.read_bytes()
+    return found
+
+
+# Reading
+
+
+def test_reading(store, tree):
+    assert tree.read("memory.md") == b"one\n"
+    assert tree.read("daily/day.md") == b"day\r\n"
+    assert (tree.is_folder("daily"), tree.is_folder("memory.md"), tree.is_folder("none")) == (True, False, False)
+    for missing in ("none.md", "daily", "none/at/all.md", "memory.md/below", "daily/day.md/x/y"):
+        assert tree.read(missing) is None
+
+
+@posix
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_odd_names_are_read_written_and_removed(store, tree, name):
+    assert put(tree, {name: b"x"}) == []
+    assert tree.read(name) == b"x"
+    assert files(store)[name] == b"x"
+    put(tree, {name: None})
+    assert name not in files(store)
+    assert tree.read(name) is None
+
+
+def test_content_is_kept_byte_for_byte(store, tree):
+    for content in (b"", b"\r\n\r\n", b"no end", bytes(range(256)), b"\xef\xbb\xbfbom\n", b"x" * 3_000_000):
+        put(tree, {"memory.md": content})
+        assert (store / "memory.md").read_bytes() == content
+        assert tree.read("memory.md") == content
+
+
+@posix
+def test_what_is_no_regular_file_is_refused(store, tree):
+    os.mkfifo(store / "fifo")
+    (store / "link").symlink_to("memory.md")
+    (store / "dangling").symlink_to("/nowhere")
+    (store / "loop").symlink_to("loop")
+    with socket.socket(socket.AF_UNIX) as listener:
+        here = Path.cwd()
+        os.chdir(store)  # the name of a socket is short
+        try:
+            listener.bind("socket")
+        finally:
+            os.chdir(here)
+    for name in ("fifo", "link", "dangling", "loop", "socket"):
+        with pytest.raises(RefusedError, match=name):
+            tree.read(name)
+
+
+def test_a_file_that_is_too_large_is_refused_unread(store, tree):
+    with (store / "huge").open("wb") as file:
+        file.truncate(MAX_FILE_BYTES + 1)
+    with pytest.raises(RefusedError, match="more than gitmem handles"):
+        tree.read("huge")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "/etc/passwd",
+        "../outside",
+        "daily/../../outside",
+        "daily/./day.md",
+        "daily//day.md",
+        "daily/",
+        ".git/config",
+        ".GIT/config",
+        "daily/.git/config",
+        "a\0b",
+        "\ud800.md",
+        ".",
+        "..",
+    ],
+)
+def test_a_name_that_leads_out_of_the_store_is_refused(store, tree, name):
+    (store.parent / "outside").write_bytes(b"secret")
+    before = files(store.parent)
+    with pytest.raises(RefusedError):
+        tree.read(name)
+    with pytest.raises(RefusedError):
+        tree.stage(name, b"x")
+    with pytest.raises(RefusedError):
+        tree.publish([Staged(name, None)])
+    assert files(store.parent) == before
+
+
+@posix
+@pytest.mark.parametrize("target", ["outside", "inside", "nowhere", "file"])
+def test_a_folder_that_is_a_link_is_not_followed(store, tree, tmp_path, target):
+    places = {"outside": tmp_path / "outside", "inside": store / "daily", "nowhere": Path("/no/where")}
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "day.md").write_bytes(b"not ours")
+    (store / "linked").symlink_to(places.get(target, store / "memory.md"))
+    before = files(tmp_path)
+    for name in ("linked/day.md", "linked/new.md", "linked/deep/er.md"):
+        with pytest.raises(RefusedError, match="linked"):
+            tree.read(name)
+        with pytest.raises(RefusedError, match="linked"):
+            tree.stage(name, b"x")
+        with pytest.raises(RefusedError, match="linked"):
+            tree.publish([Staged(name, None)])
+    with pytest.raises(RefusedError, match="linked"):
+        tree.names("linked")
+    assert files(tmp_path) == before
+
+
+@posix
+def test_a_folder_that_becomes_a_link_after_it_was_seen_is_not_followed(store, tree, tmp_path):
+    staged = [tree.stage("daily/day.md", b"changed")]
+    (tmp_path / "outside").mkdir()
+    (store / "daily").rename(store / "moved")
+    (store / "daily").symlink_to(tmp_path / "outside")
+    with pytest.raises(RefusedError, match="daily"):
+        tree.publish(staged)
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
+def test_a_file_where_a_folder_has_to_be_is_refused_before_anything_is_published(store, tree):
+    assert tree.read("memory.md/below.md") is None
+    with pytest.raises(RefusedError, match=r"memory\.md"):
+        tree.stage("memory.md/below.md", b"x")
+    assert (store / "memory.md").read_bytes() == b"one\n"
+
+
+@posix
+def test_a_link_is_replaced_and_not_written_through(store, tree, tmp_path):
+    (tmp_path / "outside").write_bytes(b"not ours")
+    staged = [tree.stage("memory.md", b"two\n")]
+    (store / "memory.md").unlink()
+    (store / "memory.md").symlink_to(tmp_path / "outside")
+    tree.publish(staged)
+    assert (tmp_path / "outside").read_bytes() == b"not ours"
+    assert not (store / "memory.md").is_symlink()
+
+
+# The temporary folder
+
+
+@posix
+def test_a_temporary_folder_that_is_a_link_is_neither_written_nor_cleaned(store, tree, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").write_bytes(b"x")
+    (store / ".tmp").symlink_to(outside)
+    tree.clean_temporary()
+    with pytest.raises(RefusedError, match=r"\.tmp"):
+        tree.stage("memory.md", b"x")
+    assert files(outside) == {"precious": b"x"}
+
+
+def test_a_temporary_folder_that_is_a_file_is_refused(store, tree):
+    (store / ".tmp").write_bytes(b"x")
+    tree.clean_temporary()
+    with pytest.raises(RefusedError, match=r"\.tmp"):
+        tree.stage("memory.md", b"x")
+
+
+def test_litter_of_a_killed_process_is_removed(store, tree):
+    tree.clean_temporary()  # there is no folder yet
+    tree.stage("memory.md", b"x")
+    tree.stage("daily/day.md", b"x")
+    (store / ".tmp" / "folder").mkdir()
+    assert len(list((store / ".tmp").iterdir())) == 3
+    tree.clean_temporary()
+    assert [path.name for path in (store / ".tmp").iterdir()] == ["folder"]
+
+
+def test_what_is_staged_is_not_seen_and_can_be_discarded(store, tree):
+    before = files(store)
+    staged = [tree.stage("memory.md", b"x"), tree.stage("new/one.md", b"y"), tree.stage("daily/day.md", None)]
+    assert {name: data for name, data in files(store).items() if not name.startswith(".tmp")} == before
+    tree.discard(staged)
+    tree.discard(staged)
+    assert files(store) == before
+
+
+@posix
+def test_no_room_leaves_no_temporary_file(store, tree):
+    import resource  # not on Windows
+    import signal
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            tree.stage("memory.md", b"x" * 5000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert list((store / ".tmp").iterdir()) == []
+
+
+# Publishing
+
+
+def test_files_folders_and_removals(store, tree):
+    assert put(tree, {"memory.md": b"two\n", "daily/day.md": None, "a/b/c.md": b"new"}) == []
+    assert {name: data for name, data in files(store).items() if name != ".gitignore"} == {
+        "memory.md": b"two\n",
+        "a/b/c.md": b"new",
+    }
+    assert not (store / "daily").exists()
+    assert list((store / ".tmp").iterdir()) == []
+
+
+def test_folders_that_still_hold_something_stay(store, tree):
+    (store / "daily" / "mine").mkdir()
+    put(tree, {"daily/day.md": None})
+    assert (store / "daily" / "mine").is_dir()
+
+
+def test_removing_twice_is_no_error(store, tree):
+    staged = [Staged("daily/day.md", None)]
+    tree.publish(staged)
+    assert tree.publish(staged) == []
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_file_takes_the_place_of_a_folder(store, tree, order):
+    staged = [Staged("daily/day.md", None)]
+    tree.publish(staged)
+    put(tree, {"daily": b"a file now"})
+    assert (store / "daily").read_bytes() == b"a file now"
+    (store / "x").mkdir()
+    (store / "x" / "y").write_bytes(b"y")
+    items = [tree.stage("x", b"file"), tree.stage("x/y", None)][::order]
+    assert tree.publish(items) == []
+    assert (store / "x").read_bytes() == b"file"
+
+
+def test_an_edit_between_read_and_publish_is_left_alone(store, tree):
+    for path in ("memory.md", "daily/day.md", "new.md", "gone.md"):
+        tree.read(path)
+    staged = [tree.stage(path, b"ours") for path in ("memory.md", "new.md")] + [tree.stage("daily/day.md", None)]
+    (store / "memory.md").write_bytes(b"theirs")
+    (store / "new.md").write_bytes(b"theirs, too")
+    (store / "daily" / "day.md").write_bytes(b"still needed")
+    assert sorted(tree.publish(staged)) == ["daily/day.md", "memory.md", "new.md"]
+    assert (store / "memory.md").read_bytes() == b"theirs"
+    assert (store / "new.md").read_bytes() == b"theirs, too"
+    assert (store / "daily" / "day.md").read_bytes() == b"still needed"
+    assert list((store / ".tmp").iterdir()) == []
+
+
+def test_what_is_written_into_a_file_while_it_is_being_replaced_is_not_lost(store, tree, monkeypatch):
+    """Whoever opened it before writes into a file that has no name any more."""
+    assert tree.read("memory.md") == b"one\n"
+    staged = [tree.stage("memory.md", b"one\ntwo\n"), tree.stage("new.md", b"new\n")]
+    replace = os.replace
+    with (store / "memory.md").open("ab", buffering=0) as by_hand:
+
+        def at_this_moment(source: str, target: str, **folders: int) -> None:
+            replace(source, target, **folders)
+            if source == staged[0].temporary:
+                by_hand.write(b"by hand\n")
+
+        monkeypatch.setattr(os, "replace", at_this_moment)
+        assert tree.publish(staged) == ["memory.md"]
+    assert (store / "memory.md").read_bytes() == b"one\nby hand\n"
+    assert (store / "new.md").read_bytes() == b"new\n"
+    assert list((store / ".tmp").iterdir()) == []
+
+
+def test_a_file_that_was_removed_between_read_and_publish_stays_removed(store, tree):
+    tree.read("memory.md")
+    staged = [tree.stage("memory.md", b"ours")]
+    (store / "memory.md").unlink()
+    assert tree.publish(staged) == ["memory.md"]
+    assert not (store / "memory.md").exists()
+
+
+@posix
+def test_an_edit_of_the_same_size_and_time_by_rename_is_seen(store, tree):
+    tree.read("memory.md")
+    staged = [tree.stage("memory.md", b"ours")]
+    before = (store / "memory.md").stat()
+    (store / "other").write_bytes(b"two\n")
+    os.utime(store / "other", ns=(before.st_atime_ns, before.st_mtime_ns))
+    (store / "other").replace(store / "memory.md")
+    assert tree.publish(staged) == ["memory.md"]
+
+
+@posix
+def test_a_reader_sees_the_old_file_or_the_new_one(store, tree):
+    contents = {b"a" * 200_000, b"b" * 200_000}
+    (store / "memory.md").write_bytes(min(contents))
+    seen, stop = set(), threading.Event()
+
+    def look() -> None:
+        while not stop.is_set():
+            seen.add((store / "memory.md").read_bytes())
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    for content in sorted(contents) * 15:
+        put(tree, {"memory.md": content})
+    stop.set()
+    reader.join()
+    assert seen <= contents
+
+
+# Modes
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o664, 0o666])
+def test_permissions_are_kept(store, tree, mode):
+    (store / "memory.md").chmod(mode)
+    put(tree, {"memory.md": b"two\n"})
+    assert stat.S_IMODE((store / "memory.md").stat().st_mode) == mode
+
+
+@posix
+def test_executable_or_not(store, tree):
+    (store / "memory.md").chmod(0o4754)
+    assert tree.load("memory.md").executable
+    tree.publish([tree.stage("memory.md", b"x", executable=True)])
+    assert stat.S_IMODE((store / "memory.md").stat().st_mode) == 0o754
+    tree.publish([tree.stage("memory.md", b"x", executable=False)])
+    assert stat.S_IMODE((store / "memory.md").stat().st_mode) == 0o644
+    assert not tree.load("memory.md").executable
+    (store / "memory.md").chmod(0o640)
+    tree.load("memory.md")
+    tree.publish([tree.stage("memory.md", b"x", executable=True)])
+    assert stat.S_IMODE((store / "memory.md").stat().st_mode) == 0o750
+    before = os.umask(0o027)
+    try:
+        tree.publish([tree.stage("new.sh", b"x", executable=True), tree.stage("new.md", b"x")])
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((store / "new.sh").stat().st_mode) == 0o750
+    assert stat.S_IMODE((store / "new.md").stat().st_mode) == 0o640
+
+
+def test_whether_modes_mean_something_here(store, tree, git, bare_git):
+    assert tree.trusts_modes() is (sys.platform != "win32")
+    bare_git(store, "config", "core.fileMode", "false")
+    assert WorkTree(str(store), git, ".tmp").trusts_modes() is False
+    bare_git(store, "config", "--unset", "core.fileMode")
+    assert WorkTree(str(store), git, ".tmp").trusts_modes() is True
+
+
+# Names
+
+
+def test_names(store, tree):
+    assert sorted(tree.names("")) == [".git", ".gitignore", "daily", "memory.md"]
+    assert tree.names("daily") == ["day.md"]
+    assert tree.names("none") == tree.names("memory.md") == []
+
+
+# What was edited
+
+
+def test_nothing_was_edited(tree):
+    assert tree.edited() == []
+
+
+@posix
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_odd_names_among_the_edits(store, tree, bare_git, name):
+    path = store / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"1")
+    assert tree.edited() == [name]
+    bare_git(store, "--literal-pathspecs", "add", "--", name)
+    assert tree.edited() == [name]
+    bare_git(store, "commit", "-qm", "x")
+    assert tree.edited() == []
+    path.write_bytes(b"22")
+    assert tree.edited() == [name]
+    path.unlink()
+    assert tree.edited() == [name]
+
+
+@posix
+def test_every_kind_of_edit(store, tree, bare_git):
+    for name in ("modified", "deleted", "staged", "staged-and-undone", "unstaged", "mode", "moved", "same"):
+        (store / name).write_bytes(f"content of {name}\n".encode() * 3)
+    bare_git(store, "add", "-A")
+    bare_git(store, "commit", "-qm", "second")
+    (store / "modified").write_bytes(b"changed")
+    (store / "deleted").unlink()
+    (store / "staged").write_bytes(b"changed")
+    (store / "staged-and-undone").write_bytes(b"changed")
+    bare_git(store, "add", "staged", "staged-and-undone")
+    (store / "staged-and-undone").write_bytes(b"content of staged-and-undone\n" * 3)
+    bare_git(store, "rm", "--cached", "-q", "unstaged")
+    (store / "mode").chmod(0o755)
+    bare_git(store, "mv", "moved", "moved-to")
+    os.utime(store / "same", (1, 1))
+    (store / "new").mkdir()
+    (store / "new" / "file").write_bytes(b"x")
+    (store / "intended").write_bytes(b"x")
+    bare_git(store, "add", "-N", "intended")
+    (store / "x.ignored").write_bytes(b"x")
+    (store / ".tmp").mkdir()
+    (store / ".tmp" / "x").write_bytes(b"x")
+    (store / "link").symlink_to("same")
+    with tree.look() as look:
+        edited = look.edited()
+    assert set(edited) == {
+        *("modified", "deleted", "staged", "unstaged", "mode", "moved", "moved-to", "new/file", "intended", "link")
+    }
+    assert look.unchanged == ["same", "staged-and-undone"], "their entries in the index are to be renewed"
+
+
+def test_another_repository_inside(store, tree, bare_git):
+    bare_git(store, "init", "-q", "inner")
+    (store / "inner" / "x").write_bytes(b"x")
+    bare_git(store / "inner", "add", "x")
+    bare_git(store / "inner", "commit", "-qm", "x")
+    assert tree.edited() == ["inner/"]
+
+
+def test_a_folder_replaced_by_a_file_and_the_other_way_round(store, tree):
+    (store / "daily" / "day.md").unlink()
+    (store / "daily").rmdir()
+    (store / "daily").write_bytes(b"file")
+    (store / "memory.md").unlink()
+    (store / "memory.md").mkdir()
+    (store / "memory.md" / "x").write_bytes(b"x")
+    assert sorted(tree.edited()) == ["daily", "daily/day.md", "memory.md", "memory.md/x"]
+    assert tree.read("daily/day.md") is None
+    assert tree.read("memory.md/x") == b"x"
+
+
+def test_conflicts_left_in_the_index_are_for_the_user(store, tree, bare_git):
+    bare_git(store, "stash", "list")
+    (store / "memory.md").write_bytes(b"stashed\n")
+    bare_git(store, "stash")
+    (store / "memory.md").write_bytes(b"committed\n")
+    bare_git(store, "commit", "-qam", "second")
+    with pytest.raises(AssertionError):
+        bare_git(store, "stash", "pop")
+    with pytest.raises(UnfinishedError, match=r"memory\.md"):
+        tree.edited()
+
+
+def test_looking_for_edits_writes_nothing(store, tree):
+    os.utime(store / "memory.md", (1, 1))
+    before = (store / ".git" / "index").stat().st_mtime_ns
+    assert tree.edited() == []
+    assert (store / ".git" / "index").stat().st_mtime_ns == before
+
+
+# The index
+
+
+def status(bare_git: RunsGit, store: Path) -> str:
+    return bare_git(store, "status", "--porcelain")
+
+
+def commit_of_index(bare_git: RunsGit, store: Path) -> str:
+    return bare_git(store, "write-tree")
+
+
+def change(tree: WorkTree, bare_git: RunsGit, store: Path, changes: Mapping[str, bytes | None]) -> None:
+    """Write files and bring the index in step, as `git add` of these paths would."""
+    index = tree.open_index()
+    put(tree, changes)
+    index.finish(list(changes))
+    ours = commit_of_index(bare_git, store)
+    bare_git(store, "read-tree", "HEAD")
+    bare_git(store, "add", "-A")
+    assert ours == commit_of_index(bare_git, store)
+
+
+def test_the_index_follows(store, tree, bare_git):
+    change(tree, bare_git, store, {"memory.md": b"two\n", "new/one.md": b"1", "daily/day.md": None})
+    assert status(bare_git, store) == "D  daily/day.md\nM  memory.md\nA  new/one.md"
+    change(tree, bare_git, store, {"memory.md": b"one\n", "new/one.md": None, "daily/day.md": b"day\r\n"})
+    assert status(bare_git, store) == ""
+
+
+def test_a_path_that_changed_nothing_changes_nothing(store, tree, bare_git):
+    tree.open_index().finish(["memory.md", "never/was.md"])
+    assert status(bare_git, store) == ""
+    tree.open_index().finish([])
+    with tree.open_index():
+        pass
+    assert status(bare_git, store) == ""
+    assert not (store / ".git" / "index.lock").exists()
+
+
+def test_a_folder_becomes_a_file_and_a_file_a_folder_in_the_index(store, tree, bare_git):
+    change(tree, bare_git, store, {"daily/day.md": None})
+    change(tree, bare_git, store, {"daily": b"file", "memory.md": None})
+    change(tree, bare_git, store, {"memory.md/x.md": b"x"})
+    assert sorted(read_entries(tree._git)) == [".gitignore", "daily", "memory.md/x.md"]
+
+
+@posix
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_odd_names_in_the_index(store, tree, git, bare_git, name):
+    change(tree, bare_git, store, {name: b"x"})
+    assert name in read_entries(git)
+
+
+def test_other_people_s_entries_stay(store, tree, git, bare_git):
+    (store / "staged.md").write_bytes(b"staged")
+    bare_git(store, "add", "staged.md")
+    index = tree.open_index()
+    put(tree, {"memory.md": b"two\n"})
+    index.finish(["memory.md"])
+    assert status(bare_git, store) == "M  memory.md\nA  staged.md"
+    assert len(read_entries(git)) == 4
+
+
+@pytest.mark.parametrize("when", ["before", "between"])
+@pytest.mark.parametrize("age", [0, 3600])
+def test_a_lock_that_was_left_behind(store, tree, bare_git, when, age):
+    lock = store / ".git" / "index.lock"
+
+    def leave() -> None:
+        lock.write_bytes(b"an index, as while an editor is open")
+        os.utime(lock, (time.time() - age, time.time() - age))
+
+    if when == "before":
+        leave()
+    index = tree.open_index()
+    if when == "between":
+        index.finish(())
+        leave()
+        index = tree.open_index()
+    put(tree, {"memory.md": b"two\n", "new.md": b"n"})
+    index.finish(["memory.md", "new.md"])
+    assert lock.exists()  # whose it is, we cannot know
+    lock.unlink()
+    assert status(bare_git, store) == "M  memory.md\nA  new.md"
+    assert [path.name for path in (store / ".git").glob("index*")] == ["index"]
+
+
+@pytest.mark.parametrize("age, stays", [(5, True), (3600, False)])
+def test_an_empty_lock_that_was_left_behind_goes(store, tree, bare_git, age, stays):
+    lock = store / ".git" / "index.lock"
+    lock.write_bytes(b"")  # git fills it before it opens an editor
+    os.utime(lock, (time.time() - age, time.time() - age))
+    put(tree, {"memory.md": b"two\n"})
+    tree.open_index().finish(["memory.md"])
+    assert lock.exists() is stays
+    lock.unlink(missing_ok=True)
+    assert status(bare_git, store) == "M  memory.md"
+
+
+def test_a_lock_that_is_released_soon_is_waited_for(store, tree, bare_git):
+    lock = store / ".git" / "index.lock"
+    lock.write_bytes(b"")
+    index = tree.open_index()
+    put(tree, {"memory.md": b"two\n"})
+    timer = threading.Timer(0.2, lock.unlink)
+    timer.start()
+    index.finish(["memory.md"])
+    timer.join()
+    assert not lock.exists()
+    assert status(bare_git, store) == "M  memory.md"
+
+
+@pytest.mark.parametrize("age", [0, 3600])
+@pytest.mark.parametrize("when", ["after it was taken", "before git writes", "after git wrote"])
+def test_what_a_killed_gitmem_left_of_the_index_is_no_obstacle(store, tree, bare_git, monkeypatch, *, when, age):
+    """Killed with all it started; what git has written by then is never taken for the user's."""
+    held = tree.open_index()
+    assert held._process is not None
+    if when == "after git wrote":
+        put(tree, {"memory.md": b"two\n"})
+        held._process.communicate(b"memory.md\0")
+    held._process.kill()
+    held._process.communicate()
+    git_dir = store / ".git"
+    if when == "before git writes":
+        (git_dir / f"{held._draft.path}.lock").write_bytes(b"DIRC half of it")
+    for path in git_dir.glob("index?*"):
+        os.utime(path, (time.time() - age, time.time() - age))
+    assert (git_dir / "index.lock").read_bytes() == b"gitmem\n"
+    put(tree, {"memory.md": b"two\n"})
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    clear_left_lock(str(git_dir))
+    tree.open_index().finish(["memory.md"])
+    assert pauses == []  # nobody waits for the dead
+    assert status(bare_git, store) == "M  memory.md"
+    assert not (git_dir / "index.lock").exists()
+
+
+def test_a_lock_that_was_taken_away_is_not_another_s(store, tree, bare_git):
+    """As from a gitmem that stood still for so long that the next one took it for dead."""
+    late = tree.open_index()
+    clear_left_lock(str(store / ".git"))
+    change(tree, bare_git, store, {"new.md": b"n"})
+    lock = store / ".git" / "index.lock"
+    lock.write_bytes(b"an index, as while an editor is open")
+    with late:
+        pass
+    assert lock.read_bytes() == b"an index, as while an editor is open"
+    lock.unlink()
+    assert status(bare_git, store) == "A  new.md"
+
+
+@pytest.mark.parametrize("locked", [False, True])
+def test_a_split_index(store, tree, bare_git, locked):
+    for number in range(50):
+        (store / f"{number}.md").write_bytes(b"%d" % number)
+    bare_git(store, "add", "-A")
+    bare_git(store, "commit", "-qm", "many")
+    bare_git(store, "config", "core.splitIndex", "true")
+    bare_git(store, "update-index", "--split-index")
+    lock = store / ".git" / "index.lock"
+    if locked:
+        lock.write_bytes(b"an index")
+        os.utime(lock, (1, 1))
+    index = tree.open_index()
+    put(tree, {"1.md": b"one", "2.md": None, "new.md": b"n"})
+    index.finish(["1.md", "2.md", "new.md"])
+    if locked:
+        lock.unlink()
+    assert status(bare_git, store) == "M  1.md\nD  2.md\nA  new.md"
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0" * 64, b"DIRC"])
+def test_a_damaged_index_is_made_anew(store, tree, bare_git, damage):
+    def harm() -> None:
+        (store / ".git" / "index").write_bytes(damage)
+
+    harm()
+    assert tree.edited() == []
+    harm()
+    index = tree.open_index()
+    put(tree, {"memory.md": b"two\n"})
+    index.finish(["memory.md"])
+    assert status(bare_git, store) == "M  memory.md"
+
+
+def test_an_index_that_is_missing_is_made_anew(store, tree, bare_git):
+    (store / ".git" / "index").unlink()
+    assert sorted(tree.edited()) == [".gitignore", "daily/day.md", "memory.md"]
+
+
+def test_a_failure_is_an_error_and_leaves_no_process(store, tree):
+    (store / ".git" / "HEAD").unlink()
+    with pytest.raises(GitFailedError):
+        tree.edited()
+    with pytest.raises(GitFailedError):
+        tree.open_index().finish(["memory.md"])
+
+
+def test_the_entries_of_the_index(store, git, bare_git):
+    assert read_entries(git)["daily/day.md"] == bare_git(store, "rev-parse", "HEAD:daily/day.md")
+    assert set(read_entries(git)) == {".gitignore", "daily/day.md", "memory.md"}
+
+
+@pytest.mark.parametrize("locked", [False, True])
+def test_entries_are_set_whatever_the_disk_holds(store, git, bare_git, locked):
+    oid = bare_git(store, "hash-object", "-w", "--stdin", stdin=b"as in the tip")
+    (store / "memory.md").write_bytes(b"as a person has it")
+    if locked:
+        (store / ".git" / "index.lock").touch()
+        os.utime(store / ".git" / "index.lock", (1, 1))
+    set_entries(git, {"memory.md": ("100755", oid), "daily/day.md": None, "new.md": ("100644", oid), "none": None})
+    set_entries(git, {})
+    assert read_entries(git) == {
+        ".gitignore": bare_git(store, "rev-parse", "HEAD:.gitignore"),
+        "memory.md": oid,
+        "new.md": oid,
+    }
+    assert (store / "memory.md").read_bytes() == b"as a person has it"
+
+
+# The filters of a configuration
+
+
+def test_no_configuration_changes_what_the_index_gets(store, tree, bare_git, home):
+    (home / ".gitconfig").write_text("[core]\n\tautocrlf = true\n\tsafecrlf = true\n\texcludesFile = ~/ignore\n")
+    (home / "ignore").write_text("*\n")
+    index = tree.open_index()
+    put(tree, {"memory.md": b"a\r\nb\n", "new.md": b"c\r\n"})
+    index.finish(["memory.md", "new.md"])
+    for name, content in {"memory.md": b"a\r\nb\n", "new.md": b"c\r\n"}.items():
+        blob = subprocess.run(["git", "cat-file", "blob", f":{name}"], cwd=store, capture_output=True, check=True)
+        assert blob.stdout == content
+    assert sorted(tree.edited()) == ["memory.md", "new.md"]
+
+
+def test_the_module_keeps_no_descriptor_open(store, tree, git):
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("the system does not tell")
+    count = len(os.listdir("/proc/self/fd"))
+    (store / "link").symlink_to("memory.md")
+    for _ in range(5):
+        for name in ("memory.md", "daily", "link", "none"):
+            with contextlib.suppress(RefusedError):
+                tree.read(name)
+        put(tree, {"memory.md": b"x"})
+        with tree.open_index():
+            pass
+    assert len(os.listdir("/proc/self/fd")) == count
+    assert worktree.MAX_FILE_BYTES == 100 << 20
+
+
+def test_many_files_are_staged_at_once_or_none_is(store, tree):
+    files = [(f"folder/{number}.md", b"%d\n" % number, number == 7) for number in range(50)]
+    assert tree.publish(tree.stage_all(files)) == []
+    assert [(store / path).read_bytes() for path, _, _ in files] == [data for _, data, _ in files]
+    assert os.name == "nt" or [os.access(store / path, os.X_OK) for path, _, _ in files].index(True) == 7
+    (store / "way").write_text("a file where a folder should be")
+    with pytest.raises(RefusedError):
+        tree.stage_all([*files, ("way/x.md", b"x", False), *files])
+    assert list((store / ".tmp").iterdir()) == []
+
+
+def test_each_file_that_is_staged_with_others_is_synced(store, tree, monkeypatch):
+    synced = []
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        synced.append(os.fstat(descriptor).st_size)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    tree.stage_all([(f"{number}.md", b"x" * number, False) for number in range(1, 40)])
+    assert sorted(synced) == [*range(1, 40)]

@@ -1,0 +1,258 @@
+"""Hooks go into settings and come out again, and nothing else of the file changes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gitmem.hosts.hook_settings import installed_events, with_hooks, without_hooks
+from gitmem.hosts.json_settings import SettingsError, parse
+
+HOOKS = {
+    event: {"type": "command", "command": f'gitmem={event}; it\'s "quoted" \\ $x', "timeout": 10}
+    for event in ("SessionStart", "PostToolUse", "Stop")
+}
+OLD = {event: hook | {"command": f"gitmem={event}; of an older version"} for event, hook in HOOKS.items()}
+THEIRS = '{"matcher": "Bash", "hooks": [{"type": "command", "command": "lint"}]}'
+
+
+def groups(text: str) -> dict[str, list[object]]:
+    node = parse(text)
+    return {} if node is None else node.plain().get("hooks", {})
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        pytest.param("", '{\n  "hooks": {\n    "Stop": [\n      HOOK\n    ]\n  }\n}\n', id="no file"),
+        pytest.param("{}", '{\n  "hooks": {\n    "Stop": [\n      HOOK\n    ]\n  }\n}', id="empty"),
+        pytest.param(
+            '{\n  "model": "opus"\n}\n',
+            '{\n  "model": "opus",\n  "hooks": {\n    "Stop": [\n      HOOK\n    ]\n  }\n}\n',
+            id="without hooks",
+        ),
+        pytest.param(
+            '{\n\t// for the team\n\t"model": "opus", // the best\n\t/* until May */\n}',
+            '{\n\t// for the team\n\t"model": "opus", // the best\n\t/* until May */\n'
+            '\t"hooks": {\n\t\t"Stop": [\n\t\t\tHOOK\n\t\t]\n\t},\n}',
+            id="comments, tabs, trailing comma",
+        ),
+        pytest.param(
+            '{\n  "a": 1 // one\n}',
+            '{\n  "a": 1, // one\n  "hooks": {\n    "Stop": [\n      HOOK\n    ]\n  }\n}',
+            id="comment",
+        ),
+        pytest.param(
+            f'{{\r\n    "hooks": {{\r\n        "Stop": [\r\n            {THEIRS}\r\n        ]\r\n    }}\r\n}}\r\n',
+            f'{{\r\n    "hooks": {{\r\n        "Stop": [\r\n            {THEIRS},\r\n            HOOK'
+            "\r\n        ]\r\n    }\r\n}\r\n",
+            id="beside theirs, CRLF",
+        ),
+        pytest.param(
+            f'{{"hooks": {{"Stop": [{THEIRS}]}}, "a": 1}}',
+            f'{{"hooks": {{"Stop": [{THEIRS}, HOOK]}}, "a": 1}}',
+            id="one line",
+        ),
+        pytest.param('\ufeff{"a":1}', '\ufeff{"a":1, "hooks": {"Stop": [HOOK]}}', id="byte order mark"),
+    ],
+)
+def test_hooks_are_written_in_the_style_of_the_file_and_taken_back(before, after):
+    text, emptied = with_hooks(before, {"Stop": HOOKS["Stop"]})
+    hook = json.dumps({"hooks": [HOOKS["Stop"]]})
+    squeezed = text
+    for indent in ("  ", "    ", "\t"):
+        for newline in ("\n", "\r\n"):
+            spread = json.dumps({"hooks": [HOOKS["Stop"]]}, indent=indent)
+            squeezed = squeezed.replace(spread.replace("\n", f"{newline}{indent * 3}"), "HOOK")
+    assert squeezed.replace(hook, "HOOK") == after
+    assert without_hooks(text, emptied) == before
+
+
+def test_installing_again_changes_nothing():
+    text, _ = with_hooks('{"a": 1}', HOOKS)
+    assert with_hooks(text, HOOKS) == (text, {})
+    assert installed_events(text) == tuple(HOOKS)
+
+
+def test_hooks_of_another_version_are_replaced_where_they_stand():
+    before = f'{{\n  "hooks": {{\n    "Stop": [{THEIRS}]\n  }}\n}}\n'
+    old, emptied = with_hooks(before, OLD | {"Gone": {"type": "command", "command": "gitmem=Gone; x"}})
+    text, emptied = with_hooks(old, HOOKS, emptied)
+    assert text == with_hooks(before, HOOKS)[0]
+    assert without_hooks(text, emptied) == before
+
+
+def test_what_a_person_changed_about_a_hook_stays_until_the_next_version():
+    text, _ = with_hooks("{}", HOOKS)
+    changed = text.replace('"timeout": 10', '"timeout": 30', 1)
+    assert with_hooks(changed, HOOKS)[0] == changed
+
+
+def test_hooks_that_stand_twice_become_one():
+    one = {"hooks": [HOOKS["Stop"]]}
+    text, _ = with_hooks(json.dumps({"hooks": {"Stop": [one, one]}}), {"Stop": HOOKS["Stop"]})
+    assert groups(text) == {"Stop": [one]}
+
+
+def test_a_persons_hook_in_our_group_stays():
+    text, emptied = with_hooks("{}", HOOKS)
+    document = json.loads(text)
+    document["hooks"]["Stop"][0]["hooks"].append({"type": "command", "command": "bell"})
+    assert groups(without_hooks(json.dumps(document), emptied)) == {
+        "Stop": [{"hooks": [{"type": "command", "command": "bell"}]}]
+    }
+
+
+def test_a_file_that_the_host_wrote_anew_loses_our_hooks_only():
+    text, emptied = with_hooks('{\n  "hooks": {\n    "Stop": []\n  }\n}', HOOKS)
+    rewritten = json.dumps(json.loads(text) | {"permissions": {"allow": ["Bash(ls:*)"]}}, indent=4)
+    assert json.loads(without_hooks(rewritten, emptied)) == {
+        "hooks": {"Stop": []},
+        "permissions": {"allow": ["Bash(ls:*)"]},
+    }
+
+
+def test_comments_a_person_wrote_meanwhile_stay():
+    text, emptied = with_hooks("{}", {"Stop": HOOKS["Stop"]})
+    changed = text.replace('"Stop": [', '"Stop": [ // mine').replace('{\n  "hooks"', '{ // top\n  "hooks"')
+    assert without_hooks(changed, emptied) == '{ // top\n  "hooks": {\n    "Stop": [ // mine\n    ]\n  }\n}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        '{"a": 1',
+        '{"a" 1}',
+        '{"a": 01}',
+        '{"a": nul}',
+        "{'a': 1}",
+        '{"a": "\n"}',
+        '{"a": 1}}',
+        '{"a": 1 "b": 2}',
+        "{,}",
+        "// nothing",
+        "/* open",
+        "[]",
+        '"text"',
+        '{"hooks": []}',
+        '{"hooks": {"Stop": {}}}',
+        "[" * 200 + "]" * 200,
+        "{\x00}",
+    ],
+)
+def test_what_is_no_settings_file_is_refused(text):
+    with pytest.raises(SettingsError):
+        with_hooks(text, HOOKS)
+    with pytest.raises(SettingsError):
+        without_hooks(text, {})
+
+
+def test_the_error_says_where():
+    with pytest.raises(SettingsError, match=r"is not JSON: it cannot be read in line 2, column 8"):
+        with_hooks('{"a": 1,\n  "b": oh}', HOOKS)
+
+
+BLANKS = st.text(" \t\n", max_size=4)
+COMMENTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=6)
+GAPS = st.one_of(
+    BLANKS,
+    st.builds("{}//{}\n{}".format, BLANKS, COMMENTS, BLANKS),
+    st.builds("{}/*{}*/{}".format, BLANKS, COMMENTS.filter(lambda text: "*/" not in f"{text}*/"[:-2]), BLANKS),
+)
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text()
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+THEIR_GROUPS = st.lists(st.just(json.loads(THEIRS)) | st.just({"hooks": []}) | st.just({}), max_size=2)
+DOCUMENTS = st.builds(
+    lambda rest, hooks: rest if hooks is None else rest | {"hooks": hooks},
+    st.dictionaries(st.text(max_size=5).filter(lambda key: key != "hooks"), VALUES, max_size=3),
+    st.none() | st.dictionaries(st.sampled_from(["Stop", "PostToolUse", "Notification"]), THEIR_GROUPS, max_size=3),
+)
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    """A document as a person may have written it."""
+
+    def write(value: object) -> str:
+        if isinstance(value, dict):
+            return listed("{}", [f"{string(key)}{draw(GAPS)}:{draw(GAPS)}{write(item)}" for key, item in value.items()])
+        if isinstance(value, list):
+            return listed("[]", [write(item) for item in value])
+        return string(value)
+
+    def string(value: object) -> str:
+        return json.dumps(value, ensure_ascii=draw(st.booleans()))
+
+    def listed(brackets: str, items: list[str]) -> str:
+        spaced = ",".join(f"{draw(GAPS)}{item}{draw(GAPS)}" for item in items)
+        comma = f",{draw(GAPS)}" if items and draw(st.booleans()) else ""
+        return brackets[0] + (spaced + comma if items else draw(GAPS)) + brackets[1]
+
+    text = draw(GAPS) + write(draw(DOCUMENTS)) + draw(GAPS)
+    if draw(st.booleans()):
+        text = text.replace("\n", "\r\n")
+    return draw(st.sampled_from(["", "\ufeff"])) + text
+
+
+@given(texts() | BLANKS)
+@example("{}")
+@example("{ //\n}")
+@example('{"a":1//\n}')
+@example('{"hooks":{ } }')
+def test_taking_back_is_the_inverse(before):
+    text, emptied = with_hooks(before, HOOKS)
+    assert without_hooks(text, emptied) == before
+    assert with_hooks(text, HOOKS)[0] == text
+    root = parse(before)
+    expected = root.plain() if root else {}
+    theirs = expected.get("hooks", {})
+    ours = {event: [*theirs.get(event, []), {"hooks": [hook]}] for event, hook in HOOKS.items()}
+    assert parse(text).plain() == expected | {"hooks": theirs | ours}
+
+
+@given(texts(), st.data())
+def test_an_edit_elsewhere_stays_and_the_rest_is_as_it_was(before, data):
+    """The same edit on the original gives what taking back gives: a new first key, another value, other blanks."""
+
+    def edited(text: str) -> str:
+        root = parse(text)
+        changes = [(root.start + 1, root.start + 1, '/* new */ "new": [{}],')] if first else []
+        changes += [(item.node.start, item.node.end, '{"other": "값"}') for item in root.items if item.key == chosen]
+        for start, end, new in sorted(changes, reverse=True):
+            text = text[:start] + new + text[end:]
+        return text + blanks
+
+    root = parse(before)
+    first = bool(root.items) and data.draw(st.booleans())
+    chosen = data.draw(st.sampled_from([item.key for item in root.items if item.key != "hooks"] or [None]))
+    blanks = data.draw(BLANKS)
+    text, emptied = with_hooks(before, HOOKS)
+    assert without_hooks(edited(text), emptied) == edited(before)
+
+
+@given(texts(), st.data())
+def test_every_version_gives_way_to_the_next(before, data):
+    old = data.draw(st.dictionaries(st.sampled_from([*OLD, "Gone"]), st.sampled_from(list(OLD.values())), max_size=4))
+    older, emptied = with_hooks(before, old)
+    text, emptied = with_hooks(older, HOOKS, emptied)
+    assert {place for place, group in groups(text).items() if "gitmem=" in json.dumps(group)} == set(HOOKS)
+    assert without_hooks(text, emptied) == before
+
+
+@given(st.text(alphabet=list('{}[]",:/* \n\\a1'), max_size=30))
+def test_whatever_stands_there_is_read_or_refused(text):
+    try:
+        edited, emptied = with_hooks(text, HOOKS)
+    except SettingsError:
+        return
+    assert without_hooks(edited, emptied) == text

@@ -1,0 +1,5 @@
+"""Migrations go into the same stores as saves."""
+
+from tests.desk import desk
+
+__all__ = ["desk"]

@@ -1,0 +1,542 @@
+"""Migration of a memory with rotated archives; other layouts beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from gitmem.archives.archives import pending_archives
+from gitmem.archives.plans import Limits, needs_rotation
+from gitmem.archives.summarize import read_summary
+from gitmem.document.entry import MemoryType
+from gitmem.facts.file import parse_fact
+from gitmem.importers.migrate import migrate
+from gitmem.importers.plan import SourceKind
+from gitmem.importers.read import Source, find_sources, kind_of
+from gitmem.sessions.save import save
+from gitmem.store import transcripts
+from gitmem.store.records import rotations
+from gitmem.store.undo import undo
+from tests.desk import SEOUL
+
+SUMMARY = {
+    "dateRange": {"first": "2026-01-01", "last": "2026-01-13"},
+    "sectionCount": 45,
+    "themes": [{"name": "인증", "summary": "JWT를 넣었다.", "sessions": ["2026-01-10"]}],
+    "keyDecisions": [{"decision": "uv를 쓴다", "reason": "빠르다", "date": "2026-01-11"}],
+    "issues": [{"issue": "느린 빌드", "status": "open", "date": "2026-01-12"}],
+    "overallSummary": "The parser was written. It is fast.",
+}
+INDEX = {
+    "version": 1,
+    "current": "memory.md",
+    "rotatedFiles": [{"file": "memory_20260113_112700.md", "rotatedAt": "2026-01-13T11:27:00Z"}],
+    "stats": {"totalRotations": 1, "lastRotation": "2026-01-13T11:27:00Z"},
+}
+MODIFIED = datetime(2026, 2, 3, 4, 5, 6, tzinfo=SEOUL).timestamp()
+
+
+def put(folder: Path, files: dict[str, bytes | str | object]) -> Path:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = content if isinstance(content, bytes | str) else json.dumps(content, ensure_ascii=False)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        os.utime(path, (MODIFIED, MODIFIED))
+    return folder
+
+
+@pytest.fixture
+def legacy(desk) -> Path:
+    return Path(desk.store.root).parent / ".claude" / "memory"
+
+
+def bring(desk, folder: Path, kind: SourceKind = SourceKind.ROTATION, **more: object):
+    return migrate(desk.store, Source(kind, str(folder)), **more)
+
+
+def modified_in(desk) -> datetime:
+    """Return the modification time of all files, in the time zone of the machine that migrates."""
+    return datetime.fromtimestamp(MODIFIED, desk.store.context.clock().tzinfo)
+
+
+def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+
+
+def whys(done) -> dict[str, str]:
+    return {item.source: item.why for item in done.left}
+
+
+def root(desk) -> Path:
+    return Path(desk.store.root)
+
+
+def rotated_layout(folder: Path) -> Path:
+    return put(
+        folder,
+        {
+            "memory.md": "# Memory\n\n## 2026-02-01\n\n- 오늘 한 일\n",
+            "memory_20260113_112700.md": "## 2026-01-13\r\n\r\n- the loader reads its settings in layers\r\n",
+            "memory_20260113_112700.summary.json": SUMMARY,
+            "memory-index.json": INDEX,
+            "sessions/2026-01-13_1011.l1.jsonl": '{"ts":"2026-01-13T01:11:00.000Z","role":"user","text":"빌드"}\n'
+            '{"ts":"2026-01-13T01:12:00.000Z","role":"assistant","text":"Done."}',
+        },
+    )
+
+
+def test_the_layout_of_the_rotation_seed(desk, legacy, bare_git):
+    rotated_layout(legacy)
+    done = bring(desk, legacy)
+    assert [(item.source, item.to) for item in done.brought] == [
+        ("memory_20260113_112700.md", "archive/memory_20260113_112700.md"),
+        ("memory.md", "memory.md"),
+        ("sessions/2026-01-13_1011.l1.jsonl", "the transcript of session 2026-01-13_1011"),
+    ]
+    assert [(one.source, one.why) for one in done.left] == [
+        ("memory-index.json", "gitmem derives it from history ('gitmem index')")
+    ]
+    archive = root(desk) / "archive/memory_20260113_112700.md"
+    assert archive.read_bytes() == (legacy / archive.name).read_bytes()
+    assert desk.text("memory.md").endswith("---\n# Memory\n\n## 2026-02-01\n\n- 오늘 한 일\n")
+    assert bare_git(root(desk), "status", "--porcelain") == ""
+
+
+def test_the_original_dates_are_the_authors(desk, legacy, bare_git):
+    rotated_layout(legacy)
+    bring(desk, legacy)
+    said = bare_git(root(desk), "log", "--format=%ad %s", "--date=iso-strict", "--grep=Migrate")
+    assert said.splitlines() == [
+        "2026-02-01T23:59:59+09:00 Migrate memory.md into memory.md",
+        "2026-01-13T11:27:00+09:00 Migrate memory_20260113_112700.md into memory_20260113_112700.md",
+    ]
+    assert [found.rotated_at.isoformat() for found in rotations(desk.store)] == ["2026-01-13T11:27:00+09:00"]
+    l1 = bare_git(root(desk), "log", "-1", "--format=%ad", "--date=iso-strict-local", "refs/gitmem/l1")
+    assert l1.replace("Z", "+00:00") == "2026-01-13T01:11:00+00:00"  # newer gits write "Z"
+
+
+def test_the_summary_in_json_becomes_the_archives(desk, legacy):
+    rotated_layout(legacy)
+    bring(desk, legacy)
+    summary = read_summary(desk.store, "archive/memory_20260113_112700.md")
+    assert summary.to_json() == SUMMARY
+    assert summary.method == "memory-summarizer"
+    assert pending_archives(desk.store) == []
+
+
+def test_done_again_it_adds_nothing_and_the_source_is_untouched(desk, legacy):
+    rotated_layout(legacy)
+    put(legacy, {"facts.json": {"decisions": [{"id": "d001", "content": "uv"}]}})
+    before = snapshot(legacy)
+    bring(desk, legacy)
+    tip, l1 = desk.store.tip, desk.store.repository.tip("refs/gitmem/l1")
+    again = bring(desk, legacy)
+    assert (again.brought, again.there) == ((), 4)
+    assert (desk.store.tip, desk.store.repository.tip("refs/gitmem/l1")) == (tip, l1)
+    save(desk.store, desk.save("from now on it grows", MemoryType.DECISION))
+    assert bring(desk, legacy).brought == ()
+    assert snapshot(legacy) == before
+
+
+def test_a_dry_run_says_the_same_and_does_nothing(desk, legacy):
+    rotated_layout(legacy)
+    tip = desk.store.tip
+    said = bring(desk, legacy, dry_run=True)
+    assert desk.store.tip == tip
+    assert not (root(desk) / "archive").exists()
+    assert transcripts.sessions(desk.store) == []
+    done = bring(desk, legacy)
+    assert (said.brought, said.there, said.left) == (done.brought, done.there, done.left)
+
+
+def test_what_was_undone_comes_again_and_what_was_changed_does_not(desk, legacy):
+    put(
+        legacy,
+        {"memory_20260113_112700.md": "## 2026-01-13\n\n- one\n", "facts.json": {"rules": [{"content": "Test."}]}},
+    )
+    bring(desk, legacy)
+    fact = next((root(desk) / "facts").rglob("*.md"))
+    fact.write_text(fact.read_text(encoding="utf-8") + "\nAlways.\n", encoding="utf-8")
+    undo(desk.store, revision=rotations(desk.store)[0].commit)
+    assert not (root(desk) / "archive").exists()
+    done = bring(desk, legacy)
+    assert [item.to for item in done.brought][:1] == ["archive/memory_20260113_112700.md"]
+    assert fact.read_text(encoding="utf-8").endswith("Always.\n")
+
+
+def test_an_archive_without_a_summary_gets_the_offline_one_and_is_pending(desk, legacy):
+    put(legacy, {"memory_20260113_112700.md": "## 2026-01-13\n\nThe loader reads its settings in layers.\n"})
+    bring(desk, legacy)
+    assert pending_archives(desk.store) == ["archive/memory_20260113_112700.md"]
+    assert "layers" in read_summary(desk.store, "archive/memory_20260113_112700.md").overall_summary
+
+
+def large(days: int = 12, lines: int = 300) -> bytes:
+    day = "- 파서를 고쳤다 and wrote a test for it\r\n" * lines
+    return "".join(f"## 2026-01-{number:02d}\r\n\r\n{day}" for number in range(1, days + 1)).encode()
+
+
+def test_a_memory_over_the_threshold_is_split_by_its_days(desk, legacy, bare_git):
+    """Spec R10: every part under the threshold, named after its last day, with a summary asked for; none lost."""
+    data = large()
+    put(legacy, {"memory.md": data})
+    bring(desk, legacy)
+    archives = sorted((root(desk) / "archive").iterdir())
+    assert b"".join(path.read_bytes() for path in archives) == data
+    assert len(archives) > 1
+    assert all(path.name.endswith("_235959.md") for path in archives)
+    assert not any(needs_rotation(path.stat().st_size, Limits()) for path in archives)
+    assert pending_archives(desk.store) == [f"archive/{path.name}" for path in archives]
+    memory = desk.text("memory.md")
+    assert memory.endswith("파서를 고쳤다 and wrote a test for it\r\n")
+    assert len(memory.encode()) <= 2_375 * 4 + 500
+    said = bare_git(root(desk), "log", "--format=%as", "--grep=Migrate memory.md into memory_")
+    assert sorted(said.split()) == [f"{path.name[7:11]}-{path.name[11:13]}-{path.name[13:15]}" for path in archives]
+
+
+def test_a_section_over_the_threshold_is_split_by_lines_into_parts_of_one_day(desk, legacy):
+    lines = (f"- line {number} of what was done, 파서를 고쳤다 and wrote a test for it\r\n" for number in range(5000))
+    data = ("## 2026-01-01\r\n\r\n" + "".join(lines)).encode()
+    put(legacy, {"memory.md": data})
+    bring(desk, legacy)
+    names = [path.name for path in sorted((root(desk) / "archive").iterdir())]
+    assert names[:3] == [f"memory_20260101_235959{part}.md" for part in ("", "_02", "_03")]
+    assert b"".join((root(desk) / "archive" / name).read_bytes() for name in names) == data
+
+
+def test_parts_without_a_date_are_of_the_time_of_the_file(desk, legacy):
+    put(legacy, {"memory.md": b"- a line without any heading above it\n" * 8000})
+    bring(desk, legacy)
+    names = sorted(path.name for path in (root(desk) / "archive").iterdir())
+    assert len(names) > 1
+    assert {name[: len("memory_20260203_101112")] for name in names} == {f"memory_{modified_in(desk):%Y%m%d_%H%M%S}"}
+
+
+PLUGIN_MEMORY = """# Project Memory: 로더
+
+## Core Decisions (영구 보존)
+- uv를 쓴다,
+  pnpm이 아니라
+- [중요 결정사항들]
+
+## Current State (매 세션 업데이트)
+- 버전: 1.2.0
+
+## Recent Context (최근 3세션)
+- 2026-01-13: 파서
+
+## Known Issues
+- 긴 경로에서 저장이 실패한다
+"""
+
+
+def test_the_plugins_headings_become_ours(desk, legacy):
+    put(legacy, {"memory.md": PLUGIN_MEMORY})
+    bring(desk, legacy)
+    save(desk.store, desk.save("never deploy on Fridays", MemoryType.DECISION))
+    memory = desk.text("memory.md")
+    assert "(영구 보존)" not in memory
+    assert memory.index("never deploy") < memory.index("## Current State")
+
+
+def test_into_a_memory_in_use_it_comes_as_an_archive_and_its_decisions_as_entries(desk, legacy):
+    save(desk.store, desk.save("never deploy on Fridays", MemoryType.DECISION))
+    save(desk.store, desk.save("the loader is being rewritten", MemoryType.NOTE))
+    put(legacy, {"memory.md": PLUGIN_MEMORY})
+    bring(desk, legacy)
+    archive = root(desk) / f"archive/memory_{modified_in(desk):%Y%m%d_%H%M%S}.md"
+    assert archive.read_text(encoding="utf-8") == PLUGIN_MEMORY
+    memory = desk.text("memory.md")
+    assert "**Decision**: uv를 쓴다," in memory
+    assert "\n  pnpm이 아니라\n" in memory
+    assert "**Issue**: 긴 경로에서 저장이 실패한다 ^" in memory
+    assert "중요 결정사항들" not in memory
+    assert "never deploy" in memory
+    tip = desk.store.tip
+    bring(desk, legacy)
+    assert desk.store.tip == tip
+
+
+OLD_FACTS = {
+    "decisions": [
+        {"id": "d001", "content": "uv를 쓴다", "reason": "빠르다", "date": "2026-01-11", "session": "2026-01-11_1011"}
+    ],
+    "patterns": [{"id": "p001", "content": "Errors own their exit code", "date": "2026-01-12"}],
+    "issues": [
+        {"id": "i001", "content": "느린 빌드", "status": "resolved", "resolution": "캐시"},
+        {"id": "i002", "content": "긴 경로", "status": "open"},
+    ],
+}
+NEW_FACTS = {
+    "rules": [{"id": "r1", "content": "Run ruff first", "keywords": ["ruff", "린트"], "confidence": 0.8}],
+    "solutions": [{"content": "Clear the cache"}, {"content": " "}],
+    "coreLogic": [],
+    "keywordsIndex": {"ruff": [{"type": "rule", "id": "r1"}]},
+    "mood": ["good"],
+}
+
+
+def test_both_shapes_of_facts(desk, legacy):
+    put(legacy, {"facts.json": OLD_FACTS})
+    bring(desk, legacy)
+    put(legacy, {"facts.json": NEW_FACTS})
+    done = bring(desk, legacy)
+    assert whys(done)["facts.json"]
+    assert [item.why for item in done.left] == [
+        "number 2 of its solutions says nothing",
+        "'mood' is no list of facts that gitmem knows",
+    ]
+    facts = {fact.text.split("\n")[0]: fact for fact in map(read_fact, sorted((root(desk) / "facts").rglob("*.md")))}
+    assert set(facts) == {
+        "uv를 쓴다",
+        "Errors own their exit code",
+        "느린 빌드",
+        "긴 경로",
+        "Run ruff first",
+        "Clear the cache",
+    }
+    decision, resolved = facts["uv를 쓴다"], facts["느린 빌드"]
+    assert (decision.origin["id"], decision.sources, decision.text) == (
+        "d001",
+        ("2026-01-11_1011",),
+        "uv를 쓴다\n\n**Why:** 빠르다",
+    )
+    assert (resolved.status.value, facts["긴 경로"].status.value) == ("resolved", "open")
+    assert resolved.text.endswith("**Resolved:** 캐시")
+    assert (facts["Run ruff first"].keywords, facts["Run ruff first"].confidence) == (("ruff", "린트"), 0.8)
+
+
+def read_fact(path: Path):
+    return parse_fact(path.read_bytes())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="symbolic links and pipes are other things there")
+def test_hostile_sources_are_named_and_all_else_is_brought(desk, legacy, tmp_path):
+    secret = put(tmp_path / "elsewhere", {"secret.md": "## 2026-01-01\nnot yours\n"})
+    put(
+        legacy,
+        {
+            "memory.md": b"\xef\xbb\xbf# Memory\r\n\r\n## 2026-02-01\r\n- \xff\xfe one\r\n",
+            "memory_20260113_112700.md": "",
+            "memory_20260114_112700.md": "- kept\n",
+            "memory_20260114_112700.summary.json": '{"overallSummary": ',
+            "memory_20260199_996699.md": "- a name that is no date\n",
+            "facts.json": "[" * 100_000,
+            "sessions/2026-01-13_1011.l1.jsonl": "no json\n" + '{"role":"user","text":"빌드"}\n' + "[" * 10_000 + "\n",
+            "메모.md": "mine\n",
+            "deep/er/and/deep/er/x.md": "x\n",
+        },
+    )
+    os.symlink(secret / "secret.md", legacy / "memory_20250101_000000.md")
+    os.symlink(secret, legacy / "logs")
+    os.mkfifo(legacy / "memory_20250102_000000.md")
+    with (legacy / "memory_20250103_000000.md").open("wb") as file:
+        file.truncate(40 * 1024 * 1024)
+    done = bring(desk, legacy)
+    assert whys(done) == {
+        "memory_20260113_112700.md": "it is empty",
+        "memory_20260114_112700.summary.json": (
+            "it is no summary: it is not JSON (line 1); gitmem makes one of the archive itself"
+        ),
+        "facts.json": "it is nested too deeply",
+        "sessions/2026-01-13_1011.l1.jsonl": "2 of its lines are no JSON",
+        "메모.md": "it is nothing gitmem knows",
+        "deep/er/and/deep/er/": "it is nothing gitmem knows",
+        "memory_20250101_000000.md": "it is a symbolic link, which gitmem does not follow",
+        "logs": "it is a symbolic link, which gitmem does not follow",
+        "memory_20250102_000000.md": "it is no plain file",
+        "memory_20250103_000000.md": "it has 41,943,040 bytes, more than gitmem takes from one file",
+    }
+    kept = {path.name: path.read_bytes() for path in (root(desk) / "archive").iterdir()}
+    assert kept["memory_20260114_112700.md"] == b"- kept\n"
+    assert "memory_20260203_040506.md" in kept
+    assert not any(b"not yours" in data for data in kept.values())
+    assert b"one\r\n" in (root(desk) / "memory.md").read_bytes()
+    assert pending_archives(desk.store)
+
+
+def test_secrets_do_not_come_along(desk, legacy):
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    put(
+        legacy,
+        {
+            "memory_20260113_112700.md": f"- the token is {token}\n",
+            "facts.json": {"rules": [{"content": f"Use {token}"}]},
+        },
+    )
+    bring(desk, legacy)
+    for path in root(desk).rglob("*.md"):
+        assert token not in path.read_text(encoding="utf-8")
+
+
+def test_a_memory_of_the_plugin(desk, home):
+    folder = put(
+        home / ".claude/memory-keeper/projects" / root(desk).parent.name,
+        {
+            "memory.md": PLUGIN_MEMORY,
+            "facts.json": OLD_FACTS,
+            "index.json": {"uv": ["d001"]},
+            "sessions/2026-01-13_1011.md": "# Session\n\n파서를 고쳤다.\n",
+            "sessions/2026-01-13_1011.raw.md": "user: 빌드\nassistant: done\n",
+            "sessions/week-02.md": "# Week 2\n\n- parser\n",
+            "sessions/archive/2025-12.md": "December.\n",
+        },
+    )
+    assert find_sources(str(root(desk).parent), str(home)) == [Source(SourceKind.KEEPER, str(folder))]
+    assert kind_of(str(folder)) is SourceKind.KEEPER
+    done = bring(desk, folder, SourceKind.KEEPER)
+    assert whys(done) == {"index.json": "an index of keywords is derived ('gitmem keywords')"}
+    assert desk.text("weekly/2026/2026-W02.md").endswith("---\n# 2026-W02\n\n# Week 2\n\n- parser\n")
+    assert desk.text("monthly/2025/2025-12.md").endswith("December.\n")
+    session = next((root(desk) / "sessions").rglob("*.md")).read_text(encoding="utf-8")
+    assert "kind: session\ncreated: 2026-01-13T10:11:00+09:00\n" in session
+    assert [one.started.hour for one in transcripts.sessions(desk.store)] == [1]
+    assert (bring(desk, folder, SourceKind.KEEPER).brought, len(list((root(desk) / "facts").rglob("*.md")))) == ((), 4)
+
+
+JIKIME_DAY = """# 2026-01-28
+- [10:11:12] **User Prompt**: 빌드를 고쳐줘
+## not a section
+and more of it
+
+- [10:12:00] **Assistant Response**: Done.
+
+## Decision
+
+- JWT 토큰을 캐싱한다 (auth)
+  because it is slow
+
+## Session Summary
+
+- Fixed the build.
+- [11:00:00] **Tool Usage**: Files modified: jwt.go
+"""
+
+
+def test_a_memory_of_daily_logs(desk):
+    folder = put(
+        root(desk).parent / ".jikime/memory",
+        {
+            "MEMORY.md": "# Project Memory\n\n## Conventions\n\n- tabs\n",
+            "2026-01-28.md": JIKIME_DAY,
+            "2026-01-29.md": "my own words\n\n- [09:00:00] **User Prompt**: hello there\n",
+            "track_buffer.jsonl": "{}",
+            "memory.db": b"SQLite format 3\0",
+        },
+    )
+    assert kind_of(str(folder)) is SourceKind.JIKIME
+    done = bring(desk, folder, SourceKind.JIKIME)
+    assert set(whys(done)) == {"track_buffer.jsonl", "memory.db"}
+    day = desk.text("daily/2026/01/2026-01-28.md")
+    assert "- [10:11:12] **User Prompt**: 빌드를 고쳐줘 ^" in day
+    assert "\n  ## not a section\n  and more of it\n- [10:12:00] **Assistant Response**: Done. ^" in day
+    assert "## Decision\n\n- [10:12:00] **Decision**: JWT 토큰을 캐싱한다 (auth) ^" in day
+    assert "\n    because it is slow\n" in day
+    assert day.index("Files modified: jwt.go") < day.index("## Decision")
+    assert desk.text("daily/2026/01/2026-01-29.md").endswith("\n\n## Notes\n\nmy own words\n")
+    assert "- tabs" in desk.text("memory.md")
+    assert bring(desk, folder, SourceKind.JIKIME).brought == ()
+
+
+def test_a_crabshell_logbook(desk):
+    folder = put(
+        root(desk).parent / ".crabshell/memory",
+        {"logbook.md": "## 2026-03-01\n- x\n", "logbook_20260201_000000.md": "- y\n", "project.md": "# The loader\n"},
+    )
+    assert [source.folder for source in find_sources(str(root(desk).parent), "/nowhere")] == [str(folder)]
+    bring(desk, folder)
+    assert (root(desk) / "archive/memory_20260201_000000.md").read_bytes() == b"- y\n"
+    assert desk.text("knowledge/project.md") == "# The loader\n"
+    assert desk.text("memory.md").endswith("---\n## 2026-03-01\n- x\n")
+
+
+def test_another_file_of_one_name_gets_a_name_of_its_own(desk, legacy):
+    (root(desk) / "archive").mkdir()
+    (root(desk) / "archive/memory_20260113_112700.md").write_text("mine\n", encoding="utf-8")
+    put(legacy, {"memory_20260113_112700.md": "theirs\n", "memory_20260113_112700.summary.json": SUMMARY})
+    bring(desk, legacy)
+    assert desk.text("archive/memory_20260113_112700.md") == "mine\n"
+    assert desk.text("archive/memory_20260113_112700_02.md") == "theirs\n"
+    assert read_summary(desk.store, "archive/memory_20260113_112700_02.md").archive.endswith("_02.md")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="symbolic links need a privilege there")
+def test_a_folder_that_is_a_link_is_not_found_by_itself(desk, legacy, tmp_path):
+    legacy.parent.mkdir()
+    os.symlink(put(tmp_path / "far", {"memory.md": "x"}), legacy)
+    assert find_sources(str(root(desk).parent), "/nowhere") == []
+    assert kind_of(str(tmp_path)) is None
+
+
+SEED_FACTS = {"decisions": [{"content": "uv를 쓴다", "date": "2026-01-11"}], "issues": [{"content": "느린 빌드"}]}
+SEED_MEMORY = """# Memory
+
+## Core Decisions (영구 보존)
+
+- 금요일에는 배포하지 않는다
+- uv를 쓴다
+- 로그는 영어로 쓴다
+
+## Current State
+
+- 버전: 1.2.0
+
+## Recent Context
+
+- 2026-01-13: 파서
+- 2026-01-12: 로더
+
+## Known Issues
+
+"""
+
+
+@pytest.mark.parametrize("written", [MODIFIED, MODIFIED - 400 * 86400])
+def test_a_rolling_memory_beside_facts_reaches_memory_md(desk, legacy, written):
+    put(legacy, {"memory.md": SEED_MEMORY, "facts.json": SEED_FACTS})
+    os.utime(legacy / "memory.md", (written, written))
+    done = bring(desk, legacy)
+    assert [item.to for item in done.brought if item.source == "memory.md"] == ["memory.md"]
+    assert (done.there, bring(desk, legacy).there) == (0, 3)
+    lines = [line for line in desk.text("memory.md").split("# Memory\n")[1].splitlines() if line]
+    assert [line.split(" ^")[0] for line in lines] == [
+        "## Core Decisions",
+        "- 금요일에는 배포하지 않는다",
+        "- 로그는 영어로 쓴다",
+        "- [2026-01-11 23:59:59] **Decision**: uv를 쓴다",
+        "## Current State",
+        "- 버전: 1.2.0",
+        "## Recent Context",
+        "- 2026-01-13: 파서",
+        "- 2026-01-12: 로더",
+        "## Known Issues",
+        f"- [{modified_in(desk):%Y-%m-%d %H:%M:%S}] **Issue**: 느린 빌드",
+    ]
+
+
+def test_decisions_that_come_as_entries_keep_their_order(desk, legacy):
+    save(desk.store, desk.save("the loader is being rewritten", MemoryType.NOTE))
+    items = [f"the {number}th of the rules" for number in range(20, 0, -1)]
+    put(legacy, {"memory.md": "## Core Decisions\n\n" + "".join(f"- {item}\n" for item in items)})
+    bring(desk, legacy)
+    memory = desk.text("memory.md")
+    assert sorted(items, key=memory.index) == items
+
+
+def test_a_memory_that_begins_with_its_newest_day_keeps_its_order_and_that_day(desk, legacy):
+    days = "".join(large().decode().split("## ")[:0:-1]).replace("2026-", "## 2026-")
+    data = f"# Notes\r\n\r\n{days}## Known Issues\r\n\r\n- slow\r\n".encode()
+    put(legacy, {"memory.md": data})
+    bring(desk, legacy)
+    archives = sorted((root(desk) / "archive").iterdir())
+    assert len(archives) > 1
+    assert b"".join(path.read_bytes() for path in archives) == data
+    memory = desk.text("memory.md")
+    assert "## 2026-01-12\r\n" in memory
+    assert "## 2026-01-01" not in memory
+    assert memory.index("## 2026-01-12") < memory.index("## Known Issues")

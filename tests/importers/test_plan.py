@@ -1,0 +1,190 @@
+"""What all readers of older tools' memories share, and that none of them loses or fails on anything."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.archives.plans import Limits
+from gitmem.document.document import Document
+from gitmem.document.entry import clean_text, find_entries, render_entry
+from gitmem.document.ids import check_path
+from gitmem.facts.file import parse_fact
+from gitmem.importers.facts import plan_facts
+from gitmem.importers.plan import (
+    ArchiveItem,
+    FileItem,
+    LogItem,
+    MemoryItem,
+    SourceFile,
+    SourceKind,
+    TranscriptItem,
+    instant,
+    item_key,
+    moment_in,
+    read_json,
+)
+from gitmem.importers.read import plan_jikime_layout, plan_keeper_layout
+from gitmem.importers.split import plan_rotation_layout
+
+NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
+LAYOUTS = [plan_rotation_layout, plan_keeper_layout, plan_jikime_layout]
+NAMES = st.sampled_from(
+    [
+        "memory.md",
+        "MEMORY.md",
+        "logbook.md",
+        "memory_20260113_112700.md",
+        "memory_20260113_112700.summary.json",
+        "memory_20260113_part1_235959.md",
+        "memory.old.md",
+        "memory-index.json",
+        "facts.json",
+        "index.json",
+        "project.md",
+        "sessions/2026-01-13_1011.md",
+        "sessions/2026-01-13_1011.raw.md",
+        "sessions/2026-01-13_1011.l1.jsonl",
+        "sessions/week-53.md",
+        "sessions/week-00.md",
+        "sessions/archive/2026-13.md",
+        "sessions/archive/2026-02.md",
+        "2026-01-28.md",
+        "2026-02-31.md",
+        "track_buffer.jsonl",
+        "한글.md",
+        "a b/..md",
+    ]
+)
+TREES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                ["decisions", "issues", "rules", "content", "id", "date", "themes", "overallSummary", "keywords"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+CONTENTS = st.one_of(
+    st.binary(max_size=200), TREES.map(lambda tree: json.dumps(tree).encode()), st.text().map(str.encode)
+)
+
+
+@pytest.mark.parametrize("plan", LAYOUTS)
+@given(files=st.dictionaries(NAMES, CONTENTS, max_size=6))
+def test_whatever_a_source_holds_there_is_a_plan(plan, files):
+    """Each file is brought in, or it is said why not; what is made can be stored; and again it is the same."""
+    sources = [SourceFile(path, data, NOW) for path, data in files.items()]
+    planned = plan(sources, Limits(100, 10))
+    told = {item.source for item in planned.items} | {left.source for left in planned.left}
+    beside = {path for path in files if path.endswith(".summary.json")}
+    assert set(files) - beside <= told
+    assert len({item.key for item in planned.items}) == len(planned.items)
+    for item in planned.items:
+        assert item.when.tzinfo
+        if isinstance(item, FileItem):
+            check_path(item.path)
+            assert Document.parse(item.data).problem is None or item.path.startswith("knowledge/")
+    assert plan(reversed(sources), Limits(100, 10)) == planned or len(planned.left) > 1
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=60), max_size=8))
+def test_no_word_of_a_daily_log_is_lost(texts):
+    lines = [
+        f"- [1{number}:00:00] **User Prompt**: {text}" if number % 2 else f"## Decision\n\n- {text}"
+        for number, text in enumerate(texts)
+    ]
+    file = SourceFile("2026-01-28.md", "\n".join(["# 2026-01-28", *lines]).encode(), NOW)
+    (log,) = plan_jikime_layout([file], Limits()).items
+    assert isinstance(log, LogItem)
+    said = "\n".join(entry.text for _, entry in log.entries) + log.prose
+    for text in texts:
+        assert clean_text(text).split() == [] or all(word in said for word in clean_text(text).split())
+    for _, entry in log.entries:
+        assert [found.entry for found in find_entries(render_entry(entry))] == [entry]
+
+
+@given(st.dictionaries(st.sampled_from(["decisions", "patterns", "issues", "rules", "solutions", "coreLogic"]), TREES))
+def test_every_fact_that_says_something_can_be_read_back(given_facts):
+    items, _ = plan_facts(SourceKind.KEEPER, SourceFile("facts.json", json.dumps(given_facts).encode(), NOW))
+    for item in items:
+        assert parse_fact(item.data, item.path) is not None
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        ("memory_20260113_112700.md", "2026-01-13T11:27:00"),
+        ("sessions/2026-01-13_1011.md", "2026-01-13T10:11:00"),
+        ("2026-01-13", "2026-01-13T23:59:59"),
+        ("memory_20260199_996699.md", None),
+        ("on 2026-13-01, no: 2026-01-02 it was", "2026-01-02T23:59:59"),
+        ("nothing", None),
+    ],
+)
+def test_moments_are_found_in_names(text, found):
+    moment = moment_in(text, UTC)
+    assert (moment.isoformat()[:19] if moment else None) == found
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        ("2026-01-13T11:27:00Z", "2026-01-13T11:27:00+00:00"),
+        ("2026-01-13T11:27:00.5+09:00", "2026-01-13T11:27:00.500000+09:00"),
+        ("2026-01-13T11:27:00", "2026-01-13T11:27:00+00:00"),
+        ("2026-01-13_1011", "2026-01-13T10:11:00+00:00"),
+        ("2026-01-13", "2026-01-13T23:59:59+00:00"),
+        ("", None),
+    ],
+)
+def test_instants_have_their_own_offset(text, found):
+    moment = instant(text, UTC)
+    assert (moment.isoformat() if moment else None) == found
+
+
+@pytest.mark.parametrize(
+    "data, why", [(b"\xff", "not UTF-8"), (b"{", "not JSON (line 1)"), (b"[" * 99_999, "nested too deeply")]
+)
+def test_what_is_no_json_says_why(data, why):
+    with pytest.raises(ValueError, match=re.escape(why)):
+        read_json(data)
+    assert read_json(b'\xef\xbb\xbf{"a": 1}') == {"a": 1}
+
+
+def test_keys_tell_all_things_apart():
+    keys = {
+        item_key(SourceKind.ROTATION, "a", "bc"),
+        item_key(SourceKind.ROTATION, "ab", "c"),
+        item_key(SourceKind.KEEPER, "a", "bc"),
+    }
+    assert len(keys) == 3
+    assert item_key(SourceKind.ROTATION, "a", "bc") == item_key(SourceKind.ROTATION, "a", b"bc")
+
+
+def test_a_memory_is_one_thing_or_its_parts_and_what_stays():
+    small = plan_rotation_layout([SourceFile("memory.md", b"- x\n", NOW)], Limits()).items
+    assert [type(item) for item in small] == [MemoryItem]
+    large = plan_rotation_layout([SourceFile("memory.md", b"## 2026-01-01\n" * 100, NOW)], Limits(100, 10)).items
+    assert {type(item) for item in large} == {ArchiveItem, MemoryItem}
+    assert b"".join(item.data for item in large if isinstance(item, ArchiveItem)) == b"## 2026-01-01\n" * 100
+
+
+def test_a_transcript_keeps_every_line_that_is_json():
+    lines = b'{"ts":"2026-01-13T01:11:00Z","role":"user","text":"a"}\n\n{"tool":"Edit","input":{"x":1}}\nbroken\n'
+    planned = plan_rotation_layout([SourceFile("sessions/2026-01-13_1011.l1.jsonl", lines, NOW)], Limits())
+    (item,) = planned.items
+    assert isinstance(item, TranscriptItem)
+    assert [json.loads(line)["role"] for line in item.lines] == ["user", "summary"]
+    assert '\\"tool\\": \\"Edit\\"' in item.lines[1]
+    assert [left.why for left in planned.left] == ["1 of its lines are no JSON"]

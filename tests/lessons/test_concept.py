@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.document.document import Document
+from gitmem.document.ids import check_path, make_id
+from gitmem.facts.compare import overlap
+from gitmem.lessons.concept import (
+    MAX_FILES,
+    MAX_KEYWORDS,
+    affinity,
+    begun,
+    choose,
+    concept_id,
+    joined,
+    line_of,
+    lines_of,
+    name_of,
+    parse_concept,
+    render_changed,
+    render_new,
+)
+from gitmem.sessions.exchange import Exchange
+
+HOUR = 3_600_000
+LINK = "sessions/2026/01/20260115_000000-s.md"
+WORDS = st.lists(st.sampled_from(["parser", "Cache", "retry", "만료", "uv", "ids"]), max_size=5, unique=True).map(tuple)
+FILES = st.lists(st.sampled_from(["src/a.py", "src/b.py", "README.md", "한글 문서.md"]), max_size=4, unique=True).map(
+    tuple
+)
+
+
+def exchange(number: int, words=(), files=(), summary="What was done.") -> Exchange:
+    identifier = make_id(1_768_000_000_000 + number, number.to_bytes(7, "big"))
+    at = datetime.fromtimestamp(1_768_000_000 + number / 1000, UTC)
+    return Exchange(identifier, f"{at:%Y-%m-%d %H:%M:%S}", (), summary, files=files, keywords=words, at=at)
+
+
+EXCHANGES = st.builds(exchange, st.integers(0, 10**9), WORDS, FILES, st.text(max_size=60).map(lambda text: f"x{text}"))
+
+
+@given(EXCHANGES, EXCHANGES)
+def test_affinity_is_the_overlap_of_files_and_keywords(one, other):
+    """Spec V3: |A∩B| / min(|A|, |B|), 0 where one is empty, case-folded."""
+    concept = begun(other)
+    words = overlap(frozenset(map(str.casefold, one.keywords)), frozenset(map(str.casefold, other.keywords)))
+    files = overlap(frozenset(one.files), frozenset(other.files))
+    expected = words if not one.files and not other.files else (words + files) / 2
+    assert affinity(one, concept) == expected
+    upper = one._replace(keywords=tuple(map(str.upper, one.keywords)))
+    assert affinity(upper, concept) == expected
+    empty = one._replace(keywords=(), files=())
+    assert affinity(empty, concept) == 0
+
+
+@given(st.lists(EXCHANGES, min_size=1, max_size=12))
+def test_a_concept_stays_small_and_keeps_its_links(exchanges):
+    concept = begun(exchanges[0])
+    for one in exchanges[1:]:
+        concept = joined(concept, one)
+    assert len(concept.keywords) <= MAX_KEYWORDS
+    assert len(concept.files) <= MAX_FILES
+    assert set(concept.exchanges) == {one.id for one in exchanges}
+    assert list(concept.exchanges) == sorted(concept.exchanges)
+
+
+@given(EXCHANGES, EXCHANGES)
+def test_a_concept_reads_back(one, other):
+    concept = begun(one)
+    data = render_new(concept, [line_of(one, LINK)])
+    check_path(concept.path)
+    assert parse_concept(data, concept.path) == concept
+    assert Document.parse(data).problem is None
+    more = joined(concept, other)
+    again = render_changed(data, more, [line_of(other, LINK)])
+    assert parse_concept(again, concept.path) == more
+    assert {found for found, _ in lines_of(Document.parse(again).body)} == set(more.exchanges)
+    assert render_changed(again, more, [line_of(other, LINK)]) == again
+    rest = parse_concept(again, concept.path)._replace(exchanges=(one.id,))
+    assert {
+        found for found, _ in lines_of(Document.parse(render_changed(again, rest, (), {other.id} - {one.id})).body)
+    } == {one.id}
+
+
+def test_what_has_much_in_common_joins_and_a_word_alone_does_not():
+    concept = begun(exchange(1, ("parser", "tokens", "cache"), ("src/parser.py",)))
+    known = {concept.id: concept}
+    assert choose(exchange(2, ("parser", "speed"), ("src/parser.py",)), known) == concept
+    assert choose(exchange(3, ("parser",), ()), known) is None
+    assert choose(exchange(4, ("deploy", "fly"), ("fly.toml",)), known) is None
+    assert choose(exchange(5, ("x",)), {}) is None
+
+
+def test_what_says_little_leans_on_the_exchange_before_for_an_hour():
+    concept = begun(exchange(1, ("parser", "tokens"), ("src/parser.py",)))
+    known = {concept.id: concept}
+    assert choose(exchange(2, ("commit",)), known, concept.id) == concept
+    assert choose(exchange(2, ("commit",)), known) is None
+    assert choose(exchange(2 + HOUR, ("commit",)), known, concept.id) is None
+    assert choose(exchange(3, ("deploy",), ("fly.toml",)), known, concept.id) is None
+
+
+def test_the_same_exchange_begins_the_same_concept():
+    assert begun(exchange(1, ("parser", "tokens"))) == begun(exchange(1, ("parser", "tokens")))
+    assert concept_id("a") != concept_id("b")
+
+
+def test_a_name_says_what_it_is_about():
+    assert (
+        name_of(("commit", "ListSessions", "archived"), ("cli/session.go",), "") == "session.go: ListSessions, archived"
+    )
+    assert name_of(("JWT", "login endpoint"), ("src/login.py",), "") == "login.py: login endpoint, JWT"
+    assert name_of(("branch", "shadow branch", "Shadow", "tmp/a.io"), (), "") == "shadow branch, tmp/a.io"
+    assert name_of(("branch", "shadow branch"), (), "") == "shadow branch"
+    assert name_of(("tests/conftest.py", "port"), ("tests/conftest.py",), "") == "conftest.py: port"
+    assert name_of(("github.com/a/b/pull/112", "discussion_r2738948818", "reader", "nil"), (), "") == "reader, nil"
+    assert name_of(("List",), (), "List the files → broken off") == "List the files"
+    assert name_of(("한국어", "끝났"), (), "한국어 프롬프트: run steps") == "한국어 프롬프트: run steps"
+    assert name_of(("start", "skip"), (), "The parser reads CRLF.") == "The parser reads CRLF."
+    assert name_of(("파서", "줄바꿈", "속도", "캐시"), (), "") == "파서, 줄바꿈, 속도"
+
+
+def test_what_a_person_wrote_into_a_concept_stays():
+    first, second = exchange(1, ("parser", "tokens")), exchange(2, ("parser", "speed"))
+    data = render_new(begun(first), [line_of(first, LINK)])
+    data = data.replace(b"kind: concept", b"mood: good # mine\nkind: concept") + b"\nMy own words.\n"
+    again = render_changed(data, joined(begun(first), second), [line_of(second, LINK)]).decode()
+    assert "mood: good # mine\n" in again
+    assert "My own words.\n" in again
+    assert again.count(first.id) == 2

@@ -1,0 +1,149 @@
+"""Errors are found in turns with what mended them, and looking for something is no error (spec M3)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from gitmem.lessons.error_occurrence import find_sights, is_bug, mend_of, with_errors
+from gitmem.sessions.outcome import bare
+from gitmem.sessions.turns import Failure, Run, Turn
+
+AT = datetime(2026, 10, 2, 9, 0, tzinfo=UTC)
+MISSING = "Exit code 1\nTraceback (most recent call last):\nModuleNotFoundError: No module named 'yaml'"
+
+
+def failure(
+    command: str, error: str = MISSING, fixed_by: str = "", meanwhile: str = "", explained: str = ""
+) -> Failure:
+    return Failure(AT, "Bash", "", command, error, fixed_by, meanwhile, explained)
+
+
+EDIT = "change `/app/src/a.py`: `- import yml` `+ import yaml`"
+TOLD = "change `src/a.py`: `- import yml` `+ import yaml`"
+
+
+@pytest.mark.parametrize(
+    "failed, mend",
+    [
+        (failure("pytest -q", fixed_by="pytest -q", meanwhile="uv sync"), "`uv sync`"),
+        (failure("pytest -q", fixed_by="cd /app && pytest -q 2>&1", meanwhile="uv sync"), "`uv sync`"),
+        (failure("pytest -q", fixed_by="pytest -q", meanwhile=EDIT), TOLD),
+        (failure("pytest -q", fixed_by="pytest -q", meanwhile=f"{EDIT}\n{EDIT}"), TOLD),
+        (
+            failure("pytest -q", fixed_by="pytest -q", meanwhile=f"{EDIT}\nchange `/app/src/a.py`: `+ x = 1`"),
+            f"{TOLD}; `+ x = 1`",
+        ),
+        (failure("pytest -q", fixed_by="pytest -q", meanwhile=f"{EDIT}\nuv sync"), ""),
+        (failure("pytest -q", f'File "/app/src/a.py", line 3\n{MISSING}', "pytest -q", f"{EDIT}\nuv sync"), TOLD),
+        (failure("pytest -q", fixed_by="pytest -q", meanwhile=f"{EDIT}\nchange `/app/b.py`: `+ x`"), ""),
+        (failure("pytest -q", fixed_by="pytest -q"), ""),
+        (failure("pytest -q", fixed_by="uv run pytest -q"), "`uv run pytest -q`"),
+        (failure("uv run pytest", fixed_by="timeout 60 uv run pytest"), ""),
+        (failure("pytest", fixed_by="CI=1 pytest", meanwhile="uv sync\nnpm ci"), ""),
+        (failure("pytest", explained="The cause was a missing lock file; `pytest` passes now."), None),
+        (failure("pytest", explained="then worked: `uv run pytest`"), "`uv run pytest`"),
+        (failure("pytest", meanwhile="uv sync"), ""),
+    ],
+)
+def test_what_mended_a_failure(failed, mend):
+    assert mend_of(failed, (), ("/app",)) == (failed.explained if mend is None else mend)
+
+
+@pytest.mark.parametrize(
+    "command", ["ls -la /nowhere", "cd /app && cat a.txt", "git log x..y | head", "grep -rn foo ."]
+)
+def test_looking_for_something_is_no_error(command):
+    assert not is_bug(failure(command, "Exit code 2\nls: cannot access 'x': No such file or directory"))
+
+
+def test_what_the_host_refused_is_no_error():
+    assert not is_bug(failure("pytest", "<tool_use_error>File has not been read yet.</tool_use_error>"))
+    assert is_bug(failure("pytest"))
+
+
+def test_the_part_of_a_command_that_counts():
+    assert bare("cd /app && pytest -q 2>&1 | tail -5") == "pytest -q"
+
+
+def test_an_error_that_comes_again_in_a_turn_is_one_sight_with_what_did_not_help():
+    runs = (Run("pytest -q", "", failed=True), Run("pip install x", "", failed=False), Run("uv sync", "", failed=False))
+    failures = (
+        failure("pytest -q", fixed_by="pytest -q", meanwhile="pip install x")._replace(again=True),
+        failure("pytest -q", fixed_by="pytest -q", meanwhile="npm ci\nuv lock")._replace(again=True),
+        failure("pytest -q", fixed_by="pytest -q", meanwhile="uv sync"),
+        failure("npm test", "TypeError: x is not a function"),
+    )
+    turn = Turn("s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", ("/app/a.py",), failures, cwd="/app", runs=runs)
+    first, second = find_sights([turn])
+    assert (first.exchange, first.error.type, first.command) == (turn.exchange_id, "ModuleNotFoundError", "pytest")
+    assert (first.mend, first.tried, first.files) == ("`uv sync`", ("`pip install x`",), ("a.py",))
+    assert (second.error.type, second.mend, second.tried) == ("TypeError", "", ())
+
+
+def test_an_error_that_its_turn_leaves_is_mended_by_what_changed_until_its_command_works():
+    error = "src/rates.py:9: KeyError: 'rate'\nKeyError: 'rate'"
+    left = Turn("s-1", "h", "t-1", AT, AT, "Write a test that fails", "It fails.", ("/app/test_rates.py",),
+                (failure("pytest -q", error),), cwd="/app", runs=(Run("pytest -q", error, failed=True),))  # fmt: skip
+    talk = left._replace(key="t-2", prompt="Why?", answer="A rate is missing.", files=(), failures=(), runs=())
+    edit, later = ("change `/app/src/rates.py`: `+ rate = 1`",), AT + timedelta(minutes=4)
+    works = (Run("git status", "", failed=False), Run("pytest -q", "1 passed", failed=False, after=edit))
+    mended = talk._replace(key="t-3", answer="Done.", files=("/app/src/rates.py",), runs=works, ended=later)
+    [sight] = find_sights([left, talk, mended])
+    mend = "change `src/rates.py`: `+ rate = 1`"
+    assert (sight.exchange, sight.mend, sight.seconds) == (left.exchange_id, mend, 240)
+    before = talk._replace(edits=edit), mended._replace(runs=(*works[:1], works[1]._replace(after=())))
+    assert [one.mend for one in find_sights([left, *before])] == [mend]
+    said = before[1]._replace(answer="I added the `rate` of each row.")
+    assert [one.mend for one in find_sights([left, said])] == ["I added the `rate` of each row."]
+    fails_again = mended._replace(runs=left.runs)
+    piped = mended._replace(runs=(Run("pytest -q | tail", "1 failed", failed=False, after=edit),))
+    other, late = mended._replace(session="s-2"), [talk, talk, talk, mended]
+    for following in ([before[1]], [fails_again], [piped], [other], late, []):
+        assert [one.mend for one in find_sights([left, *following])] == [""]
+    assert with_errors([talk, left, *late]) == [left, talk, talk, talk]
+
+
+def test_where_the_lines_are_not_told_the_agents_sentence_about_the_error_is():
+    failures = (failure("go test", "./clock.go:12:4: undefined: ticker", "go test", "change `/app/clock.go`"),)
+    said = ("Now the tests.", "The `ticker` of the package was removed by my last edit, so it comes back.")
+    turn = Turn(
+        "s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", ("/app/clock.go",), failures, cwd="/app", said=said
+    )
+    assert [one.mend for one in find_sights([turn])] == [said[1]]
+    assert [one.mend for one in find_sights([turn._replace(said=said[:1])])] == [""]
+    never = (failures[0]._replace(fixed_by=""),)
+    assert [one.mend for one in find_sights([turn._replace(failures=never)])] == [""]
+
+
+@pytest.mark.parametrize(
+    "error, sentence, says",
+    [
+        ('./id_test.go:9: name("7-") = "7-", want ""', "Kept 9 cases - added tests of unique logic.", False),
+        ("./a.go:9:2: undefined: id", "I should add a validation of the grid.", False),
+        ("./a.go:9:2: undefined: id", "The function id를 추가해야 해서 `id` import 추가.", True),
+    ],
+)
+def test_a_sentence_is_about_an_error_if_it_has_its_name_as_a_word(error, sentence, says):
+    failures = (failure("go test", error, "go test", "change `/app/a.go`"),)
+    turn = Turn("s", "h", "t", AT, AT, "Fix", "Done.", ("/app/a.go",), failures, cwd="/app", said=(sentence,))
+    assert [one.mend for one in find_sights([turn])] == [sentence if says else ""]
+
+
+@pytest.mark.parametrize(
+    "answer, cause",
+    [
+        (
+            "Done. It fails because `yaml` is missing from the lock file. Next.",
+            "It fails because `yaml` is missing from the lock file.",
+        ),
+        ("`pytest` 실패의 원인은 오래된 잠금 파일입니다.", "`pytest` 실패의 원인은 오래된 잠금 파일입니다."),
+        ("The cause was a module that nobody had named.", "The cause was a module that nobody had named."),
+        ("The cause was a typo in another file.", ""),
+        ("The `yaml` import stays because the loader needs it.", ""),
+    ],
+)
+def test_a_cause_is_the_agents_sentence_about_the_error(answer, cause):
+    turn = Turn("s", "h", "t", AT, AT, "Run it", answer, (), (failure("pytest -q"),), closed=True)
+    assert [one.cause for one in find_sights([turn])] == [cause]

@@ -1,0 +1,384 @@
+"""Guidance for a task and for an error: what was done, what to try and to avoid, each line with its source."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gitmem.document.entry import MemoryType
+from gitmem.lessons.advice import Part, kind_of
+from gitmem.lessons.cleanup import judge
+from gitmem.lessons.episode import Episode, episode_id, episode_path, render_episode
+from gitmem.lessons.guide import as_text, guide
+from gitmem.lessons.knowledge_document import Knowledge, KnowledgeKind, render_knowledge
+from gitmem.lessons.learn_errors import learn_bugs
+from gitmem.lessons.learn_session import learn_commands
+from gitmem.lessons.usage_log import all_given
+from gitmem.sessions.memory import change_working
+from gitmem.sessions.outcome import Outcome
+from gitmem.sessions.save import save
+from gitmem.sessions.task import TaskType
+from gitmem.sessions.turns import Failure, Run, Turn
+from gitmem.sessions.working import fail, start_task, suppose
+from gitmem.store.init import Place, init_store
+
+ERROR = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"
+
+
+SAID = """\
+  **Answer:** The CSV importer retries thrice, with backoff.
+
+  **Error:** `pytest` importer: TimeoutError → raise the limit to 5 s
+
+  **Files:** a.py, b.py, c.py
+"""
+
+
+def exchanges(desk, said: str = SAID) -> None:
+    others = "\n".join(
+        f"- [09:{n:02d}:00] **Exchange** #aaaaaaaa: Rename module m{n} to n{n}. ^x{n:02d}k2m9q0xb\n\n"
+        f"  **Answer:** Module m{n} is n{n} now.\n"
+        for n in range(30)
+    )
+    request = "- [10:00:00] **Exchange** #1b4e51f0: Add retries to the CSV importer ^x4f7k2m9q0x"
+    text = f"{others}\n{request}\n\n{said}"
+    path = Path(desk.store.root, "daily/2026/11/2026-11-20.md")
+    path.parent.mkdir(parents=True)
+    path.write_text(text, "utf-8")
+
+
+def test_a_task_like_one_before_is_told_how_that_went(desk):
+    exchanges(desk)
+    found = guide(desk.store, "Add retries to the JSON importer")
+    assert [(line.part, line.sources) for line in found.lines] == [
+        (Part.APPROACH, ("x4f7k2m9q0x",)),
+        (Part.TRY, ("x4f7k2m9q0x",)),
+    ]
+    assert "retries thrice, with backoff" in found.lines[0].text
+    assert "raise the limit to 5 s" in found.lines[1].text
+    assert found.complexity == "medium"
+    assert 0 < found.confidence <= 1
+    assert "Try:\n- `pytest` importer: TimeoutError" in as_text(found)
+    assert [(one.how, one.ids) for one in all_given(desk.store.private)] == [("guide", ("x4f7k2m9q0x",))]
+
+
+def test_of_an_entry_of_memory_md_the_answer_is_told(desk):
+    exchanges(desk)
+    entry = (
+        "- [2026-11-21 10:00:00] **Exchange** #1b4e51f0: Add retries to the XML importer ^x5f7k2m9q0x\n"
+        "  Asked: Thanks! And the XML importer\n  Done: The XML importer retries twice.\n  Files: xml.py\n"
+    )
+    with Path(desk.store.root, "memory.md").open("a", encoding="utf-8") as memory:
+        memory.write(entry)
+    (line,) = (line for line in guide(desk.store, "Add retries to the JSON importer").lines if "XML" in line.text)
+    assert "retries twice" in line.text
+    assert not any(label in line.text for label in ("Asked", "Done", "Files"))
+
+
+def test_of_an_exchange_the_answer_is_told_in_plain_words_and_errors_that_teach(desk):
+    """A search that found nothing, an agent's tool, a command that just worked later, and other errors are left out."""
+    errors = (
+        "`ls importer/`: No such file or directory",
+        "`Read importer/json.py`: File does not exist",
+        "`make importer`: ERROR task failed → then worked: `make importer && make test`",
+        "`npm run build`: TypeError: generate is not a function",
+        "`make importer`: no rule for it → then worked: `make import`",
+    )
+    answer = "  **Answer:**\n  ## The importer retries\n\n  - **CSV** files: thrice\n  - Other files: twice\n\n"
+    said = "".join(f"  **Error:** {error}\n\n" for error in errors)
+    exchanges(desk, f"{answer}{said}  **Files:** a.py\n\n  **Outcome:** partial\n")
+    found = guide(desk.store, "Add retries to the JSON importer")
+    assert [(line.part, line.text) for line in found.lines] == [
+        (Part.APPROACH, "The importer retries; CSV files: thrice"),
+        (Part.TRY, "`make importer`: no rule for it → then worked: `make import`"),
+    ]
+
+
+def test_where_nothing_clearly_fits_nothing_is_said(desk):
+    exchanges(desk)
+    found = guide(desk.store, "Paint the garden fence")
+    assert found.lines == ()
+    assert as_text(found) == ""
+    assert list(all_given(desk.store.private)) == []
+
+
+def test_an_error_is_told_what_mended_it_and_what_did_not(desk):
+    for number, (mend, command) in enumerate((("uv sync", "pytest"), ("", "pip install pyyaml"))):
+        at = desk.clock.now + timedelta(days=number)
+        failure = Failure(at, "Bash", "", "pytest -q", ERROR, "pytest -q" if mend else "", mend)
+        turn = Turn(f"s-{number}", "claude-code", "t", at, at, command, "Done.", (), (failure,), closed=True)
+        learn_bugs(desk.store, f"s-{number}", "claude-code", [turn])
+    found = guide(desk.store, "", error=ERROR)
+    assert found.kind == "similar_error"
+    assert found.lines[0].part is Part.TRY
+    assert found.lines[0].text.splitlines()[1].startswith("Seen 2 times, last on 20")
+    assert 'Before, it was fixed by: "`uv sync`"' in found.lines[0].text
+    assert found.lines[0].sources[0].startswith("b")
+    judge(desk.store, found.lines[0].sources[0], helped=False)
+    assert guide(desk.store, "", error=ERROR).lines[0].confidence < found.lines[0].confidence
+
+
+def test_what_the_running_session_supposes_comes_first(desk):
+    exchanges(desk)
+    at = desk.clock.now.isoformat()
+    change_working(desk.store, "s-9", lambda memory: start_task(memory, "Add retries", at))
+    change_working(desk.store, "s-9", lambda memory: suppose(memory, "The server closes idle connections", 0.6))
+    found = guide(desk.store, "Add retries to the JSON importer", session="s-9")
+    assert found.lines[0].text == "Open: The server closes idle connections"
+    assert (found.lines[0].sources, found.lines[0].confidence) == (("s-9/h1",), 0.6)
+
+
+@pytest.mark.parametrize(
+    "task, error, kind",
+    [
+        ("", "Error: x", "similar_error"),
+        ("How do I run the tests?", "", "how_to"),
+        ("배포는 어떻게 해?", "", "how_to"),
+        ("Which naming convention do we follow?", "", "convention"),
+        ("Did we try a cache before?", "", "past_approach"),
+        ("Add a page", "", "general"),
+    ],
+)
+def test_the_kind_of_guidance(task, error, kind):
+    assert kind_of(task, error) == kind
+
+
+def episode(number: int, outcome: Outcome, **more) -> Episode:
+    at = datetime(2026, 11, number, 9, 0, tzinfo=UTC)
+    task = f"Add retries to the {'CSV' if number < 5 else 'XML'} importer"
+    exchange = f"x{number}fk7k2m9q0"
+    return Episode(
+        episode_id("s", exchange), f"s-{number}", "h", at, at, TaskType.FEATURE, task, outcome, (exchange,), **more
+    )
+
+
+def remember(desk, *episodes: Episode) -> None:
+    for one in episodes:
+        path = Path(desk.store.root, episode_path(one.id, one.created))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(render_episode(one))
+
+
+def test_episodes_say_what_was_done_what_helped_what_did_not_and_how_hard_it_was(desk):
+    exchanges(desk)
+    good = episode(
+        2,
+        Outcome.SUCCESS,
+        solution="The CSV importer retries thrice.",
+        plan=("[x] Wrap the request", "[ ] Measure it"),
+        tips=("TimeoutError: raise the limit mended it",),
+        gotchas=("TimeoutError: `sleep 5` did not help", "The mirror of prices is slow at night"),
+        changes=("No, use the library's retries",),
+    )
+    bad = episode(7, Outcome.FAILED, solution="Wrote a loop of its own", tips=("Never told",))
+    remember(desk, good, bad)
+    found = guide(desk.store, "Add retries to the CSV importer of prices")
+    told = {part: [(line.text, line.sources) for line in found.lines if line.part is part] for part in Part}
+    assert (f"{good.task} (success): The CSV importer retries thrice. Steps: Wrap the request", (good.id,)) in told[
+        Part.APPROACH
+    ]
+    assert ("TimeoutError: raise the limit mended it", (good.id,)) in told[Part.TRY]
+    assert ("TimeoutError: `sleep 5` did not help", (good.id,)) in told[Part.AVOID]
+    assert (f"{bad.task} (failed): Wrote a loop of its own", (bad.id,)) in told[Part.CHALLENGE]
+    assert ("The mirror of prices is slow at night", (good.id,)) in told[Part.CHALLENGE]
+    assert ("The person then turned the work: No, use the library's retries", (good.id,)) in told[Part.CHALLENGE]
+    assert found.complexity == "medium"
+    assert {good.id, bad.id} <= set(next(all_given(desk.store.private)).ids)
+    assert guide(desk.store, "Paint the garden fence").lines == ()
+
+
+@pytest.mark.parametrize(
+    "task, told",
+    [
+        ("Add retries to the CSV importer of prices", {Part.TRY, Part.AVOID}),
+        ("Add retries to the prices page", set()),
+    ],
+)
+def test_of_nearly_the_same_task_mends_are_told_and_not_what_else_it_learned(desk, task, told):
+    exchanges(desk)
+    remember(
+        desk,
+        episode(
+            2,
+            Outcome.SUCCESS,
+            solution="Done.",
+            tips=("The mirror is slow at night", "TimeoutError: raise the limit mended it"),
+            gotchas=("KeyError: nothing mended it", "TimeoutError: `sleep 5` did not help"),
+        ),
+    )
+    lines = [line for line in guide(desk.store, task).lines if line.sources[0][0] == "e"]
+    assert {line.part for line in lines if line.part is not Part.APPROACH} == told
+    assert all("TimeoutError" in line.text for line in lines if line.part is not Part.APPROACH)
+
+
+def test_the_words_of_an_exchange_tell_an_episode_and_are_not_told_twice(desk):
+    exchanges(desk)
+    one = episode(2, Outcome.SUCCESS, solution="Done.")._replace(exchanges=("x4f7k2m9q0x",))
+    remember(desk, one)
+    found = guide(desk.store, "Add retries to the CSV importer")
+    [approach] = [line for line in found.lines if line.part is Part.APPROACH]
+    assert approach.sources == (one.id, "x4f7k2m9q0x")
+    assert "retries thrice, with backoff" in approach.text
+
+
+def test_an_episode_that_helped_is_surer_than_one_that_did_not(desk):
+    exchanges(desk)
+    remember(desk, episode(2, Outcome.SUCCESS, solution="It retries."))
+    task = "Add retries to the CSV importer of prices"
+    [line] = [one for one in guide(desk.store, task).lines if one.sources[0][0] == "e"]
+    judge(desk.store, line.sources[0], helped=False)
+    [weaker] = [one for one in guide(desk.store, task).lines if one.sources[0][0] == "e"]
+    assert weaker.confidence < line.confidence
+
+
+KNOWLEDGE = {
+    KnowledgeKind.HOTSPOTS: ("src/load.py breaks often (5 errors)", "src/main.py changes often (20+ changes)"),
+    KnowledgeKind.CHANGES: (
+        "src/load.py and src/schema.py change together (7 times)",
+        "tests/test_load.py tests src/load.py",
+        "A new file in cli/commands/ comes with README.md, a new file in tests/cli/, src/load.py (9 commits)",
+    ),
+    KnowledgeKind.CONVENTIONS: ("Lines have at most 100 characters (pyproject.toml)", "Tests are named test_*.py"),
+}
+
+
+@pytest.fixture
+def project(desk):
+    """Give a store that knows its project: hotspots, what changes together, conventions, commands."""
+    for kind, lines in KNOWLEDGE.items():
+        path = Path(desk.store.root, kind.path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(render_knowledge(Knowledge(kind, lines, confidence=0.8), None, desk.clock.now))
+    for number, failed in enumerate((False, False, True, False)):
+        runs = (Run("make test", "", failed),) if number < 3 else (Run("make lint", "", failed),)
+        at = desk.clock.now + timedelta(days=number)
+        turn = Turn(f"s-{number}", "h", "t", at, at, "Run it", "Done.", runs=runs, closed=True)
+        learn_commands(desk.store, f"s-{number}", "h", [turn])
+    return desk
+
+
+def parts(found) -> set[tuple[Part, str, str]]:
+    return {(line.part, line.text.partition(" (")[0], line.sources[0]) for line in found.lines}
+
+
+def test_what_is_known_of_named_files_is_told(project):
+    found = guide(project.store, "Mend the parsing in src/load.py")
+    assert parts(found) == {
+        (Part.CHALLENGE, "src/load.py breaks often", "patterns/project/hotspots.md"),
+        (Part.TRY, "src/load.py and src/schema.py change together", "patterns/project/changes.md"),
+        (Part.TRY, "tests/test_load.py tests src/load.py", "patterns/project/changes.md"),
+    }
+    assert found.complexity == "high"
+    assert guide(project.store, "Mend the parsing of dates").lines == ()
+
+
+def test_how_to_run_something_is_told_with_how_often_it_worked_and_that_it_began_to_fail(project):
+    found = guide(project.store, "How do I run the tests?")
+    [line] = found.lines
+    assert (found.kind, line.part) == ("how_to", Part.CHALLENGE)
+    assert line.text.startswith("Tests run with `make test`; its last run failed (worked in 2 of 3, last on 2026-11-2")
+    for task in (
+        "테스트는 어떻게 돌려?",
+        "Fix the failing unit tests",
+        "The tests still fail on Windows",
+        "테스트 오류 고쳐줘",
+    ):
+        assert parts(guide(project.store, task)) == parts(found)
+    assert guide(project.store, "Write the page that lists failures, and test it").lines == ()
+
+
+@pytest.mark.parametrize("task", ["Add a command that lists the archives", "Write cli/commands/list.py"])
+def test_who_adds_a_file_is_told_what_comes_with_it(project, task):
+    [line] = guide(project.store, task).lines
+    assert (line.part, line.sources) == (Part.TRY, ("patterns/project/changes.md",))
+    assert line.text.startswith("A new file in cli/commands/ comes with README.md, a new file in tests/cli/")
+    assert guide(project.store, "Why does the command fail?").lines == ()
+    there = Path(project.store.root).parent / "cli" / "commands" / "list.py"
+    there.parent.mkdir(parents=True)
+    there.touch()
+    assert guide(project.store, "Correct cli/commands/list.py").lines == ()
+
+
+FRAMED = """Traceback (most recent call last):
+  File "/home/a/src/load.py", line 9, in load
+KeyError: 'rate'"""
+
+
+def test_the_errors_of_a_named_file_are_expected_with_their_mends(desk):
+    failed, path = desk.clock.now, "/home/a/src/load.py"
+    failure = Failure(failed, "Bash", "", "pytest -q", FRAMED, "pytest -q", f"change `{path}`: `+ x = 1`")
+    turn = Turn("s-1", "h", "t", failed, failed, "Run it", "Done.", (path,), (failure,), closed=True, cwd="/home/a")
+    learn_bugs(desk.store, "s-1", "h", [turn])
+    [line] = guide(desk.store, "Rename the columns in src/load.py").lines
+    assert line.part is Part.CHALLENGE
+    assert line.text == "KeyError: 'rate': seen once, mended by change `src/load.py`: `+ x = 1`, last 2026-11-21"
+    assert line.sources[1:] == (turn.exchange_id,)
+    assert guide(desk.store, "Rename the columns in other/load.py").lines == ()
+    assert guide(desk.store, "Rename the columns").lines == ()
+
+
+def test_a_review_is_told_the_rules_to_check_the_most_stated_first(desk):
+    for text in ("All timestamps must be UTC.", "Never log the token.", "Tests need no network."):
+        save(desk.store, desk.save(text, MemoryType.RULE))
+    save(desk.store, desk.save("Never log the token.", MemoryType.RULE))
+    found = guide(desk.store, "Review the pull request of the price list")
+    assert [line.part for line in found.lines] == [Part.APPROACH] * 3
+    assert found.lines[0].text == "Check: Never log the token."
+    assert found.lines[0].sources[0].startswith("r")
+    assert guide(desk.store, "Write the price list").lines == ()
+
+
+def test_conventions_are_told_to_who_asks_for_them(project):
+    found = guide(project.store, "Which naming convention do the tests follow?")
+    assert found.kind == "convention"
+    assert found.lines[0].text == "Tests are named test_*.py"
+    assert len(found.lines) == 2
+
+
+def test_an_error_that_the_session_had_before_is_said_so(desk):
+    at = desk.clock.now.isoformat()
+    change_working(desk.store, "s-9", lambda memory: start_task(memory, "Load it", at))
+    change_working(desk.store, "s-9", lambda memory: fail(memory, ERROR, at, command="pytest -q"))
+    found = guide(desk.store, "", error=ERROR)
+    assert found.lines[0].part is Part.AVOID
+    assert found.lines[0].text.startswith("The same again after `pytest -q` failed with it at")
+    assert [one.session for one in all_given(desk.store.private)] == ["s-9"]
+
+
+def test_an_error_of_the_running_session_is_told_only_to_a_task_that_speaks_of_it(desk):
+    at = desk.clock.now.isoformat()
+    change_working(desk.store, "s-9", lambda memory: start_task(memory, "Load it", at))
+    change_working(desk.store, "s-9", lambda memory: fail(memory, ERROR, at, command="pytest -q"))
+    assert guide(desk.store, "Paint the garden fence").lines == ()
+    (line,) = guide(desk.store, "Why does pytest fail with the fence?").lines
+    assert line.text.startswith("`pytest -q` failed: ")
+    assert line.confidence < 1.0
+
+
+def test_the_persons_own_preferences_are_told_where_they_fit(desk):
+    Path(desk.store.context.home).mkdir(exist_ok=True)
+    own = init_store(desk.store.context.home, desk.store.context, Place.USER).store
+    for text in ("Write commit messages in the imperative mood", "Never squash commits of a release branch"):
+        save(own, desk.save(text, MemoryType.PREFERENCE))
+    found = guide(desk.store, "Squash the commits of the release branch, and write the commit messages")
+    told = {line.part: line.text for line in found.lines}
+    assert "Never squash commits" in told[Part.AVOID]
+    assert "imperative mood" in told[Part.APPROACH]
+    assert guide(desk.store, "Paint the garden fence").lines == ()
+
+
+def test_a_tip_that_names_a_file_alone_and_one_that_is_far_from_the_task_are_left_out(desk):
+    exchanges(desk)
+    tips = ("KeyError: change `src/a.py` mended it", "The importer needs `--strict`", "The moon is full")
+    remember(desk, episode(2, Outcome.SUCCESS, solution="It retries.", tips=tips))
+    found = guide(desk.store, "Add retries to the CSV importer of prices")
+    told = [line.text for line in found.lines if line.sources[0][0] == "e" and line.part is Part.TRY]
+    assert told == ["The importer needs `--strict`"]
+
+
+def test_one_common_word_is_no_match(desk):
+    exchanges(desk)
+    remember(desk, episode(2, Outcome.SUCCESS, solution="It retries."))
+    assert guide(desk.store, "Paint the importer of hats").lines == ()

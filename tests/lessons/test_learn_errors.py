@@ -1,0 +1,134 @@
+"""Errors are learned at a session's end and in replay, and known again on another day (spec M3)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from gitmem.lessons.error import MATCH
+from gitmem.lessons.known_errors import known_patterns, match
+from gitmem.lessons.learn_errors import learn_bugs
+from gitmem.lessons.learn_session import learn_lessons
+from gitmem.sessions.replay import replay
+from gitmem.sessions.turns import Failure, Turn
+from gitmem.store.headers import known_facts
+from gitmem.store.store import Store
+from gitmem.store.undo import undo
+
+FIRST = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'\n3 failed in 1.2s"
+AGAIN = "  File \"/home/b/app/x.py\", line 90, in load\nModuleNotFoundError: No module named 'yaml'\n5 failed in 9.9s"
+OTHER = "ModuleNotFoundError: No module named 'redis'"
+
+
+def failed(desk, session: str, error: str, mend: str = "", *, command: str = "pytest -q", learned=learn_bugs) -> Turn:
+    """Have a session end in which this failed and perhaps was mended."""
+    desk.clock.now += timedelta(days=1)
+    at = desk.clock.now
+    failure = Failure(at, "Bash", "", command, error, command if mend else "", mend)
+    turn = Turn(session, "claude-code", "t-1", at, at, "Run the tests", "Done.", (), (failure,), closed=True)
+    desk.store = Store(desk.store.root, desk.store.context)
+    learned(desk.store, session, "claude-code", [turn])
+    return turn
+
+
+def test_an_error_is_known_again_with_what_mended_it(desk, bare_git):
+    first = failed(desk, "s-1", FIRST, "uv sync")
+    [found] = match(desk.store, AGAIN)
+    assert found.score > MATCH == 0.5  # the number of the design
+    assert found.solution is not None
+    assert (found.solution.text, found.solution.worked) == ("`uv sync`", (first.exchange_id,))
+    assert match(desk.store, OTHER) == []
+    assert match(desk.store, "all is well") == []
+    root = Path(desk.store.root)
+    assert bare_git(root, "status", "--porcelain") == ""
+    form = (
+        "--format=%s/%(trailers:key=Gitmem-Op,valueonly,separator=)/%(trailers:key=Gitmem-Pattern,valueonly,separator=)"
+    )
+    subject, op, pattern = bare_git(root, "log", "-1", form).strip().split("/")
+    assert (subject, op, pattern) == (
+        "Learn 1 error, 1 new: ModuleNotFoundError: No module named 'yaml'",
+        "pattern",
+        found.pattern.id,
+    )
+
+
+def test_it_grows_with_each_exchange_and_with_no_second_telling(desk):
+    first = failed(desk, "s-1", FIRST, "pip install pyyaml")
+    second = failed(desk, "s-2", AGAIN, "uv sync", command="uv run pytest")
+    third = failed(desk, "s-3", FIRST, "uv sync")
+    [pattern] = known_patterns(desk.store)
+    assert pattern.seen == (first.exchange_id, second.exchange_id, third.exchange_id)
+    assert pattern.commands == ("pytest", "uv run")
+    best = pattern.best()
+    assert best is not None
+    assert best.text == "`uv sync`"
+    assert (pattern.created, pattern.updated) == (first.started, third.started)
+    assert learn_bugs(desk.store, "s-3", "claude-code", [third]) is None
+
+
+def test_what_is_undone_is_not_known(desk):
+    failed(desk, "s-1", FIRST, "uv sync")
+    undo(desk.store, revision=desk.store.tip)
+    assert match(desk.store, AGAIN) == []
+
+
+@pytest.mark.parametrize("gone", [1, 2, 3])
+def test_a_session_is_undone_although_a_later_one_met_the_same_error(desk, gone, bare_git):
+    turns = [
+        failed(desk, "s-1", FIRST, "pip install pyyaml", learned=learn_lessons),
+        failed(desk, "s-2", AGAIN, "uv sync", learned=learn_lessons),
+        failed(desk, "s-3", FIRST, "uv sync", learned=learn_lessons),
+    ]
+    done = undo(desk.store, session=f"s-{gone}")
+    assert done.commit
+    left = [turn.exchange_id for turn in turns if turn.session != f"s-{gone}"]
+    [pattern] = known_patterns(desk.store)
+    assert list(pattern.seen) == left
+    tried = {one.text: one.worked for one in pattern.solutions}
+    assert ("`pip install pyyaml`" in tried) is (gone != 1)
+    assert {exchange for worked in tried.values() for exchange in worked} == set(left)
+    body = (desk.store.read(pattern.path) or b"").decode()
+    assert ("Mended by: `pip install pyyaml`" in body) is (gone != 1)
+    assert bare_git(Path(desk.store.root), "status", "--porcelain") == ""
+    undo(desk.store, revision=done.commit)
+    assert {turn.exchange_id for turn in turns} == set(known_patterns(desk.store)[0].seen)
+
+
+def test_all_sessions_with_an_error_are_undone_one_by_one(desk):
+    for session in ("s-1", "s-2", "s-3"):
+        failed(desk, session, FIRST, "uv sync", learned=learn_lessons)
+    for session in ("s-2", "s-1", "s-3"):
+        undo(desk.store, session=session)
+    assert known_patterns(desk.store) == []
+    assert known_facts(desk.store) == []
+
+
+def test_secrets_are_not_learned(desk):
+    secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    failed(desk, "s-1", FIRST, f"curl -H 'Authorization: Bearer {secret}' example.org")
+    [pattern] = known_patterns(desk.store)
+    assert secret not in desk.text(pattern.path)
+    assert pattern.best() is not None
+
+
+def test_a_file_that_is_no_pattern_is_passed_over(desk):
+    failed(desk, "s-1", FIRST, "uv sync")
+    [pattern] = known_patterns(desk.store)
+    path = Path(desk.store.root) / pattern.path
+    path.write_text("mine", encoding="utf-8")
+    assert match(desk.store, AGAIN) == []
+    failed(desk, "s-2", FIRST, "uv lock")
+    assert path.read_text("utf-8") == "mine"
+
+
+def test_a_replayed_transcript_leaves_its_errors_once(desk, recorder):
+    path = recorder.write()
+    replay(desk.store, path)
+    [pattern] = known_patterns(desk.store)
+    assert len(pattern.seen) == 3
+    assert pattern.solutions == ()  # which lines were changed is not told
+    tip = desk.store.tip
+    replay(Store(desk.store.root, desk.store.context), path)
+    assert desk.store.tip == tip

@@ -1,0 +1,60 @@
+"""Patterns go out of date with their files, and unused ones are named for a cleanup (spec M3, M5)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from gitmem.lessons.known_errors import known_patterns
+from gitmem.lessons.learn_errors import MIN_USAGE_COUNT, UNUSED_DAYS, learn_bugs, mark_stale, stale_patterns
+from gitmem.project.state import Commit, Past
+from gitmem.sessions.turns import Failure, Turn
+from gitmem.store.store import Store
+
+ERROR = "ModuleNotFoundError: No module named 'yaml'"
+
+
+def failed(desk, turn: str, files: tuple[str, ...] = ("a.py",)) -> None:
+    at = desk.clock.now
+    failure = Failure(at, "Bash", "", "pytest", ERROR, "pytest", "uv sync")
+    told = Turn("s-1", "h", turn, at, at, files=files, failures=(failure,), closed=True)
+    desk.store = Store(desk.store.root, desk.store.context)
+    learn_bugs(desk.store, "s-1", "h", [told])
+
+
+def test_unused_for_90_days_under_the_least_count(desk):
+    assert (UNUSED_DAYS, MIN_USAGE_COUNT) == (90, 2)  # the numbers of the design
+    failed(desk, "t-1")
+    [pattern] = known_patterns(desk.store)
+    desk.clock.now += timedelta(days=90)
+    assert stale_patterns(desk.store) == []
+    desk.clock.now += timedelta(seconds=1)
+    assert stale_patterns(desk.store) == [pattern.path]
+    assert stale_patterns(desk.store, told={pattern.id: 1}) == []
+    assert stale_patterns(desk.store, min_usage_count=1) == []
+    desk.clock.now -= timedelta(days=80)
+    failed(desk, "t-2")
+    desk.clock.now += timedelta(days=100)
+    assert stale_patterns(desk.store) == []
+    assert stale_patterns(desk.store, min_usage_count=3) == [pattern.path]
+
+
+def test_a_pattern_whose_files_changed_a_lot_is_marked_until_it_comes_again(desk, bare_git):
+    failed(desk, "t-1", ("a.py", "b.py", "c.py"))
+    later = desk.clock.now + timedelta(hours=1)
+
+    def past(*files: str) -> Past:
+        return Past("c0", ("a.py", "b.py", "c.py"), tuple(Commit("c", later, "A", "x", files) for _ in range(5)))
+
+    assert mark_stale(desk.store, past("a.py")) is None  # one of three
+    assert mark_stale(desk.store, Past("c0", ("a.py",), past("a.py", "b.py").commits[:4])) is None
+    assert mark_stale(desk.store, past("a.py", "b.py"))
+    [pattern] = known_patterns(desk.store)
+    assert pattern.stale
+    assert mark_stale(desk.store, past("a.py", "b.py")) is None
+    desk.clock.now += timedelta(days=1)
+    failed(desk, "t-2")
+    [pattern] = known_patterns(desk.store)
+    assert not pattern.stale
+    assert "stale" not in desk.text(pattern.path)
+    assert bare_git(Path(desk.store.root), "status", "--porcelain") == ""

@@ -1,0 +1,232 @@
+"""Figures count what was asked and given, what of it was used, and which errors were mended faster."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.facts.book import learn
+from gitmem.judgement.ask import Asking, DayLimits, Ledger, Spent
+from gitmem.lessons.cleanup import add_told, clean_up, judge
+from gitmem.lessons.counts import Count
+from gitmem.lessons.episode import Episode, episode_path, render_episode
+from gitmem.lessons.fix import tell_error
+from gitmem.lessons.known_errors import pattern_headers
+from gitmem.lessons.learn_errors import UNUSED_DAYS, learn_bugs, mark_stale
+from gitmem.lessons.outcome_counts import MOST, count_given, measure, note_use
+from gitmem.lessons.read import counts
+from gitmem.lessons.usage_log import Given, read_notes, record
+from gitmem.project.state import Commit, Past
+from gitmem.sessions.outcome import Outcome
+from gitmem.sessions.task import TaskType
+from gitmem.sessions.turns import Failure, Run, Turn
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from tests.desk import Desk
+
+
+def test_what_was_told_counts_by_how_its_turn_ended(desk):
+    at = desk.clock.now
+    turns = [
+        Turn("s-1", "h", "t1", at, at, "Fix the loader", "Fixed it.", ("a.py",), closed=True),
+        Turn("s-1", "h", "t2", at + timedelta(minutes=5), at, "still broken", "Now.", ("a.py",), closed=True),
+    ]
+    for minutes, session, ids in ((1, "s-1", ("e1", "b1")), (6, "s-1", ("e1",)), (7, "s-2", ("e2",))):
+        record(desk.store.private, Given(at + timedelta(minutes=minutes), session, "prompt", ids, 10))
+    assert count_given(desk.store, "s-1", turns) is not None
+    found = counts(desk.store)
+    assert found["e1"] == Count(2, pytest.approx(0.3 * 1 + 0.7 * 0.35))
+    assert found["b1"] == Count(1, pytest.approx(0.35))
+    assert "e2" not in found
+    assert count_given(desk.store, "s-1", turns) is None
+
+
+ERROR = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"
+MEND = "uv sync --all"
+WEEK = "2026-11-16"
+
+
+def turn(session: str, at: datetime, *between: str, prompt: str = "Run the tests") -> Turn:
+    """Return a turn in which the tests fail, and work after these commands and the mend."""
+    failure = Failure(at, "Bash", "", "pytest -q", ERROR, "pytest -q", MEND)
+    commands = (*between, MEND, "pytest -q")
+    runs = (Run("pytest -q", ERROR, failed=True), *(Run(command, "", failed=False) for command in commands))
+    return Turn(session, "claude-code", "t-1", at, at, prompt, "Done.", (), (failure,), closed=True, runs=runs)
+
+
+def remember(desk: Desk, made: Turn) -> None:
+    learn_bugs(desk.store, made.session, "claude-code", [made])
+    note_use(desk.store, made.session, [made])
+
+
+def test_what_was_told_and_then_done_is_used_and_what_was_known_before_is_not(desk):
+    remember(desk, turn("s-1", desk.clock.now - timedelta(hours=1)))
+    assert tell_error(desk.store, "s-2", ERROR)
+    assert tell_error(desk.store, "s-2", ERROR) == ""  # it was told: no question without an answer
+    assert tell_error(desk.store, "s-2", "Exit code 1\nValueError: not this one") == ""
+    assert tell_error(desk.store, "s-3", ERROR)
+    remember(desk, turn("s-2", desk.clock.now))
+    remember(desk, turn("s-3", desk.clock.now, prompt=f"Run `{MEND}`, then the tests"))
+    figures = measure(desk.store)
+    assert figures["effectiveness"]["by"] == {"error": {"named": 2, "used": 1}}
+    assert figures["effectiveness"]["rate"] == pytest.approx(0.5)
+    took = {"ms": 0, "mean": 0, "slowest": 0}
+    assert figures["retrieval"]["error"] == {"asked": 3, "found": 2, "rate": 0.67, **took}
+    assert figures["answers"] == figures["retrieval"]["error"]
+    assert figures["told"]["error"] == 2
+    before = read_notes(desk.store.private)
+    note_use(desk.store, "s-2", [turn("s-2", desk.clock.now)])
+    assert read_notes(desk.store.private) == before
+
+
+def test_a_told_mend_is_right_if_the_session_then_mended_the_error(desk):
+    at = desk.clock.now
+    remember(desk, turn("s-1", at - timedelta(hours=1)))
+    assert measure(desk.store)["effectiveness"]["mends"] == {"told": 0, "mended": 0, "rate": None}
+    for session in ("s-2", "s-3"):
+        assert tell_error(desk.store, session, ERROR)
+    remember(desk, turn("s-2", at))
+    broken = turn("s-3", at)
+    left = broken.failures[0]._replace(fixed_by="", meanwhile="")
+    remember(desk, broken._replace(failures=(left,), runs=broken.runs[:1]))
+    assert measure(desk.store)["effectiveness"]["mends"] == {"told": 2, "mended": 1, "rate": 0.5}
+    note_use(desk.store, "s-2", [turn("s-2", at)])
+    assert measure(desk.store)["effectiveness"]["mends"]["told"] == 2
+
+
+def test_what_was_told_helped_as_its_turns_ended_and_as_people_say(desk):
+    at = desk.clock.now
+    for number, (session, how) in enumerate((("s-1", "guide"), ("s-2", "guide"), ("s-3", "prompt"))):
+        record(desk.store.private, Given(at + timedelta(minutes=number), session, how, ("e1", "e2"), 40))
+    assert measure(desk.store)["effectiveness"]["helped"]["judged"] == 0
+    for number, (session, ended) in enumerate((("s-1", Outcome.SUCCESS), ("s-2", Outcome.FAILED))):
+        when = at + timedelta(minutes=number)
+        following = "No, that is still broken." if ended is Outcome.FAILED else "Perfect, thanks."
+        done = Turn(session, "h", "t-1", when, when, "Mend it", "Done.", closed=True)
+        said = Turn(session, "h", "t-2", when + timedelta(hours=1), when, following, "Well.", closed=True)
+        count_given(desk.store, session, [done, said])
+    desk.clock.now += timedelta(minutes=1)
+    judge(desk.store, "e1", helped=True)
+    desk.clock.now += timedelta(minutes=1)
+    judge(desk.store, "e2", helped=False)
+    found = measure(desk.store)["effectiveness"]["helped"]
+    assert found == {"judged": 2, "mean": 0.5, "by": {"guide": {"judged": 2, "mean": 0.5}}, "good": 1, "bad": 1}
+
+
+def test_what_was_told_most_is_named_with_its_title(desk):
+    at = desk.clock.now
+    remember(desk, turn("s-1", at))
+    [header] = pattern_headers(desk.store)
+    pattern = header.path.rpartition("/")[2].removesuffix(".md")
+    made = []
+    for number in range(MOST + 2):
+        episode = Episode(f"e{number}4f7k2m9q0", "s", "h", at, at, TaskType.TEST, f"Task {number}", Outcome.SUCCESS, ())
+        path = Path(desk.store.root, episode_path(episode.id, at))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(render_episode(episode))
+        made.append(episode.id)
+    times = [(at + timedelta(minutes=minute)).isoformat() for minute in range(9)]
+    told = {id_: dict.fromkeys(times[: number + 1], 1.0) for number, id_ in enumerate(made)}
+    add_told(desk.store, {**told, pattern: dict.fromkeys(times[:2]), "e-gone": dict.fromkeys(times)}, "Count")
+    found = measure(desk.store)["most"]
+    title = "ModuleNotFoundError: No module named 'yaml'"
+    assert found["patterns"] == [{"id": pattern, "title": title, "told": 2, "seen": 1}]
+    assert [(one["title"], one["told"]) for one in found["episodes"]] == [
+        (f"Task {at}", at + 1) for at in (6, 5, 4, 3, 2)
+    ]
+    assert found["episodes"][0]["usefulness"] == pytest.approx(0.96)
+
+
+def test_errors_that_come_again_are_reinforced_and_those_cleaned_up_retired(desk):
+    at = desk.clock.now
+    once = Failure(at, "Bash", "", "ruff check", "a.py:1:121: E501 Line too long (121 > 120)", "ruff check")
+    remember(desk, turn("s-0", at)._replace(failures=(once,)))
+    remember(desk, turn("s-1", at))
+    assert measure(desk.store)["learning"]["reinforced"][WEEK] == 0
+    remember(desk, turn("s-2", at + timedelta(hours=1)))
+    assert measure(desk.store)["learning"]["reinforced"][WEEK] == 1
+    desk.clock.now += timedelta(days=UNUSED_DAYS + 1)
+    assert len(clean_up(desk.store).patterns) == 1
+    assert list(measure(desk.store)["learning"]["deprecated"].values())[-1] == 1
+    renewed = turn("s-3", desk.clock.now)._replace(files=("a.py",))
+    remember(desk, renewed)
+    commits = tuple(Commit("c", desk.clock.now + timedelta(hours=1), "A", "x", ("a.py",)) for _ in range(5))
+    assert mark_stale(desk.store, Past("c0", ("a.py",), commits)) is not None
+    assert list(measure(desk.store)["learning"]["deprecated"].values())[-1] == 2
+
+
+def test_an_error_that_came_back_and_took_fewer_commands_was_mended_faster(desk):
+    at = desk.clock.now
+    remember(desk, turn("s-1", at - timedelta(days=2), "pip list", "pip install pyyaml"))
+    assert measure(desk.store)["effectiveness"]["errors"]["again"] == 0
+    remember(desk, turn("s-2", at - timedelta(days=1)))
+    remember(desk, turn("s-3", at, "a", "b", "c"))
+    found = measure(desk.store)["effectiveness"]["errors"]
+    assert found == {"mended": 3, "again": 2, "faster": 1, "slower": 1, "first": 4.0, "later": 3.5}
+
+
+def test_tasks_are_counted_with_what_they_took_and_whether_they_were_told(desk):
+    at = desk.clock.now
+    for number, outcome in enumerate((*[Outcome.SUCCESS] * 2, Outcome.FAILED, Outcome.PARTIAL, Outcome.INTERRUPTED)):
+        kind = TaskType.TEST if number else TaskType.BUG_FIX
+        episode = Episode(f"e{number}4f7k2m9q0", f"s-{number}", "h", at, at, kind, "Run the tests", outcome, ())
+        took = episode._replace(seconds=60 * (number + 1), tokens=1_000 if number < 2 else 0)
+        path = Path(desk.store.root, episode_path(took.id, at))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(render_episode(took))
+    record(desk.store.private, Given(at, "s-1", "prompt", ("x",), 40))
+    record(desk.store.private, Given(at, "s-2", "prompt", (), 0))  # memory had no answer
+    record(desk.store.private, Given(at, "s-3", "start", ("x",), 900))
+    record(desk.store.private, Given(at, "s-4", "prompt", ("x",), 40))  # of a task that was interrupted
+    assert measure(desk.store)["tasks"] == {
+        "number": 5,
+        "types": {"test": 4, "bug_fix": 1},
+        "seconds": 180,
+        "tokens": 1_000,
+        "mended_in": None,
+        "told": {"number": 1, "succeeded": 1},
+        "alone": {"number": 3, "succeeded": 1},
+    }
+
+
+def test_tokens_are_counted_by_purpose_week_and_session(desk):
+    at = desk.clock.now
+    asked = {
+        "start": ("s-1", 900),
+        "prompt": ("s-1", 100),
+        "error": ("s-2", 20),
+        "recall": ("s-2", 300),
+        "get": ("", 80),
+    }
+    for how, (session, tokens) in asked.items():
+        record(desk.store.private, Given(at, session, how, ("x",), tokens))
+    record(desk.store.private, Given(at - timedelta(weeks=1), "s-1", "prompt", (), 0, (), 30))
+    ledger = Ledger(desk.store.private, desk.clock)
+    question = ledger.begin(Asking("", at, "summary", "a", "openai", "m", Spent(50)), DayLimits())
+    ledger.end(question, Spent(1_234, 0.01))
+    found = measure(desk.store)
+    assert found["tokens"]["total"] == {"start": 900, "injected": 120, "recalled": 380, "models": 1_234, "sessions": 2}
+    assert found["tokens"]["session"] == {"start": 450, "injected": 60, "recalled": 190, "models": 617}
+    assert {name: weeks[WEEK] for name, weeks in found["tokens"].items() if WEEK in weeks}["injected"] == 120
+    assert found["retrieval"]["prompt"] == {"asked": 2, "found": 1, "rate": 0.5, "ms": 15, "mean": 15, "slowest": 30}
+
+
+def test_learning_counts_what_was_made_and_contradictions_in_their_week(desk):
+    at = desk.clock.now
+    remember(desk, turn("s-1", at))
+    said = [f"Always use {one}." for one in ("Redis for sessions", "Memcached for sessions", "pnpm for the web build")]
+    for days, prompt in enumerate((*said, "We switched from pnpm to npm for the web build.")):
+        when = at + timedelta(days=days)
+        learn(desk.store, f"s-{days}", "h", [Turn("s", "h", prompt, when, when, prompt, "Done.", closed=True)])
+    desk.clock.now += timedelta(days=7)
+    learned = measure(desk.store)["learning"]
+    assert list(learned["facts"])[-1] == "2026-11-23"
+    assert len(learned["facts"]) == 8
+    assert learned["patterns"][WEEK] == 1
+    assert sum(learned["facts"].values()) == 4
+    assert sum(learned["contradictions"].values()) == 2

@@ -1,0 +1,47 @@
+"""What was given is noted in a file a day, which old files leave and broken lines do not harm."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from gitmem.lessons.usage_log import Given, all_given, known_to, names_of, record
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+def given(days: int, session: str = "s") -> Given:
+    return Given(NOW + timedelta(days=days), session, "prompt", (f"x{days}",), 40)
+
+
+def test_it_is_read_back_in_order_and_kept_for_ninety_days(tmp_path):
+    for days in (0, 1, 90):
+        record(str(tmp_path), given(days))
+    assert [one.ids for one in all_given(str(tmp_path))] == [("x0",), ("x1",), ("x90",)]
+    record(str(tmp_path), given(91))
+    assert [one.ids for one in all_given(str(tmp_path))] == [("x1",), ("x90",), ("x91",)]
+    assert next(all_given(str(tmp_path))) == given(1)
+
+
+def test_a_line_that_was_cut_off_is_passed_over(tmp_path):
+    record(str(tmp_path), given(0))
+    path = tmp_path / "given" / "2026-11-21.jsonl"
+    path.write_bytes(b'{"at": "x"\n[1]\n' + path.read_bytes() + b'{"session": "s", "ids"')
+    assert known_to(str(tmp_path), "s", NOW) == {"x0"}
+    assert len(list(all_given(str(tmp_path)))) == 1
+
+
+def test_where_it_cannot_be_written_nothing_fails(tmp_path):
+    (tmp_path / "given").write_text("a file")
+    record(str(tmp_path), given(0))
+    assert known_to(str(tmp_path), "s", NOW) == set()
+
+
+def test_files_and_commands_are_found_and_gitmems_own_are_not():
+    told = (
+        "<gitmem-memory>\n[2026-11-21, Decision, 1b4e51f0, ^d4f7k2m9q0x, daily/2026/11/2026-11-21.md:4]\n"
+        "Mended by `uv  sync --all` in src/한글/loader.py, see example.com, Python 3.12 and e.g. `app.toml`.\n"
+        "More: `gitmem search WORDS`, memory.md.\n</gitmem-memory>"
+    )
+    assert names_of(told) == ("uv sync --all", "app.toml", "src/한글/loader.py")
+    assert names_of("") == ()
+    assert len(names_of(" ".join(f"`command {number}`" for number in range(40)))) == 12

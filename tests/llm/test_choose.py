@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from gitmem.config import EmbeddingConfig
+from gitmem.llm.choose import AUTO, GEMINI, LOCAL, NONE, OPENAI, Choice, choose, is_installed, make_embedder
+from gitmem.llm.gemini import GeminiEmbedder
+from gitmem.llm.http import Patience
+from gitmem.llm.openai import OpenAIEmbedder
+from gitmem.llm.protocol import AnswerError, ProviderError
+
+AT_ONCE = Patience(sleep=lambda _: None, random=lambda: 0.0)
+
+
+def openai(provider, key: str = "sk-secret-key", model: str = "") -> OpenAIEmbedder:
+    return OpenAIEmbedder(key, model, f"{provider.url}/v1/", {}, AT_ONCE)
+
+
+def gemini(provider) -> GeminiEmbedder:
+    return GeminiEmbedder("secret-key", "", provider.url, {}, AT_ONCE)
+
+
+def soon() -> float:
+    return time.monotonic() + 20
+
+
+@pytest.fixture(params=[openai, gemini], ids=["openai", "gemini"])
+def embedder(request, provider):
+    return request.param(provider)
+
+
+def test_documents_become_vectors_of_length_one_in_their_order(embedder, provider):
+    texts = ["the cache is cold", "봄이 왔다 🌱", "x"]
+    vectors = embedder.embed_documents(texts, soon())
+    assert [len(vector) for vector in vectors] == [provider.DIMENSIONS] * 3
+    for text, vector in zip(texts, vectors, strict=True):
+        assert sum(number * number for number in vector) == pytest.approx(1, abs=1e-5)
+        assert sum(a * b for a, b in zip(vector, provider.vector(text), strict=True)) > 0.99
+    assert embedder.tokens > 0
+
+
+def test_a_query_is_embedded_with_one_try(embedder, provider):
+    provider.behave = ["status:500:"]
+    with pytest.raises(ProviderError):
+        embedder.embed_query("cache", soon())
+    assert len(provider.asked) == 1
+    assert len(embedder.embed_query("cache", soon())) == provider.DIMENSIONS
+
+
+@pytest.mark.parametrize("how", ["fewer", "ragged", "nan", "zero", "words", "null", "text"])
+def test_what_is_no_answer_is_an_error_that_says_so(embedder, provider, how):
+    provider.behave = [how]
+    with pytest.raises(AnswerError):
+        embedder.embed_documents(["one", "two"], soon())
+
+
+@pytest.mark.parametrize("answer", ["[]", "3", '{"data": 3}', '{"data": [3]}', '{"embeddings": {}}', "null"])
+def test_json_of_another_shape_is_an_error(embedder, provider, answer):
+    provider.behave = [f"json:{answer}"]
+    with pytest.raises(AnswerError):
+        embedder.embed_documents(["one"], soon())
+
+
+def test_what_is_asked_of_openai(provider):
+    openai(provider).embed_documents(["one"], soon())
+    assert provider.asked[0]["path"] == "/v1/embeddings"
+    assert provider.asked[0]["model"] == "text-embedding-3-small"
+    assert provider.headers[0]["Authorization"] == "Bearer sk-secret-key"
+
+
+def test_a_local_server_needs_no_key(provider):
+    openai(provider, key="", model="nomic-embed-text").embed_documents(["one"], soon())
+    assert "Authorization" not in provider.headers[0]
+    assert provider.asked[0]["model"] == "nomic-embed-text"
+
+
+def test_what_is_asked_of_gemini(provider):
+    gemini(provider).embed_documents(["one"], soon())
+    gemini(provider).embed_query("one", soon())
+    document, query = provider.asked
+    assert document["path"] == "/models/gemini-embedding-001:batchEmbedContents"
+    assert document["requests"][0]["taskType"] == "RETRIEVAL_DOCUMENT"
+    assert query["requests"][0]["taskType"] == "RETRIEVAL_QUERY"
+    assert provider.headers[0]["x-goog-api-key"] == "secret-key"
+    assert "secret" not in document["path"]
+
+
+def config(provider: str = LOCAL, **more: str) -> EmbeddingConfig:
+    return EmbeddingConfig(provider=provider, **more)
+
+
+@pytest.mark.parametrize("provider", [OPENAI, GEMINI])
+def test_without_a_key_it_is_said_which_variable_to_set(provider):
+    with pytest.raises(ProviderError, match=f"{provider.upper()}_API_KEY"):
+        make_embedder(config(provider), {})
+    with pytest.raises(ProviderError, match="MY_KEY"):
+        make_embedder(config(provider, api_key_env="MY_KEY"), {"OPENAI_API_KEY": "sk", "GEMINI_API_KEY": "g"})
+
+
+@pytest.mark.parametrize("provider", [OPENAI, GEMINI])
+def test_a_key_does_not_go_over_the_network_in_the_clear(provider):
+    settings = config(provider, base_url="http://example.org/v1", api_key_env="KEY")
+    with pytest.raises(ProviderError, match="unencrypted"):
+        make_embedder(settings, {"KEY": "sk-secret-key"})
+    assert make_embedder(settings, {}) is not None
+
+
+def test_a_key_in_the_environment_alone_sends_nothing_anywhere():
+    keys = {"OPENAI_API_KEY": "sk", "GEMINI_API_KEY": "g"}
+    assert choose(config(), keys).provider in {LOCAL, NONE}
+    assert choose(config(NONE), keys).provider == NONE
+
+
+@pytest.mark.parametrize(
+    "settings, environ, chosen",
+    [
+        (config(AUTO), {"OPENAI_API_KEY": "sk", "GEMINI_API_KEY": "g"}, OPENAI),
+        (config(AUTO), {"GEMINI_API_KEY": "g"}, GEMINI),
+        (config(AUTO, base_url="http://localhost:1"), {}, OPENAI),
+        (config(), {"GITMEM_EMBEDDING_PROVIDER": "auto", "OPENAI_API_KEY": "sk"}, OPENAI),
+        (config(), {"GITMEM_EMBEDDING_PROVIDER": "gemini"}, GEMINI),
+        (config(OPENAI), {"GITMEM_EMBEDDING_PROVIDER": "none", "OPENAI_API_KEY": "sk"}, NONE),
+        (config(OPENAI), {"GITMEM_EMBEDDING_PROVIDER": "nonsense", "OPENAI_API_KEY": "sk"}, NONE),
+        (config(OPENAI), {}, OPENAI),
+    ],
+)
+def test_which_provider_is_chosen(settings, environ, chosen):
+    assert choose(settings, environ).provider == chosen
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_local_model_is_used_where_it_is_installed(monkeypatch, installed):
+    monkeypatch.setattr("gitmem.llm.choose.is_installed", lambda _: installed)
+    assert choose(config(), {}).provider == (LOCAL if installed else NONE)
+    assert choose(config(AUTO), {}).provider == (LOCAL if installed else NONE)
+    assert "local" in choose(config(), {}).reason
+
+
+def test_what_is_installed():
+    assert is_installed("json")
+    assert not is_installed("no_such_package_anywhere")
+
+
+def test_no_embedder_for_none():
+    assert make_embedder(config(NONE), {}) is None
+    assert choose(config(NONE), {}) == Choice(NONE, "embedding.provider says so")
+
+
+def test_another_variable_may_have_the_key(provider):
+    settings = config(OPENAI, base_url=provider.url, api_key_env="MY_KEY", model="m")
+    embedder = make_embedder(settings, {"MY_KEY": "sk-mine", "OPENAI_API_KEY": "sk-other"})
+    embedder.embed_query("one", soon())
+    assert provider.headers[0]["Authorization"] == "Bearer sk-mine"

@@ -1,0 +1,109 @@
+"""The texts of a large store, which prompts search in place of its files."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from gitmem.search import dedupe as choose
+from gitmem.search import scan as texts
+from gitmem.search import sources
+from gitmem.search.scan import make_rg
+from gitmem.search.sources import renew_texts
+
+SESSION = "sessions/2026/11/20261120_100000-1b4e51f0.md"
+
+
+@pytest.fixture
+def large(shelf, monkeypatch):
+    """Give a store whose texts are kept."""
+    monkeypatch.setattr(choose, "BUDGET", 60)
+    for number in range(300):
+        word = "zebra" if number == 7 else "horse"
+        shelf.put(f"knowledge/{number // 100}/part-{number:03}.md", f"# Part {number}\n\nCommon words of the {word}\n")
+    os.mkdir(os.path.join(shelf.store.private, texts.FOLDER))
+    keep(shelf)
+    return shelf
+
+
+def keep(shelf):
+    for path in shelf.root.rglob("*"):  # as if all had been there for a while
+        os.utime(path, (1, 1))
+    renew_texts(shelf.store)
+
+
+def asked(shelf, query, **options):
+    return [hit.path for hit in shelf.search(query, hurried=True, **options)]
+
+
+@pytest.mark.parametrize("with_rg", [True, False])
+def test_words_are_found_without_a_look_at_other_files(large, monkeypatch, with_rg):
+    if with_rg and make_rg(large.store) is None:
+        pytest.skip("rg is not installed")
+    if not with_rg:
+        monkeypatch.setattr("gitmem.search.scan.make_rg", lambda store: None)
+    monkeypatch.setattr(sources, "list_paths", None)
+
+    assert asked(large, "ZEBRA") == ["knowledge/0/part-007.md"]
+    assert asked(large, "common zebra")[0] == "knowledge/0/part-007.md"
+    assert len(asked(large, "common", limit=0)) > 50
+    assert asked(large, "nowhere") == []
+    assert asked(large, "common path:knowledge/2", limit=1)[0].startswith("knowledge/2/")
+
+
+def test_what_came_since_is_found_and_what_went_is_not(large):
+    large.put("knowledge/new.md", "# New\n\nthe okapi\n")
+    large.put(SESSION, "# Session\n\nthe gnu\n")
+    (large.root / "knowledge/0/part-007.md").unlink()
+    other = large.root / "knowledge/0/part-008.md.tmp"
+    other.write_text("# Part 8\n\nthe quagga\n")
+    other.replace(large.root / "knowledge/0/part-008.md")
+
+    assert asked(large, "okapi") == ["knowledge/new.md"]
+    assert asked(large, "gnu") == [SESSION]
+    assert asked(large, "quagga") == ["knowledge/0/part-008.md"]
+    assert asked(large, "zebra") == []
+
+
+def test_renewing_adds_what_changed_and_at_times_writes_all_anew(large):
+    path = os.path.join(large.store.private, texts.FOLDER, "all")
+    size = os.path.getsize(path)
+    for number in range(40):
+        large.put("knowledge/0/part-009.md", f"# Part 9\n\nthe okapi {number} {'filler ' * 100}\n")
+        renew_texts(large.store)
+
+        assert os.path.getsize(path) < 3 * size
+    assert asked(large, "okapi") == ["knowledge/0/part-009.md"]
+    with open(path, "ab") as file:
+        file.write(b"\n\x1eknowledge/0/part-010.md\nof a killed process: zebra okapi")
+    assert asked(large, "okapi") == ["knowledge/0/part-009.md"]
+    renew_texts(large.store)
+    with open(path, "rb") as file:
+        assert b"killed" not in file.read()
+
+
+@pytest.mark.parametrize("broken", ["", "[]", "[1e9, 0, []]", '["x", 1, 2]'])
+def test_without_usable_texts_the_files_are_searched(large, broken):
+    with open(os.path.join(large.store.private, texts.FOLDER, "state"), "w") as file:
+        file.write(broken)
+
+    assert asked(large, "zebra") == ["knowledge/0/part-007.md"]
+
+
+def test_a_hostile_text_names_no_other_file(large):
+    large.put("knowledge/evil.md", "# Evil\n\n\x1e../../outside.md\nokapi\n")
+    keep(large)
+
+    assert asked(large, "okapi") == ["knowledge/evil.md"]
+
+
+def test_a_prompt_in_a_large_store_has_its_texts_kept_once(shelf, monkeypatch):
+    started = []
+    monkeypatch.setattr("gitmem.store.findings.start", lambda store, *command: started.append(command))
+    monkeypatch.setattr(sources, "MANY_BYTES", 1_000)
+    monkeypatch.setattr(sources, "FEW_FILES", 0)
+    shelf.put("knowledge/a.md", "# A\n\nthe zebra\n" + "filler\n" * 200)
+
+    assert asked(shelf, "zebra") == asked(shelf, "zebra") == ["knowledge/a.md"]
+    assert started == [("reindex", "--background")]

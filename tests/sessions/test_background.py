@@ -1,0 +1,350 @@
+from __future__ import annotations
+
+import json
+import os
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from gitmem.document.entry import find_entries
+from gitmem.errors import NotSavedError
+from gitmem.lessons.known_errors import known_patterns
+from gitmem.lessons.outcome_counts import measure
+from gitmem.lessons.usage_log import read_notes
+from gitmem.sessions import end as session_end
+from gitmem.sessions.background import settle, tend
+from gitmem.sessions.cleaned import context_used, in_context
+from gitmem.sessions.outcome import split_fields
+from gitmem.sessions.pending import IDLE, look
+from gitmem.store import document_checks as changed
+from gitmem.store import transcripts
+from gitmem.store.findings import FailureLog
+from gitmem.store.hook_spool import HookSpool
+from gitmem.store.store import Store
+from tests.own_settings import own_settings
+
+ALIVE, DEAD = 4711, 4712
+
+
+class Session:
+    """A session that delivers events and has a transcript."""
+
+    def __init__(self, desk, folder: Path, name="sess-1", owner=ALIVE) -> None:
+        self.desk = desk
+        self.name = name
+        self.owner = owner
+        self.path = folder / f"{name}.jsonl"
+        self.path.touch()
+
+    def deliver(self, kind: str, turn="", second: float = 0, **more: object) -> None:
+        payload = {
+            "hook_event_name": kind,
+            "session_id": self.name,
+            "prompt_id": turn,
+            "transcript_path": str(self.path),
+        }
+        spool = HookSpool(self.desk.store.private)
+        name = spool.accept(kind, self.owner, json.dumps(payload | more).encode())
+        at = self.desk.clock.now.timestamp() + second
+        os.utime(os.path.join(spool.folder, name), (at, at))
+
+    def say(self, role: str, text: str, tokens: int = 0, **more: object) -> None:
+        message: dict[str, object] = {"role": role, "content": text}
+        if tokens:
+            message["usage"] = {"input_tokens": tokens}
+        at = self.desk.clock.now.isoformat()
+        item = {"type": role, "uuid": f"u-{os.path.getsize(self.path)}", "sessionId": self.name, "timestamp": at}
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(item | {"message": message} | more, ensure_ascii=False) + "\n")
+
+    def turn(self, turn: str, second=0.0, answer="It is done, all of it.", tokens=0) -> None:
+        self.deliver("UserPromptSubmit", turn, second, prompt=f"question {turn} of the day")
+        self.say("user", f"question {turn} of the day", promptId=turn)
+        self.deliver("Stop", turn, second + 1, last_assistant_message=answer)
+        self.say("assistant", answer, tokens)
+
+
+@pytest.fixture
+def session(desk, tmp_path) -> Session:
+    return Session(desk, tmp_path)
+
+
+def drain(desk):
+    desk.store = Store(desk.store.root, desk.store.context)
+    return settle(desk.store, lambda process: process != DEAD)
+
+
+def waiting(desk) -> list[str]:
+    return sorted(name.split("-")[0] for name in HookSpool(desk.store.private).names())
+
+
+def told(desk, label: str = "") -> list[str]:
+    """The requests that the daily logs tell of; with a label, the texts of the entries that have it."""
+    found = []
+    for path in sorted(Path(desk.store.root).glob("daily/*/*/*.md")):
+        entries = [one.entry for one in find_entries(path.read_text(encoding="utf-8"))]
+        if label:
+            found += [entry.text for entry in entries if entry.label == label]
+        else:
+            found += [split_fields(entry.text).request for entry in entries if entry.label == "Exchange"]
+    return [text for text in found if text]
+
+
+def ops(desk, bare_git) -> list[str]:
+    root = Path(desk.store.root)
+    assert bare_git(root, "status", "--porcelain") == ""
+    return bare_git(root, "log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)", "--reverse").split()[1:]
+
+
+# Whether a session is over
+
+
+def test_a_session_goes_on_while_its_host_runs(desk, session):
+    session.deliver("SessionStart")
+    session.deliver("UserPromptSubmit", "t-1", 1, prompt="a question")
+    (found,) = look(desk.store, lambda _: True).sessions
+    assert (found.name, found.over, found.transcript) == ("sess-1", False, str(session.path))
+    (found,) = look(desk.store, lambda _: False).sessions
+    assert found.over
+    desk.clock.now += IDLE + timedelta(seconds=2)
+    (found,) = look(desk.store, lambda _: True).sessions
+    assert found.over
+
+
+def test_a_session_that_began_again_is_not_over(desk, session):
+    session.deliver("SessionStart", second=0)
+    session.deliver("SessionEnd", second=1)
+    assert look(desk.store, lambda _: True).over() == {"sess-1"}
+    session.deliver("SessionStart", second=2, source="resume")
+    assert look(desk.store, lambda _: True).over() == frozenset()
+
+
+def test_the_last_process_to_deliver_counts(desk, session):
+    session.owner = DEAD
+    session.deliver("SessionStart", second=0)
+    session.owner = ALIVE
+    session.deliver("UserPromptSubmit", "t-1", 1, prompt="x")
+    assert look(desk.store, lambda process: process != DEAD).over() == frozenset()
+
+
+# The end
+
+
+def test_nothing_to_do(desk):
+    tip = desk.store.tip
+    assert settle(desk.store).commits == ()
+    assert desk.store.tip == tip
+
+
+def test_a_session_that_ends_leaves_its_transcript(desk, session, bare_git):
+    session.deliver("SessionStart")
+    session.turn("t-1", 1)
+    drain(desk)
+    assert waiting(desk) == ["SessionStart"]
+    assert transcripts.sessions(desk.store) == []
+    session.deliver("SessionEnd", second=5, reason="other")
+    drain(desk)
+    assert waiting(desk) == []
+    said = [json.loads(line) for line in transcripts.read(desk.store, "sess-1") or ()]
+    assert [(line["role"], line["text"]) for line in said] == [
+        ("user", "question t-1 of the day"),
+        ("assistant", "It is done, all of it."),
+    ]
+    assert ops(desk, bare_git) == ["init", "turn"]
+    branches = bare_git(Path(desk.store.root), "for-each-ref", "--format=%(refname:short)", "refs/heads").split()
+    assert branches == ["gitmem"]
+
+
+def test_a_killed_session_is_closed_with_what_it_delivered(desk, session):
+    session.owner = DEAD
+    session.deliver("SessionStart")
+    session.turn("t-1", 1)
+    session.deliver("UserPromptSubmit", "t-2", 5, prompt="the last question")
+    drain(desk)
+    assert waiting(desk) == []
+    assert told(desk) == ["question t-1 of the day", "the last question"]
+    assert transcripts.read(desk.store, "sess-1")
+
+
+def test_a_session_without_a_transcript_ends_too(desk, session):
+    for path in ("/no/such/file", "", "/dev/null", str(session.path.parent), "a\0b"):
+        payload = {"hook_event_name": "SessionEnd", "session_id": f"s{len(path)}", "transcript_path": path}
+        HookSpool(desk.store.private).accept("SessionEnd", ALIVE, json.dumps(payload).encode())
+    drain(desk)
+    assert waiting(desk) == []
+    assert transcripts.sessions(desk.store) == []
+    assert FailureLog(desk.store.private).failures() == []
+
+
+def test_what_fails_is_logged_kept_and_hinders_nothing_else(desk, session, tmp_path, monkeypatch):
+    other = Session(desk, tmp_path, "sess-2")
+    for one in (session, other):
+        one.turn("t-1")
+        one.deliver("SessionEnd", second=5)
+    real = session_end.keep_transcript
+
+    def fails(store, name, path):
+        if name == "sess-1":
+            raise NotSavedError("The disk is full.", "Make room.")
+        return real(store, name, path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(session_end, "keep_transcript", fails)
+        drain(desk)
+    assert waiting(desk) == ["SessionEnd"]
+    (failure,) = FailureLog(desk.store.private).failures()
+    assert (failure.command, failure.message) == ("hook: session end", "The disk is full.")
+    assert [one.session for one in transcripts.sessions(desk.store)] == ["sess-2"]
+    assert len(told(desk)) == 2
+    drain(desk)
+    assert waiting(desk) == []
+    assert len(transcripts.sessions(desk.store)) == 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no file here that fails when it is read")
+@pytest.mark.parametrize("kind", ["SessionEnd", "PreCompact"])
+def test_a_transcript_that_cannot_be_read_is_tried_three_times(desk, session, kind):
+    session.turn("t-1")
+    session.path.unlink()
+    session.path.symlink_to("/proc/self/mem")
+    session.deliver(kind, second=5)
+    for number in (1, 2):
+        drain(desk)
+        assert waiting(desk) == [kind]
+        assert len(FailureLog(desk.store.private).failures()) == number
+    drain(desk)
+    assert waiting(desk) == []
+    failures = FailureLog(desk.store.private).failures()
+    assert "It is not tried again. 'gitmem replay" in failures[-1].message
+    drain(desk)
+    assert len(FailureLog(desk.store.private).failures()) == len(failures)
+    assert told(desk) == ["question t-1 of the day"]
+    assert not any(Path(desk.store.private, "unread").iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no file here that fails when it is read")
+def test_the_end_of_a_transcript_that_cannot_be_read_says_nothing():
+    assert context_used("/proc/self/mem") == 0
+    assert not in_context("/proc/self/mem", "marker")
+
+
+def test_without_a_transcript_it_is_known_after_how_many_commands_an_error_was_mended(desk, tmp_path):
+    error = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"
+    for number, between in enumerate((("pip list", "pip install pyyaml"), ())):
+        session = Session(desk, tmp_path, f"sess-{number}")
+        deliver = partial(session.deliver, transcript_path="")
+        calls = [("PostToolUseFailure", "pytest -q"), *(("PostToolUse", one) for one in (*between, "pytest -q"))]
+        deliver("UserPromptSubmit", "t", prompt="Run the tests of the loader")
+        for second, (kind, command) in enumerate(calls, 1):
+            called = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": f"c{second}"}
+            deliver(kind, "t", second, **called, **({"error": error} if second == 1 else {}))
+        deliver("Stop", "t", 9, last_assistant_message="The loader's tests pass now.")
+        deliver("SessionEnd", second=10, reason="other")
+        drain(desk)
+        desk.clock.now += timedelta(days=1)
+    assert FailureLog(desk.store.private).failures() == []
+    [pattern] = known_patterns(desk.store)
+    assert {one.pattern for one in read_notes(desk.store.private).mended} == {pattern.id}
+    assert measure(desk.store)["effectiveness"]["errors"] == {
+        "mended": 2,
+        "again": 1,
+        "faster": 1,
+        "slower": 0,
+        "first": 3,
+        "later": 1,
+    }
+
+
+def test_an_error_nobody_thought_of_is_one_of_them(desk, session, tmp_path, monkeypatch):
+    session.turn("t-1")
+    session.deliver("SessionEnd", second=5)
+
+    def fails(*_):
+        raise RecursionError("too deep")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gitmem.sessions.background.capture", fails)
+        drain(desk)
+    assert transcripts.read(desk.store, "sess-1")
+    assert "too deep" in FailureLog(desk.store.private).failures()[0].message
+    drain(desk)
+    assert told(desk) == ["question t-1 of the day"]
+    assert waiting(desk) == []
+
+
+# Lessons
+
+DECIDED = "We decided to use uv instead of pnpm for builds."
+LEARNED = "It turned out that the cache key did not hold the platform."
+
+
+def test_what_was_learned_is_saved_before_the_context_is_compacted(desk, session, bare_git):
+    session.deliver("SessionStart")
+    session.turn("t-1", 1, f"{DECIDED}")
+    session.say("assistant", f"Let me look further. {LEARNED}")
+    session.deliver("PreCompact", second=9, trigger="auto")
+    drain(desk)
+    assert waiting(desk) == ["SessionStart"]
+    assert told(desk, "Decision") == [DECIDED]
+    assert told(desk, "Learning") == [LEARNED]
+    assert ops(desk, bare_git) == ["init", "turn", "extract"]
+    session.deliver("PreCompact", second=20, trigger="manual")
+    drain(desk)
+    assert ops(desk, bare_git) == ["init", "turn", "extract"], "once"
+    assert waiting(desk) == ["SessionStart"]
+
+
+def test_what_was_learned_is_saved_once_half_of_the_context_is_used(desk, session, bare_git):
+    session.deliver("SessionStart")
+    session.say("assistant", f"Let me look further. {LEARNED}")
+    session.turn("t-1", 1, tokens=80_000)
+    drain(desk)
+    assert told(desk, "Learning") == [], "not half of it yet"
+    session.turn("t-2", 11, tokens=120_000)
+    drain(desk)
+    assert told(desk, "Learning") == [LEARNED]
+    session.say("assistant", "It turned out that the second cache was never read at all.")
+    session.turn("t-3", 21, tokens=130_000)
+    drain(desk)
+    assert told(desk, "Learning") == [LEARNED], "once"
+    session.deliver("PreCompact", second=30)
+    drain(desk)
+    assert len(told(desk, "Learning")) == 2
+    session.say("assistant", "It turned out that the third cache was on another disk.")
+    session.turn("t-4", 41, tokens=110_000)
+    drain(desk)
+    assert len(told(desk, "Learning")) == 3, "and once more after it was compacted"
+    assert ops(desk, bare_git).count("extract") == 3
+    assert FailureLog(desk.store.private).failures() == []
+
+
+def test_it_can_be_switched_off(desk, session):
+    own_settings(desk.store.context, "save:\n  context_percent: 0\n")
+    session.say("assistant", LEARNED)
+    session.turn("t-1", 1, tokens=190_000)
+    drain(desk)
+    assert told(desk, "Learning") == []
+
+
+def test_a_lesson_is_saved_on_the_day_it_was_learned(desk, session):
+    now = desk.clock.now
+    desk.clock.now = datetime(2026, 11, 20, 12, 0).astimezone()
+    session.say("assistant", LEARNED)
+    desk.clock.now = now
+    session.deliver("PreCompact", second=9)
+    drain(desk)
+    assert LEARNED in desk.text("daily/2026/11/2026-11-20.md")
+
+
+def test_upkeep_looks_at_the_documents_that_status_did_not(desk):
+    assert changed.look(desk.store, (), most=1).left > 0
+    tend(desk.store, lambda: False)
+    assert changed.look(desk.store, (), most=0).left == 0
+
+
+def test_upkeep_reads_whose_each_memory_is_so_that_a_prompt_need_not(desk):
+    tend(desk.store, lambda: False)
+    known = Path(desk.store.private, "known", "origins").read_text(encoding="utf-8")
+    assert known.split("\n")[1] == desk.store.tip

@@ -1,0 +1,300 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitmem.document.entry import RECENT_CONTEXT, TIMELINE, find_entries, render_entry
+from gitmem.document.ids import exchange_id
+from gitmem.sessions.entries import (
+    ANSWER_LENGTH,
+    DONE_LENGTH,
+    EXCHANGE,
+    relative_files,
+    remember,
+)
+from gitmem.sessions.outcome import Fields, split_fields
+from gitmem.sessions.shortened import PROMPT_LENGTH
+from gitmem.sessions.turns import Failure, Turn, content_lines
+
+BEGAN = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
+ENDED = BEGAN + timedelta(seconds=75)
+
+
+def turn(prompt="Add a parser for CRLF files", answer="The parser reads CRLF files now.", **more) -> Turn:
+    more = {"closed": True, "cwd": "/p", **more}
+    return Turn("abcd1234-5678", "claude-code", "t-1", BEGAN, ENDED, prompt, answer, **more)
+
+
+def failure(command="make test", error="error: it broke", second=10, **more) -> Failure:
+    return Failure(BEGAN + timedelta(seconds=second), "Bash", "id", command, error, **more)
+
+
+def recall(one: Turn, roots=("/p",), boot=(), **more):
+    what = remember(one, roots, boot, **more)
+    assert what is not None
+    return what
+
+
+def logged(one: Turn, **more) -> Fields:
+    (text,) = [placed.entry.text for placed in recall(one, **more).daily if placed.entry.label == EXCHANGE]
+    return split_fields(text)
+
+
+def exchange(one: Turn, **more) -> str:
+    (text,) = [placed.entry.text for placed in recall(one, **more).memory if placed.entry.label == EXCHANGE]
+    return text
+
+
+def test_a_turn_in_the_daily_log():
+    what = recall(turn(files=("/p/src/a.py", "/p/b.md", "/elsewhere/c"), tools=3))
+    told = [(placed.section, placed.entry.time, placed.entry.label, placed.entry.text) for placed in what.daily]
+    assert told == [
+        (
+            TIMELINE,
+            "14:00:00",
+            EXCHANGE,
+            "Add a parser for CRLF files\n\n**Answer:** The parser reads CRLF files now.\n\n"  # noqa: ISC004
+            "**Files:** src/a.py, b.md, /elsewhere/c",
+        )
+    ]
+    (placed,) = what.daily
+    assert placed.entry.tags == ("abcd1234",)
+    assert placed.entry.id == what.memory[0].entry.id == exchange_id("abcd1234-5678", "t-1"), "one memory, one id"
+
+
+def test_a_turn_in_memory():
+    what = recall(turn(files=("/p/src/a.py",), tools=1))
+    (placed,) = what.memory
+    assert (placed.section, placed.entry.label, placed.entry.time) == (RECENT_CONTEXT, EXCHANGE, "2026-11-21 14:01:15")
+    assert placed.entry.text.split("\n") == [
+        "Add a parser for CRLF files",
+        "Done: The parser reads CRLF files now.",
+        "Files: src/a.py",
+    ]
+    assert placed.entry.tags == what.state.tags == ("abcd1234",)
+    assert (what.state.label, what.state.text) == ("State", "Add a parser for CRLF files · Files: src/a.py")
+    assert what.subject == "Exchange: Add a parser for CRLF files"
+
+
+def test_korean_is_told_in_korean():
+    text = exchange(
+        turn("CRLF 파일 파서를 추가해줘", "파서가 이제 CRLF 파일을 읽습니다.", files=("/p/파일.py",), tools=1)
+    )
+    assert text == "CRLF 파일 파서를 추가해줘\n한 일: 파서가 이제 CRLF 파일을 읽습니다.\n파일: 파일.py"
+
+
+def test_a_failure_and_its_end():
+    one = turn(failures=(failure(fixed_by="make test V=1"), failure("ls /no", "ls: cannot access", 20)), tools=3)
+    assert exchange(one).split("\n")[-2:] == [
+        "Failed: `make test`: error: it broke → then worked: `make test V=1`",
+        "Failed: `ls /no`: ls: cannot access → not fixed in this turn",
+    ]
+    assert list(logged(one).errors) == [
+        "`make test`: error: it broke → then worked: `make test V=1`",
+        "`ls /no`: ls: cannot access",
+    ]
+    assert recall(one).state.text.endswith("Open: `ls /no`")
+
+
+def test_the_line_of_an_error_that_says_most():
+    error = "Exit code 2\nrunning 4 tests\n  \nFAILED tests/a.py::b - assert 1\nmore"
+    assert logged(turn(failures=(failure(error=error),))).errors == ("`make test`: FAILED tests/a.py::b - assert 1",)
+
+
+@pytest.mark.parametrize(
+    "said, told",
+    [
+        (
+            "npm warn Unknown config\nsrc/a.ts(3,1): error TS2304\nx: error: Cannot find name 'y'",
+            "x: error: Cannot find",
+        ),
+        ("[lint] ERROR task failed\na.go:149:28: undefined: regexp", "a.go:149:28: undefined: regexp"),
+        ("[lint] $ run ./...\n[lint] ERROR task failed", "[lint] ERROR task failed"),
+        ("Traceback:\n  File a\nTypeError: it failed", "TypeError: it failed"),
+        ("line one\nline two", "line one"),
+    ],
+)
+def test_which_line_says_most(said, told):
+    assert logged(turn(failures=(failure(error=said),))).errors[0].startswith(f"`make test`: {told}")
+
+
+def test_an_answer_that_says_how_a_failure_ended():
+    failures = (failure("ls /no/such", "ls: cannot access '/no/such': No such file or directory"),)
+    one = turn(answer="The failing `ls` was a typo in the path; fixed by using `src/`. All is well.", failures=failures)
+    end = "→ The failing `ls` was a typo in the path; fixed by using `src/`."
+    assert logged(one).errors[0].endswith(end)
+    assert end in exchange(one)
+    assert "Open" not in recall(one).state.text
+    other = turn(answer="The failing `make` was a typo; fixed by using `src/`. All is well.", failures=failures)
+    assert "→" not in logged(other).errors[0]
+
+
+def test_a_program_that_only_said_no_is_no_failure():
+    one = turn(failures=(failure("grep x", "Exit code 1"), failure("test -f a", "")))
+    assert logged(one).errors == ()
+    assert "Failed" not in exchange(one)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "<tool_use_error>File has not been read yet.</tool_use_error>",
+        "The user doesn't want to proceed with this tool use.",
+        "[Request interrupted by user for tool use]",
+        "",
+    ],
+)
+def test_what_a_person_or_the_host_refused_is_no_failure(said):
+    assert logged(turn(failures=(failure(error=said),), tools=1)).errors == ()
+
+
+def test_an_open_turn_has_no_answer_yet():
+    what = recall(turn(answer="", closed=False, files=("/p/a",), tools=6))
+    assert logged(turn(answer="", closed=False, files=("/p/a",), tools=6)) == Fields("Add a parser for CRLF files")
+    closed = recall(turn(files=("/p/a", "/p/b"), tools=9))
+    assert what.memory[0].entry.id == closed.memory[0].entry.id, "rewritten in place"
+    assert what.daily[0].entry.id == closed.daily[0].entry.id
+
+
+def test_the_agent_writes_memory_where_it_is_asked_to():
+    what = recall(turn(answer="We decided to use uv instead of pnpm for builds."), exchange=False)
+    assert what.memory == ()
+    assert what.state is None
+    assert {placed.entry.label for placed in what.daily} >= {EXCHANGE}
+
+
+# What is not remembered
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        turn("", ""),
+        turn("ok", "Sure."),
+        turn("계속해주세요", "네."),
+        turn("<task-notification>agent done</task-notification>", "The agent is done."),
+        turn("<system-reminder>x</system-reminder>", "<gitmem-memory>y</gitmem-memory>"),
+        turn("", "x" * 500),
+        turn("\x00 \ud800", ""),
+    ],
+)
+def test_idle_turns(one):
+    assert remember(one, ("/p",)) is None
+
+
+def test_a_boot_file_told_again_is_no_memory():
+    boot = "Always run the tests with uv run pytest before a commit.\nAnswer in Korean whatever the question is."
+    lines = content_lines([boot])
+    assert remember(turn(boot, boot), ("/p",), lines) is None
+    worked = turn(boot, files=("/p/a",), tools=1)
+    assert logged(worked, boot=lines).request == ""
+
+
+def test_a_trivial_prompt_keeps_what_was_done_for_it():
+    told = logged(turn("continue", files=("/p/a.py",), tools=1))
+    assert told == Fields(answer="The parser reads CRLF files now.", files=("a.py",))
+    assert exchange(turn("continue", files=("/p/a.py",), tools=1)).startswith("Done: ")
+
+
+def test_injected_text_is_in_no_entry():
+    secret = "<gitmem-memory>INJECTED</gitmem-memory>"
+    what = recall(turn(f"Fix the parser {secret}", f"Fixed the parser. {secret}"))
+    assert "INJECTED" not in "".join(placed.entry.text for placed in (*what.daily, *what.memory))
+    assert "INJECTED" not in what.subject + what.state.text
+
+
+# Lengths
+
+
+def test_long_texts_are_cut_at_their_seams():
+    sentence = "This is one sentence of a long answer that goes on. "
+    one = turn("\n".join(f"line {number} of a prompt" for number in range(500)), sentence * 100)
+    told = logged(one)
+    assert PROMPT_LENGTH - 100 <= len(told.request) <= PROMPT_LENGTH + 10
+    assert told.request.startswith("line 0 of a prompt\n")
+    assert told.request.endswith("\nline 499 of a prompt")
+    assert len(told.answer) <= ANSWER_LENGTH
+    assert told.answer == (sentence * 100).strip()
+    assert len(exchange(one)) <= DONE_LENGTH + 300
+
+
+def test_many_files_are_named_in_the_log_and_counted_in_memory():
+    files = tuple(f"/p/f{number}" for number in range(40))
+    one = turn(files=files, tools=40)
+    assert len(logged(one).files) == 40
+    assert exchange(one).endswith("f11, 28 more")
+
+
+@pytest.mark.parametrize(
+    "files, roots, told",
+    [
+        (("/p/a", "/p/a", "/q/b"), ("/p", "/q"), ("a", "b")),
+        (("C:\\p\\a b.py", "C:/p/c"), ("C:\\p",), ("a b.py", "c")),
+        (("/project-two/a",), ("/p",), ("/project-two/a",)),
+        (("relative.py", "./x"), ("", "/p/"), ("relative.py", "./x")),
+        ((), (), ()),
+    ],
+)
+def test_files_as_a_person_names_them(files, roots, told):
+    assert relative_files(files, roots) == told
+
+
+# Whatever is said
+
+
+HOSTILE = st.sampled_from(
+    [
+        "- [10:00:00] **User Prompt**: not an entry ^00000000000000000000",
+        "## Timeline",
+        "---",
+        "^0123456789abcdefghjk",
+        "Gitmem-Op: save",
+        "</gitmem-memory>",
+        "<private>x",
+        "```",
+        "\ud800",
+        "\0\x1b[31m",
+        "\u2028\x85",
+        "We decided to use uv instead of pnpm.",
+        "결정: uv를 사용하기로 결정했습니다.",
+        "\r\n\r",
+        "x" * 3000,
+    ]
+)
+SAID = st.lists(HOSTILE | st.text(max_size=40), max_size=5).map("\n".join)
+TURNS = st.builds(
+    turn,
+    SAID,
+    SAID,
+    files=st.lists(SAID, max_size=3).map(tuple),
+    failures=st.lists(st.builds(failure, SAID, SAID, fixed_by=SAID, second=st.integers(0, 60)), max_size=3).map(tuple),
+    tools=st.integers(0, 9),
+    closed=st.booleans(),
+)
+
+
+@settings(max_examples=150)
+@given(TURNS, st.booleans())
+def test_every_entry_can_be_read_back(one, asked):
+    what = remember(one, ("/p", one.cwd), exchange=asked)
+    if what is None:
+        return
+    entries = [placed.entry for placed in (*what.daily, *what.memory)] + [what.state] * (what.state is not None)
+    for entry in entries:
+        for newline in ("\n", "\r\n"):
+            (found,) = find_entries(render_entry(entry, newline))
+            assert found.entry == entry
+    text = "".join(render_entry(placed.entry) for placed in what.daily)
+    assert [found.entry for found in find_entries(text)] == [placed.entry for placed in what.daily]
+    assert what == remember(one, ("/p", one.cwd), exchange=asked)
+    assert len({entry.id for entry in (placed.entry for placed in what.memory)}) == len(what.memory)
+
+
+def test_files_of_the_agents_own_are_not_the_projects():
+    own = ("/home/me/.claude/plans/a-plan.md", "/home/me/.claude/settings.json", "~/.claude/CLAUDE.md")
+    ours = ("/home/me/shop/src/a.py", "/home/me/shop/.claude/settings.json", "/home/me/shop/plans/next.md")
+    kept = ("src/a.py", ".claude/settings.json", "plans/next.md")
+    assert relative_files((*own, *ours, "/home/me/shop/.claude/plans/b.md"), ("/home/me/shop",)) == kept

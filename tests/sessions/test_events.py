@@ -1,0 +1,194 @@
+"""An edit is told by the lines that it changed."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gitmem.sessions.events import MAX_DETAIL, MAX_TEXT, HookKind, changed_files, changes_of, is_place, parse_payload
+
+PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n x = 1\n-y = 2\n+y = 3\n*** Add File: b.py\n+z = 1\n*** End Patch"
+
+
+@pytest.mark.parametrize(
+    "tool, given, told",
+    [
+        (
+            "Edit",
+            {"file_path": "a.py", "old_string": "a\nb\nc", "new_string": "a\nB\nc"},
+            ("change `a.py`: `- b` `+ B`",),
+        ),
+        (
+            "Edit",
+            {"file_path": "a.py", "old_string": "x", "new_string": "x\n  y = `1`"},
+            ("change `a.py`: `+ y = '1'`",),
+        ),
+        ("Write", {"file_path": ".npmrc", "content": "a=1\n"}, ("change `.npmrc`: `+ a=1`",)),
+        ("Write", {"file_path": "a.py", "content": "\n".join("abcdefg")}, ("change `a.py`",)),
+        ("Write", {"file_path": "/x/.env.local", "content": "KEY=1"}, ("change `/x/.env.local`",)),
+        (
+            "MultiEdit",
+            {
+                "file_path": "a.py",
+                "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": ""}],
+            },
+            ("change `a.py`: `- a` `+ b` `- c`",),
+        ),
+        ("apply_patch", {"command": PATCH}, ("change `a.py`: `- y = 2` `+ y = 3`", "change `b.py`: `+ z = 1`")),
+        ("Edit", {"file_path": "a.py"}, ("change `a.py`",)),
+        ("Read", {"file_path": "a.py"}, ()),
+        ("Edit", {"edits": 3}, ()),
+    ],
+)
+def test_an_edit_is_told_by_its_lines(tool, given, told):
+    assert changes_of(tool, given) == told
+
+
+def test_an_edit_without_its_lines_names_a_file_alone():
+    assert is_place("change `a.py`")
+    assert not is_place("change `a.py`: `+ x`")
+    assert not is_place("`uv sync`")
+
+
+AT = datetime(2026, 11, 21, 14, 3, 22, tzinfo=UTC)
+PAYLOADS = Path(__file__).resolve().parents[3] / "shared" / "data" / "payloads"
+recorded = pytest.mark.skipif(not PAYLOADS.is_dir(), reason=f"the recorded payloads are not at {PAYLOADS}")
+PROMPT = {"hook_event_name": "UserPromptSubmit", "session_id": "s-1", "prompt": "한글 ☕ prompt"}
+TOOL = {"hook_event_name": "PostToolUse", "session_id": "s-1", "tool_name": "Bash"}
+WRONG = [None, True, 0, 1.5, 10**40, "", [], ["x"], {}, {"a": 1}]
+
+
+def parse(host="claude-code", **payload):
+    return parse_payload(payload, AT, host)
+
+
+def test_a_prompt():
+    event = parse(**PROMPT, prompt_id="p-1", cwd="/x y", transcript_path="/t.jsonl", unknown=[{}])
+    assert (event.kind, event.session, event.at, event.host) == (HookKind.PROMPT, "s-1", AT, "claude-code")
+    assert (event.turn, event.text, event.cwd, event.transcript) == ("p-1", "한글 ☕ prompt", "/x y", "/t.jsonl")
+
+
+@pytest.mark.parametrize(
+    "kind, key",
+    [
+        (HookKind.SESSION_START, "source"),
+        (HookKind.PROMPT, "prompt"),
+        (HookKind.TOOL_FAILED, "error"),
+        (HookKind.STOP, "last_assistant_message"),
+        (HookKind.SUBAGENT_STOP, "last_assistant_message"),
+        (HookKind.PRE_COMPACT, "trigger"),
+        (HookKind.POST_COMPACT, "compact_summary"),
+        (HookKind.SESSION_END, "reason"),
+    ],
+)
+def test_each_kind_has_its_text(kind, key):
+    event = parse(hook_event_name=kind.value, session_id="s", **{key: "said"})
+    assert (event.kind, event.text) == (kind, "said")
+
+
+def test_a_tool_has_no_text_of_its_own():
+    assert parse(**TOOL, text="x", prompt="x", error="x").text == ""
+
+
+@pytest.mark.parametrize("name", ["PreToolUse", "Setup", "InstructionsLoaded", "Notification", "x" * 5000])
+def test_an_event_that_means_nothing(name):
+    assert parse(hook_event_name=name, session_id="s") is None
+
+
+@pytest.mark.parametrize("missing", ["hook_event_name", "session_id"])
+@pytest.mark.parametrize("value", [*WRONG[:5], "", [], {}])
+def test_no_payload_of_a_hook(missing, value):
+    payload = {**PROMPT, missing: value}
+    with pytest.raises(ValueError, match="no hook_event_name or no session_id"):
+        parse(**payload)
+    del payload[missing]
+    with pytest.raises(ValueError, match="no hook_event_name or no session_id"):
+        parse(**payload)
+
+
+def test_a_blank_session_is_none():
+    with pytest.raises(ValueError, match="session_id"):
+        parse(hook_event_name="Stop", session_id=" \t\n")
+
+
+@pytest.mark.parametrize("value", WRONG)
+@pytest.mark.parametrize(
+    "key",
+    ["prompt", "cwd", "transcript_path", "prompt_id", "turn_id", "tool_name", "tool_use_id", "tool_input", "agent_id"],
+)
+def test_a_field_of_the_wrong_type_counts_as_missing(key, value):
+    event = parse(**{**TOOL, key: value})
+    for field, found in zip(event._fields, event, strict=True):
+        assert isinstance(found, HookKind | str | datetime | tuple), field
+    assert event.files == ()
+    assert event.command == ""
+
+
+@pytest.mark.parametrize("value", WRONG)
+def test_a_tools_input_of_the_wrong_type(value):
+    event = parse(**{**TOOL, "tool_name": "Edit", "tool_input": {"file_path": value, "command": value}})
+    assert all(isinstance(name, str) and name for name in event.files)
+
+
+def test_texts_are_bounded():
+    long = "x" * 1_000_000
+    event = parse(
+        hook_event_name="UserPromptSubmit", session_id=long, prompt=long, cwd=long, prompt_id=long, agent_id=long
+    )
+    assert len(event.text) == MAX_TEXT
+    assert max(len(event.session), len(event.cwd), len(event.turn), len(event.agent)) <= 1_000
+    event = parse(**TOOL, tool_input={"command": long}, tool_use_id=long)
+    assert len(event.command) == MAX_DETAIL
+    assert len(event.tool_id) <= 1_000
+
+
+# Files
+
+
+@pytest.mark.parametrize("tool", ["Edit", "Write", "MultiEdit"])
+def test_an_editor_names_its_file(tool):
+    assert changed_files(tool, {"file_path": "/p/a b.py", "old_string": "*** Update File: no"}) == ("/p/a b.py",)
+
+
+def test_a_notebook():
+    assert changed_files("NotebookEdit", {"notebook_path": "n.ipynb"}) == ("n.ipynb",)
+
+
+@pytest.mark.parametrize("tool", ["Read", "Bash", "Grep", "mcp__x__Edit", "", "edit"])
+def test_what_only_reads_changes_nothing(tool):
+    assert changed_files(tool, {"file_path": "/p/a", "path": "b", "command": "touch c"}) == ()
+
+
+def test_a_patch_names_each_file_once():
+    patch = (
+        "*** Begin Patch\n*** Add File: 한글 file.py\n+*** Add File: not this\n*** Update File: b.py\r\n"
+        "*** Move to: c.py\n*** Update File: b.py\n*** Delete File: d\n*** Add File: \n*** End Patch"
+    )
+    for key in ("patch", "command"):
+        assert changed_files("apply_patch", {key: patch}) == ("한글 file.py", "b.py", "c.py", "d")
+
+
+# What real hosts sent
+
+
+@recorded
+def test_every_recorded_payload_is_understood():
+    found = sorted(PAYLOADS.rglob("*.json"))
+    assert found
+    for path in found:
+        payload = json.loads(path.read_text(encoding="utf-8"))
+        event = parse_payload(payload, AT, "claude-code")
+        name = path.name.split("-")[0]
+        if name not in HookKind._value2member_map_:
+            assert event is None, path
+            continue
+        assert event.kind.value == name
+        assert (event.session, event.cwd) == (payload["session_id"], payload["cwd"])
+        assert event.turn == payload.get("prompt_id", payload.get("turn_id", ""))
+        if name == "UserPromptSubmit":
+            assert event.text == payload["prompt"]
+        if name == "PostToolUse" and payload["tool_name"] in {"Write", "Edit"}:
+            assert event.files == (payload["tool_input"]["file_path"],)

@@ -1,0 +1,230 @@
+"""The working memory of a session survives a crash, counts nothing twice, and ends with the session."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, TextIO
+
+import pytest
+
+from gitmem.errors import NotFoundError
+from gitmem.platform.clock import Context
+from gitmem.sessions import memory as working
+from gitmem.sessions.events import HookEvent, HookKind
+from gitmem.sessions.memory import (
+    FOLDER,
+    brief_working,
+    change_working,
+    find_working,
+    follow,
+    forget_working,
+    read_working,
+    running,
+)
+from gitmem.sessions.state import HypothesisStatus, Step
+from gitmem.sessions.working import decide, note, set_plan, settle, start_task, suppose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from gitmem.store.store import Store
+    from tests.copies import StoreCopies
+
+START = datetime(2026, 11, 21, 10, tzinfo=UTC)
+AT = START.isoformat()
+
+
+@pytest.fixture
+def store(tmp_path: Path, environ: dict[str, str], new_store: StoreCopies) -> Store:
+    (tmp_path / "project").mkdir()
+    context = Context(environ, str(tmp_path / "home"), "desk", lambda: START)
+    return new_store(tmp_path / "project", context, START)
+
+
+def event(kind: HookKind, number: int, session: str = "s1", **more: object) -> HookEvent:
+    at = START + timedelta(minutes=number)
+    return HookEvent(kind, session, at, "claude-code", source=f"e{number}", **more)
+
+
+def events() -> list[HookEvent]:
+    return [
+        event(HookKind.PROMPT, 1, text="The loader crashes on empty files, fix it 🎉"),
+        event(HookKind.TOOL, 2, tool="TodoWrite", steps=(("read", "completed", ""), ("mend", "in_progress", ""))),
+        event(HookKind.TOOL_FAILED, 3, tool="Bash", command="pytest -x", text="E   KeyError: 'a'"),
+        event(HookKind.TOOL, 4, tool="Edit", files=("src/로더.py",)),
+    ]
+
+
+def test_what_was_written_is_read_again(store: Store) -> None:
+    follow(store, events())
+    memory = change_working(store, "s1", lambda memory: suppose(memory, "The cache is stale", 0.4, ["dates"]))
+    memory = change_working(store, "s1", lambda memory: suppose(memory, "Two writers", 0.9))
+    memory = change_working(store, "s1", lambda memory: settle(memory, "h2", HypothesisStatus.CONFIRMED, AT))
+    memory = change_working(store, "s1", lambda memory: decide(memory, "Use a lock", AT, "safe"))
+    assert read_working(store, "s1") == memory
+    assert len(memory.decisions) == 2
+    assert memory.statistics.tools == 3
+
+
+def test_events_that_come_again_count_once(store: Store) -> None:
+    for upto in (2, 3, 4):
+        follow(store, events()[:upto])
+    follow(store, reversed(events()))
+    memory = read_working(store, "s1")
+    assert memory is not None
+    assert (memory.statistics.prompts, memory.statistics.tools, memory.statistics.errors) == (1, 3, 1)
+    assert memory.steps == (Step("read", "completed"), Step("mend", "in_progress"))
+
+
+class Killed(BaseException):
+    """The end of a process."""
+
+
+def _at_once(*_: object, **__: object) -> None:
+    raise Killed
+
+
+def _half_written(path: str, *args: object, **more: object) -> TextIO:
+    file = open(path, *args, **more)  # type: ignore[call-overload]  # noqa: SIM115
+    file.write('{"working": {"ses')
+    file.close()
+    raise Killed
+
+
+def _when_done(one: str, other: str, done: Callable[[str, str], None] = os.replace) -> None:
+    done(one, other)
+    raise Killed
+
+
+KILLS = {
+    "before the folder": (os, "makedirs", _at_once),
+    "before the file": (working, "open", _at_once),
+    "in the file": (working, "open", _half_written),
+    "before the rename": (os, "replace", _at_once),
+    "after the rename": (os, "replace", _when_done),
+}
+
+
+@pytest.mark.parametrize("kill", KILLS)
+def test_a_kill_at_each_step_loses_and_doubles_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch, kill: str
+) -> None:
+    follow(store, events()[:2])
+    before = read_working(store, "s1")
+    owner, name, instead = KILLS[kill]
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, instead, raising=False)
+        with pytest.raises(Killed):
+            follow(store, events())
+    if kill != "after the rename":
+        assert read_working(store, "s1") == before
+    follow(store, events())
+    memory = read_working(store, "s1")
+    assert memory is not None
+    assert (memory.statistics.prompts, memory.statistics.tools, memory.statistics.errors) == (1, 3, 1)
+    assert [one.session for one in running(store)] == ["s1"]
+    forget_working(store, "s1")
+    assert [name for name in os.listdir(os.path.join(store.private, FOLDER)) if ".json" in name] == []
+
+
+def test_it_is_private_and_gone_with_its_session(store: Store) -> None:
+    follow(store, [*events(), event(HookKind.PROMPT, 9, "s2", text="another")])
+    assert {memory.session for memory in running(store)} == {"s1", "s2"}
+    assert not store.files.edited()
+    forget_working(store, "s1")
+    assert [memory.session for memory in running(store)] == ["s2"]
+
+
+def test_a_session_that_ends_leaves_a_writer_its_temporary_file(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    change_working(store, "s1", lambda memory: note(memory, "found"))
+    ending = threading.Thread(target=forget_working, args=(store, "s1"))
+    rename = os.replace
+
+    def ends_meanwhile(source: str, target: str) -> None:
+        if source.endswith(".new") and ending.ident is None:
+            ending.start()
+            ending.join(0.2)
+        rename(source, target)
+
+    monkeypatch.setattr(os, "replace", ends_meanwhile)
+    change_working(store, "s1", lambda memory: note(memory, "more"))
+    ending.join()
+    assert running(store) == []
+
+
+def test_a_session_is_found_by_its_prefix(store: Store) -> None:
+    for session in ("abc1", "abd2"):
+        change_working(store, session, lambda memory: note(memory, "found"))
+    assert find_working(store, "abd").session == "abd2"
+    with pytest.raises(NotFoundError, match="abc1"):
+        find_working(store, "ab")
+    with pytest.raises(NotFoundError):
+        find_working(store, "x")
+
+
+def test_a_file_of_an_earlier_version_is_read(store: Store) -> None:
+    follow(store, [*events(), event(HookKind.PROMPT, 9, text="Write the documentation of the API")], {"s1": 20_000})
+    path = os.path.join(store.private, FOLDER, "s1.json")
+    with open(path, encoding="utf-8") as file:
+        given = json.load(file)
+    memory = find_working(store, "s1")
+    assert memory.statistics.context == 20_000
+    assert [one.task.description for one in memory.earlier] == ["The loader crashes on empty files, fix it 🎉"]
+    for name in ("earlier", "turn", "cwd"):
+        given["working"].pop(name)
+    for one, names in (
+        (given["working"]["errors"][0], ["files"]),
+        (given["working"]["files"][0], ["previous", "at", "changes"]),
+        (given["working"]["statistics"], ["proposed", "tokens", "context"]),
+    ):
+        for name in names:
+            one.pop(name)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(given, file)
+    again = read_working(store, "s1")
+    assert again is not None
+    assert (again.task, again.errors[0].files) == (memory.task, ())
+
+
+def test_a_broken_file_is_begun_anew(store: Store) -> None:
+    follow(store, events()[:1])
+    folder = os.path.join(store.private, FOLDER)
+    (name,) = [name for name in os.listdir(folder) if name.endswith(".json")]
+    for text in ("{", "[]", json.dumps({"working": {"session": 1}, "events": []})):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+        assert read_working(store, "s1") is None
+    change_working(store, "s1", lambda memory: start_task(memory, "again", AT))
+    assert find_working(store, "").task is not None
+
+
+def test_secrets_are_not_kept(store: Store) -> None:
+    secret = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
+    change_working(store, "s1", lambda memory: note(memory, f"the token is {secret}"))
+    with open(os.path.join(store.private, FOLDER, "s1.json"), encoding="utf-8") as file:
+        assert secret not in file.read()
+
+
+def test_the_brief_says_task_plan_failures_and_stays_within_its_budget(store: Store) -> None:
+    follow(store, events()[:3])
+    said = brief_working(store, "s1", events())
+    assert said.splitlines() == [
+        "Task (bug_fix, active): The loader crashes on empty files, fix it 🎉",
+        "Plan: 1 of 2 steps done; now: mend",
+        "Failed: `pytest -x`: KeyError: 'a'",
+        "Changed: src/로더.py",
+        "Last: Edit src/로더.py",
+        "Done: read",
+    ]
+    steps = [Step("read", "completed"), Step("mend", "in_progress"), Step("test"), Step("commit")]
+    change_working(store, "s1", lambda memory: set_plan(memory, steps))
+    said = brief_working(store, "s1", ())
+    assert said.splitlines()[1:3] == ["Plan: 1 of 4 steps done; now: mend", "To do: test; commit"]
+    assert find_working(store, "s1").pending == ("mend", "test", "commit", "Run `pytest -x` again")
+    change_working(store, "s1", lambda memory: set_plan(memory, [Step("x" * 290)] * 50))
+    assert len(brief_working(store, "s1", ())) <= 4 * 300
+    assert brief_working(store, "unknown", ()) == ""

@@ -1,0 +1,443 @@
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gitmem.document.entry import find_entries
+from gitmem.errors import BusyError
+from gitmem.sessions import end as capture
+from gitmem.sessions import end as session_end
+from gitmem.sessions.background import settle
+from gitmem.sessions.outcome import split_fields
+from gitmem.sessions.replay import find_transcripts, replay
+from gitmem.store import transcripts
+from gitmem.store.hook_spool import HookSpool
+from gitmem.store.store import Store
+from tests.own_settings import own_settings
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+recorded = pytest.mark.skipif(not DATA.is_dir(), reason=f"the recorded sessions are not at {DATA}")
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+
+
+def again(desk) -> Store:
+    desk.store = Store(desk.store.root, desk.store.context)
+    return desk.store
+
+
+def tips(desk, bare_git) -> list[str]:
+    root = Path(desk.store.root)
+    assert bare_git(root, "status", "--porcelain") == ""
+    return bare_git(root, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads").splitlines()
+
+
+def entries(desk, day="daily/2026/10/2026-10-03.md") -> list:
+    return [found.entry for found in find_entries(desk.text(day))]
+
+
+def requests(desk) -> list[str]:
+    found = (split_fields(entry.text).request for entry in entries(desk) if entry.label == "Exchange")
+    return [request for request in found if request]  # that of an "ok" is left out
+
+
+def test_a_session_with_its_own_times(desk, bare_git, recorder):
+    done = replay(desk.store, recorder.write())
+    assert (done.turns, done.saved, done.sessions, done.transcript) == (3, 3, ("s-rec",), True)
+    root = Path(desk.store.root)
+    subjects = bare_git(root, "log", "--format=%s %ad", "--date=short").splitlines()
+    assert "Exchange: CRLF 파서를 추가해줘 2026-10-03" in subjects
+    assert requests(desk) == ["CRLF 파서를 추가해줘", "And write its docs"]
+    assert "uv를 사용하기로" in desk.text("memory.md")
+    said = transcripts.read(desk.store, "s-rec")
+    assert said is not None
+    assert {json.loads(line)["role"] for line in said} == {"user", "assistant", "call", "result"}
+    (stored,) = transcripts.sessions(desk.store)
+    assert stored.path == "sessions/2026/10/20261003_090001-s-rec.l1.jsonl"
+    tips(desk, bare_git)
+
+
+def test_again_it_adds_nothing(desk, bare_git, recorder):
+    path = recorder.write()
+    replay(desk.store, path)
+    before = tips(desk, bare_git)
+    done = replay(again(desk), path)
+    assert (done.turns, done.saved, done.transcript) == (3, 0, False)
+    assert tips(desk, bare_git) == before
+
+
+def test_what_was_captured_live_is_not_added_again(desk, bare_git, recorder):
+    path = recorder.write()
+    recorder.live(desk.store)
+    settle(desk.store)
+    settle(again(desk))
+    assert HookSpool(desk.store.private).names() == []
+    memory = desk.text("memory.md")
+    before = tips(desk, bare_git)
+    done = replay(again(desk), path)
+    assert done.saved == 0
+    assert desk.text("memory.md") == memory
+    after = tips(desk, bare_git)
+    assert [tip for tip in after if "l1" not in tip] == [tip for tip in before if "l1" not in tip]
+    replay(again(desk), path)
+    assert tips(desk, bare_git) == after
+
+
+def test_what_was_replayed_is_not_captured_again(desk, bare_git, recorder):
+    replay(desk.store, recorder.write())
+    before = tips(desk, bare_git)
+    recorder.live(desk.store)
+    settle(again(desk))
+    assert HookSpool(desk.store.private).names() == []
+    assert tips(desk, bare_git) == before
+
+
+def test_a_session_that_went_on_adds_what_is_new(desk, bare_git, recorder):
+    replay(desk.store, recorder.write())
+    recorder.turn(4, "One more thing to do", "It is done too.")
+    done = replay(again(desk), recorder.write())
+    assert (done.turns, done.saved, done.transcript) == (4, 1, True)
+    assert len(transcripts.sessions(desk.store)) == 1
+
+
+def test_a_session_that_took_over_the_history_of_another(desk, bare_git, recorder, tmp_path):
+    """Resumed by an older Claude Code: a new file begins with the lines of the old one, under the old session's id."""
+    first = recorder.write()
+    resumed = type(recorder)(tmp_path / "resumed.jsonl", "s-two", recorder.project)
+    resumed.turn(9, "A question after the resume", "An answer after it.")
+    resumed.lines = [*recorder.lines, *resumed.lines]
+    second = resumed.write()
+    for _ in range(2):
+        for path in (first, second):
+            replay(again(desk), path)
+    before = tips(desk, bare_git)
+    done = [replay(again(desk), path) for path in (first, second)]
+    assert [one.saved for one in done] == [0, 0]
+    assert tips(desk, bare_git) == before
+
+
+def test_the_records_of_several_sessions_in_one_file_are_read_once(desk, recorder, tmp_path, monkeypatch):
+    resumed = type(recorder)(tmp_path / "resumed.jsonl", "s-two", recorder.project)
+    resumed.turn(9, "A question after the resume", "An answer after it.")
+    resumed.lines = [*recorder.lines, *resumed.lines]
+    reads = []
+    given: dict[str, set[str]] = {}
+
+    def read(*args):
+        reads.append(args)
+        return session_end.read_records(*args)
+
+    def save_episodes(store, session, host, turns, records):
+        given[session] = {one.session for one in records}
+
+    monkeypatch.setattr("gitmem.sessions.replay.read_records", read)
+    monkeypatch.setattr("gitmem.sessions.replay.save_episodes", save_episodes)
+    assert replay(desk.store, resumed.write()).sessions == ("s-rec", "s-two")
+    assert given == {"s-rec": {"s-rec"}, "s-two": {"s-two"}}
+    assert len(reads) == 2  # for the turns, and for what the sessions learn
+    given.clear()
+    monkeypatch.setattr("gitmem.sessions.replay._MAX_HELD", 0)
+    replay(desk.store, resumed.write())
+    assert given == {"s-rec": {"s-rec"}, "s-two": {"s-two"}}
+    assert len(reads) == 5  # and for each session, since the file is too large to hold
+
+
+def test_a_transaction_ends_before_its_versions_of_the_log_fill_the_memory(desk, recorder, monkeypatch):
+    monkeypatch.setattr(capture, "BATCH_BYTES", 3_000)
+    planned, transact = [], capture.transact
+
+    def spy(store, plan, **how):
+        outcome = transact(store, plan, **how)
+        planned.append(len(outcome.commits))
+        return outcome
+
+    monkeypatch.setattr(capture, "transact", spy)
+    for number in range(6):
+        recorder.turn(9 + number, f"question number {number}", "A word of the answer. " * 50)
+    assert replay(desk.store, recorder.write()).saved == sum(planned)
+    assert len(planned) > 2
+    assert all(planned)
+    assert replay(desk.store, recorder.write()).saved == 0
+
+
+def test_secrets_and_private_text_reach_no_object(desk, bare_git, recorder):
+    long = "x " * 2_000 + f"<private>PRIVATE {TOKEN}" + " y" * 2_000 + "PRIVATE</private>" + " z" * 200
+    recorder.turn(5, f"use {TOKEN} <private>PRIVATE</private> please", f"Used {TOKEN}. <private>PRIVATE")
+    recorder.record(
+        "assistant", [{"type": "tool_use", "id": "x", "name": "Write", "input": {"content": long, "a": [long]}}]
+    )
+    recorder.record("user", [{"type": "tool_result", "tool_use_id": "x", "content": [{"type": "text", "text": long}]}])
+    replay(desk.store, recorder.write())
+    root = Path(desk.store.root)
+    listed = bare_git(root, "cat-file", "--batch-all-objects", "--batch-check").splitlines()
+    everything = "".join(bare_git(root, "cat-file", "-p", line.split()[0]) for line in listed if "tree" not in line)
+    assert "One more" not in everything
+    assert "Used [REDACTED" in everything
+    assert TOKEN not in everything
+    assert "PRIVATE" not in everything
+    for line in transcripts.read(desk.store, "s-rec") or ():
+        json.loads(line)
+
+
+def test_injected_text_is_in_no_transcript(desk, recorder):
+    recorder.record("user", "<system-reminder>INJECTED</system-reminder>", isMeta=True)
+    recorder.record("user", "said <gitmem-memory>INJECTED</gitmem-memory>")
+    replay(desk.store, recorder.write())
+    assert "INJECTED" not in "".join(transcripts.read(desk.store, "s-rec") or ())
+    assert "INJECTED" not in desk.text("memory.md")
+
+
+def test_transcripts_can_be_left_out(desk, recorder):
+    own_settings(desk.store.context, "transcripts:\n  enabled: false\n")
+    done = replay(again(desk), recorder.write())
+    assert (done.saved, done.transcript) == (3, False)
+    assert transcripts.sessions(desk.store) == []
+
+
+def test_a_rotation_in_the_middle(desk, bare_git, recorder):
+    own_settings(desk.store.context, "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 80\n")
+    for number in range(10, 25):
+        recorder.turn(number, f"question number {number} of a long day", f"The answer to question {number}. " * 6)
+    path = recorder.write()
+    done = replay(again(desk), path)
+    assert len(done.archives) >= 2
+    assert done.notices == ()
+    summaries = [name.replace(".summary.md", ".md") for name in os.listdir(Path(desk.store.root, "summaries"))]
+    assert sorted(f"archive/{name}" for name in summaries) == sorted(done.archives)
+    assert sorted(f"archive/{name}" for name in os.listdir(Path(desk.store.root, "archive"))) == sorted(done.archives)
+    before = tips(desk, bare_git)
+    assert replay(again(desk), path).saved == 0
+    assert tips(desk, bare_git) == before
+
+
+# Files that are none, or damaged
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\n\n\r\n",
+        b"\xef\xbb\xbf",
+        b"\0" * 5_000,
+        bytes(range(256)) * 50,
+        b"not json\n" * 100,
+        b"[]\n{}\nnull\n12\n",
+        b'{"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}',
+        b"{" * 20_000,
+        b'{"type": "user", "message": {"role": "user", "content": "a question without an end',
+    ],
+)
+def test_what_is_no_transcript(desk, bare_git, tmp_path, content):
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(content)
+    before = tips(desk, bare_git)
+    done = replay(desk.store, str(path))
+    assert done.saved == 0
+    # What is half a line may still be written, and what is of another format may still be a session: that is said.
+    assert [notice.split(" a session")[0] for notice in done.notices] == (
+        [f"{path}: it has no turns of"] if content else []
+    )
+    assert tips(desk, bare_git) == before
+
+
+def test_a_transcript_that_names_no_session_goes_by_its_file(desk, tmp_path):
+    path = tmp_path / "한글 name ../x.jsonl".replace("/", "_")
+    path.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": "a question"}}) + "\n")
+    done = replay(desk.store, str(path))
+    assert done.sessions == (path.stem,)
+    assert done.saved == 1
+
+
+MUTATIONS = {
+    "crlf": lambda data: data.replace(b"\n", b"\r\n"),
+    "bom": lambda data: b"\xef\xbb\xbf" + data,
+    "no final newline": lambda data: data.rstrip(b"\n"),
+    "two objects on a line": lambda data: data.replace(b"\n", b"", 3),
+    "all objects on a line": lambda data: data.replace(b"\n", b""),
+    "blank lines": lambda data: data.replace(b"\n", b"\n\n \n"),
+    "noise between": lambda data: data.replace(b"\n", b'\n\0\xff\xfe noise {"a\n'),
+    "a huge line between": lambda data: data.replace(b"\n", b"\n" + b"x" * 960_000 + b"\n", 1),
+    "a huge record between": lambda data: data.replace(
+        b"\n", b'\n{"type": "system", "content": "' + "한".encode() * 320_000 + b'"}\n', 1
+    ),
+}
+
+
+@pytest.mark.parametrize("mutate", MUTATIONS.values(), ids=MUTATIONS)
+def test_what_can_be_read_is_kept(desk, recorder, mutate):
+    path = Path(recorder.write())
+    path.write_bytes(mutate(path.read_bytes()))
+    done = replay(desk.store, str(path))
+    assert (done.turns, done.saved) == (3, 3)
+    assert len(transcripts.read(desk.store, "s-rec") or ()) == len(recorder.lines)
+
+
+@pytest.mark.parametrize(
+    "damage, unread",
+    [
+        (b"", 0),
+        (b"\n \r\n", 0),
+        (b'{"type": "user", "mess', 1),
+        (b"noise\n{}\n\0\xff", 2),
+        (b'{"type": "system"} and more\n', 1),
+        (b"x" * (17 * 1024 * 1024), 1),
+    ],
+    ids=["nothing", "blanks", "half", "noise", "and more", "huge"],
+)
+def test_lines_that_cannot_be_read_are_counted_and_told(desk, recorder, damage, unread):
+    path = Path(recorder.write())
+    first, rest = path.read_bytes().split(b"\n", 1)
+    path.write_bytes(first + b"\n" + damage + b"\n" + rest)
+    done = replay(desk.store, str(path))
+    assert (done.turns, done.saved, done.unread) == (3, 3, unread)
+    lines = "1 line" if unread == 1 else f"{unread} lines"
+    assert done.notices == ((f"{path}: {lines} could not be read; everything else is saved.",) if unread else ())
+
+
+def test_cut_off_anywhere_it_keeps_what_is_before_the_cut(desk, bare_git, recorder):
+    path = Path(recorder.write())
+    data = path.read_bytes()
+    turns = 0
+    for cut in range(0, len(data), max(1, len(data) // 24)):
+        path.write_bytes(data[:cut])
+        done = replay(again(desk), str(path))
+        whole = data[:cut].count(b'"promptId": "p-1"') + data[:cut].count(b'"promptId": "p-3"')
+        assert done.turns >= min(whole, 1)
+        assert done.turns >= turns
+        turns = done.turns
+    path.write_bytes(data)
+    replay(again(desk), str(path))
+    assert requests(desk) == ["CRLF 파서를 추가해줘", "And write its docs"]
+    before = tips(desk, bare_git)
+    assert replay(again(desk), str(path)).saved == 0
+    assert tips(desk, bare_git) == before
+
+
+@recorded
+@pytest.mark.parametrize(
+    "name", ["cc-entire-2.1.12-summaries-small.jsonl", "cc-entire-2.0.74-tiny.jsonl", "gemini-entire-15KB.json"]
+)
+def test_recorded_sessions_cut_off_anywhere(desk, bare_git, tmp_path, name):
+    data = (DATA / "transcripts" / name).read_bytes()
+    path = tmp_path / "cut.jsonl"
+    for cut in range(0, len(data), len(data) // 9):
+        path.write_bytes(data[:cut] + b"\n" + data[cut + 100 :])
+        replay(again(desk), str(path))
+    path.write_bytes(data)
+    replay(again(desk), str(path))
+    before = tips(desk, bare_git)
+    assert replay(again(desk), str(path)).saved == 0
+    assert tips(desk, bare_git) == before
+
+
+@recorded
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_every_recorded_session_cut_off_anywhere(desk, bare_git, tmp_path):
+    for source in sorted((DATA / "transcripts").rglob("*.jsonl")):
+        data = source.read_bytes()
+        path = tmp_path / source.name
+        for cut in range(0, len(data), max(1, len(data) // 12)):
+            path.write_bytes(data[:cut])
+            replay(again(desk), str(path))
+            path.write_bytes(data[cut:])
+            replay(again(desk), str(path))
+        path.write_bytes(data)
+        replay(again(desk), str(path))
+        before = tips(desk, bare_git)
+        assert replay(again(desk), str(path)).saved == 0, source
+        assert tips(desk, bare_git) == before, source
+
+
+# Finding them
+
+
+def test_a_folder_of_transcripts(tmp_path):
+    folder = tmp_path / "projects of mine"
+    for number, name in enumerate(["b.jsonl", "한글.jsonl", "sub dir/a.jsonl"]):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        os.utime(path, (1000 - number, 1000 - number))
+    for name in ["b/subagents/agent-1.jsonl", "b/tool-results/x.jsonl", "agent-2.jsonl", "notes.md", "c.jsonl.bak"]:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    found = [os.path.relpath(path, folder) for path in find_transcripts(str(folder))]
+    assert found == [os.path.join("sub dir", "a.jsonl"), "한글.jsonl", "b.jsonl"]
+    assert find_transcripts(str(folder / "notes.md")) == [str(folder / "notes.md")]
+
+
+def test_what_cannot_be_committed_is_said(desk, recorder):
+    path = recorder.write()
+    own_settings(desk.store.context, "lock:\n  wait_seconds: 0\n")
+    other = Store(desk.store.root, desk.store.context)
+    with other.lock("test").acquire(5), pytest.raises(BusyError):
+        replay(again(desk), path)
+    assert replay(again(desk), path).saved == 3
+
+
+@recorded
+def test_a_recorded_session_replayed_after_it_was_captured_live_adds_nothing(desk, bare_git):
+    """The payloads that its hooks delivered, then its transcript: the same exchanges, under the same ids."""
+    session = "952d9e76-c432-4ea7-af24-654accc9d498"
+    transcript = DATA / "transcripts" / "claude-2.1.330" / f"{session}.jsonl"
+    spool = HookSpool(desk.store.private)
+    for number, path in enumerate(sorted((DATA / "payloads" / "claude-code-2.1.330-real-cli").glob("*.json"))):
+        payload = json.loads(path.read_text(encoding="utf-8"))
+        if payload.get("session_id") == session:
+            payload["transcript_path"] = str(transcript)
+            name = spool.accept(payload["hook_event_name"], 0, json.dumps(payload).encode())
+            at = desk.clock.now.timestamp() + number
+            os.utime(os.path.join(spool.folder, name), (at, at))
+    settle(again(desk))
+    early = {entry.id for path in Path(desk.store.root).glob("daily/*/*/*.md") for entry in entries_of(path)}
+    desk.clock.now += timedelta(hours=2)  # then the session is over
+    settle(again(desk))
+    live = [entry.id for path in Path(desk.store.root).glob("daily/*/*/*.md") for entry in entries_of(path)]
+    assert early
+    assert early < set(live), "the transcript knows a turn whose payloads were not recorded"
+    before = tips(desk, bare_git)
+    done = replay(again(desk), str(transcript))
+    assert (done.saved, tips(desk, bare_git)) == (0, before)
+    assert len(live) == len(set(live))
+
+
+def entries_of(path: Path) -> list:
+    found = [found.entry for found in find_entries(path.read_text(encoding="utf-8"))]
+    return [entry for entry in found if entry.label == "Exchange"]
+
+
+def test_a_session_without_a_transcript_is_told_as_its_hooks_did(desk, recorder):
+    desk.clock.now = datetime.fromtimestamp(recorder.payloads[-1][0], UTC) + timedelta(hours=1)
+    recorder.live(desk.store)
+    settle(again(desk), lambda _: False)  # the transcript was not written
+    (file,) = Path(desk.store.root).glob("sessions/*/*/*.md")
+    told = [entry.id for entry in entries_of(file)]
+    logged = [entry.id for path in Path(desk.store.root).glob("daily/*/*/*.md") for entry in entries_of(path)]
+    assert told
+    assert set(told) <= set(logged)
+    recorder.write()
+    done = replay(again(desk), str(recorder.path))
+    assert done.saved == 0
+    assert [entry.id for entry in entries_of(file)] == told
+
+
+def test_secrets_in_code_and_between_tool_calls_are_kept_nowhere(desk, bare_git, recorder):
+    code = f"```sh\nexport GITHUB_TOKEN={TOKEN}\n```"
+    at = recorder.record("user", f"Why does it fail?\n\n{code}", promptId="p-9")
+    recorder.record("assistant", [{"type": "text", "text": f"The root cause is the token {TOKEN} in the file."}])
+    call = {"type": "tool_use", "id": "c-9", "name": "Bash", "input": {"command": "make"}}
+    recorder.record("assistant", [call])
+    recorder.record("user", [{"type": "tool_result", "tool_use_id": "c-9", "content": "ok"}], promptId="p-9")
+    recorder.record("assistant", [{"type": "text", "text": f"Use this:\n\n{code}\n\n| a |\n|---|\n| {TOKEN} |"}])
+    assert at
+    replay(desk.store, recorder.write())
+    log = "".join(path.read_text(encoding="utf-8") for path in Path(desk.store.root).glob("daily/*/*/*.md"))
+    assert "export GITHUB_TOKEN=" in log
+    assert "root cause" in log
+    objects = bare_git(Path(desk.store.root), "log", "-p", "--all")
+    assert TOKEN not in log + objects

@@ -1,0 +1,144 @@
+"""Which facts and which concept a session is told when it starts, and how little has to be read and asked for that."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gitmem.facts.fact import FactKind, make_fact
+from gitmem.facts.file import render_fact
+from gitmem.project.state import ProjectQuestions, ProjectState
+from gitmem.sessions import told as facts
+from gitmem.sessions.background import tend
+from gitmem.sessions.told import choose_facts
+from gitmem.store import headers
+from tests.started import session_start
+
+
+@pytest.fixture
+def code(desk, bare_git) -> Path:
+    """Give the project of the desk some code under git, and the store two facts that speak of it."""
+    project = Path(desk.store.root).parent
+    bare_git(project, "init", "-q")
+    (project / "src 한글.py").write_text("one\n")
+    (project / "other.py").write_text("one\n")
+    commit_all(project, bare_git)
+    commit = bare_git(project, "rev-parse", "HEAD").strip()[:12]
+    put(desk, FactKind.RULE, "The loader reads its settings in layers.", files=("src 한글.py",), commit=commit)
+    put(desk, FactKind.RULE, "The parser caches its tokens.", files=("other.py",), commit=commit)
+    return project
+
+
+def commit_all(project: Path, bare_git) -> None:
+    bare_git(project, "add", "-A", "--", ":!.gitmem")
+    bare_git(project, "commit", "-qm", "Go on")
+
+
+def put(desk, kind: FactKind, text: str, **more) -> Path:
+    fact = make_fact(kind, text, desk.clock.now, **more)
+    path = Path(desk.store.root, fact.path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(render_fact(fact))
+    return path
+
+
+def told(desk, project: Path | None = None) -> str:
+    """Return what a session is told of facts when it starts."""
+    if project is None:
+        return "\n".join(choose_facts(desk.store, "", None).lines())
+    with ProjectQuestions(str(project), desk.store.context.environ) as questions:
+        state = questions.answer()
+        assert state is not None
+        return "\n".join(choose_facts(desk.store, "", state).lines())
+
+
+def test_what_may_be_out_of_date_is_marked(desk, code, bare_git):
+    assert "out of date" not in told(desk, code)
+    (code / "src 한글.py").write_text("two\n")
+    assert "out of date" not in told(desk, code)  # nobody knows yet whether it stays so
+    commit_all(code, bare_git)
+    lines = told(desk, code).splitlines()
+    assert ["since changed: src 한글.py" in line for line in lines] == ["layers" in line for line in lines]
+    assert sum("since changed" in line for line in lines) == 1
+
+
+def test_a_file_that_was_added_and_removed_since_is_marked(desk, code, bare_git):
+    (code / "src 한글.py").write_text("two\n")
+    (code / "new.py").write_text("one\n")
+    commit_all(code, bare_git)
+    commit = bare_git(code, "rev-parse", "HEAD").strip()
+    put(desk, FactKind.RULE, "What is new is written in one file.", files=("new.py",), commit=commit)
+    (code / "new.py").unlink()
+    commit_all(code, bare_git)
+    assert sorted(line.rpartition("changed: ")[2] for line in told(desk, code).splitlines() if "changed" in line) == [
+        "new.py)",
+        "src 한글.py)",
+    ]
+
+
+def test_facts_are_told_unmarked_if_git_does_not_answer(desk, code, bare_git, tmp_path, monkeypatch):
+    if os.name != "posix":
+        pytest.skip("a stand-in for git is a shell script")
+    (code / "src 한글.py").write_text("two\n")
+    commit_all(code, bare_git)
+    state = ProjectState(str(code), "main", 0, ())
+    assert "since changed" in "".join(choose_facts(desk.store, "", state).lines())
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").write_text("#!/bin/sh\nexec sleep 600\n")
+    (tmp_path / "bin" / "git").chmod(0o755)
+    context = desk.store.context
+    path = f"{tmp_path / 'bin'}{os.pathsep}{context.environ['PATH']}"
+    monkeypatch.setattr(desk.store, "context", context._replace(environ={**context.environ, "PATH": path}))
+    monkeypatch.setattr("gitmem.sessions.told._SECONDS", 0.3)
+    lines = choose_facts(desk.store, "", state).lines()
+    assert len(lines) == 2
+    assert "since changed" not in "".join(lines)
+
+
+def test_what_is_edited_by_hand_is_told_as_it_is_now(desk):
+    path = put(desk, FactKind.RULE, "Always run the linter.")
+    put(desk, FactKind.PREFERENCE, "Prefer tabs.")
+    assert "Always run the linter." in told(desk)
+    path.write_text(path.read_text().replace("Always run the linter.", "Always run the tests."))
+    assert "Always run the tests." in told(desk)
+    assert "linter" not in told(desk)
+    path.write_text(path.read_text().replace("status: active", "status: retired"))
+    assert "Prefer tabs." in told(desk)
+    assert "tests" not in told(desk)
+    path.write_text(path.read_text().replace("status: retired", "status: active"))
+    assert "Always run the tests." in told(desk)
+    path.unlink()
+    assert "tests" not in told(desk)
+
+
+def test_of_facts_that_are_not_looked_at_an_edit_is_seen_behind_the_next_hook(desk, monkeypatch):
+    monkeypatch.setattr(facts, "_MAX_RANKED", 1)
+    put(desk, FactKind.RULE, "Always run the linter.")
+    low = put(desk, FactKind.PATTERN, "Handlers are named by their event.")
+    assert "linter" in told(desk)
+    low.write_text(low.read_text().replace("kind: pattern", "kind: preference").replace("Handlers", "All handlers"))
+    assert "linter" in told(desk)
+    tend(desk.store, lambda: True)
+    assert "All handlers" in told(desk)
+
+
+@pytest.mark.parametrize("content", ["", "1\n", "2\nx\n", "1\nfacts/rule/x.md\n", "1\na\tb\n", "1\n\t\t\t\n", "no\0"])
+def test_whatever_stands_in_the_cache_of_headers(desk, content):
+    put(desk, FactKind.RULE, "Always run the linter.")
+    cache = Path(desk.store.private, headers.FOLDER, "facts.tsv")
+    cache.parent.mkdir(exist_ok=True)
+    cache.write_text(content)
+    assert "Always run the linter." in told(desk)
+
+
+def test_facts_about_what_is_changed_and_often_said_come_first(desk):
+    for number in range(3):
+        put(desk, FactKind.DECISION, f"Part {number} has its own settings.", files=(f"part_{number}.py",))
+    put(desk, FactKind.DECISION, "Use uv.", sources=("x1111111111", "x2222222222", "x3333333333"))
+    state = ProjectState("/p", "main", 1, (), ("part_1.py",))
+    text = session_start(desk.store, (), state, ())
+    places = [text.index(words) for words in ("Part 1 has", "Use uv.", "Part 2 has")]
+    assert places[:1] < places[2:]
+    assert places[1] < places[2]

@@ -1,0 +1,265 @@
+"""Edits by hand that nothing has committed yet, as commands, a session's start and the viewer show them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.cli.app import Door, real_door
+from gitmem.cli.commands.hook import hook
+from gitmem.errors import RefusedError
+from gitmem.platform.safe_open import HANDLES
+from gitmem.search.hits import read_passage
+from gitmem.store import headers as under_test
+from gitmem.store.headers import KNOWN_FOLDER, Bounds, known_facts, never, read_headers, standing_of
+from gitmem.store.store import Store
+from tests.cli.commands.conftest import gitmem, run  # noqa: F401
+from tests.platform.test_safe_open import Swap
+from tests.web.conftest import Viewer
+
+if TYPE_CHECKING:
+    from tests.cli.commands.project import Runner
+
+
+def put(desk, name: str, text: str) -> Path:
+    path = Path(desk.store.root, "facts", name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def said(data: bytes, path: str) -> tuple[tuple[str, ...], list[object]] | None:
+    text = data.decode("utf-8", "replace")
+    return ((path, "a\tb"), [text, ("한", "글")]) if text.startswith("said") else None
+
+
+def headers(desk, **more) -> list[tuple[tuple[str, ...], list[object]]]:
+    return [(header.key, header.load()) for header in read_headers(desk.store, "facts", said, **more)]
+
+
+def test_what_is_remembered_is_what_was_read(desk):
+    put(desk, "한글 b.md", "said\twith a tab\nand a line")
+    put(desk, "a.md", "said")
+    put(desk, "other.md", "another thing")
+    wanted = [
+        (("facts/a.md", "a b"), ["said", ("한", "글")]),
+        (("facts/한글 b.md", "a b"), ["said\twith a tab\nand a line", ("한", "글")]),
+    ]
+    assert headers(desk) == wanted
+    assert headers(desk, trusting=True) == wanted
+    put(desk, "a.md", "said again")
+    assert headers(desk)[0][1][0] == "said again"
+
+
+@pytest.mark.parametrize("damage", [b"", b"2\nfacts/a.md\t1\t2\t", b"1\nx\n", b"\xff\xfe"])
+def test_a_damaged_cache_is_made_anew(desk, damage):
+    put(desk, "a.md", "said")
+    assert len(headers(desk)) == 1
+    (Path(desk.store.private) / KNOWN_FOLDER / "facts.tsv").write_bytes(damage)
+    assert len(headers(desk)) == 1
+
+
+def test_what_cannot_be_read_now_is_read_the_next_time(desk, monkeypatch):
+    put(desk, "a.md", "said")
+
+    def fail(path: str) -> bytes:
+        raise OSError(os.strerror(24), path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(desk.store), "read", lambda _, path: fail(path))
+        assert headers(desk) == []
+    assert len(headers(desk)) == 1
+
+
+def test_at_most_so_many_are_read_that_are_not_known(desk):
+    for number in range(5):
+        put(desk, f"{number}.md", "said")
+    assert [len(headers(desk, bounds=Bounds(2, never))) for _ in range(4)] == [2, 4, 5, 5]
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="this system has no links")
+def test_links_are_not_followed(desk, tmp_path):
+    (tmp_path / "outside.md").write_text("said")
+    put(desk, "a.md", "said")
+    os.symlink(tmp_path / "outside.md", Path(desk.store.root, "facts", "b.md"))
+    assert len(headers(desk)) == 1
+
+
+@pytest.mark.skipif(not HANDLES, reason="the system opens nothing relative to a folder")
+@pytest.mark.parametrize(
+    "act",
+    [
+        headers,
+        lambda desk: read_passage(desk.store, "facts/below/a.md").text,
+        lambda desk: desk.store.glance("facts/below/a.md", 4),
+    ],
+)
+def test_a_folder_that_becomes_a_link_while_it_is_read_is_not_followed(desk, tmp_path, act):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "a.md").write_text("said outside\n" * 9)
+    put(desk, "first.md", "said")
+    below = put(desk, "below.md", "said").parent / "below"
+    below.mkdir()
+    (below / "a.md").write_text("said inside\n" * 9)
+    number, happened = 0, True
+    while happened:
+        number += 1
+        (Path(desk.store.private) / KNOWN_FOLDER / "facts.tsv").unlink(missing_ok=True)
+        with pytest.MonkeyPatch.context() as patch:
+            swap = Swap(patch, below, tmp_path / "outside", number)
+            told = None
+            with contextlib.suppress(RefusedError, OSError):
+                told = act(desk)
+        assert "outside" not in str(told), f"read at call {number}"
+        happened = swap.happened
+        if happened:
+            below.unlink()
+            Path(f"{below}-was").rename(below)
+    assert number > 3
+
+
+def test_in_haste_no_large_document_is_read_and_none_once_it_is_late(desk):
+    put(desk, "large.md", "said " + "x" * (1 << 18))
+    put(desk, "small.md", "said")
+    assert headers(desk, bounds=Bounds(9, lambda: True)) == []
+    assert [key[0] for key, _ in headers(desk, bounds=Bounds(9, never))] == ["facts/small.md"]
+    assert len(headers(desk)) == 2
+    assert [key[0] for key, _ in headers(desk, bounds=Bounds(9, never))] == ["facts/small.md"], "its line is too long"
+    put(desk, "small.md", "said again")
+    assert headers(desk, bounds=Bounds(9, lambda: True))[0][1][0] == "said", "as it is known, without a look"
+
+
+def test_in_haste_a_bounded_part_of_a_folder_and_of_the_cache_is_looked_at(desk, monkeypatch):
+    for number in range(8):
+        put(desk, f"{number}.md", "said")
+    monkeypatch.setattr(under_test, "_MAX_ENTRIES", 5)
+    assert len(headers(desk, bounds=Bounds(99, never))) == 5
+    assert len(headers(desk)) == 8
+    cache = Path(desk.store.private) / KNOWN_FOLDER / "facts.tsv"
+    known = cache.read_bytes()
+    assert len(headers(desk, bounds=Bounds(0, never))) == 5
+    assert cache.read_bytes() == known, "what was not looked at is not forgotten"
+    monkeypatch.setattr(under_test, "_MAX_CACHE", 10)
+    assert headers(desk, bounds=Bounds(0, never)) == []
+    assert cache.read_bytes() == known
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_a_pipe_in_the_place_of_the_cache_keeps_nobody_waiting(desk):
+    put(desk, "a.md", "said")
+    cache = Path(desk.store.private) / KNOWN_FOLDER / "facts.tsv"
+    cache.parent.mkdir(exist_ok=True)
+    os.mkfifo(cache)
+    assert len(headers(desk)) == 1
+
+
+def test_a_process_that_lives_on_parses_and_weighs_the_same_facts_once(desk):
+    text = "---\nid: d00000000{}a\nkind: decision\nstatus: active\ncreated: 2026-11-01T10:00:00+00:00\n---\n{}\n"
+    first = put(desk, "a.md", text.format("01", "We use Redis."))
+    put(desk, "b.md", text.format("02", "We use Go."))
+    facts = known_facts(desk.store)
+    statuses = standing_of(facts)
+    assert all(one is other for one, other in zip(facts, known_facts(desk.store), strict=True))
+    assert standing_of(known_facts(desk.store)) is statuses
+    first.write_text(text.format("01", "We use Redis.").replace("active", "retired"), encoding="utf-8")
+    changed = known_facts(desk.store)
+    assert [one is other for one, other in zip(facts, changed, strict=True)] == [False, True]
+    assert [standing_of(changed)[fact.id].holds for fact in changed] == [False, True]
+
+
+SAID = "The cache is in memory."
+
+
+@pytest.fixture
+def decided(gitmem: Runner) -> str:  # noqa: F811
+    return str(gitmem.json("save", SAID, "--type", "decision")["id"])
+
+
+def change(path: Path, old: str, new: str) -> None:
+    """Edit a file as an editor does that writes in place."""
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def file_of(gitmem: Runner, identifier: str) -> Path:  # noqa: F811
+    return gitmem.root / gitmem.json("facts", "show", identifier)["path"]
+
+
+def told(gitmem: Runner) -> str:  # noqa: F811
+    """Return what the hook of a session's start tells."""
+    out = io.StringIO()
+    payload = {"hook_event_name": "SessionStart", "source": "startup", "session_id": "s", "cwd": str(gitmem.cwd)}
+    given = io.TextIOWrapper(io.BytesIO(json.dumps(payload).encode()))
+    door = Door(gitmem.environ, str(gitmem.cwd), given, out, io.StringIO())
+    hook(("hook", "claude", "SessionStart"), door)
+    return out.getvalue()
+
+
+def viewer_of(gitmem: Runner) -> Viewer:  # noqa: F811
+    return Viewer(str(gitmem.root), real_door().context())
+
+
+def tip(gitmem: Runner) -> str:  # noqa: F811
+    return str(Store(str(gitmem.root), real_door().context()).tip)
+
+
+@pytest.mark.parametrize("where", ["line", "file"])
+def test_an_edited_decision_is_told_as_it_stands(gitmem, decided, where):  # noqa: F811
+    before = tip(gitmem)
+    path = gitmem.root / "memory.md" if where == "line" else file_of(gitmem, decided)
+    if where == "line":
+        change(path, SAID, "The cache is in Redis.")
+    else:
+        change(path, f"---\n{SAID}", "---\nThe cache is in Redis.")
+    assert [fact["description"] for fact in gitmem.json("facts", "list")] == ["The cache is in Redis."]
+    assert gitmem.json("facts", "show", decided)["text"] == "The cache is in Redis."
+    for text in (told(gitmem), gitmem("start")[1]):
+        assert "The cache is in Redis." in text
+        assert "The cache is in memory" not in text
+    assert "The cache is in Redis." in viewer_of(gitmem).sign_in().get(f"/fact/{decided}")
+    assert tip(gitmem) == before, "reading commits nothing"
+    gitmem("save", "a note")
+    assert [fact["description"] for fact in gitmem.json("facts", "list")] == ["The cache is in Redis."]
+
+
+def test_a_deleted_decision_is_told_no_more(gitmem, decided):  # noqa: F811
+    path = gitmem.root / "memory.md"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if SAID not in line), encoding="utf-8")
+    assert gitmem.json("facts", "list") == []
+    assert SAID not in told(gitmem)
+    assert viewer_of(gitmem).sign_in().json(f"/fact/{decided}.json")["standing"] == "retired"
+
+
+def test_a_fact_that_was_made_in_an_editor_is_a_page_before_something_commits_it(gitmem):  # noqa: F811
+    path = gitmem.root / "facts" / "rule" / "r0000000001-run-the-linter.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("---\ndescription: Run the linter.\n---\nRun the linter.\n", encoding="utf-8")
+    assert "Run the linter." in told(gitmem)
+    viewer = viewer_of(gitmem).sign_in()
+    page = viewer.json("/fact/r0000000001.json")
+    assert (page["text"], page["life"]) == ("Run the linter.", [])
+    assert "Run the linter." in viewer.get("/fact/r0000000001")
+    gitmem("save", "a note")
+    assert [step["act"] for step in viewer.json("/fact/r0000000001.json")["life"]] == ["learned"]
+
+
+def test_without_an_edit_no_git_is_asked(gitmem, decided, monkeypatch):  # noqa: F811
+    store = Store(str(gitmem.root), real_door().context())
+    from gitmem.store.headers import known_facts
+
+    monkeypatch.setattr("gitmem.git.process.Git.spawn", None)
+    assert [fact.description for fact in known_facts(store)] == [SAID]
+
+
+def test_a_file_that_is_as_it_was_says_nothing(gitmem, decided):  # noqa: F811
+    os.utime(gitmem.root / "memory.md")
+    os.utime(file_of(gitmem, decided))
+    assert [fact["description"] for fact in gitmem.json("facts", "list")] == [SAID]

@@ -1,0 +1,482 @@
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from gitmem.document.entry import Save
+from gitmem.document.ids import make_id
+from gitmem.errors import GitmemError, StoreFormatError
+from gitmem.git.packing import tracked_files
+from gitmem.platform.clock import Context
+from gitmem.sessions.save import save
+from gitmem.store import doctor
+from gitmem.store import doctor as repository
+from gitmem.store.doctor import DEEP, FULL, examine
+from gitmem.store.document_checks import conflicts
+from gitmem.store.findings import Failure, FailureLog, Level
+from gitmem.store.init import Place, init_store
+from gitmem.store.status import CHECKS as QUICK
+from gitmem.store.status import read_status
+from gitmem.store.store import MAX_PACKS, Store
+from gitmem.store.transact import transact
+from tests.own_settings import own_settings
+
+SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
+posix = pytest.mark.skipif(sys.platform == "win32", reason="links and modes")
+
+
+BEGAN = datetime.now(UTC)
+
+
+def on_a_branch(project, context):
+    return init_store(str(project), context, Place.BRANCH).store
+
+
+class Patient:
+    """A store that something may be wrong with."""
+
+    def __init__(self, project, home, environ, bare_git, make):
+        self.context = Context(environ, str(home), "host", lambda: datetime.now(UTC))
+        self.store = make(project, self.context)
+        self.root = project / ".gitmem"
+        self.git = lambda *args, **more: bare_git(self.root, *args, **more)
+
+    def reopen(self):
+        self.store = Store(str(self.root), self.context)
+
+    def save(self, text):
+        at = datetime.now(UTC)
+        return save(self.store, Save(make_id(int(at.timestamp() * 1000), os.urandom(7)), at, text))
+
+    def write(self, path, text):
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode() if isinstance(text, str) else text)
+
+    def examine(self, which=FULL):
+        """Return what is not as it should be, by check; the tests' user has no name."""
+        self.reopen()
+        found = examine(self.store, which)
+        return {
+            finding.check: finding for finding in found if finding.level is not Level.OK and finding.check != "identity"
+        }
+
+    def only(self, check, level, which=FULL):
+        found = self.examine(which)
+        assert set(found) == {check}
+        assert found[check].level is level
+        assert found[check].message
+        return found[check]
+
+
+@pytest.fixture
+def patient(tmp_path, home, environ, bare_git, new_store):
+    project = tmp_path / "project"
+    project.mkdir()
+    return Patient(project, home, environ, bare_git, lambda *where: new_store(*where, BEGAN))
+
+
+def test_a_healthy_store_has_nothing_wrong(patient):
+    patient.save("one")
+    found = examine(patient.store, DEEP)
+    assert {finding.level for finding in found} == {Level.OK, Level.NOTE}
+    assert {finding.check for finding in found if finding.level is Level.NOTE} == {"identity"}
+    checked = {finding.check for finding in found}
+    assert checked >= {"git", "python", "format", "branch", "objects", "lock", "access", "packing", "settings", "log"}
+    assert checked >= {"headers", "conflicts", "secrets", "names", "waiting"}
+    assert patient.git("status", "--porcelain") == ""
+
+
+def test_a_healthy_store_on_a_branch_of_the_project_has_nothing_wrong(tmp_path, home, environ, bare_git):
+    bare_git(tmp_path, "init", "-q")
+    bare_git(tmp_path, "commit", "-q", "--allow-empty", "-m", "code")
+    patient = Patient(tmp_path, home, environ, bare_git, on_a_branch)
+    patient.save("one")
+    assert patient.examine(DEEP) == {}
+    packing = next(finding for finding in examine(patient.store, FULL) if finding.check == "packing")
+    assert "the project's" in packing.message
+
+
+def test_a_name_that_git_knows_is_told(patient, home):
+    (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
+    found = {finding.check: finding for finding in examine(patient.store, FULL)}
+    assert found["identity"].message == "The author of commits is Ada <ada@example.org>."
+
+
+def test_a_missing_format_file_is_a_warning_and_a_later_version_is_not_opened(patient):
+    (patient.root / "FORMAT.md").unlink()
+    patient.git("commit", "-qam", "without")
+    transact(patient.store, lambda _: None, purpose="test")
+    patient.only("format", Level.WARNING)
+    patient.write("FORMAT.md", "---\nversion: 3\n---\n")
+    with pytest.raises(StoreFormatError):
+        patient.reopen()
+
+
+def test_a_merge_in_progress_is_one_problem_with_its_remedy(patient):
+    (patient.root / ".git" / "MERGE_HEAD").write_text(patient.git("rev-parse", "HEAD") + "\n")
+    finding = patient.only("branch", Level.PROBLEM)
+    assert "A merge is in progress" in finding.message
+    assert "git merge --abort" in finding.remedy
+
+
+def test_a_detached_head_is_a_problem(patient):
+    patient.git("switch", "-q", "--detach")
+    assert "git switch gitmem" in patient.only("branch", Level.PROBLEM).remedy
+
+
+@pytest.mark.parametrize("which", [FULL, DEEP], ids=["full", "deep"])
+def test_a_missing_object_is_a_problem(patient, which):
+    patient.save("one")
+    blob = patient.git("rev-parse", "HEAD:memory.md")
+    patient.git("repack", "-adq")
+    packs = list((patient.root / ".git" / "objects" / "pack").iterdir())
+    pack = next(path for path in packs if path.suffix == ".pack").read_bytes()
+    for path in packs:
+        path.chmod(0o644)
+        path.unlink()
+    patient.git("unpack-objects", "-q", stdin=pack)
+    (patient.root / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    finding = patient.examine(which)["objects"]
+    assert finding.level is Level.PROBLEM
+    assert any(blob in detail for detail in finding.details)
+
+
+def test_a_damaged_object_is_found_by_reading_it(patient):
+    patient.save("one")
+    patient.git("repack", "-adq")
+    pack = next((patient.root / ".git" / "objects" / "pack").glob("*.pack"))
+    data = bytearray(pack.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    pack.chmod(0o644)
+    pack.write_bytes(data)
+    assert patient.examine(DEEP)["objects"].level is Level.PROBLEM
+
+
+def test_a_missing_object_of_a_store_on_a_branch_is_a_problem_and_of_the_code_none(tmp_path, home, environ, bare_git):
+    bare_git(tmp_path, "init", "-q")
+    (tmp_path / "code.c").write_text("int main;")
+    bare_git(tmp_path, "add", ".")
+    bare_git(tmp_path, "commit", "-qm", "code")
+    patient = Patient(tmp_path, home, environ, bare_git, on_a_branch)
+    patient.save("one")
+    for pack in (tmp_path / ".git" / "objects" / "pack").glob("*.pack"):
+        data = pack.read_bytes()
+        for file in pack.parent.glob(f"{pack.stem}.*"):
+            file.unlink()
+        bare_git(tmp_path, "unpack-objects", "-q", stdin=data)
+    for revision, checks_found in (("main:code.c", set()), ("gitmem:FORMAT.md", {"objects"})):
+        blob = bare_git(tmp_path, "rev-parse", revision)
+        path = tmp_path / ".git" / "objects" / blob[:2] / blob[2:]
+        path.chmod(0o644)
+        path.unlink()
+        assert set(patient.examine()) == checks_found
+
+
+def test_edits_by_hand_are_worth_a_note(patient):
+    patient.write("memory.md", "mine\n")
+    patient.write("notes/mine.md", "mine\n")
+    finding = patient.only("edits", Level.NOTE)
+    assert finding.details == ("memory.md", "notes/mine.md")
+
+
+def test_an_index_that_is_not_in_step_is_a_warning(patient):
+    old = patient.git("rev-parse", "HEAD")
+    patient.save("one")
+    patient.git("read-tree", old)
+    finding = patient.examine()["index"]
+    assert finding.level is Level.WARNING
+    assert "memory.md" in finding.details
+    assert f"git -C {patient.root} reset" in finding.remedy
+    patient.git("reset", "-q")
+    assert patient.examine() == {}
+
+
+def test_files_that_are_behind_the_branch_are_a_warning(patient):
+    patient.save("one")
+    patient.store.mark(patient.git("rev-parse", "HEAD~1"))
+    assert patient.examine()["checkout"].level is Level.WARNING
+
+
+def age_file(path, seconds):
+    then = time.time() - seconds
+    os.utime(path, (then, then))
+
+
+@pytest.mark.parametrize("name", ["index.lock", "HEAD.lock", "refs/heads/gitmem.lock", "packed-refs.lock"])
+def test_a_lock_that_a_killed_git_left_is_a_warning_when_it_is_old(patient, name):
+    path = patient.root / ".git" / name
+    path.touch()
+    assert patient.examine() == {}
+    age_file(path, 3 * 3600 + 60)
+    finding = patient.only("locks", Level.WARNING)
+    assert finding.details == (f"{path}, for 3 hours",)
+
+
+def test_who_holds_the_store_is_worth_a_note(patient):
+    with patient.store.lock("a long sync").acquire(0):
+        finding = patient.only("lock", Level.NOTE)
+    assert "(a long sync)" in finding.message
+    assert patient.examine() == {}
+
+
+@posix
+def test_a_spool_that_others_can_read_is_a_warning(patient):
+    patient.save("one")
+    os.chmod(patient.store.spool.folder, 0o755)
+    assert patient.only("access", Level.WARNING).remedy == f"chmod 700 '{patient.store.spool.folder}'"
+
+
+@posix
+@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write everywhere")
+def test_a_store_that_cannot_be_written_is_a_problem(patient):
+    os.chmod(patient.root, 0o500)
+    try:
+        assert patient.examine()["access"].level is Level.PROBLEM
+    finally:
+        os.chmod(patient.root, 0o700)
+
+
+def test_many_packs_are_worth_a_note_where_they_are_not_packed_by_themselves(patient):
+    def finding():
+        return next(finding for finding in examine(patient.store, FULL) if finding.check == "packing")
+
+    packs = patient.root / ".git" / "objects" / "pack"
+    for number in range(MAX_PACKS + 1):
+        (packs / f"pack-{number}.pack").touch()
+    assert (finding().level, finding().remedy) == (Level.OK, "")
+    for number in range(MAX_PACKS + 1, 3 * MAX_PACKS):
+        (packs / f"pack-{number}.pack").touch()
+    assert (finding().level, finding().remedy) == (Level.NOTE, "gitmem maintain"), "the packing does not come"
+
+
+def test_settings_that_cannot_be_used_are_named_with_their_file(patient):
+    patient.write("config.yaml", "lock:\n  kind: mutex\n")
+    patient.git("commit", "-qam", "configure")
+    transact(patient.store, lambda _: None, purpose="test")
+    (detail,) = patient.only("settings", Level.PROBLEM).details
+    assert detail.startswith(f"{patient.root / 'config.yaml'}: lock.kind is one of auto, file, ref")
+
+
+@pytest.mark.parametrize(
+    "text, where",
+    [
+        ("---\nid: x\nkind: [\n---\nbody\n", "facts/x.md, line 4: it is not valid YAML: "),
+        ("---\nid: x\nid: y\n---\nbody\n", "facts/x.md, line 1: the key 'id' is there twice"),
+        ("---\nid: x\nbody without an end\n", "facts/x.md, line 1: the header has no closing line `---`"),
+        ("---\n<<<<<<< HEAD\nid: x\n=======\nid: y\n>>>>>>> other\n---\n", "facts/x.md, line 1: git conflict markers"),
+        ("---\n- a\n- b\n---\nbody\n", "facts/x.md, line 1: it is not a mapping"),
+        (b"---\nid: \xff\n---\nbody\n", "facts/x.md, line 1: it has bytes that are not valid UTF-8"),
+    ],
+)
+def test_a_header_that_cannot_be_read_is_named_with_its_line(patient, text, where):
+    patient.write("facts/x.md", text)
+    patient.write("facts/fine.md", "---\nid: y\n---\nbody\n")
+    patient.write("facts/none.md", "no header\n")
+    finding = patient.examine()["headers"]
+    assert finding.level is Level.PROBLEM
+    (detail,) = finding.details
+    assert detail.startswith(where)
+
+
+def test_conflict_markers_are_found_in_documents_with_their_line(patient):
+    patient.write("note.md", "# Note\n\n<<<<<<< ours\none\n=======\r\ntwo\n>>>>>>> theirs\n")
+    patient.write("title.md", "A title\n=======\n\n>>>>>>> is no conflict\n<<<<<<< nor this\n")
+    patient.write("told.md", "- an entry:\n  <<<<<<< ours\n  =======\n  >>>>>>> theirs\n")
+    patient.write("code.txt", "<<<<<<< ours\n=======\n>>>>>>> theirs\n")
+    finding = patient.examine()["conflicts"]
+    assert (finding.level, finding.details) == (Level.PROBLEM, ("note.md, line 3",))
+
+
+def test_many_markers_take_no_time(patient):
+    patient.write("note.md", "<<<<<<< ours\n" * 200_000)
+    begin = time.process_time()
+    assert list(conflicts(patient.store, ["note.md"])) == []
+    assert time.process_time() - begin < 20
+
+
+def test_secrets_are_counted_by_kind_and_file_and_never_shown(patient):
+    patient.write("note.md", f"token {SECRET}\nand {SECRET[::-1]}\n")
+    patient.write("deep/other.txt", f"export GITHUB_TOKEN={SECRET}\n")
+    patient.write("binary.bin", b"\0" + SECRET.encode())
+    patient.write("wide.txt", f"token {SECRET}\n".encode("utf-16"))
+    finding = patient.examine()["secrets"]
+    assert finding.level is Level.PROBLEM
+    assert [detail.partition(":")[0] for detail in finding.details] == ["deep/other.txt", "note.md", "wide.txt"]
+    assert SECRET not in json.dumps(finding.details)
+
+
+def test_secrets_in_names_and_in_messages_of_a_person_s_commits_are_found(patient):
+    patient.write(f"{SECRET}.md", "one\n")
+    patient.git("add", "-A")
+    patient.git("commit", "-qm", f"Use the token\n\npassword=hunter2x and {SECRET}")
+    details = patient.examine()["secrets"].details
+    commit = patient.git("rev-parse", "HEAD")[:10]
+    kinds = details[0].rpartition(": ")[2]
+    assert details == (
+        f"the name of [REDACTED:github-token].md: {kinds}",
+        f"the message of commit {commit}: {kinds}, 1 password",
+    )
+    assert SECRET not in json.dumps(details)
+
+
+def test_what_is_allowed_is_no_secret(patient):
+    patient.write("note.md", f"token {SECRET}\n")
+    own_settings(patient.context, f"redaction:\n  allow: [{SECRET}]\n")
+    assert "secrets" not in patient.examine()
+
+
+def test_names_that_make_trouble_elsewhere_are_a_warning(patient):
+    patient.write("facts/Zoë.md", "one")
+    patient.write("facts/zoë.md", "two")
+    patient.write("Aux.md", "three")
+    if sys.platform != "win32":
+        (patient.root / "link.md").symlink_to("memory.md")
+    finding = patient.examine()["names"]
+    assert finding.level is Level.WARNING
+    said = "\n".join(finding.details)
+    assert "'Aux.md' is refused: it has a device name of Windows" in said
+    assert "Some systems do not tell these names apart: facts/Zoë.md, facts/zoë.md." in said
+    assert sys.platform == "win32" or "link.md is a symbolic link" in said
+    assert len(finding.details) == 3
+
+
+def test_what_is_ignored_is_nobody_s_business(patient):
+    patient.write("notes.tmp", f"token {SECRET}\n")
+    patient.write(".tmp/half.md", "---\n")
+    assert patient.examine() == {}
+
+
+def test_what_waits_in_the_spool_is_a_note_and_later_a_warning(patient):
+    patient.store.spool.deliver({"v": 1, "kind": "save"})
+    assert "1 event not committed yet" in patient.only("waiting", Level.NOTE).message
+    old = f"{time.time_ns() - 2 * 3600 * 10**9:020d}-1-00000000.json"
+    (patient.root / ".git" / "gitmem" / "spool" / old).write_text("{}")
+    finding = patient.only("waiting", Level.WARNING)
+    assert finding.message == "2 events not committed yet, the oldest for 2 hours."
+
+
+def test_what_was_kept_aside_is_a_warning(patient):
+    name = patient.store.spool.deliver({"what": "is this"})
+    patient.store.spool.put_aside(name)
+    finding = patient.only("aside", Level.WARNING)
+    assert finding.details == (name,)
+
+
+def test_what_failed_in_the_last_days_is_a_warning_with_the_last_of_it(patient):
+    journal = FailureLog(patient.store.private)
+    now = datetime.now(UTC)
+    journal.record(Failure(now - timedelta(days=8), "save", "long ago"))
+    assert patient.examine() == {}
+    for number in range(7):
+        journal.record(Failure(now - timedelta(minutes=7 - number), "save", f"failure\nnumber {number}", "Traceback"))
+    finding = patient.only("log", Level.WARNING)
+    assert finding.message.startswith("7 failures")
+    assert [detail.rpartition("failure ")[2] for detail in finding.details] == [f"number {n}" for n in range(2, 7)]
+    assert journal.path in finding.remedy
+
+
+def test_a_check_that_fails_keeps_the_others_from_nothing(patient, monkeypatch):
+    def check_the_weather(_):
+        raise ZeroDivisionError("no\nweather")
+
+    def check_git(_):
+        raise GitmemError("There is no git on the PATH.", "Install it.")
+
+    found = examine(patient.store, (check_the_weather, check_git, *QUICK))
+    assert [(f.check, f.level, f.message) for f in found[:2]] == [
+        ("the weather", Level.PROBLEM, "The check failed. ZeroDivisionError: no weather"),
+        ("git", Level.PROBLEM, "There is no git on the PATH."),
+    ]
+    assert len(found) > len(QUICK)
+
+
+def test_progress_names_each_check(patient):
+    said = []
+    examine(patient.store, QUICK, said.append)
+    assert said[:2] == ["checking acceptance", "checking branch"]
+    assert len(said) == len(QUICK)
+
+
+def test_status_counts_what_is_there(patient):
+    first = patient.save("one")
+    patient.write("archive/memory_20260101_000000.md", "old")
+    patient.write("daily/2026/01/2026-01-01.md", "older")
+    patient.git("add", ".")
+    patient.git("commit", "-qm", "by hand")
+    patient.write("memory.md", "x" * 4001)
+    status = read_status(patient.store)
+    assert (status.store, status.branch) == (str(patient.root), "gitmem")
+    assert status.last_save is not None
+    assert (status.last_save.commit, status.last_save.subject) == (first.commit, "Save note: one")
+    assert (status.tokens, status.threshold) == (1001, 23_750)
+    assert (status.archives, status.days) == (1, 2)
+    assert status.newest_day == max(path.stem for path in patient.root.glob("daily/*/*/*.md"))
+    assert status.edited == ("memory.md",)
+    assert (status.waiting, status.aside, status.attention) == (0, 0, ())
+
+
+def test_status_of_a_store_in_the_middle_of_a_merge_says_so_and_all_it_can(patient):
+    patient.save("one")
+    patient.git("switch", "-qc", "other", "HEAD~1")
+    patient.write("memory.md", "quite different\n")
+    patient.git("commit", "-qam", "other")
+    patient.git("switch", "-q", "gitmem")
+    patient.git("config", "--remove-section", "merge.gitmem")  # with it there would be no conflict
+    with pytest.raises(AssertionError):
+        patient.git("merge", "-q", "other")
+    status = read_status(patient.store)
+    assert status.last_save is not None
+    assert {finding.check for finding in status.attention} == {"branch", "headers", "conflicts"}
+
+
+def test_status_of_a_store_without_a_commit(patient):
+    patient.git("update-ref", "-d", "HEAD")
+    status = read_status(patient.store)
+    assert status.last_save is None
+    assert "branch" in {finding.check for finding in status.attention}
+
+
+def test_a_large_store_is_looked_at_bit_by_bit_and_deeply_at_once(patient, monkeypatch):
+    for number in range(30):
+        patient.write(f"facts/{number:02}.md", "---\nid: x\n---\nbody\n")
+    patient.write("facts/29.md", "---\nid: [\n---\nbody\n")
+    patient.git("add", "-A")
+    patient.git("commit", "-qm", "mine")
+    patient.save("so that the files follow")
+    monkeypatch.setattr(doctor, "_AT_ONCE", 10)
+    left = patient.examine()["files"].message
+    assert "of this large store not looked at yet" in left
+    assert left != patient.examine()["files"].message
+    assert {"headers"} == patient.examine(DEEP).keys() == patient.examine().keys()
+
+
+def test_of_large_packs_the_objects_of_the_newest_commits_are_looked_at(patient, monkeypatch):
+    patient.save("one")
+    monkeypatch.setattr(repository, "_LARGE", 0)
+    found = {finding.check: finding for finding in examine(patient.store, FULL)}["objects"]
+    assert (found.level, found.message) == (Level.OK, "All objects of the newest 100 commits exist.")
+    assert "--deep" in found.remedy
+    blob = patient.git("rev-parse", "HEAD:memory.md").strip()
+    for pack in (patient.root / ".git" / "objects" / "pack").glob("*"):
+        pack.chmod(0o600)
+        pack.unlink()
+    assert patient.examine()["objects"].level is Level.PROBLEM
+    assert blob
+
+
+def test_the_files_of_the_index_are_told_with_their_bytes(patient):
+    names = ["한글.md", "a\nb.md", 'with "quotes".md', "facts/rule/x.md"]
+    for name in names:
+        patient.write(name, name * 7)
+    patient.git("add", "-A")
+    found, size = tracked_files(patient.store.repository.git)
+    tracked = patient.git("ls-files", "-z").split("\0")[:-1]
+    assert sorted(found) == sorted(tracked)
+    assert {*names} <= {*found}
+    assert size == sum((patient.root / name).stat().st_size for name in tracked)

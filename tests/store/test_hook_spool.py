@@ -1,0 +1,267 @@
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitmem.errors import RefusedError
+from gitmem.store import hook_spool as module
+from gitmem.store.hook_spool import HookSpool, parse
+from gitmem.store.spool import STILL_WRITING_SECONDS, Spool
+
+ROOT = Path(__file__).resolve().parents[2]
+OLD = 10 * STILL_WRITING_SECONDS
+PAYLOAD = {"hook_event_name": "Stop", "session_id": "s", "last_assistant_message": "했습니다 ☕"}
+DATA = json.dumps(PAYLOAD, ensure_ascii=False).encode()
+posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links and pipes as POSIX has them")
+
+
+@pytest.fixture
+def spool(tmp_path) -> HookSpool:
+    return HookSpool(str(tmp_path / "private folder"))
+
+
+def put(spool: HookSpool, name: str, data: bytes, age: float = 0.0) -> None:
+    spool.make()
+    path = Path(spool.folder, name)
+    path.write_bytes(data)
+    os.utime(path, (time.time() - age, time.time() - age))
+
+
+def names(spool: HookSpool) -> list[str]:
+    return sorted(one.name for one in spool.delivered())
+
+
+def test_what_was_accepted_comes_out_as_it_came(spool):
+    name = spool.accept("Stop", 4711, DATA)
+    assert name == f"Stop-4711-{os.getpid()}-0.json"
+    assert Path(spool.folder, name).read_bytes() == DATA
+    for _ in range(2):
+        (one,) = spool.delivered()
+        assert (one.name, one.owner, one.payload) == (name, 4711, PAYLOAD)
+    spool.remove([name])
+    assert list(spool.delivered()) == []
+
+
+def test_the_time_of_a_file_is_that_of_the_event(spool):
+    name = spool.accept("Stop", 0, DATA)
+    os.utime(Path(spool.folder, name), (1_700_000_000, 1_700_000_000.25))
+    (one,) = spool.delivered()
+    assert one.at.timestamp() == 1_700_000_000.25
+    assert one.at.tzinfo is not None
+
+
+@pytest.mark.parametrize(
+    "name, owner",
+    [
+        ("Stop-12-34-1.json", 12),
+        ("Stop-0-34-1.json", 0),
+        ("Stop-99999999999-34-1.json", 0),
+        ("Stop--5-34-1.json", 0),
+        ("한글-12-34-1.json", 0),
+        (".json", 0),
+        ("x y.json", 0),
+    ],
+)
+def test_the_owner_is_in_the_name(spool, name, owner):
+    put(spool, name, DATA)
+    assert [(one.name, one.owner) for one in spool.delivered()] == [(name, owner)]
+
+
+@pytest.mark.parametrize("event", ["", "../../x", ".git", "a/b", "x" * 5_000, "한글", "\0", "Stop\n", "C:\\x"])
+def test_an_event_of_any_name_stays_in_the_folder(spool, event, tmp_path):
+    name = spool.accept(event, 1, DATA)
+    assert names(spool) == [name] == os.listdir(spool.folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["private folder"]
+    assert len(name) < 100
+
+
+@posix
+def test_only_the_owner_can_read_it(spool):
+    before = os.umask(0)
+    try:
+        name = spool.accept("Stop", 1, DATA)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(Path(spool.folder, name).stat().st_mode) == 0o600
+    for folder in (spool.folder, os.path.dirname(spool.folder), os.path.dirname(os.path.dirname(spool.folder))):
+        assert stat.S_IMODE(Path(folder).stat().st_mode) == 0o700
+
+
+def test_a_name_that_is_taken_is_not_overwritten(spool):
+    found = [spool.accept("Stop", 1, b'{"n": %d}' % number) for number in range(30)]
+    assert len(set(found)) == 30
+    assert sorted(one.payload["n"] for one in spool.delivered()) == list(range(30))
+
+
+@posix
+def test_a_link_under_the_name_is_not_written_through(spool, tmp_path):
+    spool.make()
+    Path(spool.folder, f"Stop-1-{os.getpid()}-0.json").symlink_to(tmp_path / "outside")
+    assert spool.accept("Stop", 1, DATA).endswith("-1.json")
+    assert not (tmp_path / "outside").exists()
+
+
+def test_many_processes_deliver_at_once(spool, tmp_path):
+    code = (
+        "import sys; from gitmem.store.hook_spool import HookSpool; s = HookSpool(sys.argv[1])\n"
+        "for n in range(20): s.accept('Stop', 1, b'{\"n\": %d, \"p\": %s}' % (n, sys.argv[2].encode()))"
+    )
+    private = os.path.dirname(os.path.dirname(spool.folder))
+
+    def run(number: int) -> int:
+        environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+        return subprocess.run([sys.executable, "-c", code, private, str(number)], env=environ, check=False).returncode
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(run, range(4))) == [0] * 4
+    found = {(one.payload["p"], one.payload["n"]) for one in spool.delivered()}
+    assert found == {(process, number) for process in range(4) for number in range(20)}
+
+
+def test_what_is_too_large_is_refused(spool, monkeypatch):
+    monkeypatch.setattr(module, "MAX_EVENT_BYTES", 50)
+    with pytest.raises(RefusedError, match="more than gitmem handles"):
+        spool.accept("Stop", 1, b"x" * 51)
+    assert spool.names() == []
+
+
+def test_what_waits_for_the_end_of_a_turn(spool):
+    assert spool.unfinished() == 0
+    for event in ("SessionStart", "UserPromptSubmit", "PostToolUse"):
+        spool.accept(event, 1, DATA)
+    assert spool.unfinished() == 2
+
+
+# What is not whole
+
+
+@pytest.mark.parametrize("data", [b"", b'{"a": 1', DATA[:-1], b"[1]", b"x", b"\0" * 99, b"[" * 99_999, b'"x"', b"null"])
+def test_what_is_not_whole_waits_for_its_writer_and_then_goes_aside(spool, data):
+    put(spool, "Stop-1-2-3.json", data)
+    assert names(spool) == []
+    assert spool.aside() == []
+    put(spool, "Stop-1-2-3.json", data, OLD)
+    assert names(spool) == []
+    assert spool.aside() == ["Stop-1-2-3.json"]
+    assert Path(spool.folder, "aside", "Stop-1-2-3.json").read_bytes() == data
+
+
+def test_one_that_is_not_whole_hides_no_other(spool):
+    put(spool, "Stop-1-1-1.json", b'{"a', OLD)
+    put(spool, "Stop-1-1-2.json", DATA)
+    put(spool, "Stop-1-1-3.json", b"")
+    (Path(spool.folder) / "Stop-1-1-4.json").mkdir()
+    assert names(spool) == ["Stop-1-1-2.json"]
+
+
+@posix
+def test_links_and_pipes_are_not_read(spool, tmp_path):
+    (tmp_path / "secret").write_bytes(DATA)
+    spool.make()
+    Path(spool.folder, "Stop-1-1-1.json").symlink_to(tmp_path / "secret")
+    os.mkfifo(Path(spool.folder, "Stop-1-1-2.json"))
+    assert names(spool) == []
+
+
+@pytest.mark.parametrize("at", [0, 1, 2**31, 2**33, -1, -(2**31)])
+def test_a_file_of_any_time(spool, at):
+    put(spool, "Stop-1-1-1.json", DATA)
+    os.utime(Path(spool.folder, "Stop-1-1-1.json"), (at, at))
+    (one,) = spool.delivered()
+    assert one.at.timestamp() == at
+
+
+# What a host wrote
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        DATA,
+        b"\xef\xbb\xbf" + DATA,
+        b"\r\n\t " + DATA + b"\r\n",
+        DATA.replace(b", ", b",\r\n"),
+        DATA + DATA,
+        DATA + b"\n" + b'{"hook_event_name": "Stop"',
+        DATA + b"\0\xff garbage",
+        json.dumps(PAYLOAD).encode(),
+    ],
+)
+def test_the_first_object_is_the_payload(data):
+    assert parse(data) == PAYLOAD
+
+
+def test_bytes_that_are_no_utf8_cost_only_themselves():
+    assert parse(b'{"a": "x\xff\xfey", "b": "z\ttab"}') == {"a": "x\ufffd\ufffdy", "b": "z\ttab"}
+
+
+@pytest.mark.parametrize(
+    "data", [b'{"n": ' + b"9" * 10_000 + b"}", b'{"a":' * 50_000, "{}".encode("utf-16"), b"\xef\xbb\xbf"]
+)
+def test_no_payload(data):
+    assert parse(data) is None
+
+
+@settings(max_examples=200)
+@given(st.binary(max_size=200), st.integers(0, len(DATA)))
+def test_any_bytes_can_be_looked_at(noise, cut):
+    for data in (noise, DATA[:cut] + noise, noise + DATA[cut:]):
+        found = parse(data)
+        assert found is None or isinstance(found, dict)
+    assert cut == len(DATA) or parse(DATA[:cut]) is None
+
+
+def test_what_fits_is_counted_in_files_and_bytes(spool):
+    put(spool, "Stop-0-1-0.json", DATA)
+    put(spool, "Stop-0-1-1.json", DATA)
+    assert spool.fits(2, 2 * len(DATA))
+    assert not spool.fits(1, 2 * len(DATA))
+    assert not spool.fits(2, 2 * len(DATA) - 1)
+
+
+def test_a_removal_that_is_cut_off_is_seen_as_done_and_finished_by_the_next_look(spool, monkeypatch):
+    names = [spool.accept(event, 1, b"{}") for event in ("UserPromptSubmit", "PostToolUse", "Stop")]
+    kept = spool.accept("UserPromptSubmit", 2, b"{}")
+
+    def killed(self, names):
+        os.unlink(os.path.join(self.folder, names[0]))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Spool, "remove", killed)
+        with pytest.raises(KeyboardInterrupt):
+            spool.remove(names)
+    assert [one.name for one in spool.delivered()] == [kept]
+    assert os.listdir(spool.folder) == [kept]
+
+
+def test_a_turn_that_is_removed_while_it_is_read_is_not_read_in_part(spool, monkeypatch):
+    names = [spool.accept(event, 1, b"{}") for event in ("UserPromptSubmit", "PostToolUse", "Stop")]
+    read = spool.event
+
+    def interrupted(name):
+        event = read(name)
+        if names:
+            spool.remove([names.pop() for _ in range(3)])
+        return event
+
+    monkeypatch.setattr(spool, "event", interrupted)
+    assert list(spool.delivered()) == []
+
+
+def test_an_earlier_event_that_a_listing_missed_is_not_missed(spool, monkeypatch):
+    names = sorted(spool.accept(event, 1, b"{}") for event in ("UserPromptSubmit", "PostToolUse", "Stop"))
+    answers = [[names[0]], names, names]
+    listed = Spool.names
+    monkeypatch.setattr(Spool, "names", lambda self: answers.pop(0) if answers else listed(self))
+    assert sorted(one.name for one in spool.delivered()) == names

@@ -1,0 +1,498 @@
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gitmem.errors import BusyError, GitmemError, NotSavedError, RefusedError
+from gitmem.git.process import Git
+from gitmem.git.setup import seed_branch
+from gitmem.platform.programs import read_resource
+from gitmem.store.init import Place, init_store, new_memory
+from gitmem.store.locate import find_project, find_store, home_store
+from gitmem.store.store import Store
+from tests.as_root import as_nobody, give, root_needed
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = {".gitattributes", ".gitignore", "FORMAT.md", "config.yaml", "memory.md"}
+posix = pytest.mark.skipif(sys.platform == "win32", reason="links, modes and signals as POSIX has them")
+
+
+@pytest.fixture
+def project(tmp_path, bare_git):
+    folder = tmp_path / "project"
+    bare_git(tmp_path, "init", "-q", "project")
+    (folder / "src").mkdir()
+    (folder / "src" / "main.py").write_bytes(b"print()\n")
+    bare_git(folder, "add", "-A")
+    bare_git(folder, "commit", "-qm", "code")
+    (folder / "src" / "main.py").write_bytes(b"print(1)\n")
+    (folder / "new.py").touch()
+    return folder
+
+
+@pytest.fixture
+def init(context):
+    return lambda start, place=Place.PROJECT: init_store(str(start), context, place)
+
+
+def config_of(project: Path) -> bytes:
+    return (project / ".git" / "config").read_bytes()
+
+
+# A store in its project
+
+
+def test_a_store_of_a_project(project, init, boxes, bare_git):
+    config, hooks = config_of(project), sorted(os.listdir(project / ".git" / "hooks"))
+    made = init(project / "src")
+    assert made.new
+    assert made.store.root == str(project / ".gitmem")
+    box = boxes(made.store.root)
+    assert set(box.files()) == FILES
+    assert box.files()["FORMAT.md"] == read_resource("templates", "store", "FORMAT.md")
+    assert box.files()["memory.md"].startswith(b"---\nid: memory\nkind: memory\ncreated: 2026-11-21T12:")
+    assert box.subjects() == ["Set up the store", "Begin a memory"]
+    assert box.git("log", "--format=%(trailers:key=Gitmem-Op,valueonly)").split() == ["init", "init"]
+    box.sound()
+    assert bare_git(project, "status", "--porcelain") == "M src/main.py\n?? new.py"
+    assert bare_git(project, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
+    assert config_of(project) == config
+    assert sorted(os.listdir(project / ".git" / "hooks")) == hooks
+    assert (project / ".git" / "info" / "exclude").read_text().splitlines().count("/.gitmem/") == 1
+
+
+@pytest.mark.parametrize("place", list(Place))
+def test_a_second_time_nothing_changes(project, init, boxes, home, place):
+    first = init(project, place)
+    box = boxes(first.store.root)
+    box.put({"memory.md": b"mine\n"})
+    tip, files, left = box.tip(), box.files(), sorted(str(path) for path in home.rglob("*"))
+    exclude = (project / ".git" / "info" / "exclude").read_bytes()
+    inside = [] if place is Place.HOME else [Path(first.store.root)]  # that folder is no project's
+    for start in (project, project / "src", *inside):
+        again = init(start, place)
+        assert (again.new, again.store.root) == (False, first.store.root)
+    assert (box.tip(), box.files()) == (tip, files)
+    assert (project / ".git" / "info" / "exclude").read_bytes() == exclude
+    assert sorted(str(path) for path in home.rglob("*")) == left
+    box.sound()
+
+
+def test_files_that_are_missing_are_written_again(project, init, boxes):
+    box = boxes(init(project).store.root)
+    box.put({"config.yaml": None, "memory.md": b"mine\n"})
+    assert not init(project).new
+    assert set(box.files()) == FILES
+    assert box.files()["memory.md"] == b"mine\n"
+    box.sound()
+
+
+def test_a_project_without_git(tmp_path, init, boxes, home):
+    folder = tmp_path / "notes"
+    (folder / "deep").mkdir(parents=True)
+    made = init(folder)
+    assert made.store.root == str(folder / ".gitmem")
+    assert sorted(os.listdir(folder)) == [".gitmem", "deep"]
+    assert find_store(str(folder / "deep"), str(home)) == made.store.root
+    boxes(made.store.root).sound()
+
+
+def test_a_store_is_made_for_the_project_around(project, tmp_path, init, bare_git):
+    bare_git(project, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    assert init(tmp_path / "linked" / "src").store.root == str(project / ".gitmem")
+    assert not (tmp_path / "linked" / ".gitmem").exists()
+    assert bare_git(tmp_path / "linked", "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("bare", ["proj.git", ".bare"])
+@pytest.mark.parametrize("place", [Place.PROJECT, Place.BRANCH])
+def test_bare_repositories(project, tmp_path, init, boxes, bare_git, *, bare, place):
+    folder = tmp_path / "layout"
+    folder.mkdir()
+    bare_git(folder, "clone", "-q", "--bare", str(project), bare)
+    bare_git(folder / bare, "worktree", "add", "-q", "--detach", str(folder / "feature"))
+    made = init(folder / "feature" / "src", place)
+    assert made.store.root == str((folder if bare == ".bare" else folder / bare) / ".gitmem")
+    box = boxes(made.store.root)
+    box.append("memory.md", b"saved\n", scan=True)
+    box.sound()
+    assert bare_git(folder / "feature", "status", "--porcelain") == ""
+    assert (folder / bare / "info" / "exclude").read_text().splitlines().count("/.gitmem/") == 1
+
+
+def test_a_folder_with_a_person_s_files_becomes_a_store(tmp_path, init, boxes):
+    (tmp_path / "notes" / ".gitmem").mkdir(parents=True)
+    (tmp_path / "notes" / ".gitmem" / "memory.md").write_bytes(b"# Mine\n")
+    box = boxes(init(tmp_path / "notes").store.root)
+    assert box.files()["memory.md"] == b"# Mine\n"
+    assert box.subjects() == ["Set up the store", "Edit by hand: memory.md", "Begin a memory"]
+    box.sound()
+
+
+@posix
+def test_a_link_is_refused(project, tmp_path, init):
+    (tmp_path / "elsewhere").mkdir()
+    (project / ".gitmem").symlink_to(tmp_path / "elsewhere")
+    for place in (Place.PROJECT, Place.BRANCH):
+        with pytest.raises(RefusedError, match="symbolic link"):
+            init(project, place)
+    assert os.listdir(tmp_path / "elsewhere") == []
+
+
+def test_a_file_in_the_way_is_said(project, init):
+    (project / ".gitmem").write_bytes(b"x")
+    with pytest.raises(NotSavedError, match=r"could not be made at .*\.gitmem"):
+        init(project)
+    assert (project / ".gitmem").read_bytes() == b"x"
+
+
+def test_the_home_folder_is_no_project(home, init, bare_git):
+    for _ in range(2):
+        for place in (Place.PROJECT, Place.BRANCH):
+            with pytest.raises(GitmemError, match="your home folder") as caught:
+                init(home, place)
+            assert "--user" in caught.value.remedy
+        assert not (home / ".gitmem").exists()
+        if not (home / ".git").exists():
+            bare_git(home, "init", "-q")
+
+
+@root_needed
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_folder_that_is_not_ours_to_write(init, folder_for_all):
+    folder_for_all.chmod(0o555)
+    result = as_nobody(lambda: str(init(folder_for_all)))
+    assert result == f"NotSavedError: The store could not be made at {folder_for_all}/.gitmem: Permission denied."
+    assert os.listdir(folder_for_all) == []
+
+
+# On a branch of the project's repository
+
+
+def test_a_store_on_a_branch(project, init, boxes, bare_git):
+    config, main = config_of(project), bare_git(project, "rev-parse", "main")
+    made = init(project / "src", Place.BRANCH)
+    assert made.new
+    assert made.store.root == str(project / ".gitmem")
+    assert not made.store.own_repository
+    box = boxes(made.store.root)
+    assert set(box.files()) == FILES
+    box.append("memory.md", b"saved\n", scan=True)
+    box.sound()
+    assert bare_git(project, "status", "--porcelain") == "M src/main.py\n?? new.py"
+    refs = bare_git(project, "for-each-ref", "--format=%(refname)").splitlines()
+    assert [ref for ref in refs if not ref.startswith("refs/gitmem/")] == ["refs/heads/gitmem", "refs/heads/main"]
+    assert bare_git(project, "rev-parse", "main") == main
+    assert config_of(project) == config
+    assert bare_git(project, "rev-list", "main", "--not", "gitmem") == main
+    private = {path.name for path in (project / ".git" / "gitmem").iterdir()}
+    assert "checkout" in private
+
+
+def test_the_memory_of_another_machine(project, tmp_path, init, boxes, bare_git):
+    box = boxes(init(project, Place.BRANCH).store.root)
+    box.put({"memory.md": b"theirs\n", "daily/day.md": b"day\n"})
+    bare_git(tmp_path, "clone", "-q", str(project), "clone")
+    other = boxes(init(tmp_path / "clone", Place.BRANCH).store.root)
+    assert other.files() == box.files()
+    assert other.subjects() == box.subjects()
+    other.append("memory.md", b"ours\n", scan=True)
+    other.sound()
+
+
+def test_a_project_without_git_has_no_branches(tmp_path, init):
+    with pytest.raises(GitmemError, match="not a git repository") as caught:
+        init(tmp_path, Place.BRANCH)
+    assert "gitmem init" in caught.value.remedy
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_branch_that_is_no_memory(project, init, bare_git):
+    bare_git(project, "branch", "gitmem", "main")
+    with pytest.raises(GitmemError, match="no memory of gitmem's"):
+        init(project, Place.BRANCH)
+    assert not (project / ".gitmem").exists()
+    assert init(project).new  # a repository of its own is something else
+
+
+@pytest.mark.parametrize("age", [0, 3600])
+def test_the_lock_of_a_git_that_was_killed_as_it_made_the_branch(project, init, boxes, age, monkeypatch):
+    monkeypatch.setattr("gitmem.git.setup._ATTEMPTS", 3)
+    lock = project / ".git" / "refs" / "heads" / "gitmem.lock"
+    lock.touch()
+    os.utime(lock, (time.time() - age, time.time() - age))
+    if not age:
+        with pytest.raises(BusyError, match=r"gitmem\.lock"):
+            init(project, Place.BRANCH)
+        lock.unlink()
+    boxes(init(project, Place.BRANCH).store.root).sound()
+
+
+def test_a_branch_of_a_repository_without_commits(tmp_path, init, boxes, bare_git):
+    bare_git(tmp_path, "init", "-q", "empty")
+    boxes(init(tmp_path / "empty", Place.BRANCH).store.root).sound()
+    assert bare_git(tmp_path / "empty", "status", "--porcelain") == ""
+
+
+def test_a_work_tree_that_was_deleted_comes_back(project, init, boxes):
+    box = boxes(init(project, Place.BRANCH).store.root)
+    box.put({"memory.md": b"kept\n"})
+    shutil.rmtree(box.root)
+    again = boxes(init(project, Place.BRANCH).store.root)
+    assert again.files()["memory.md"] == b"kept\n"
+    again.append("memory.md", b"saved\n", scan=True)
+    assert again.files()["memory.md"] == b"kept\nsaved\n"
+    again.sound()
+
+
+def test_a_project_that_was_moved(project, tmp_path, init, boxes, home):
+    init(project, Place.BRANCH)
+    project.rename(tmp_path / "moved")
+    assert find_store(str(tmp_path / "moved"), str(home)) == str(tmp_path / "moved" / ".gitmem")
+    made = init(tmp_path / "moved", Place.BRANCH)
+    assert made.store.root == str(tmp_path / "moved" / ".gitmem")
+    boxes(made.store.root).sound()
+
+
+# At home
+
+
+def test_a_store_at_home(project, init, boxes, home, bare_git):
+    exclude = (project / ".git" / "info" / "exclude").read_bytes()
+    made = init(project / "src", Place.HOME)
+    assert made.store.root == home_store(find_project(str(project), str(home)), str(home))
+    boxes(made.store.root).sound()
+    assert bare_git(project, "status", "--porcelain") == "M src/main.py\n?? new.py"
+    assert not (project / ".gitmem").exists()
+    assert (project / ".git" / "info" / "exclude").read_bytes() == exclude
+    assert find_store(str(project / "src"), str(home)) == made.store.root
+
+
+@pytest.mark.parametrize("order", [(Place.HOME, Place.USER), (Place.USER, Place.HOME)])
+def test_the_user_s_own_store_does_not_see_the_projects_inside_it(project, init, boxes, home, order):
+    for place in order:
+        init(project, place)
+    user = boxes(home / ".gitmem")
+    assert user.status() == ""
+    user.write("memory.md", b"mine\n")
+    assert user.settle().notices == ()
+    assert set(user.files()) >= FILES
+    assert not any(name.startswith("projects/") for name in user.tree())
+    assert user.git("status", "--porcelain", "--ignored") == "!! projects/"
+    assert find_store(str(project), str(home)) != str(home / ".gitmem")
+
+
+def test_two_projects_of_one_name_do_not_share_a_memory(tmp_path, init):
+    roots = set()
+    for place in ("one", "two"):
+        (tmp_path / place / "app").mkdir(parents=True)
+        roots.add(init(tmp_path / place / "app", Place.HOME).store.root)
+    assert len(roots) == 2
+
+
+@pytest.mark.parametrize(
+    "first, second",
+    [
+        (Place.PROJECT, Place.HOME),
+        (Place.HOME, Place.PROJECT),
+        (Place.HOME, Place.BRANCH),
+        (Place.PROJECT, Place.BRANCH),
+        (Place.BRANCH, Place.HOME),
+    ],
+)
+def test_a_project_has_one_store(project, init, first, second):
+    made = init(project, first)
+    with pytest.raises(GitmemError, match="has a store already") as caught:
+        init(project, second)
+    assert made.store.root in caught.value.message
+    assert find_store(str(project), made.store.context.home) == made.store.root
+
+
+def test_plain_init_completes_a_store_on_a_branch(project, init):
+    first = init(project, Place.BRANCH)
+    again = init(project)
+    assert (again.new, again.store.root) == (False, first.store.root)
+
+
+# Cut off, at once, and elsewhere
+
+
+@pytest.mark.parametrize("trailers", ["", "\n\nGitmem-Op: save"])
+@pytest.mark.parametrize("filled", ["nothing", "some files", "all files, no index"])
+def test_a_branch_whose_files_were_not_all_checked_out(project, init, boxes, *, trailers, filled):
+    """Killed there, no command may take what is missing for removed by hand."""
+    box = boxes(init(project, Place.BRANCH).store.root)
+    root = box.git("rev-list", "--max-parents=0", "HEAD")
+    box.git("reset", "-q", "--soft", root)
+    for number in range(4):
+        box.write(f"daily/{number}.md", b"%d\n" % number)
+    box.git("add", "-A")
+    box.git("commit", "-qm", f"all{trailers}")
+    tip, files = box.tip(), box.files()
+    box.store.mark(root)
+    (Path(box.store.repository.layout.git_dir) / "index").unlink()
+    for name in files:
+        if filled == "nothing" or (filled == "some files" and name < "daily/2"):
+            (box.root / name).unlink()
+    box.reopen()
+    outcome = box.settle()
+    assert (outcome.commits, outcome.notices) == ((), ())
+    assert (box.tip(), box.files()) == (tip, files)
+    box.sound()
+
+
+KILLED = """
+import os, sys
+sys.path.insert(0, {root!r})
+from datetime import UTC, datetime
+from gitmem.platform.clock import Context
+from gitmem.store.init import Place, init_store
+context = Context(os.environ, {home!r}, "box", lambda: datetime.now(UTC))
+print("ready", flush=True)
+sys.stdin.readline()
+init_store({project!r}, context, Place.{place})
+"""
+
+
+@posix
+@pytest.mark.parametrize(
+    "place, group",
+    [
+        ("BRANCH", True),
+        pytest.param("BRANCH", False, marks=pytest.mark.slow),
+        *(
+            pytest.param(place, group, marks=pytest.mark.slow)
+            for place in ("PROJECT", "HOME", "USER")
+            for group in (False, True)
+        ),
+    ],
+)
+def test_killed_at_any_moment_and_done_again(project, init, boxes, home, bare_git, *, place, group):
+    """Killed alone its git goes on; killed with all it started, locks and half-made folders stay behind."""
+    seed_branch(Git(project / ".git", None, os.environ))  # with content to check out, in branch mode
+    blob = bare_git(project, "hash-object", "-w", "--stdin", stdin=b"theirs\n")
+    tree = bare_git(project, "mktree", stdin=f"100644 blob {blob}\tmemory.md\n".encode())
+    tip = bare_git(project, "commit-tree", "-p", "gitmem", "-m", "theirs", tree)
+    bare_git(project, "update-ref", "refs/heads/gitmem", tip)
+    code = KILLED.format(root=str(ROOT), home=str(home), project=str(project), place=place)
+    for delay in (0.008, 0.03, 0.08):
+        victim = subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        )
+        victim.stdout.readline()
+        victim.stdin.write(b"go\n")
+        victim.stdin.flush()
+        time.sleep(delay)
+        (os.killpg if group else os.kill)(victim.pid, signal.SIGKILL)
+        victim.communicate()
+        wait_for_the_group(victim.pid)
+    for folder in (project, home):
+        for lock in folder.rglob("*.lock"):
+            os.utime(lock, (1, 1))  # an hour later
+    made = init(project, Place[place])
+    box = boxes(made.store.root)
+    box.append("memory.md", b"saved\n", scan=True)
+    assert set(box.files()) >= FILES
+    if place == "BRANCH":
+        assert box.files()["memory.md"] == b"theirs\nsaved\n"
+        assert box.subjects().count("theirs") == 1
+    assert not any(subject.startswith("Edit") for subject in box.subjects())
+    box.sound(killed=True)
+    lines = (project / ".git" / "info" / "exclude").read_text().splitlines()
+    assert (lines.count("/.gitmem/") == 1) is (place in {"PROJECT", "BRANCH"})
+    assert bare_git(project, "status", "--porcelain") == "M src/main.py\n?? new.py"
+
+
+def wait_for_the_group(group: int) -> None:
+    """Wait for what a process started and was not killed with it."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        try:
+            os.killpg(group, 0)
+        except (ProcessLookupError, PermissionError):
+            return
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize("place", ["PROJECT", "BRANCH"])
+def test_two_at_once(project, boxes, home, place):
+    code = KILLED.format(root=str(ROOT), home=str(home), project=str(project), place=place)
+    racers = [
+        subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(3)
+    ]
+    for racer in racers:
+        racer.stdout.readline()
+    for racer in racers:
+        racer.stdin.write(b"go\n")
+        racer.stdin.flush()
+    for racer in racers:
+        racer.communicate()
+    assert [racer.returncode for racer in racers] == [0, 0, 0]
+    box = boxes(project / ".gitmem")
+    assert set(box.files()) == FILES
+    assert box.subjects() == ["Set up the store", "Begin a memory"]
+    box.sound()
+
+
+def test_variables_of_a_hook_lead_nowhere(project, tmp_path, context, boxes, bare_git):
+    bare_git(tmp_path, "init", "-q", "code")
+    code = tmp_path / "code"
+    before = sorted((str(path), path.stat().st_mtime_ns) for path in code.rglob("*"))
+    leaked = {
+        "GIT_DIR": str(code / ".git"),
+        "GIT_WORK_TREE": str(code),
+        "GIT_INDEX_FILE": str(code / ".git" / "index"),
+        "GIT_OBJECT_DIRECTORY": str(code / ".git" / "objects"),
+    }
+    for place in (Place.BRANCH, Place.HOME):
+        made = init_store(str(project), context._replace(environ={**context.environ, **leaked}), place)
+        boxes(made.store.root).sound()
+        shutil.rmtree(made.store.root)
+    assert sorted((str(path), path.stat().st_mtime_ns) for path in code.rglob("*")) == before
+
+
+@root_needed
+@pytest.mark.parametrize("place", [Place.PROJECT, Place.BRANCH])
+def test_a_project_that_belongs_to_somebody_else(project, init, boxes, bare_git, place):
+    give(project)
+    before = sorted((str(path), path.stat().st_mtime_ns) for path in project.rglob("*"))
+    with pytest.raises(RefusedError, match="belongs to another user"):
+        init(project, place)
+    assert sorted((str(path), path.stat().st_mtime_ns) for path in project.rglob("*")) == before
+    bare_git(project.parent, "config", "--global", "--add", "safe.directory", str(project))
+    box = boxes(init(project, place).store.root)
+    box.append("memory.md", b"saved\n", scan=True)
+    give(project, 0)
+    box.sound()
+
+
+@root_needed
+@pytest.mark.parametrize("place", Place)
+def test_a_store_that_belongs_to_somebody_else(project, init, context, place):
+    root = init(project, place).store.root
+    os.lchown(os.path.join(root, ".git"), 65534, 65534)
+    with pytest.raises(RefusedError, match="belongs to another user") as caught:
+        Store(root, context)
+    assert f"safe.directory {root}" in caught.value.remedy
+
+
+def test_a_bare_repository_that_git_is_not_to_find(tmp_path, init, bare_git):
+    bare_git(tmp_path, "init", "-q", "--bare", "bare.git")
+    bare_git(tmp_path, "config", "--global", "safe.bareRepository", "explicit")
+    with pytest.raises(RefusedError, match="cannot use bare repository"):
+        init(tmp_path / "bare.git", Place.BRANCH)
+
+
+def test_the_memory_of_a_new_store(context):
+    document = new_memory(context.clock()).decode()
+    header, _, body = document.partition("\n---\n")
+    assert header.splitlines()[1:3] == ["id: memory", "kind: memory"]
+    sections = [line for line in body.splitlines() if line.startswith("## ")]
+    assert sections == ["## Core Decisions", "## Current State", "## Recent Context", "## Known Issues"]

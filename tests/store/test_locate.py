@@ -1,0 +1,365 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from gitmem.errors import RefusedError
+from gitmem.store.init import Place, init_store
+from gitmem.store.locate import Project, find_project, find_store, home_store, is_store, user_store
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="links and names as POSIX has them")
+
+
+@pytest.fixture
+def base(tmp_path):
+    """Give a folder that no repository and no store is around."""
+    folder = tmp_path / "base"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def make_store(bare_git):
+    """Make what passes for a store, in an instant."""
+
+    def make(folder: Path) -> str:
+        bare_git(folder.parent if folder.parent.exists() else Path("/"), "init", "-q", "-b", "gitmem", str(folder))
+        return str(folder)
+
+    return make
+
+
+@pytest.fixture
+def project(base, bare_git):
+    bare_git(base, "init", "-q", "project")
+    folder = base / "project"
+    (folder / "src" / "deep").mkdir(parents=True)
+    (folder / "src" / "main.py").touch()
+    bare_git(folder, "add", "-A")
+    bare_git(folder, "commit", "-qm", "code")
+    return folder
+
+
+@pytest.fixture
+def here(home, base):
+    """Ask from a folder; nothing at all may be made by that (spec V8)."""
+
+    class Here:
+        def __init__(self) -> None:
+            self.home = str(home)
+
+        def store(self, folder: Path | str) -> str | None:
+            before = everything(home), everything(base)
+            found = find_store(str(folder), self.home)
+            assert (everything(home), everything(base)) == before
+            return found
+
+        def project(self, folder: Path | str) -> Project:
+            return find_project(str(folder), self.home)
+
+    return Here()
+
+
+def everything(folder: Path) -> list[str]:
+    return sorted(folder + name for folder, folders, files in os.walk(folder) for name in folders + files)
+
+
+# A project that is a git repository
+
+
+def test_the_project_of_any_folder_in_a_repository(project, here):
+    for folder in (project, project / "src", project / "src" / "deep", project / "src" / "not" / "there"):
+        assert here.project(folder) == Project(str(project), str(project / ".git"))
+        assert here.store(folder) is None
+
+
+def test_the_store_of_any_folder_in_a_repository(project, here, make_store):
+    store = make_store(project / ".gitmem")
+    for folder in (project, project / "src", project / "src" / "deep"):
+        assert here.store(folder) == store
+
+
+def test_the_store_of_a_linked_work_tree_is_its_project_s(project, base, here, make_store, bare_git):
+    store = make_store(project / ".gitmem")
+    for place in (base / "linked", project / "linked inside", base / "elsewhere" / "linked"):
+        bare_git(project, "worktree", "add", "-q", "--detach", str(place))
+        assert here.project(place / "src").root == str(project)
+        assert here.store(place / "src") == store
+
+
+@pytest.mark.parametrize("bare", [".bare", ".git"])
+def test_a_bare_repository_in_a_project_s_folder(project, base, here, *, make_store, bare_git, bare):
+    folder = base / "layout"
+    folder.mkdir()
+    bare_git(folder, "clone", "-q", "--bare", str(project), str(folder / bare))
+    if bare == ".bare":
+        (folder / ".git").write_text("gitdir: ./.bare\n")
+    bare_git(folder / bare, "worktree", "add", "-q", "--detach", str(folder / "feature"))
+    store = make_store(folder / ".gitmem")
+    for place in (folder, folder / "feature", folder / "feature" / "src", folder / bare, folder / bare / "refs"):
+        assert here.project(place) == Project(str(folder), str(folder / bare))
+        assert here.store(place) == store
+
+
+def test_a_bare_repository_beside_its_work_trees(project, base, here, make_store, bare_git):
+    """The folder around it may hold other repositories."""
+    bare_git(base, "clone", "-q", "--bare", str(project), "proj.git")
+    bare_git(base, "clone", "-q", "--bare", str(project), "other.git")
+    bare_git(base / "proj.git", "worktree", "add", "-q", "--detach", str(base / "main"))
+    store = make_store(base / "proj.git" / ".gitmem")
+    for place in (base / "main", base / "main" / "src", base / "proj.git", base / "proj.git" / "refs"):
+        assert here.project(place) == Project(str(base / "proj.git"), str(base / "proj.git"))
+        assert here.store(place) == store
+    assert here.store(base / "other.git") is None
+
+
+def test_inside_the_git_folder(project, here, make_store):
+    store = make_store(project / ".gitmem")
+    for place in (project / ".git", project / ".git" / "objects"):
+        assert here.store(place) == store
+
+
+def test_a_git_folder_elsewhere(base, here, make_store, bare_git):
+    (base / "modules").mkdir()
+    bare_git(base, "init", "-q", "--separate-git-dir", str(base / "modules" / "the git folder"), "project")
+    store = make_store(base / "project" / ".gitmem")
+    assert here.project(base / "project") == Project(str(base / "project"), str(base / "modules" / "the git folder"))
+    assert here.store(base / "project") == store
+
+
+# Repositories inside one another
+
+
+@pytest.fixture
+def outer(base, project, bare_git):
+    """A repository with a submodule `vendor/project`, that has one of its own."""
+    inner = base / "inner"
+    bare_git(base, "init", "-q", "inner")
+    bare_git(inner, "commit", "-q", "--allow-empty", "-m", "x")
+    allow = ("-c", "protocol.file.allow=always")
+    bare_git(project, *allow, "submodule", "add", "-q", str(inner), "lib/inner")
+    bare_git(project, "commit", "-qm", "submodule")
+    bare_git(base, "init", "-q", "outer")
+    bare_git(base / "outer", *allow, "submodule", "add", "-q", str(project), "vendor/project")
+    bare_git(base / "outer", *allow, "submodule", "update", "-q", "--init", "--recursive")
+    bare_git(base / "outer", "commit", "-qm", "submodule")
+    return base / "outer"
+
+
+def test_a_submodule_belongs_to_the_project_around_it(outer, here, make_store):
+    store = make_store(outer / ".gitmem")
+    for place in ("vendor/project", "vendor/project/src", "vendor/project/lib/inner", ".git/modules/vendor/project"):
+        assert here.project(outer / place).root == str(outer)
+        assert here.store(outer / place) == store
+
+
+def test_a_submodule_with_a_store_of_its_own(outer, here, make_store):
+    make_store(outer / ".gitmem")
+    own = make_store(outer / "vendor" / "project" / ".gitmem")
+    assert here.store(outer / "vendor" / "project" / "src") == own
+    assert here.store(outer / "vendor" / "project" / "lib" / "inner") == own
+    assert here.store(outer / "vendor") == str(outer / ".gitmem")
+
+
+def test_a_submodule_in_a_linked_work_tree(outer, base, here, make_store, bare_git):
+    store = make_store(outer / ".gitmem")
+    bare_git(outer, "worktree", "add", "-q", "--detach", str(base / "linked"))
+    bare_git(base / "linked", "-c", "protocol.file.allow=always", "submodule", "update", "-q", "--init")
+    assert here.store(base / "linked" / "vendor" / "project" / "src") == store
+
+
+def test_a_work_tree_of_a_submodule_stands_for_itself(outer, base, here, make_store, bare_git):
+    make_store(outer / ".gitmem")
+    bare_git(outer / "vendor" / "project", "worktree", "add", "-q", "--detach", str(base / "linked"))
+    assert here.project(base / "linked").root == str(base / "linked")
+    assert here.store(base / "linked") is None
+
+
+def test_an_independent_repository_inside_another_is_its_own_project(project, here, make_store, bare_git):
+    make_store(project / ".gitmem")
+    bare_git(project, "init", "-q", "tools/nested")
+    nested = project / "tools" / "nested"
+    assert here.project(nested) == Project(str(nested), str(nested / ".git"))
+    assert here.store(nested) is None
+    own = make_store(nested / ".gitmem")
+    assert here.store(nested) == own
+    assert here.store(project / "tools") == str(project / ".gitmem")
+
+
+def test_a_folder_with_a_store_inside_a_repository_is_a_project(project, here, make_store):
+    make_store(project / ".gitmem")
+    own = make_store(project / "src" / ".gitmem")
+    assert here.store(project / "src" / "deep") == own
+    assert here.store(project) == str(project / ".gitmem")
+
+
+# A project without git
+
+
+def test_a_folder_without_git_is_a_project_of_its_own(base, here):
+    assert here.project(base) == Project(str(base), None)
+    assert here.store(base) is None
+
+
+def test_the_store_of_a_project_without_git_is_found_from_below(base, here, make_store):
+    store = make_store(base / ".gitmem")
+    (base / "a" / "b").mkdir(parents=True)
+    for folder in (base, base / "a", base / "a" / "b", base / "a" / "not" / "there"):
+        assert here.project(folder) == Project(str(base), None)
+        assert here.store(folder) == store
+
+
+@pytest.mark.parametrize("dot_git", ["empty folder", "gone", "rubbish"])
+def test_a_git_that_is_none(base, here, make_store, dot_git):
+    folder = base / "x"
+    folder.mkdir()
+    if dot_git == "empty folder":
+        (folder / ".git").mkdir()
+    else:
+        (folder / ".git").write_text("gitdir: /no/where/.git/worktrees/x\n" if dot_git == "gone" else "rubbish\n")
+    assert here.project(folder) == Project(str(folder), None)
+    assert here.store(folder) is None
+    assert here.store(folder) is None
+    store = make_store(folder / ".gitmem")
+    assert here.store(folder) == store
+
+
+# Stores in the home folder
+
+
+def test_the_store_of_a_project_kept_at_home(project, here, make_store):
+    store = make_store(Path(home_store(here.project(project), here.home)))
+    assert here.store(project / "src") == store
+    inside = make_store(project / ".gitmem")
+    assert here.store(project / "src") == inside
+
+
+def test_the_name_of_a_store_kept_at_home(base, here):
+    folder = base / "Mein Projekt (2)"
+    digest = hashlib.sha256(str(folder).encode()).hexdigest()[:10]
+    assert home_store(Project(str(folder), None), here.home) == os.path.join(
+        here.home, ".gitmem", "projects", f"mein-projekt-2-{digest}"
+    )
+
+
+@posix
+def test_the_names_of_projects_with_odd_names_differ(base, here):
+    names = ["a b", "a-b", "A b", "..", "결정", "!!!", "\udcff", "x" * 200, "con"]
+    found = {home_store(Project(str(base / name), None), here.home) for name in names}
+    assert len(found) == len(names)
+    assert all(os.path.dirname(path) == os.path.join(here.home, ".gitmem", "projects") for path in found)
+
+
+def test_a_project_without_git_whose_store_is_at_home_is_found_from_below(base, here, make_store):
+    (base / "notes" / "deep").mkdir(parents=True)
+    store = make_store(Path(home_store(Project(str(base / "notes"), None), here.home)))
+    for folder in (base / "notes", base / "notes" / "deep"):
+        assert here.project(folder) == Project(str(base / "notes"), None)
+        assert here.store(folder) == store
+    assert here.store(base) is None
+
+
+def test_the_user_s_own_store_is_no_project_s(home, here, make_store):
+    make_store(Path(user_store(str(home))))
+    (home / "notes").mkdir()
+    assert here.store(home / "notes") is None
+    assert here.project(home / "notes") == Project(str(home / "notes"), None)
+    assert here.store(home) is None
+
+
+def test_a_home_folder_that_is_a_repository(home, here, make_store, bare_git):
+    bare_git(home, "init", "-q")
+    make_store(Path(user_store(str(home))))
+    assert here.project(home / "notes").root == str(home)
+    assert here.store(home / "notes") is None
+
+
+# From inside a store
+
+
+def test_inside_a_store(project, here, make_store):
+    store = make_store(project / ".gitmem")
+    (project / ".gitmem" / "daily").mkdir()
+    for folder in (project / ".gitmem", project / ".gitmem" / "daily", project / ".gitmem" / ".git"):
+        assert here.store(folder) == store
+        assert here.project(folder).root == str(project)
+
+
+def test_inside_a_store_of_a_project_without_git(base, here, make_store):
+    store = make_store(base / ".gitmem")
+    assert here.store(base / ".gitmem" / "daily") == store
+    assert here.project(base / ".gitmem").root == str(base)
+
+
+def test_inside_a_store_at_home_and_the_user_s_own(home, base, here, make_store):
+    user = make_store(Path(user_store(str(home))))
+    project = make_store(Path(home_store(Project(str(base), None), here.home)))
+    assert here.store(Path(user) / "daily") == user
+    assert here.store(Path(project) / "daily") == project
+
+
+def test_inside_a_branch_s_store(project, here, context):
+    store = init_store(str(project), context, Place.BRANCH).store.root
+    assert here.store(Path(store) / "daily") == store
+    assert here.store(project) == store
+
+
+def test_a_repository_inside_a_store_is_something_else(project, here, make_store, bare_git):
+    make_store(project / ".gitmem")
+    bare_git(project / ".gitmem", "init", "-q", "nested")
+    assert here.store(project / ".gitmem" / "nested") is None
+
+
+# Links
+
+
+@posix
+def test_paths_through_links(project, base, here, make_store):
+    store = make_store(project / ".gitmem")
+    (base / "to project").symlink_to(project)
+    (base / "to folder").symlink_to(project / "src")
+    for folder in ("to project", "to project/src", "to folder", "to folder/deep"):
+        assert here.store(base / folder) == store
+
+
+@posix
+def test_a_store_that_is_a_link_is_none(project, base, here, make_store):
+    make_store(base / "elsewhere")
+    (project / ".gitmem").symlink_to(base / "elsewhere")
+    assert not is_store(str(project / ".gitmem"))
+    assert here.store(project) is None
+
+
+@posix
+def test_a_home_folder_that_is_a_link(home, base, make_store):
+    (base / "home").symlink_to(home)
+    make_store(home / ".gitmem")
+    (home / "notes").mkdir()
+    for given in (home, base / "home"):
+        for start in (home / "notes", base / "home" / "notes"):
+            assert find_store(str(start), str(given)) is None
+            assert find_project(str(start), str(given)) == Project(str(home / "notes"), None)
+
+
+def test_a_project_that_was_copied_has_a_store_of_its_own(project, base, here, make_store):
+    make_store(project / ".gitmem")
+    shutil.copytree(project, base / "copy")
+    assert here.store(base / "copy" / "src") == str(base / "copy" / ".gitmem")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_link_of_somebody_else_into_a_project_of_ours_is_not_followed(project, base, here, make_store, bare_git):
+    store = make_store(project / ".gitmem")
+    bare_git(project, "worktree", "add", "-q", "--detach", str(base / "linked"))
+    assert here.store(base / "linked") == store
+    os.lchown(base / "linked" / ".git", 65534, 65534)
+    with pytest.raises(RefusedError, match="belongs to another user"):
+        here.store(base / "linked")
+    [record] = (project / ".git" / "worktrees").iterdir()
+    os.lchown(record, 65534, 65534)  # all of it is somebody else's: that is found out where it is opened
+    assert here.store(base / "linked") == store

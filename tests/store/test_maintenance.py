@@ -1,0 +1,390 @@
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gitmem.cli.app import now
+from gitmem.document.entry import Save
+from gitmem.document.ids import make_id
+from gitmem.errors import BusyError, GitFailedError, GitmemError
+from gitmem.git.packing import sizes
+from gitmem.platform.clock import Context
+from gitmem.sessions.save import drain, save
+from gitmem.store.findings import is_due
+from gitmem.store.init import Place, init_store
+from gitmem.store.maintenance import ABANDONED_SECONDS, maintain
+from gitmem.store.store import MAX_PACKS, Store
+from gitmem.store.transact import transact
+from tests.copies import accept
+from tests.own_settings import own_file
+
+ROOT = Path(__file__).resolve().parents[2]
+STEPS = 5
+# Runs maintenance and dies, as a machine without power does, when the step of this number begins.
+VICTIM = """
+import os, signal, sys
+from datetime import UTC, datetime
+from gitmem.platform.clock import Context
+from gitmem.store.maintenance import maintain
+from gitmem.store.store import Store
+
+left = int(sys.argv[2])
+
+def step(_):
+    global left
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left -= 1
+
+store = Store(sys.argv[1], Context(os.environ, os.environ["HOME"], "host", lambda: datetime.now(UTC)))
+maintain(store, step)
+"""
+posix = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL and process groups")
+
+
+def context():
+    return Context(dict(os.environ), os.environ["HOME"], "host", lambda: datetime.now(UTC))
+
+
+def remember(store, text):
+    at = datetime.now(UTC)
+    saved = save(store, Save(make_id(int(at.timestamp() * 1000), os.urandom(7)), at, text))
+    assert saved.commit
+    return saved
+
+
+class Grown:
+    """A store of some age."""
+
+    def __init__(self, root, git):
+        self.root = root
+        self.git = lambda *args: git(root, *args)
+
+    def open(self):
+        return Store(str(self.root), context())
+
+    @property
+    def objects(self):
+        return self.root / ".git" / "objects"
+
+    def ids(self):
+        return set(self.git("cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split())
+
+    def packs(self):
+        return sorted(self.objects.glob("pack/*.pack"))
+
+    def loose(self):
+        return [path for path in self.objects.glob("??/*") if len(path.parent.name) == 2]
+
+    def assert_whole(self, ids=()):
+        assert set(ids) <= self.ids()
+        assert "missing" not in self.git("fsck", "--full", "--strict")
+        assert self.git("status", "--porcelain") == ""
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """Make a store with more packs than one should have: made once, copied for each test."""
+    project = tmp_path_factory.mktemp("template")
+    store = init_store(str(project), context(), Place.PROJECT).store
+    for number in range(MAX_PACKS):
+        remember(store, f"text number {number}, " + "and so on " * 20)
+    return project / ".gitmem"
+
+
+@pytest.fixture
+def grown(template, tmp_path, bare_git):
+    shutil.copytree(template, tmp_path / ".gitmem")
+    accept(tmp_path, Context(os.environ, os.environ["HOME"], "box", now))
+    grown = Grown(tmp_path / ".gitmem", bare_git)
+    grown.git("update-index", "-q", "--refresh")
+    return grown
+
+
+def test_all_packs_and_loose_objects_become_one_pack_and_nothing_goes(grown):
+    grown.git("hash-object", "-w", "FORMAT.md")
+    unreachable = grown.git("commit-tree", "HEAD^{tree}", "-m", "nobody points to me")
+    ids = grown.ids()
+    history = grown.git("log", "--format=%H %s")
+    done = maintain(grown.open())
+    assert (done.before.loose, done.before.packs) == (3, MAX_PACKS + 1)
+    assert (done.after.loose, done.after.packs) == (0, 1)
+    assert (len(grown.packs()), grown.loose()) == (1, [])
+    assert done.after.bytes < done.before.bytes / 3
+    assert grown.ids() == ids
+    assert unreachable in ids
+    assert grown.git("log", "--format=%H %s") == history
+    grown.assert_whole()
+
+
+def test_done_twice_the_second_time_changes_nothing(grown):
+    maintain(grown.open())
+    packs = grown.packs()
+    done = maintain(grown.open())
+    assert (grown.packs(), done.removed, done.notices) == (packs, (), ())
+    assert done.before == done.after
+
+
+def test_versions_that_one_drain_wrote_become_deltas_of_each_other(tmp_path, bare_git):
+    """Git by itself looks for no deltas within a pack that was written without them."""
+    store = init_store(str(tmp_path), context(), Place.PROJECT).store
+    for drains in range(2):
+        for number in range(30):
+            at = datetime(2026, 11, 21, 12, drains, number, tzinfo=UTC)
+            what = Save(make_id(int(at.timestamp() * 1000), bytes([drains, number] * 4)), at, os.urandom(200).hex())
+            store.spool.deliver(what.to_event())
+        drain(store)
+    assert maintain(store).after.packs == 1
+    pack = next((tmp_path / ".gitmem" / ".git" / "objects" / "pack").glob("*.idx"))
+    listed = [line.split() for line in bare_git(tmp_path, "verify-pack", "-v", str(pack)).splitlines()]
+    blobs = [fields for fields in listed if fields[1:2] == ["blob"]]
+    assert len(blobs) > 120
+    assert sum(len(fields) == 5 for fields in blobs) < 12  # those without a base
+
+
+def test_joined_packs_are_left_as_they_are_by_the_next_one(grown):
+    maintain(grown.open())
+    (large,) = grown.packs()
+    for number in range(3):
+        remember(grown.open(), f"one more, {number}")
+    maintain(grown.open())
+    assert large in grown.packs()
+    assert len(grown.packs()) == 2
+
+
+def test_sizes_are_those_git_counts(grown):
+    store = grown.open()
+    found = sizes(store.repository.git)
+    assert found.packs == MAX_PACKS + 1
+    assert found.packed + found.loose == len(grown.ids())
+    assert found.bytes >= sum(path.stat().st_size for path in grown.packs())
+
+
+def test_a_path_s_history_is_indexed(grown):
+    maintain(grown.open())
+    assert (grown.objects / "info" / "commit-graphs" / "commit-graph-chain").is_file()
+    grown.git("commit-graph", "verify")
+    assert len(grown.git("log", "--format=%H", "--", "memory.md").split()) == MAX_PACKS + 1
+
+
+def test_it_is_due_with_many_packs_and_not_afterwards(grown):
+    store = grown.open()
+    assert is_due(store)
+    maintain(store)
+    assert not is_due(store)
+
+
+def test_it_is_due_with_many_loose_objects(grown):
+    store = grown.open()
+    maintain(store)
+    names = "".join(f"blob\ndata {len(str(n))}\n{n}\n" for n in range(3000))
+    run = ["git", "-c", "fastimport.unpackLimit=100000", "fast-import", "--quiet"]
+    subprocess.run(run, cwd=grown.root, input=names.encode(), check=True)
+    assert is_due(store)
+    ids = grown.ids()
+    maintain(store)
+    assert not is_due(store)
+    assert (grown.loose(), grown.ids()) == ([], ids)
+
+
+def test_the_repository_of_a_project_is_never_due(tmp_path, bare_git):
+    bare_git(tmp_path, "init", "-q")
+    store = init_store(str(tmp_path), context(), Place.BRANCH).store
+    for number in range(MAX_PACKS + 1):
+        (tmp_path / ".git" / "objects" / "pack" / f"pack-{number}.pack").touch()
+    assert not is_due(store)
+
+
+def test_saves_go_on_meanwhile_and_stay(grown):
+    store = grown.open()
+    saved = []
+    maintain(store, lambda step: saved.append(remember(store, f"while {step}")))
+    assert len(saved) == STEPS
+    log = grown.git("log", "--format=%H")
+    assert all(each.commit in log for each in saved)
+    memory = (grown.root / "memory.md").read_text()
+    assert all(each.id in memory for each in saved)
+    grown.assert_whole()
+
+
+def test_a_second_one_at_the_same_time_is_sent_away(grown):
+    store = grown.open()
+    met = []
+
+    def step(_):
+        with pytest.raises(BusyError, match="Maintenance has to wait"):
+            maintain(grown.open())
+        met.append(True)
+
+    maintain(store, step)
+    assert len(met) == STEPS
+    maintain(store)
+
+
+def test_where_the_lock_is_a_ref_it_is_the_one_of_the_store(home, grown):
+    own_file(os.environ, os.environ["HOME"]).write_text("lock:\n  kind: ref\n  wait_seconds: 0\n")
+    store = grown.open()
+    refused = []
+
+    def step(doing):
+        if doing == "joining packs":
+            with pytest.raises(BusyError, match="maintain"):
+                transact(store, lambda _: None, purpose="save")
+            refused.append(True)
+
+    maintain(store, step)
+    assert refused
+    remember(grown.open(), "and now it works")
+    grown.assert_whole()
+
+
+def test_objects_that_are_missing_afterwards_come_back_and_it_is_said_loudly(grown):
+    ids = grown.ids()
+
+    def lose_everything(step):
+        if step == "counting objects again":
+            for path in grown.objects.glob("pack/*"):
+                path.unlink()
+
+    with pytest.raises(
+        GitFailedError, match=r"Missing after packing: \d+ objects?, \w+ among them. The former packs are back"
+    ):
+        maintain(grown.open(), lose_everything)
+    grown.assert_whole(ids)
+    maintain(grown.open())
+    grown.assert_whole(ids)
+
+
+def test_a_store_that_cannot_be_written_is_said_in_words(grown):
+    (grown.root / ".git" / "gitmem" / "maintenance").write_text("no folder")
+    with pytest.raises(GitmemError, match=r"The store could not be packed: .*maintenance"):
+        maintain(grown.open())
+
+
+@posix
+@pytest.mark.parametrize("step", range(STEPS))
+def test_killed_between_two_steps_it_leaves_a_whole_store_and_the_next_one_ends_it(grown, step):
+    ids = grown.ids()
+    victim = [sys.executable, "-c", VICTIM, str(grown.root), str(step)]
+    run = subprocess.run(victim, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
+    assert run.returncode == -signal.SIGKILL
+    grown.assert_whole(ids)
+    store = grown.open()
+    remember(store, "after the crash")
+    done = maintain(store)
+    assert (done.after.packs, grown.loose()) == (len(grown.packs()), [])
+    assert done.after.packs <= 2  # a small one beside the large one is as it should be
+    assert sorted(os.listdir(grown.root / ".git" / "gitmem" / "maintenance")) == ["joined", "lock", "lock.guard"]
+    grown.assert_whole(ids)
+
+
+def kill_all(process):
+    """Kill a process and what it started, and wait until the last of them is gone: a sync to disk has to end first."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    with contextlib.suppress(ProcessLookupError):
+        while True:
+            os.killpg(process.pid, 0)
+            time.sleep(0.01)
+
+
+@posix
+@pytest.mark.slow
+def test_killed_with_all_its_processes_at_any_time_it_leaves_a_whole_store(grown, tmp_path):
+    ids = grown.ids()
+    command = [sys.executable, "-m", "gitmem", "maintain"]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    shutil.copytree(grown.root, tmp_path / "rehearsal")
+    begin = time.monotonic()
+    subprocess.run(command, cwd=grown.root.parent, env=environ, capture_output=True, check=True)
+    whole = time.monotonic() - begin
+    for tenths in range(1, 11):
+        shutil.rmtree(grown.root)
+        shutil.copytree(tmp_path / "rehearsal", grown.root)
+        process = subprocess.Popen(
+            command, cwd=grown.root.parent, env=environ, stdout=subprocess.PIPE, start_new_session=True
+        )
+        time.sleep(whole * tenths / 10)
+        kill_all(process)
+        grown.git("update-index", "-q", "--refresh")
+        grown.assert_whole(ids)
+        # A commit graph that was being written leaves its lock, which is taken away only when it is a day old.
+        done = maintain(grown.open())
+        assert all("commit graph" in notice for notice in done.notices)
+        # As git counts them: a pack without its index, left in between, is none, and no process takes one away.
+        assert (done.after.packs, done.after.loose) == (1, 0)
+        grown.assert_whole(ids)
+
+
+def age(path, seconds):
+    then = time.time() - seconds
+    os.utime(path, (then, then), follow_symlinks=False)
+
+
+UNFINISHED = (
+    "objects/pack/tmp_pack_aB3dEf",
+    "objects/pack/.tmp-4711-pack-0123456789012345678901234567890123456789.pack",
+    "objects/pack/tmp_idx_aB3dEf",
+    "objects/07/tmp_obj_aB3dEf",
+    "objects/info/commit-graphs/tmp_graph_aB3dEf",
+    "fast_import_crash_4711",
+    "index.gitmem",
+)
+
+
+def test_what_killed_processes_left_goes_when_it_is_a_day_old(grown):
+    for number, name in itertools.product(range(2), UNFINISHED):
+        path = grown.root / ".git" / f"{name}{number}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"half of it")
+        age(path, ABANDONED_SECONDS + 60 if number else 60)
+    done = maintain(grown.open())
+    git_dir = grown.root / ".git"
+    assert sorted(done.removed) == sorted(str(git_dir / f"{name}1") for name in UNFINISHED)
+    assert all((git_dir / f"{name}0").exists() for name in UNFINISHED)
+    assert not any((git_dir / f"{name}1").exists() for name in UNFINISHED)
+
+
+def test_nothing_else_goes_however_old(grown):
+    store = grown.open()
+    maintain(store)
+    (grown.root / ".git" / "tmp_notes").write_text("a person's")
+    for folder, _, names in os.walk(grown.root / ".git"):
+        for name in names:
+            age(os.path.join(folder, name), 10 * ABANDONED_SECONDS)
+    assert maintain(store).removed == ()
+    grown.git("update-index", "-q", "--refresh")
+    grown.assert_whole()
+
+
+@posix
+def test_a_link_among_unfinished_files_is_left_alone(grown, tmp_path):
+    target = tmp_path / "somebody's"
+    target.write_text("precious")
+    link = grown.objects / "pack" / "tmp_pack_link"
+    link.symlink_to(target)
+    age(link, 10 * ABANDONED_SECONDS)
+    assert maintain(grown.open()).removed == ()
+    assert (link.is_symlink(), target.read_text()) == (True, "precious")
+
+
+def test_a_commit_graph_that_cannot_be_written_is_no_failure(grown):
+    lock = grown.objects / "info" / "commit-graphs" / "commit-graph-chain.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    assert any("commit graph" in notice for notice in maintain(grown.open()).notices)
+    age(lock, ABANDONED_SECONDS + 60)
+    done = maintain(grown.open())
+    assert (done.notices, done.removed) == ((), (str(lock),))
+    grown.git("commit-graph", "verify")

@@ -1,0 +1,418 @@
+"""Sync over real servers, in a project's own repository, and failures that users of other tools reported."""
+
+from __future__ import annotations
+
+import http.server
+import itertools
+import os
+import socket
+import subprocess
+import threading
+import time
+import urllib.parse
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.document.document import Document
+from gitmem.document.entry import MemoryType
+from gitmem.errors import GitmemError, UnreachableError
+from gitmem.git.remote import Connection
+from gitmem.platform.clock import Context
+from gitmem.store.init import Place, init_store
+from gitmem.store.remotes import add_remote, find_remote, remotes
+from gitmem.store.store import Store
+from gitmem.store.sync_memory import Options, sync
+from tests.own_settings import own_settings
+from tests.store.machines import QUICK, Machine, converge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.conftest import RunsGit
+
+_EXEC = subprocess.run(["git", "--exec-path"], capture_output=True, text=True, check=True).stdout.strip()
+_BACKEND = os.path.join(_EXEC, "git-http-backend")
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, remote: Path) -> Iterator[str]:
+    """Serve the remote by `git daemon` on loopback."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    options = ["--reuseaddr", "--export-all", "--enable=receive-pack", "--listen=127.0.0.1", f"--port={port}"]
+    process = subprocess.Popen(
+        ["git", "daemon", *options, f"--base-path={tmp_path}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        for _ in range(200):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        yield f"git://127.0.0.1:{port}/{remote.name}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    """Hands requests to `git http-backend`, and asks for a password."""
+
+    folder = ""
+    seen: list[str]
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def _answer(self) -> None:
+        self.seen.append(self.headers.get("Authorization", ""))
+        if self.headers.get("Authorization") != "Basic YWRhOnMzY3IzdA==":  # ada:s3cr3t
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", 'Basic realm="memory"')
+            self.end_headers()
+            return
+        path, _, query = self.path.partition("?")
+        length = int(self.headers.get("Content-Length") or 0)
+        if self.headers.get("Transfer-Encoding") == "chunked":
+            body = b""
+            while size := int(self.rfile.readline(), 16):
+                body += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+        else:
+            body = self.rfile.read(length)
+        env = {
+            **os.environ,
+            "GIT_PROJECT_ROOT": self.folder,
+            "GIT_HTTP_EXPORT_ALL": "1",
+            "PATH_INFO": urllib.parse.unquote(path),
+            "QUERY_STRING": query,
+            "REQUEST_METHOD": self.command,
+            "CONTENT_TYPE": self.headers.get("Content-Type", ""),
+            "CONTENT_LENGTH": str(len(body)),
+            "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
+            "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
+            "REMOTE_USER": "ada",
+            "REMOTE_ADDR": "127.0.0.1",
+        }
+        run = subprocess.run([_BACKEND], input=body, env=env, capture_output=True, check=False)
+        head, _, content = run.stdout.partition(b"\r\n\r\n")
+        lines = [line.split(": ", 1) for line in head.decode().split("\r\n") if ": " in line]
+        status = next((int(value.split()[0]) for name, value in lines if name == "Status"), 200)
+        self.send_response(status)
+        for name, value in lines:
+            if name != "Status":
+                self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_GET = do_POST = _answer  # noqa: N815  # as the base class has them
+
+
+@pytest.fixture
+def web(tmp_path: Path, remote: Path) -> Iterator[tuple[str, list[str]]]:
+    """Serve the remote by `git http-backend`, for who has the password; returns host and port, and what was asked."""
+    if not os.access(_BACKEND, os.X_OK):
+        pytest.skip("this git has no http-backend")
+    subprocess.run(["git", "-C", str(remote), "config", "http.receivepack", "true"], check=True)
+    seen: list[str] = []
+    handler = type("Handler", (_Handler,), {"folder": str(tmp_path), "seen": seen})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"127.0.0.1:{server.server_address[1]}/{remote.name.replace(' ', '%20')}", seen
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_a_git_daemon(machine: Callable[..., Machine], daemon: str):
+    machines = [machine(name, url=daemon.replace(" ", "%20")) for name in ("laptop", "desktop")]
+    for each in machines:
+        each.save(f"of {each.name}")
+        each.sync()
+    converge(*machines)
+
+
+def test_a_web_server_with_the_users_own_credentials(
+    machine: Callable[..., Machine],
+    web: tuple[str, list[str]],
+    home: Path,
+    tmp_path: Path,
+):
+    address, _ = web
+    (home / ".gitconfig").write_text(f"[credential]\n\thelper = store --file={tmp_path}/passwords\n")
+    (tmp_path / "passwords").write_text(f"http://ada:s3cr3t@{address.partition('/')[0]}\n")
+    machines = [machine(name, url=f"http://{address}") for name in ("laptop", "desktop")]
+    for each in machines:
+        each.save(f"of {each.name}")
+        each.sync()
+    converge(*machines)
+
+
+def test_a_web_server_that_lets_nobody_in_is_said_at_once_and_nobody_is_asked(
+    machine: Callable[..., Machine],
+    web: tuple[str, list[str]],
+    environ: dict[str, str],
+    tmp_path: Path,
+):
+    asked = tmp_path / "asked"
+    program = tmp_path / "ask"
+    program.write_text(f"#!/bin/sh\ntouch '{asked}'\necho wrong\n")
+    program.chmod(0o755)
+    environ.update(GIT_ASKPASS=str(program), SSH_ASKPASS=str(program), DISPLAY=":0")
+    address, _ = web
+    first = machine("laptop", url=f"http://{address}")
+    with pytest.raises(GitmemError, match="let nobody in"):
+        first.sync()
+    wrong = machine("desktop", url=f"http://ada:wr0ng@{address}")
+    with pytest.raises(GitmemError, match="let nobody in") as caught:
+        wrong.sync()
+    assert "wr0ng" not in f"{caught.value}{caught.value.remedy}"
+    assert not asked.exists()
+
+
+def test_ssh_is_started_so_that_it_asks_nothing(machine: Callable[..., Machine], environ, tmp_path: Path):
+    said = tmp_path / "said"
+    program = tmp_path / "ssh"
+    program.write_text(
+        f"#!/bin/sh\necho \"$@\" > '{said}'\necho 'ssh: Could not resolve hostname nowhere' >&2\nexit 255\n"
+    )
+    program.chmod(0o755)
+    environ["PATH"] = f"{tmp_path}{os.pathsep}{environ['PATH']}"
+    first = machine("laptop", url="git@nowhere.invalid:memory.git")
+    with pytest.raises(UnreachableError):
+        first.sync()
+    assert "-o BatchMode=yes" in said.read_text()
+    environ["GIT_SSH_COMMAND"] = f"{program} -i /key"
+    with pytest.raises(UnreachableError):
+        first.sync()
+    assert said.read_text().startswith("-i /key -o BatchMode=yes")
+
+
+# In the project's own repository
+
+
+@pytest.fixture
+def project(tmp_path: Path, bare_git: RunsGit, environ: dict[str, str], home: Path) -> tuple[Path, Path, Store]:
+    """A project with a remote, hooks and settings of its own, and memory on a branch of it."""
+    upstream, root = tmp_path / "upstream.git", tmp_path / "project"
+    bare_git(tmp_path, "init", "-q", "--bare", str(upstream))
+    bare_git(tmp_path, "init", "-q", str(root))
+    bare_git(root, "remote", "add", "origin", str(upstream))
+    bare_git(root, "config", "push.default", "current")
+    bare_git(root, "config", "fetch.prune", "true")
+    (root / "code.py").write_text("1\n")
+    bare_git(root, "add", "code.py")
+    bare_git(root, "commit", "-qm", "Begin")
+    bare_git(root, "tag", "-a", "v1", "-m", "v1")
+    bare_git(root, "push", "-q", "-u", "origin", "main")
+    bare_git(root, "config", "push.followTags", "true")
+    for name in ("pre-push", "reference-transaction", "post-checkout", "post-merge"):
+        hook = root / ".git" / "hooks" / name
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\necho {name} >> '{tmp_path}/hooks'\n")
+        hook.chmod(0o755)
+    (tmp_path / "hooks").unlink(missing_ok=True)
+    context = Context(environ, str(home), "laptop", lambda: datetime.now(UTC))
+    return root, upstream, init_store(str(root), context, Place.BRANCH).store
+
+
+def _theirs(root: Path, bare_git: RunsGit) -> dict[str, str]:
+    """Return everything of the user's that gitmem must leave as it is."""
+    refs = bare_git(root, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+    return {
+        "config": (root / ".git" / "config").read_text(),
+        "refs": "\n".join(line for line in refs if not line.startswith(("refs/heads/gitmem ", "refs/gitmem/"))),
+        "branches": bare_git(root, "branch", "-a", "--format=%(refname)").replace("refs/heads/gitmem\n", ""),
+        "hooks": "".join(path.read_text() for path in sorted((root / ".git" / "hooks").iterdir())),
+        "head": bare_git(root, "rev-parse", "HEAD"),
+        "status": bare_git(root, "status", "-sb"),
+        "fetched": (root / ".git" / "FETCH_HEAD").read_text() if (root / ".git" / "FETCH_HEAD").exists() else "",
+    }
+
+
+def test_the_users_repository_behaves_as_before(project, bare_git: RunsGit, tmp_path: Path, environ, home: Path):
+    root, upstream, store = project
+    before = _theirs(root, bare_git)
+    with pytest.raises(GitmemError):
+        find_remote(store, None)
+    add_remote(store, "origin", None)
+    connection = Connection(store.repository.layout, environ, own=False)
+    Path(store.root, "knowledge.md").write_text("# Known\n")
+    sync(store, find_remote(store, None), connection, Options(chance=QUICK))
+    assert _theirs(root, bare_git) == before
+    assert not (tmp_path / "hooks").exists(), "no hook of the user's runs"
+    assert bare_git(upstream, "for-each-ref", "--format=%(refname)") == "refs/heads/gitmem\nrefs/heads/main"
+
+    # What they type does what it did: nothing more is pushed, fetched or listed.
+    (root / "code.py").write_text("2\n")
+    bare_git(root, "commit", "-qam", "Go on")
+    bare_git(root, "push", "-q")
+    assert bare_git(upstream, "rev-parse", "main") == bare_git(root, "rev-parse", "HEAD")
+    assert bare_git(upstream, "for-each-ref", "--format=%(refname)").count("\n") == 2  # and their tag
+    bare_git(root, "fetch", "-q")
+    assert bare_git(root, "branch", "--format=%(refname:short)") == "gitmem\nmain"
+    assert (tmp_path / "hooks").read_text().count("pre-push") == 1
+
+    # Another machine clones the project and takes its memory from there.
+    other = tmp_path / "other"
+    bare_git(tmp_path, "clone", "-q", str(upstream), str(other))
+    context = Context(environ, str(home), "desktop", store.context.clock)
+    second = init_store(str(other), context, Place.BRANCH).store
+    add_remote(second, "origin", None)
+    sync(second, remotes(second)[0], Connection(second.repository.layout, environ, own=False), Options(chance=QUICK))
+    assert Path(second.root, "knowledge.md").read_text() == "# Known\n"
+    assert bare_git(other, "rev-parse", "gitmem") == bare_git(upstream, "rev-parse", "gitmem")
+
+
+def test_memory_is_not_pushed_to_the_projects_remote_unless_that_is_said(project, bare_git: RunsGit):
+    root, upstream, store = project
+    assert remotes(store) == []
+    assert not store.has_remotes()
+    bare_git(root, "push", "-q", "--all")  # which says it
+    assert "refs/heads/gitmem" in bare_git(upstream, "for-each-ref")
+
+
+# Failures that users of other memory tools reported: concurrency, machines, privacy
+
+
+def test_rival_two_sessions_append_and_one_append_is_lost(pair: tuple[Machine, Machine]):
+    first, second = pair
+    for number in range(5):
+        for each in pair:
+            each.save(f"{number} of {each.name}")
+    converge(first, second)
+
+
+def test_rival_one_daily_file_on_two_machines_always_conflicts(pair: tuple[Machine, Machine]):
+    first, second = pair
+    for each in pair:
+        each.save(f"of {each.name}", MemoryType.DECISION)
+    first.sync()
+    assert second.sync().review == ()
+    converge(*pair)
+    (daily,) = (first.root / "daily").rglob("*.md")
+    assert Document.parse(daily.read_bytes()).get("review") is None
+
+
+def test_rival_importing_again_duplicates(pair: tuple[Machine, Machine]):
+    """The same thing delivered on two machines has one id, and is there once."""
+    from gitmem.document.entry import Save
+    from gitmem.document.ids import make_id
+    from gitmem.sessions.save import save
+
+    first, second = pair
+    moment = first.clock()
+    what = Save(make_id(int(moment.timestamp() * 1000), b"the same"), moment, "imported twice")
+    for each in pair:
+        save(each.store, what)
+        each.ids.add(what.id)
+    converge(first, second)
+    assert first.read("memory.md").count("imported twice") == 1
+
+
+def test_rival_deletions_come_back(pair: tuple[Machine, Machine]):
+    first, second = pair
+    first.write("knowledge/old.md", "# Old\n")
+    gone, kept = first.save("to be removed"), first.save("to be kept")
+    converge(*pair)
+    (first.root / "knowledge/old.md").unlink()
+    for path in [first.root / "memory.md", *(first.root / "daily").rglob("*.md")]:
+        path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if gone not in line))
+    first.ids.discard(gone)
+    second.save("meanwhile")
+    converge(*pair)
+    converge(*pair)
+    assert not (second.root / "knowledge").exists()
+    assert kept in second.entries()
+
+
+def test_rival_sync_is_stuck_for_ever_after_the_first_conflict_while_saves_still_say_saved(
+    pair: tuple[Machine, Machine],
+):
+    first, second = pair
+    first.write("memory.md", first.read("memory.md").replace("# Memory", "# Memory of mine"))
+    second.write("memory.md", second.read("memory.md").replace("# Memory", "# Memory of ours"))
+    for number in range(3):
+        for each in pair:
+            each.save(f"{number} of {each.name}")
+            each.sync()
+    converge(*pair)
+
+
+def test_rival_a_forced_push_wipes_files(pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit):
+    """No sync ever moves a remote's branch but forward; the server would refuse it, too."""
+    bare_git(remote, "config", "receive.denyNonFastForwards", "true")
+    bare_git(remote, "config", "core.logAllRefUpdates", "always")
+    first, second = pair
+    for number in range(3):
+        first.save(f"{number} of the laptop")
+        second.save(f"{number} of the desktop")
+        second.sync()
+        first.sync()
+    converge(*pair)
+    log = bare_git(remote, "reflog", "show", "--format=%H", "refs/heads/gitmem").splitlines()
+    for new, old in itertools.pairwise(log):
+        bare_git(remote, "merge-base", "--is-ancestor", old, new)
+
+
+def test_rival_front_matter_is_torn_apart(pair: tuple[Machine, Machine]):
+    first, second = pair
+    fact = "---\nid: d001\nkind: decision\nuses: {}\ntags:\n  - a\n  - {}\n---\nUse uv.\n"
+    first.write("facts/decision/d001.md", fact.format(1, "b"))
+    converge(*pair)
+    first.write("facts/decision/d001.md", fact.format(3, "c"))
+    second.write("facts/decision/d001.md", fact.format(2, "d"))
+    converge(*pair)
+    document = Document.parse((first.root / "facts/decision/d001.md").read_bytes())
+    assert document.problem is None
+    assert (document.get("uses"), document.get("tags")) == (4, ["a", "c", "d"])
+
+
+def test_rival_prompts_are_pushed_to_a_shared_remote(
+    pair: tuple[Machine, Machine],
+    remote: Path,
+    bare_git: RunsGit,
+):
+    """Raw transcripts stay here until `sync.transcripts` says otherwise."""
+    from gitmem.store.sync import sync_remote
+    from gitmem.store.transcripts import put, sessions
+
+    first, second = pair
+    put(first.store, "session-1", first.clock(), ['{"role": "user", "text": "a secret plan"}'])
+    options = Options(chance=QUICK)
+    sync_remote(first.store, find_remote(first.store, None), options, asks=False, seconds=60)
+    assert "refs/heads/gitmem-l1" not in bare_git(remote, "for-each-ref")
+    for each in pair:
+        own_settings(each.context, "sync:\n  transcripts: true\n")
+        each.store = Store(str(each.root), each.context)
+    put(second.store, "session-2", second.clock(), ['{"role": "user", "text": "another"}'])
+    for each in (first, second, first):
+        sync_remote(each.store, find_remote(each.store, None), options, asks=False, seconds=60)
+    assert [one.session for one in sessions(first.store)] == ["session-1", "session-2"]
+    assert bare_git(first.root, "rev-parse", "refs/gitmem/l1") == bare_git(second.root, "rev-parse", "refs/gitmem/l1")
+
+
+def test_rival_a_leaked_git_dir_commits_memory_into_the_code_repository(
+    pair: tuple[Machine, Machine],
+    tmp_path: Path,
+    bare_git: RunsGit,
+):
+    first, _ = pair
+    code = tmp_path / "code"
+    bare_git(tmp_path, "init", "-q", str(code))
+    leaked = {"GIT_DIR": str(code / ".git"), "GIT_INDEX_FILE": str(code / ".git" / "index"), "GIT_WORK_TREE": str(code)}
+    first.store = Store(str(first.root), first.context._replace(environ={**first.context.environ, **leaked}))
+    first.context = first.store.context
+    first.save("with a leaked environment")
+    first.sync()
+    converge(*pair)
+    assert not (code / ".git" / "index").exists()
+    assert bare_git(code, "for-each-ref") == ""

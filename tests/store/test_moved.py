@@ -1,0 +1,291 @@
+"""Edits of facts' lines that were committed with plain git, pulled with plain git, or synced."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.git.fast_import import Writer
+from gitmem.store.sync_guard import Accept
+from tests.cli.commands.conftest import first, remote, run_in, second  # noqa: F401
+from tests.cli.commands.project import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.commands.project import Ran
+    from tests.conftest import RunsGit
+
+SAID = "The cache is in memory."
+
+
+class Person:
+    """Somebody with a clone who edits memory.md and commits with plain git."""
+
+    def __init__(self, folder: Path, run_in: Callable[..., Ran], git: RunsGit, path: str) -> None:  # noqa: F811
+        self.folder, self._run_in, self._git, self._path = folder, run_in, git, path
+        self.git("config", "user.name", "Ada")
+        self.git("config", "user.email", "ada@example.org")
+
+    def run(self, *argv: str) -> Ran:
+        return self._run_in(self.folder, *argv)
+
+    def git(self, *argv: str) -> str:
+        return self._git(self.folder / ".gitmem", *argv, env={"PATH": self._path})
+
+    @property
+    def memory(self) -> str:
+        return (self.folder / ".gitmem" / "memory.md").read_text(encoding="utf-8")
+
+    def edit(self, change: Callable[[str], str], *, commit: bool = True) -> None:
+        path = self.folder / ".gitmem" / "memory.md"
+        path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
+        if commit:
+            self.git("commit", "-qam", "mine")
+
+    def reword(self, words: str, *, commit: bool = True) -> None:
+        self.edit(lambda text: text.replace(SAID, words), commit=commit)
+
+    def delete(self) -> None:
+        self.edit(lambda text: "".join(line for line in text.splitlines(keepends=True) if SAID not in line))
+
+    def facts(self, *options: str) -> list[str]:
+        return [one["description"] for one in self.run("facts", "list", *options, "--json").json]
+
+    def told(self, identifier: str) -> str:
+        return str(self.run("facts", "show", identifier, "--json").json["text"])
+
+    def review(self) -> list[str]:
+        return [one["path"] for one in self.run("status", "--json").json["review"]]
+
+
+@pytest.fixture
+def people(tmp_path, first, second, run_in, bare_git) -> tuple[Person, Person]:  # noqa: F811
+    command = tmp_path / "bin" / "gitmem"
+    command.parent.mkdir()
+    command.write_text(f"#!/bin/sh\nPYTHONPATH='{ROOT}' exec '{sys.executable}' -m gitmem \"$@\"\n")
+    command.chmod(0o755)
+    path = f"{command.parent}{os.pathsep}{os.environ['PATH']}"
+    one, other = (Person(folder, run_in, bare_git, path) for folder in (first, second))
+    return one, other
+
+
+@pytest.fixture
+def decided(people) -> str:
+    """Return the id of a decision that both have."""
+    one, other = people
+    identifier = str(one.run("save", SAID, "--type", "decision", "--json").json["id"])
+    for person in people:
+        person.run("sync")
+    assert other.facts() == [SAID]
+    return identifier
+
+
+def meet(*people: Person) -> None:
+    for person in (*people, *people):
+        person.run("sync")
+    assert len({person.git("rev-parse", "HEAD") for person in people}) == 1
+    assert len({person.memory for person in people}) == 1
+
+
+def test_a_line_that_was_edited_and_committed_with_git_is_its_fact_s(people, decided):
+    one, _ = people
+    one.reword("The cache is in Redis.")
+    assert one.facts() == ["The cache is in Redis."]
+    assert "The cache is in Redis." in one.run("start").out
+    assert "The cache is in memory" not in one.run("start").out
+    assert one.git("status", "--porcelain") == ""
+
+
+def test_a_line_that_was_deleted_and_committed_with_git_ends_its_fact(people, decided):
+    one, _ = people
+    one.delete()
+    assert one.facts() == []
+    assert one.run("facts", "show", decided, "--json").json["status"] == "retired"
+    one.git("revert", "--no-edit", "HEAD~1")
+    assert one.facts() == [SAID]
+
+
+def test_a_line_that_git_committed_is_followed_below_later_edits_and_saves(people, decided):
+    one, _ = people
+    one.reword("The cache is in Redis.")
+    one.edit(lambda text: text.replace("in Redis", "in Valkey"), commit=False)
+    one.run("save", "a note")
+    assert one.facts() == ["The cache is in Valkey."]
+    assert one.review() == []
+
+
+def test_lines_that_a_rotation_took_end_no_fact(people, decided):
+    one, other = people
+    one.run("config", "rotation.threshold_tokens", "1000")
+    one.run("config", "rotation.carryover_tokens", "200")
+    for number in range(60):
+        one.run(
+            "save", f"We decided that part {number} of the loader reads its own settings first.", "--type", "decision"
+        )
+    assert "more are facts" in one.memory
+    one.edit(lambda text: text + "\nmine\n")
+    one.run("sync")
+    other.git("pull", "-q")
+    assert SAID in other.facts()
+    assert len(other.facts()) == 61
+    assert len(one.facts()) == 61
+
+
+@pytest.mark.parametrize("by", ["pull", "sync"])
+def test_an_edit_that_was_committed_and_pushed_with_git_reaches_the_other_machine(people, decided, by):
+    one, other = people
+    one.reword("The cache is in Redis.")
+    one.git("push", "-q")
+    if by == "pull":
+        other.git("pull", "-q")
+    else:
+        other.run("sync")
+    assert other.facts() == ["The cache is in Redis."]
+    assert "in memory" not in other.memory
+    meet(one, other)
+    assert one.facts() == other.facts() == ["The cache is in Redis."]
+    assert one.review() == other.review() == []
+
+
+@pytest.mark.parametrize("by", ["pull", "sync"])
+def test_a_decision_that_was_saved_and_deleted_with_git_ends_on_the_other_machine(people, by):
+    one, other = people
+    identifier = str(one.run("save", SAID, "--type", "decision", "--json").json["id"])
+    one.delete()
+    one.git("push", "-q")
+    other.git("pull", "-q") if by == "pull" else other.run("sync")
+    assert other.facts() == []
+    assert identifier not in other.memory
+    meet(one, other)
+    assert one.facts() == []
+
+
+def test_two_edits_of_one_line_that_were_committed_with_git_are_both_kept_by_a_sync(people, decided):
+    one, other = people
+    one.reword("The cache is in Redis.")
+    other.reword("The cache is in Postgres.")
+    meet(one, other)
+    for person in people:
+        assert "Redis" in person.told(decided)
+        assert "Postgres" in person.told(decided)
+        assert "Redis" in person.memory
+        assert "Postgres" in person.memory
+        assert "in memory" not in person.memory
+        assert len(person.review()) == 1
+        assert person.review()[0].startswith("facts/decision/")
+
+
+@pytest.mark.parametrize("rebase", ["--no-rebase", "--rebase"])
+def test_two_edits_of_one_line_that_were_committed_with_git_are_both_kept_by_a_pull(people, decided, rebase):
+    one, other = people
+    one.reword("The cache is in Redis.")
+    one.git("push", "-q")
+    other.reword("The cache is in Postgres.")
+    other.git("pull", "-q", rebase, "--no-edit")
+    assert "Redis" in other.told(decided)
+    assert "Postgres" in other.told(decided)
+    assert other.review() == ["memory.md"]
+    meet(one, other)
+    for person in people:
+        assert "Redis" in person.memory
+        assert "Postgres" in person.memory
+        assert person.review() == ["memory.md"]
+
+
+def test_what_a_pull_kept_twice_is_settled_by_review(people, decided):
+    one, other = people
+    one.reword("The cache is in Redis.")
+    one.git("push", "-q")
+    other.reword("The cache is in Postgres.")
+    other.git("pull", "-q", "--no-rebase", "--no-edit")
+    other.run("review", "memory.md", "--take", "theirs")
+    assert other.told(decided) == "The cache is in Redis."
+    assert other.review() == []
+    meet(one, other)
+    assert one.facts() == ["The cache is in Redis."]
+
+
+def test_an_edit_with_git_and_one_by_a_command_are_both_kept(people, decided):
+    one, other = people
+    one.reword("The cache is in Redis.")
+    one.git("push", "-q")
+    other.run("facts", "edit", decided, "The cache is in Postgres.")
+    meet(one, other)
+    for person in people:
+        assert "Redis" in person.told(decided)
+        assert "Postgres" in person.told(decided)
+        assert len(person.review()) == 1
+
+
+def test_both_sides_that_a_person_joined_by_hand_are_one(people, decided):
+    one, other = people
+    one.reword("The cache is in Redis.")
+    one.git("push", "-q")
+    other.reword("The cache is in Postgres.")
+    other.git("pull", "-q", "--no-rebase", "--no-edit")
+    other.edit(lambda text: re.sub(r"\n  The cache is in \w+\.", "", text), commit=False)
+    other.run("review", "memory.md", "--take", "edit")
+    assert len(other.told(decided).splitlines()) == 1
+    meet(one, other)
+    assert len(one.told(decided).splitlines()) == 1
+
+
+def test_an_edit_by_a_command_after_one_with_git_is_no_conflict_where_both_machines_followed(people, decided):
+    one, other = people
+    one.reword("The cache is in Redis.")
+    one.git("push", "-q")
+    assert one.facts() == ["The cache is in Redis."]
+    other.git("pull", "-q")
+    other.run("facts", "edit", decided, "The cache is in Postgres.")
+    meet(one, other)
+    assert one.facts() == ["The cache is in Postgres."]
+    assert one.review() == []
+
+
+def test_undo_says_how_to_part_with_a_wrong_remote(people, tmp_path, run_in, bare_git):  # noqa: F811
+    one, _ = people
+    one.run("sync")
+    other = tmp_path / "another project"
+    other.mkdir()
+    run_in(other, "init")
+    run_in(other, "save", "of another project", "--type", "decision")
+    bare_git(tmp_path, "init", "-q", "--bare", "wrong.git")
+    run_in(other, "remote", "add", str(tmp_path / "wrong.git"))
+    run_in(other, "sync")
+    theirs = bare_git(tmp_path / "wrong.git", "rev-parse", "gitmem")
+    one.run("save", "mine before", "--type", "decision")
+    one.run("remote", "add", "wrong", str(tmp_path / "wrong.git"))
+    accept = ("--accept", "other-project") if "other-project" in [*Accept] else ()
+    one.run("sync", "wrong", *accept)
+    merge = one.git("log", "-1", "--merges", "--format=%H")
+    one.run("save", "mine after", "--type", "decision")
+    refused = run_in(one.folder, "undo", merge, ok=False).err
+    one.run("remote", "remove", "wrong")
+    for command in re.findall(r"'git ([^']*)'", refused)[1:]:
+        one.git(*command.replace("URL", str(tmp_path / "wrong.git")).split())
+    assert sorted(one.facts()) == ["mine after", "mine before"]
+    assert "another project" not in one.memory
+    assert bare_git(tmp_path / "wrong.git", "rev-parse", "gitmem") == theirs
+    one.run("sync")
+    assert one.git("status", "--porcelain") == ""
+    assert "another project" not in one.memory
+
+
+def test_facts_that_were_pulled_are_read_without_asking_git_for_each(people, monkeypatch):
+    one, other = people
+    for number in range(12):
+        one.run("facts", "add", f"The part {number} listens on port 90{number}.")
+    one.run("sync")
+    other.git("pull", "-q")
+    asked = []
+    ask = Writer._ask
+    monkeypatch.setattr(Writer, "_ask", lambda writer, path: asked.append(path) or ask(writer, path))
+    other.run("save", "Hello.")
+    assert "listens on port 9011" in other.memory
+    assert [path for path in asked if path.startswith("facts/")] == []

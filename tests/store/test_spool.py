@@ -1,0 +1,380 @@
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from gitmem.errors import RefusedError
+from gitmem.store import spool as module
+from gitmem.store.spool import FOLDER, STILL_WRITING_SECONDS, Spool, may_answer
+
+START = b'{"hook_event_name": "SessionStart", "session_id": "a", "source": "startup"}'
+
+
+def test_of_two_hooks_at_one_event_one_answers(tmp_path):
+    assert may_answer(str(tmp_path), 100, START)
+    assert not may_answer(str(tmp_path), 100, START)
+
+
+def test_of_many_at_once_one_answers(tmp_path):
+    with ThreadPoolExecutor(16) as pool:
+        assert sum(pool.map(lambda _: may_answer(str(tmp_path), 100, START), range(64))) == 1
+
+
+def test_another_process_and_another_event_are_answered(tmp_path):
+    assert may_answer(str(tmp_path), 100, START)
+    assert may_answer(str(tmp_path), 101, START)
+    assert may_answer(str(tmp_path), 100, START.replace(b"startup", b"compact"))
+
+
+def test_without_the_number_of_the_host_each_is_answered(tmp_path):
+    assert may_answer(str(tmp_path), 0, START)
+    assert may_answer(str(tmp_path), 0, START)
+
+
+def test_the_same_bytes_later_are_another_event_and_nothing_old_stays(tmp_path):
+    may_answer(str(tmp_path), 99, START)
+    may_answer(str(tmp_path), 100, START)
+    for path in (tmp_path / FOLDER).iterdir():
+        os.utime(path, (time.time() - 11,) * 2)
+    assert may_answer(str(tmp_path), 100, START)
+    assert len(list((tmp_path / FOLDER).iterdir())) == 1
+
+
+def test_a_mark_out_of_the_future_is_not_heeded(tmp_path):
+    may_answer(str(tmp_path), 100, START)
+    for path in (tmp_path / FOLDER).iterdir():
+        os.utime(path, (time.time() + 3600,) * 2)
+    assert may_answer(str(tmp_path), 100, START)
+
+
+def test_where_the_folder_cannot_be_made_it_is_answered(tmp_path):
+    (tmp_path / FOLDER).write_text("in the way")
+    assert may_answer(str(tmp_path), 100, START)
+    assert may_answer(str(tmp_path), 100, START)
+
+
+ROOT = Path(__file__).resolve().parents[2]
+posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links and pipes as POSIX has them")
+OLD = 10 * STILL_WRITING_SECONDS
+WHOLE = {
+    "text": {"v": 1, "kind": "save", "text": "a\nb", "tags": []},
+    "unicode": {"text": "결정 ☕ \u2028 \x00"},
+    "lone surrogate": {"text": "\ud800 and \udcff"},
+    "nothing": {},
+    "deep": {"a": {"b": [{"c": None}] * 3}},
+    "large": {"text": "x" * 2_000_000},
+    "numbers": {"a": 1e300, "b": -0.0, "c": 2**100},
+}
+NOT_WHOLE = {
+    "empty": b"",
+    "a beginning": b'{"v": 1, "text": "ab',
+    "all but the end": b'{"v": 1, "text": "abc"',
+    "two": b'{"v": 1}{"v": 2}',
+    "a list": b"[1, 2]",
+    "a number": b"12",
+    "a text": b'"x"',
+    "nothing": b"null",
+    "no json": b"hello\n",
+    "no utf-8": b'{"text": "\xff\xfe"}',
+    "nul": b"\0" * 4096,
+    "deep": b"[" * 100_000,
+    "deep objects": b'{"a":' * 100_000,
+    "a huge number": b'{"a": ' + b"9" * 5000 + b"}",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "private" / "spool"
+
+
+@pytest.fixture
+def spool(folder: Path) -> Spool:
+    return Spool(str(folder))
+
+
+def put(folder: Path, name: str, data: bytes, age: float = 0.0) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_bytes(data)
+    os.utime(path, (time.time() - age, time.time() - age))
+    return path
+
+
+def contents(spool: Spool) -> list[dict[str, object]]:
+    return [event.content for event in spool.events()]
+
+
+# Delivering
+
+
+@pytest.mark.parametrize("content", WHOLE.values(), ids=WHOLE.keys())
+def test_what_was_delivered_comes_out_again(spool, content):
+    name = spool.deliver(content)
+    assert spool.names() == [name]
+    assert [(event.name, event.content) for event in spool.events()] == [(name, content)]
+    assert [(event.name, event.content) for event in spool.events()] == [(name, content)]  # to look takes nothing away
+    spool.remove([name])
+    assert spool.names() == contents(spool) == []
+
+
+def test_events_come_in_the_order_of_their_arrival(spool):
+    for number in range(300):
+        spool.deliver({"number": number})
+    assert [content["number"] for content in contents(spool)] == list(range(300))
+
+
+def test_the_same_event_twice_is_two_events(spool):
+    assert spool.deliver({"a": 1}) != spool.deliver({"a": 1})
+    assert contents(spool) == [{"a": 1}] * 2
+
+
+@posix
+def test_only_the_owner_can_read_it(spool, folder):
+    before = os.umask(0)
+    try:
+        name = spool.deliver({"text": "secret"})
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
+
+
+def test_a_name_that_is_taken_is_not_overwritten(spool, folder, monkeypatch):
+    monkeypatch.setattr(module.time, "time_ns", lambda: 1)
+    random = iter([b"aaaa", b"aaaa", b"aaaa", b"bbbb"])
+    monkeypatch.setattr(module.os, "urandom", lambda _: next(random))
+    first, second = spool.deliver({"n": 1}), spool.deliver({"n": 2})
+    assert first != second
+    assert contents(spool) == [{"n": 1}, {"n": 2}]
+
+
+@posix
+def test_a_link_under_the_name_is_not_written_through(spool, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(module.time, "time_ns", lambda: 1)
+    random = iter([b"aaaa", b"bbbb"])
+    monkeypatch.setattr(module.os, "urandom", lambda _: next(random))
+    folder.mkdir(parents=True)
+    (folder / f"{1:020d}-{os.getpid()}-{b'aaaa'.hex()}.json").symlink_to(tmp_path / "outside")
+    spool.deliver({"n": 1})
+    assert not (tmp_path / "outside").exists()
+
+
+def test_an_event_that_could_not_be_read_back_is_refused(spool, folder, monkeypatch):
+    monkeypatch.setattr(module, "MAX_EVENT_BYTES", 100)
+    with pytest.raises(RefusedError, match="more than gitmem handles"):
+        spool.deliver({"text": "x" * 100})
+    spool.deliver({"text": "x" * 80})
+    assert len(contents(spool)) == 1
+
+
+@posix
+def test_what_could_not_be_stored_leaves_nothing(spool, folder):
+    import resource  # not on Windows
+    import signal
+
+    folder.mkdir(parents=True)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            spool.deliver({"text": "x" * 5000})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    assert os.listdir(folder) == []
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=r"directory|exists"):
+        Spool(str(tmp_path / "file" / "spool")).deliver({})
+
+
+def test_many_writers_at_once_lose_nothing(spool, folder):
+    code = (
+        "import sys\n"
+        f"sys.path.insert(0, {str(ROOT)!r})\n"
+        "from gitmem.store.spool import Spool\n"
+        f"spool = Spool({str(folder)!r})\n"
+        "for number in range(200): spool.deliver({'who': sys.argv[1], 'number': number, 'text': 'x' * 5000})\n"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", code, str(number)]) for number in range(3)]
+    seen: dict[tuple[str, int], int] = {}
+    while any(writer.poll() is None for writer in writers) or spool.names():
+        events = list(spool.events())
+        for event in events:
+            key = (event.content["who"], event.content["number"])
+            seen[key] = seen.get(key, 0) + 1
+        spool.remove([event.name for event in events])
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    assert seen == {(str(who), number): 1 for who in range(3) for number in range(200)}
+    assert spool.aside() == []
+
+
+# Reading
+
+
+def test_an_empty_or_missing_spool(spool, folder):
+    assert spool.names() == spool.aside() == list(spool.events()) == []
+    assert not folder.exists()
+    spool.remove(["none.json"])
+    spool.put_aside("none.json")
+    assert spool.aside() == []
+
+
+@pytest.mark.parametrize("data", NOT_WHOLE.values(), ids=NOT_WHOLE.keys())
+def test_what_is_not_whole_waits_for_its_writer_and_is_then_put_aside(spool, folder, data):
+    path = put(folder, "1.json", data)
+    spool.deliver({"other": 1})
+    assert contents(spool) == [{"other": 1}]
+    assert path.read_bytes() == data
+    os.utime(path, (time.time() - OLD, time.time() - OLD))
+    assert contents(spool) == [{"other": 1}]
+    assert spool.aside() == ["1.json"]
+    assert (folder / "aside" / "1.json").read_bytes() == data
+    assert len(spool.names()) == 1
+
+
+@pytest.mark.parametrize(
+    "age, aside",
+    [
+        (0, False),
+        (STILL_WRITING_SECONDS - 5, False),
+        (STILL_WRITING_SECONDS + 5, True),
+        (10 * 365 * 86400, True),
+        (-5, False),  # the clock of a file server may be a little ahead
+        (-STILL_WRITING_SECONDS - 5, True),  # a clock that was set back
+        (-10 * 365 * 86400, True),
+    ],
+)
+def test_clocks(spool, folder, age, aside):
+    put(folder, "1.json", b'{"a', age)
+    put(folder, "2.json", b'{"whole": true}', age)
+    assert contents(spool) == [{"whole": True}]
+    assert (spool.aside() == ["1.json"]) is aside
+
+
+def test_time_is_given(folder):
+    put(folder, "1.json", b"{", 0)
+    later = Spool(str(folder), now=lambda: time.time() + OLD)
+    assert list(later.events()) == []
+    assert later.aside() == ["1.json"]
+
+
+def test_an_event_that_is_still_being_written_is_met_when_it_is_whole(spool, folder):
+    folder.mkdir(parents=True)
+    with (folder / "1.json").open("wb", buffering=0) as file:
+        file.write(b'{"text": "ab')
+        assert contents(spool) == []
+        file.write(b'c"}')
+        assert contents(spool) == [{"text": "abc"}]
+    assert spool.aside() == []
+
+
+def test_an_event_that_another_process_drained_meanwhile_is_passed_over(spool):
+    names = [spool.deliver({"n": number}) for number in range(3)]
+    events = spool.events()
+    assert next(events).content == {"n": 0}
+    spool.remove(names)
+    assert list(events) == []
+
+
+def test_an_event_that_is_too_large_is_put_aside(spool, folder, monkeypatch):
+    put(folder, "1.json", json.dumps({"text": "x" * 200}).encode(), OLD)
+    monkeypatch.setattr(module, "MAX_EVENT_BYTES", 100)
+    assert contents(spool) == []
+    assert spool.aside() == ["1.json"]
+
+
+@posix
+def test_what_is_no_file_is_put_aside_and_holds_nobody_up(spool, folder, tmp_path):
+    spool.deliver({"good": 1})
+    (tmp_path / "outside").write_bytes(b'{"stolen": true}')
+    (folder / "link.json").symlink_to(tmp_path / "outside")
+    (folder / "dangling.json").symlink_to("/nowhere")
+    os.mkfifo(folder / "fifo.json")
+    (folder / "folder.json").mkdir()
+    (folder / "folder.json" / "precious").touch()
+    here = Path.cwd()
+    os.chdir(folder)  # the name of a socket is short
+    try:
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind("socket.json")
+    finally:
+        os.chdir(here)
+    spool.deliver({"good": 2})
+    assert contents(spool) == [{"good": 1}, {"good": 2}]
+    assert spool.aside() == ["dangling.json", "fifo.json", "folder.json", "link.json", "socket.json"]
+    assert (tmp_path / "outside").read_bytes() == b'{"stolen": true}'
+    assert (folder / "aside" / "folder.json" / "precious").exists()
+
+
+def test_other_files_are_left_alone(spool, folder):
+    put(folder, "README.txt", b"hello", OLD)
+    put(folder, "x.json.tmp", b"{", OLD)
+    assert contents(spool) == []
+    assert sorted(os.listdir(folder)) == ["README.txt", "x.json.tmp"]
+
+
+def test_what_is_aside_is_never_overwritten(spool, folder):
+    for number in range(3):
+        put(folder, "1.json", b"broken %d" % number, OLD)
+        assert contents(spool) == []
+    assert spool.aside() == ["1.json", "1.json.2", "1.json.3"]
+    kept = {(folder / "aside" / name).read_bytes() for name in spool.aside()}
+    assert kept == {b"broken 0", b"broken 1", b"broken 2"}
+
+
+def test_a_place_to_put_aside_that_is_missing_holds_nobody_up(spool, folder):
+    put(folder, "1.json", b"broken", OLD)
+    (folder / "aside").write_bytes(b"a file")
+    spool.deliver({"good": 1})
+    assert contents(spool) == [{"good": 1}]
+    assert (folder / "1.json").read_bytes() == b"broken"
+
+
+def test_a_failure_of_the_system_says_nothing_of_the_event(spool, folder, monkeypatch):
+    spool.deliver({"good": 1})
+    real = os.open
+
+    def no_more_files(path: str, flags: int, *more: int) -> int:
+        if path.endswith(".json"):
+            raise OSError(24, "Too many open files", path)
+        return real(path, flags, *more)
+
+    monkeypatch.setattr(module.os, "open", no_more_files)
+    assert contents(spool) == []
+    monkeypatch.undo()
+    assert spool.aside() == []
+    assert contents(spool) == [{"good": 1}]
+
+
+def test_removing_what_cannot_be_removed_is_no_error(spool, folder):
+    name = spool.deliver({"good": 1})
+    (folder / "folder.json").mkdir()
+    spool.remove(["folder.json", name])
+    assert spool.names() == ["folder.json"]
+
+
+def test_readers_at_once_put_a_broken_event_aside_once(spool, folder):
+    put(folder, "1.json", b"broken", OLD)
+    threads = [threading.Thread(target=lambda: list(spool.events())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert spool.aside() == ["1.json"]
+    assert spool.names() == []

@@ -1,0 +1,511 @@
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.document.message import Message
+from gitmem.errors import RefusedError
+from gitmem.platform.safe_open import MAX_FILE_BYTES
+from gitmem.store import transaction as module
+from gitmem.store.transact import transact
+from gitmem.store.transaction import changed_lines, redact_bytes
+from tests.own_settings import own_settings
+
+if TYPE_CHECKING:
+    from gitmem.store.transaction import Transaction
+
+
+SECRET = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
+
+
+@given(st.binary(max_size=200), st.sampled_from([b"", b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff"]))
+def test_bytes_without_a_secret_stay_as_they_are(data, mark):
+    whole = mark + data
+    clean = redact_bytes(b"", whole)
+    assert clean.data == whole or clean.kinds
+
+
+@given(st.text(max_size=60).filter(str.isascii), st.sampled_from(["utf-16-le", "utf-16-be"]), st.binary(max_size=1))
+def test_a_secret_in_utf_16_is_found_whatever_surrounds_it(text, encoding, tail):
+    data = f"{text}\n{SECRET}\n{text}".encode(encoding) + tail
+    assert SECRET.encode(encoding) not in redact_bytes(b"", data).data
+
+
+@given(before=st.binary(max_size=40), after=st.binary(max_size=40))
+def test_the_changed_lines_hold_every_change(before, after):
+    start, end = changed_lines(before, after)
+    assert 0 <= start <= end <= len(after)
+    assert before.startswith(after[:start]) or start == 0
+    assert before.endswith(after[end:])
+    assert start == 0 or after[start - 1 : start] == b"\n"
+    assert end == len(after) or after[end : end + 1] == b"\n"
+
+
+@given(
+    lines=st.lists(st.sampled_from([b"a\n", b"b\n", b"\n", b"a\r\n", b"ab\n"]), max_size=8),
+    place=st.integers(0, 8),
+    new=st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n"]), max_size=3),
+)
+def test_the_changed_lines_are_no_more_than_those_around_the_change(lines, place, new):
+    before, after = b"".join(lines), b"".join(lines[:place] + new + lines[place:])
+    start, end = changed_lines(before, after)
+    assert after[start:end].count(b"\n") <= len(new) + 1
+
+
+OTHER = "ghp_" + "ZYXWVUTSRQPONMLKJIHGFEDCBAzyxwvutsrq"
+
+
+def message(subject: str = "m") -> Message:
+    return Message(subject, (("Gitmem-Op", "save"),))
+
+
+@pytest.fixture
+def run(box):
+    """Run a plan; returns its value after what it asked for was committed."""
+
+    def run_plan(plan, **options):
+        return transact(box.store, plan, purpose="test", **options).value
+
+    return run_plan
+
+
+# Reading
+
+
+def test_a_transaction_reads_what_it_wrote(box, run):
+    box.put({"a.md": b"a\n", "gone.md": b"g\n"})
+
+    def plan(transaction: Transaction) -> None:
+        assert transaction.read("a.md") == b"a\n"
+        assert transaction.read("none.md") is None
+        transaction.commit(message(), {"a.md": b"b\n", "new.md": b"n\n", "gone.md": None})
+        assert transaction.read("a.md") == b"b\n"
+        assert transaction.read("new.md") == b"n\n"
+        assert transaction.read("gone.md") is None
+        transaction.commit(message(), {"new.md": None, "gone.md": b"again\n"})
+        assert transaction.read("new.md") is None
+        assert transaction.read("gone.md") == b"again\n"
+
+    run(plan)
+    assert box.files()["gone.md"] == b"again\n"
+    assert "new.md" not in box.files()
+    box.sound()
+
+
+def test_a_file_is_read_from_the_disk_once(box, run):
+    box.put({"a.md": b"a\n"})
+
+    def plan(transaction: Transaction) -> bytes | None:
+        first = transaction.read("a.md")
+        box.write("a.md", b"edited meanwhile\n")
+        assert transaction.read("a.md") == first
+        return first
+
+    assert run(plan) == b"a\n"
+
+
+def test_names_in_folders(box, run):
+    box.put({"daily/a.md": b"a", "daily/deep/b.md": b"b", "x.md": b"x"})
+    box.write("daily/by-hand.md", b"h")
+
+    def plan(transaction: Transaction) -> None:
+        assert transaction.names("daily") == {"a.md", "deep", "by-hand.md"}
+        assert transaction.names("none") == transaction.names("x.md") == set()
+        assert {"daily", "x.md", "memory.md"} <= transaction.names("")
+        transaction.commit(message(), {"daily/c.md": b"c", "daily/a.md": None, "new/er/d.md": b"d", "y.md": b"y"})
+        assert transaction.names("daily") == {"c.md", "deep", "by-hand.md"}
+        assert transaction.names("new") == {"er"}
+        assert transaction.names("new/er") == {"d.md"}
+        assert {"daily", "new", "y.md"} <= transaction.names("")
+
+    run(plan)
+    box.settle()
+    box.sound()
+
+
+# Names
+
+UNSAFE = [
+    "../outside.md",
+    "a/../../outside.md",
+    "/etc/gitmem-test",
+    "a//b.md",
+    "./a.md",
+    "a/.",
+    "",
+    "/",
+    ".git/config",
+    ".git",
+    ".GIT/x",
+    "a/.git/x",
+    ".g\u200cit/x",
+    "git~1",
+    ".git./x",
+    "a\0b",
+    "a\nb",
+    "a\x7fb",
+    "a:b",
+    "a\\b",
+    "C:\\x",
+    'a"b',
+    "a*b",
+    "a?b",
+    "a|b",
+    "<a>",
+    "CON",
+    "con.md",
+    "Aux.tar.gz",
+    "a/NUL/b",
+    "COM1.md",
+    "a.",
+    "a ",
+    "a./b",
+    "e\u0301.md",
+    "\ud800.md",
+    "x" * 121,
+    "/".join(["x" * 100] * 5),
+]
+
+
+@pytest.mark.parametrize("path", UNSAFE)
+def test_a_name_that_is_unsafe_is_refused_and_nothing_is_done(box, path, tmp_path):
+    before, tip = box.files(), box.tip()
+
+    def plan(transaction: Transaction) -> None:
+        with pytest.raises(RefusedError):
+            transaction.commit(message(), {"good.md": b"x", path: b"x"})
+        assert transaction.read("good.md") is None
+
+    assert transact(box.store, plan, purpose="test").commits == ()
+    assert (box.files(), box.tip()) == (before, tip)
+    assert not Path("/etc/gitmem-test").exists()
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["project"]
+    box.sound()
+
+
+@pytest.mark.parametrize(
+    "path", ["../outside.md", "a/../../outside.md", ".git/config", ".GIT/config", "a\0b", "/etc/passwd"]
+)
+def test_a_name_that_leads_out_is_not_even_read(box, tmp_path, path):
+    (tmp_path / "project" / "outside.md").write_bytes(b"private")
+
+    def plan(transaction: Transaction) -> None:
+        with pytest.raises(RefusedError):
+            transaction.read(path)
+        with pytest.raises(RefusedError):
+            transaction.commit(message(), {path: None})
+
+    assert transact(box.store, plan, purpose="test").commits == ()
+    assert (tmp_path / "project" / "outside.md").read_bytes() == b"private"
+
+
+@pytest.mark.skipif(sys.platform in {"win32", "darwin"}, reason="this system does not tell them apart")
+@pytest.mark.parametrize(
+    "there, new",
+    [
+        ("memory.md", "Memory.md"),
+        ("memory.md", "MEMORY.MD"),
+        ("daily/day.md", "Daily/other.md"),
+        ("daily/day.md", "daily/DAY.md"),
+        ("stra\u00dfe.md", "STRASSE.md"),
+        ("\u00e9.md", "\u00c9.md"),
+        ("a/b/c/d.md", "a/B/c/e.md"),
+    ],
+)
+def test_a_twin_for_some_file_system_is_refused(box, there, new):
+    box.put({there: b"x"})
+    tip = box.tip()
+    with pytest.raises(RefusedError, match="on some file systems it is the same as"):
+        box.put({new: b"y"})
+    assert box.tip() == tip
+    box.put({there: b"z"})
+    box.sound()
+
+
+@pytest.mark.skipif(sys.platform in {"win32", "darwin"}, reason="this system does not tell them apart")
+def test_twins_of_a_person_s_or_in_one_commit_are_refused_too(box):
+    box.write("Notes.md", b"mine")
+    with pytest.raises(RefusedError):
+        box.put({"notes.md": b"x"})
+    box.write("cafe\u0301.md", b"decomposed")
+    with pytest.raises(RefusedError):
+        box.put({"caf\u00e9.md": b"x"})
+    with pytest.raises(RefusedError):
+        box.put({"A.md": b"1", "a.md": b"2"})
+    assert box.settle().notices == ()
+    assert {"Notes.md", "cafe\u0301.md"} <= set(box.tree())
+    box.sound()
+
+
+def test_a_twin_that_goes_in_the_same_transaction_is_none(box, run):
+    box.put({"notes.md": b"x"})
+
+    def plan(transaction: Transaction) -> None:
+        transaction.commit(message(), {"notes.md": None})
+        transaction.commit(message(), {"Notes.md": b"x"})
+
+    run(plan)
+    assert "Notes.md" in box.tree()
+    box.sound()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names of POSIX")
+def test_a_name_of_a_person_s_that_gitmem_would_not_use_can_be_written(box):
+    box.write("what? now.md", b"x\n")
+    box.append("what? now.md", b"saved\n")
+    assert box.files()["what? now.md"] == b"x\nsaved\n"
+    box.sound()
+
+
+def test_a_folder_under_the_name_is_refused(box):
+    box.put({"daily/day.md": b"x"})
+    box.write("empty/keep.md", b"x")
+    (box.root / "empty" / "keep.md").unlink()
+    tip = box.tip()
+    for path in ("daily", "empty"):
+        with pytest.raises(RefusedError):
+            box.put({path: b"x"})
+    with pytest.raises(RefusedError):
+        box.put({"memory.md/below.md": b"x"})
+    assert box.tip() == tip
+    box.sound()
+
+
+def test_a_file_that_would_be_too_large_is_refused(box, monkeypatch):
+    monkeypatch.setattr(module, "MAX_FILE_BYTES", 1000)
+    tip = box.tip()
+    with pytest.raises(RefusedError, match="1,001 bytes"):
+        box.put({"a.md": b"x" * 1001})
+    assert box.tip() == tip
+    box.put({"a.md": b"x" * 1000})
+    box.sound()
+    assert MAX_FILE_BYTES > 50 << 20  # what `gitmem save` takes
+
+
+def test_a_refused_commit_leaves_the_rest_of_a_plan_alone(box, run):
+    def plan(transaction: Transaction) -> None:
+        transaction.commit(message("one"), {"a.md": b"1"})
+        with pytest.raises(RefusedError):
+            transaction.commit(message("two"), {"a.md": b"2", "memory.md": None, "CON": b"x"})
+        assert transaction.read("a.md") == b"1"
+        transaction.commit(message("three"), {"b.md": transaction.read("a.md")})
+
+    run(plan)
+    assert box.subjects()[:2] == ["three", "one"]
+    assert box.files()["b.md"] == box.files()["a.md"] == b"1"
+    assert "memory.md" in box.tree()
+    box.sound()
+
+
+# Commits
+
+
+def test_a_commit_that_changes_nothing_is_none(box, run):
+    box.put({"a.md": b"a"})
+
+    def plan(transaction: Transaction) -> list[bool]:
+        return [
+            transaction.commit(message(), {}),
+            transaction.commit(message(), {"a.md": b"a"}),
+            transaction.commit(message(), {"none.md": None}),
+            transaction.commit(message(), {"a.md": b"b"}),
+            transaction.commit(message(), {"a.md": b"b"}),
+            transaction.commit(message(), {"a.md": b"a"}),
+        ]
+
+    assert run(plan) == [False, False, False, True, False, True]
+    assert box.tree()["a.md"] == b"a"
+    box.sound()
+
+
+def test_what_is_undone_in_the_same_transaction_is_not_written(box, run):
+    box.put({"a.md": b"a"})
+    inode = (box.root / "a.md").stat().st_ino
+
+    def plan(transaction: Transaction) -> None:
+        transaction.commit(message("one"), {"a.md": b"b"})
+        transaction.commit(message("two"), {"a.md": b"a"})
+
+    run(plan)
+    assert box.subjects()[:2] == ["two", "one"]
+    assert (box.root / "a.md").stat().st_ino == inode
+    box.sound()
+
+
+def test_trailers_and_dates(box, run):
+    when = box.context.clock() - timedelta(days=400)
+
+    def plan(transaction: Transaction) -> None:
+        transaction.commit(Message("s", (("Gitmem-Op", "save"), ("Gitmem-Entry", "x"))), {"a.md": b"a"}, when=when)
+        transaction.commit(Message("t", ()), {"a.md": b"b"})
+
+    run(plan)
+    said = box.git("log", "-1", "--format=%(trailers:only,unfold)", "HEAD~1").split("\n")
+    assert said == ["Gitmem-Op: save", "Gitmem-Entry: x", "Gitmem-Machine: box"]
+    dates = box.git("log", "-2", "--date=format:%Y-%m-%d", "--format=%ad %cd").splitlines()
+    assert dates[0].split()[0] == dates[0].split()[1] == dates[1].split()[1] == "2026-11-21"
+    assert dates[1].split()[0] == when.strftime("%Y-%m-%d")
+
+
+@pytest.mark.parametrize("subject", ["a\nb", "a\0b\r", "# x", "", "--- x", "x" * 1000, "\ud800", "Gitmem-Op: edit"])
+def test_hostile_subjects(box, subject):
+    box.put({"a.md": b"a"}, subject=subject)
+    lines = box.git("log", "-1", "--format=%B").split("\n")
+    assert len(lines[0]) <= 72
+    assert lines[1] == ""
+    assert box.git("log", "-1", "--format=%(trailers:key=Gitmem-Op,valueonly)") == "save"
+    box.sound()
+
+
+# Redaction
+
+
+def test_secrets_in_what_is_committed_are_redacted(box, run):
+    def plan(transaction: Transaction) -> bytes | None:
+        transaction.commit(message(f"Save token {SECRET}"), {"a.md": f"token {SECRET}\r\nmore\r\n".encode()})
+        return transaction.read("a.md")
+
+    content = run(plan)
+    assert content is not None
+    assert content == box.files()["a.md"]
+    assert SECRET.encode() not in content
+    assert content.endswith(b"\r\nmore\r\n")
+    assert SECRET not in box.git("log", "--format=%B")
+    box.sound()
+
+
+def test_secrets_that_are_there_already_are_not_looked_for_again(box):
+    """They may be allowed, or somebody else's: only what is new is redacted."""
+    box.write("old.md", f"token {SECRET}\nend\n".encode())
+    box.git("add", "old.md")
+    box.git("commit", "-qm", "by hand")
+    box.append("old.md", f"token {OTHER}\n".encode())
+    assert SECRET.encode() in box.files()["old.md"]
+    assert OTHER.encode() not in box.files()["old.md"]
+    assert transact(box.store, lambda t: t.read("old.md"), purpose="test", scan=True).notices == ()
+    box.sound()
+
+
+def test_what_the_settings_allow_stays(box):
+    own_settings(box.context, f"redaction:\n  allow: ['{SECRET}']\n")
+    box.reopen()
+    box.write("by-hand.md", f"{SECRET}\n{OTHER}\n".encode())
+    box.put({"a.md": f"{SECRET} {OTHER}\n".encode()}, scan=True)
+    for name in ("a.md", "by-hand.md"):
+        assert SECRET.encode() in box.files()[name]
+        assert OTHER.encode() not in box.files()[name]
+    box.sound()
+
+
+def test_the_notice_names_every_line(box):
+    text = "".join(f"line {number}\n" for number in range(1, 10))
+    box.put({"a.md": text.encode()})
+    edited = text.replace("line 3\n", f"token {SECRET}\n").replace("line 7\n", f"token {OTHER}\n")
+    box.write("a.md", edited.encode())
+    (notice,) = box.settle().notices
+    assert notice.startswith("a.md, line 3, 7: ")
+    assert "redaction.allow" in notice
+    box.sound()
+
+
+def test_bytes_that_are_no_text_are_kept_around_a_secret(box):
+    box.write("a.md", b"\xff\xfe " + SECRET.encode() + b" \x80\n\xc3\x28\n")
+    box.settle()
+    content = box.files()["a.md"]
+    assert SECRET.encode() not in content
+    assert content.startswith(b"\xff\xfe ")
+    assert content.endswith(b" \x80\n\xc3\x28\n")
+    box.sound()
+
+
+@pytest.mark.parametrize(
+    "encoding, mark",
+    [
+        *(("utf-16-le", ""), ("utf-16-be", ""), ("utf-16-le", "\ufeff"), ("utf-16-be", "\ufeff")),
+        *(("utf-32-le", "\ufeff"), ("utf-32-be", "\ufeff")),
+    ],
+)
+def test_a_file_in_utf_16_is_redacted_in_its_encoding(box, encoding, mark):
+    text = f"{mark}제목\r\ntoken {SECRET}\r\n끝 end\r\n"
+    box.write("a.md", text.encode(encoding) + b"\n")
+    (notice,) = box.settle().notices
+    assert notice.startswith("a.md, line 2: ")
+    content = box.files()["a.md"]
+    assert SECRET.encode(encoding) not in content
+    assert content.endswith(b"\n")
+    left = content[: len(content) - 1].decode(encoding)
+    assert left.startswith(f"{mark}제목\r\ntoken [REDACTED:")
+    assert left.endswith("]\r\n끝 end\r\n")
+    assert box.settle().notices == ()
+    box.sound()
+
+
+def test_no_secret_gets_into_trailers(box, run):
+    def plan(transaction: Transaction) -> None:
+        trailers = (("Gitmem-Op", "save"), ("Gitmem-Session", f"s {SECRET}"), ("Gitmem-Host", f"password={OTHER}x1"))
+        transaction.commit(Message("s", trailers), {"a.md": b"a"})
+
+    run(plan)
+    said = box.git("log", "-1", "--format=%B")
+    assert SECRET not in said
+    assert OTHER not in said
+    assert "Gitmem-Op: save\nGitmem-Session: s [REDACTED:" in said
+    assert "Gitmem-Host: " in said
+    box.sound()
+
+
+@pytest.mark.parametrize("path", [f"{SECRET}.md", f"notes/{SECRET}/a.md"])
+def test_a_file_whose_name_holds_a_secret_is_not_committed_and_reported(box, path):
+    box.write(path, b"by hand\n")
+    box.write("other.md", b"kept\n")
+    (notice,) = box.settle().notices
+    assert notice.startswith("Not kept: ")
+    assert "[REDACTED:" in notice
+    assert SECRET not in notice
+    assert "other.md" in box.tree()
+    assert SECRET not in box.git("log", "--format=%B", "--name-only")
+    assert (box.root / path).read_bytes() == b"by hand\n"
+    with pytest.raises(RefusedError, match="holds what looks like a secret"):
+        box.put({path: b"x"})
+
+
+def test_a_name_that_is_there_already_is_kept_and_told_without_its_secret(box):
+    box.write(f"{SECRET}.md", b"by hand\n")
+    box.git("add", "-A")
+    box.git("commit", "-qm", "by hand")
+    box.write(f"{SECRET}.md", b"edited\n")
+    box.settle()
+    assert box.files()[f"{SECRET}.md"] == b"edited\n"
+    assert box.git("log", "-1", "--format=%s").startswith("Edit by hand: [REDACTED:")
+    box.sound()
+
+
+def test_an_edit_by_hand_in_a_large_file_is_committed(box):
+    content = b"\n".join(b"%060d" % number for number in range(200_000))
+    box.write("large.txt", content)
+    box.git("add", "-A")
+    box.git("commit", "-qm", "large")
+    edited = content[:6_000_000] + b"x" + content[6_000_000:]
+    box.write("large.txt", edited)
+    box.settle()
+    assert box.tree()["large.txt"] == edited
+    box.sound()
+
+
+def test_a_memory_that_is_no_text_is_kept_aside_and_not_committed(box):
+    box.put({"memory.md": b"# Memory\n"})
+    binary = b"\x7fELF\0\0 no text \xff"
+    (box.root / "memory.md").write_bytes(binary)
+    outcome = transact(box.store, lambda _: None, purpose="test", scan=True)
+    assert (box.root / "memory.md").read_bytes() == b"# Memory\n"
+    assert box.tree()["memory.md"] == b"# Memory\n"
+    (name,) = box.store.spool.aside()
+    assert name in " ".join(outcome.notices)
+    assert Path(box.store.spool.folder, "aside", name).read_bytes() == binary
+    box.sound()
