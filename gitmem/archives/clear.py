@@ -7,22 +7,19 @@ nothing else; summaries, facts and `memory.md` stay. Raw transcripts are not tou
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
 
 from gitmem.document.document import Document
 from gitmem.document.ids import ARCHIVE, CONFIG, FORMAT, MEMORY, PURGED
 from gitmem.document.message import Message, Op, Trailer
+from gitmem.lessons.concept import lines_of, link_of, parse_concept, render_changed
+from gitmem.store.init import new_memory
 from gitmem.store.past_days import drop_days
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
-
+from gitmem.store.transaction import Transaction
 
 CONCEPTS = "concepts"  # as in gitmem.lessons.concept
 OLD_DAYS = 30  # as for consolidated days (spec P4)
@@ -65,8 +62,6 @@ def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
         files.update(_chosen(store, days))
         changes: dict[str, bytes | None] = {path: None for path in files if transaction.read(path) is not None}
         if days is None:
-            from gitmem.store.init import new_memory
-
             changes[MEMORY] = new_memory(transaction.now)
         else:
             for path, data in _without_links(store, files).items():
@@ -100,8 +95,6 @@ def _without_links(store: Store, gone: Collection[str]) -> dict[str, bytes | Non
     """Return the new text of concepts without links to deleted files; None for concepts without other links."""
     if not any(path.startswith("sessions/") for path in gone):
         return {}
-    from gitmem.lessons.concept import lines_of, link_of, parse_concept, render_changed
-
     changed: dict[str, bytes | None] = {}
     for name in store.files.names(CONCEPTS):
         path = f"{CONCEPTS}/{name}"

@@ -33,6 +33,7 @@ import heapq
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
 from gitmem.archives.plans import KEPT_SECTIONS, without_count
@@ -59,11 +60,6 @@ from gitmem.text.keywords import keywords
 from gitmem.text.sentences import Kind, blocks, sentences_of, shorten, split
 from gitmem.text.stems import utf8_size
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
 
 # Share of the words of the shorter of two sentences that make one a repetition of the other.
 SAME = 0.7

@@ -12,6 +12,7 @@ The offline summary is made with the archive and stays if this fails.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -20,6 +21,8 @@ from gitmem.archives.summary import (
     OFFLINE,
     RESOLVED,
     SCHEMA,
+    Issue,
+    KeyDecision,
     Summary,
     from_answer,
     left_out,
@@ -31,24 +34,16 @@ from gitmem.document.ids import SUMMARIES, raw_path, summary_path
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.fact import FactKind
-from gitmem.facts.lines import SHORTEST, normalized, with_marks
+from gitmem.facts.lines import SHORTEST, Marks, normalized, with_marks
 from gitmem.judgement.ask import MAX_CHARACTERS, Asked, ask, instructions_for, without_secrets
+from gitmem.llm.http import Patience
 from gitmem.llm.protocol import Question, ReplyError, parse_reply
 from gitmem.redact.redact import redact
 from gitmem.store.headers import known_marks
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gitmem.archives.summary import Issue, KeyDecision
-    from gitmem.facts.lines import Marks
-    from gitmem.llm.http import Patience
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
-
 
 _DECIDED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE)
 

@@ -7,16 +7,17 @@ person changed in the document, or a model wrote, is read tolerantly: what canno
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import TypeVar
 
+from gitmem.document.document import Document
+from gitmem.document.entry import clean_text, without_entries
+from gitmem.text.sentences import split
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from datetime import datetime
-    from typing import TypeVar
-
     T = TypeVar("T")
 
 
@@ -163,8 +164,6 @@ def _header(summary: Summary) -> list[str]:
 
 def parse_document(data: bytes) -> Summary:
     """Return the summary in a document; missing or unreadable fields are empty."""
-    from gitmem.document.document import Document
-
     document = Document.parse(data)
     given = document.metadata
     days = given.get("date_range")
@@ -221,8 +220,6 @@ def from_answer(given: Mapping[str, object], offline: Summary, method: str) -> S
         ValueError: it says hardly anything; the message is the end of a sentence that begins with "it".
 
     """
-    from gitmem.text.sentences import split
-
     summary = from_json(given, offline.archive, method)
     fewest = max(2, min(FEWEST_SENTENCES // 2, len(split(offline.overall_summary))))
     if len(split(summary.overall_summary)) < fewest:
@@ -319,6 +316,4 @@ def _line(text: str, limit: int) -> str:
 
 def _body(text: str) -> str:
     """Return the overall text as a body: `LF` line ends, no blank lines around it, no line that begins an entry."""
-    from gitmem.document.entry import clean_text, without_entries
-
     return without_entries(clean_text(text[:MAX_OVERALL]))

@@ -10,16 +10,12 @@ Tested through `tests/store/test_upgrade.py`.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Sequence
 
 from gitmem.document.entry import Entry, clean_text, find_entries, remove_entries, render_entry
 from gitmem.document.ids import ALPHABET, EXCHANGE_LETTER, LENGTH, TIME_LENGTH, is_timed, milliseconds_of, tail_of
 from gitmem.sessions.outcome import Fields, render_fields
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
 
 _PROMPT, _ANSWER, _FILES, _ERROR, _EXCHANGE = "User Prompt", "Assistant Response", "Tool Usage", "Error", "Exchange"
 _MODIFIED = "Files modified: "

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from gitmem.platform.programs import own_command, resource
+from gitmem.platform.shipped import install_command
 from gitmem.store.settings import personal_folder
 
 _SETTINGS = "rotation:\n  threshold_tokens: 700\n  carryover_tokens: 200\n"
@@ -37,8 +38,6 @@ def main() -> None:
         tour.gitmem("summary", "show")
         tour.next_session()
         print(f"\nThat was in {project}, which is gone now. In a project of yours: gitmem init; gitmem install claude")
-        from gitmem.platform.shipped import install_command
-
         print(f"To see a memory in the browser, and to correct it: {install_command('web')}; gitmem web --open")
 
 

@@ -5,16 +5,12 @@ Tested through `tests/sessions/test_exchanges.py`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from gitmem.facts.extract import Finding, as_statement, files_named
 from gitmem.facts.fact import FactKind
 from gitmem.facts.statements import with_reason
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from gitmem.sessions.turns import Turn
-
+from gitmem.sessions.turns import Turn
 
 _MOST = 20  # facts of one reply
 _SHORTEST, _LONGEST = 12, 400  # characters of a text, and of a reason

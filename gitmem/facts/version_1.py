@@ -5,21 +5,15 @@ Version 1 held a decision as an entry that knew nothing of the fact that a sessi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from gitmem.document.entry import find_entries, replace_entry
 from gitmem.document.ids import is_timed, milliseconds_of, tail_of
 from gitmem.facts.extract import fact_keywords
-from gitmem.facts.fact import FactKind, make_fact
+from gitmem.facts.fact import Fact, FactKind, make_fact
 from gitmem.facts.lines import SECTIONS, follow
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gitmem.facts.fact import Fact
-
 
 _KINDS = {kind.value.title(): kind for kind in SECTIONS}  # by label
 _LONGEST = 8_000  # characters

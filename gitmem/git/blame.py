@@ -11,16 +11,11 @@ Tested through `tests/git/test_log.py`.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from gitmem.errors import GitmemError
-from gitmem.git.process import head_at
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gitmem.git.process import Git
-
+from gitmem.git.process import Git, head_at
 
 try:
     from git import Repo  # noqa: TID251  # only gitmem.git may

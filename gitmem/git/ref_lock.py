@@ -12,16 +12,11 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+from typing import Self
 
 from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git.lock import RECORD_LIMIT, STALE_SECONDS, Clock, Holder, Lock, alive
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from typing import Self
-
-    from gitmem.git.process import Git
-
+from gitmem.git.process import Git
 
 LOCK_REF = "refs/gitmem/lock"
 _BLOB_SECONDS = 1.0  # for which a waiter reuses its blob, which takes a process to write

@@ -8,16 +8,17 @@ Tested through `tests/importers/test_migrate.py`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from gitmem.document.entry import clean_text
-from gitmem.facts.fact import FactKind, FactStatus, make_fact
+from gitmem.facts.fact import Fact, FactKind, FactStatus, make_fact
 from gitmem.facts.file import render_fact
 from gitmem.importers.plan import (
     FileItem,
     Found,
     Left,
     MigrationItem,
+    SourceFile,
     SourceKind,
     fields_of,
     instant,
@@ -26,13 +27,6 @@ from gitmem.importers.plan import (
     text_of,
     texts_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from gitmem.facts.fact import Fact
-    from gitmem.importers.plan import SourceFile
-
 
 NAME = "facts.json"
 _LISTS = {

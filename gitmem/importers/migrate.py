@@ -11,8 +11,8 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from gitmem.archives.extractive import summarise
 from gitmem.archives.plans import Limits, plan_rotation
 from gitmem.archives.summary import render_document
 from gitmem.document.document import Document
@@ -42,13 +42,10 @@ from gitmem.importers.split import (
     without_said,
 )
 from gitmem.sessions.logs import day_log, memory_of, new_daily
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
 from gitmem.store.undo import standing_with
-
-if TYPE_CHECKING:
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
-
 
 BATCH = 200  # items of one transaction
 BATCH_BYTES = 2_000_000  # of archives that may have to be summarized
@@ -278,8 +275,6 @@ class _Bringing:
         if self.transaction.read(summary_path(path)) is None:
             summary = item.summary
             if summary is None and self.summarize:
-                from gitmem.archives.extractive import summarise
-
                 summary = summarise(path, item.data.decode("utf-8", "surrogateescape"))
             if summary is not None:
                 changes[summary_path(path)] = render_document(summary._replace(archive=path), item.when)

@@ -12,16 +12,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time
+from datetime import date, datetime, time, tzinfo
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from datetime import tzinfo
-
-    from gitmem.archives.summary import Summary
-    from gitmem.document.entry import Entry
-
+from gitmem.archives.summary import Summary
+from gitmem.document.entry import Entry
 
 MAX_ITEMS = 20_000  # of one source; a project's memory has fewer
 _DIGEST = 16  # characters of an item's key

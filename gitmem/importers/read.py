@@ -27,12 +27,12 @@ import json
 import os
 import re
 import stat
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING
+from datetime import UTC, date, datetime, tzinfo
 
 from gitmem.archives.consolidation import period_document
-from gitmem.archives.plans import week_of
+from gitmem.archives.plans import Limits, week_of
 from gitmem.document.entry import TIMELINE, Entry, MemoryType, clean_text
 from gitmem.document.ids import make_id, monthly_path, session_path, slug, weekly_path
 from gitmem.document.scalars import flow
@@ -55,13 +55,6 @@ from gitmem.importers.plan import (
 )
 from gitmem.importers.split import note, plan_memory, plan_transcript
 from gitmem.platform.safe_open import enter
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from datetime import tzinfo
-
-    from gitmem.archives.plans import Limits
-
 
 MAX_FILE = 32 * 1024 * 1024  # bytes; a transcript has some, all else far fewer
 MAX_FILES = 20_000

@@ -22,11 +22,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date
-from typing import TYPE_CHECKING
+from datetime import UTC, date, datetime
 
-from gitmem.archives.plans import needs_rotation
+from gitmem.archives.plans import Limits, needs_rotation
 from gitmem.archives.summary import Summary, from_json, render_document
 from gitmem.document.document import Document
 from gitmem.document.entry import (
@@ -65,13 +65,6 @@ from gitmem.importers.plan import (
 )
 from gitmem.sessions.transcript import MAX_LINE, objects
 from gitmem.text.stems import BYTES_PER_TOKEN
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-    from datetime import datetime
-
-    from gitmem.archives.plans import Limits
-
 
 _DATED = re.compile(rb"^## +\[?([0-9]{4}-[0-9]{2}-[0-9]{2})(?![0-9])", re.MULTILINE)
 _HEADING = re.compile(rb"^## ", re.MULTILINE)

@@ -8,22 +8,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gitmem.facts.compare import stems_of
-from gitmem.facts.fact import FactKind
+from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.validity import in_force
+from gitmem.lessons.concept import Concept
 from gitmem.llm.protocol import Question, Size
-from gitmem.sessions.turns import human_text
+from gitmem.sessions.turns import Turn, human_text
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from gitmem.facts.fact import Fact
-    from gitmem.lessons.concept import Concept
-    from gitmem.sessions.turns import Turn
-
 
 PURPOSE = "session"
 PERSON, AGENT, TOOL = "PERSON", "AGENT", "TOOL"

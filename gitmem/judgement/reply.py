@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from gitmem.document.message import one_line
 from gitmem.facts.compare import may_concern, says_the_same, stems_of
@@ -23,6 +25,7 @@ from gitmem.judgement.question import (
     REPLACES,
     RESOLVES,
     TOOL,
+    Known,
     Part,
 )
 from gitmem.redact.redact import redact
@@ -31,11 +34,6 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any, TypeVar
-
-    from gitmem.judgement.question import Known
-
     T = TypeVar("T")
 
 

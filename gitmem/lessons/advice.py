@@ -13,18 +13,21 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from gitmem.document.message import one_line
+from gitmem.facts.compare import stems_of
 from gitmem.facts.extract import purposes_in
 from gitmem.facts.fact import FactKind
 from gitmem.facts.validity import in_force
 from gitmem.lessons.counts import BEGINS
-from gitmem.lessons.episode import REJECTED, UNMENDED, ending
+from gitmem.lessons.episode import REJECTED, UNMENDED, Episode, ending
 from gitmem.lessons.error import MATCH, from_other, without_risk
-from gitmem.lessons.knowledge_document import KnowledgeKind
+from gitmem.lessons.knowledge_document import Knowledge, KnowledgeKind
 from gitmem.lessons.known_errors import own_part, pattern_headers, read_pattern, signature_of
-from gitmem.lessons.pattern import LETTER
+from gitmem.lessons.learn import Ranked
+from gitmem.lessons.pattern import LETTER, BugPattern
 from gitmem.lessons.project_knowledge import NEW_FILE, Command, command_lines, folder_of, read_commands
 from gitmem.lessons.read import known_knowledge
 from gitmem.search.query import fold, parse_query
@@ -33,19 +36,9 @@ from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.task import TaskType, classify
 from gitmem.store.authors import People
 from gitmem.store.headers import known_facts
+from gitmem.store.store import Store
 from gitmem.text.sentences import seen_times
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from gitmem.lessons.episode import Episode
-    from gitmem.lessons.knowledge_document import Knowledge
-    from gitmem.lessons.learn import Ranked
-    from gitmem.lessons.pattern import BugPattern
-    from gitmem.store.store import Store
-
 
 _WORD = re.compile(r"\w+")
 _FEWEST = 4  # words of a line that can be compared
@@ -283,8 +276,6 @@ def _is_recipe(line: str, task: str, new: Collection[str]) -> bool:
         return True
     if classify(task) is not TaskType.FEATURE:
         return False
-    from gitmem.facts.compare import stems_of
-
     return bool(stems_of(folder.rstrip("/").rpartition("/")[2]) & stems_of(task))
 
 

@@ -9,38 +9,30 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from math import log
 
 from gitmem.document.message import Message, Op, Trailer, one_line, session_message
 from gitmem.lessons.counts import Count
-from gitmem.lessons.episode import FOLDER, ending, episode_path, parse_episode, render_episode
-from gitmem.lessons.episodes_from_turns import episodes_of, noting_growth
+from gitmem.lessons.episode import FOLDER, Episode, ending, episode_path, parse_episode, render_episode
+from gitmem.lessons.episodes_from_turns import Notes, episodes_of, noting_growth
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness, read_error
 from gitmem.lessons.read import counts, episode_paths, read_episode
 from gitmem.search.engine import answer
+from gitmem.search.hits import Hit
 from gitmem.sessions.cleaned import exchanges_in, find_session_file, redacted_with_runs
 from gitmem.sessions.memory import clean_event, read_working
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.transcript import hook_events
+from gitmem.sessions.task import TaskType
+from gitmem.sessions.transcript import Record, hook_events
+from gitmem.sessions.turns import Turn
 from gitmem.sessions.working import working_of
 from gitmem.store.records import last_version
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from gitmem.lessons.episode import Episode
-    from gitmem.lessons.episodes_from_turns import Notes
-    from gitmem.search.hits import Hit
-    from gitmem.sessions.task import TaskType
-    from gitmem.sessions.transcript import Record
-    from gitmem.sessions.turns import Turn
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
-
 
 LIMIT = 5
 _WEIGHED, _LOOKED_AT = 30, 300  # hits that are weighed by usefulness; that are looked at for type, files or outcome

@@ -6,24 +6,18 @@ of the most similar concepts it is part of, or else its name. The answer is a co
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gitmem.document.document import Document
 from gitmem.document.message import one_line
 from gitmem.judgement.ask import Settled, ask, instructions_for, is_worth_asking, without_secrets
-from gitmem.lessons.concept import affinity, has_own_name, lines_of
+from gitmem.lessons.concept import Concept, affinity, has_own_name, lines_of
 from gitmem.lessons.concepts import known_concepts, merge, rename
+from gitmem.llm.http import Patience
 from gitmem.llm.protocol import Question, ReplyError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from gitmem.lessons.concept import Concept
-    from gitmem.llm.http import Patience
-    from gitmem.store.store import Store
-
+from gitmem.store.store import Store
 
 MERGE, CREATE = "merge", "create"
 SCHEMA = {

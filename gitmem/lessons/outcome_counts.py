@@ -48,13 +48,15 @@ import contextlib
 import os
 import re
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from itertools import islice
 from statistics import mean, median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gitmem.document.message import Op
 from gitmem.facts.edit import BOTH_HOLD
+from gitmem.facts.fact import Fact
 from gitmem.judgement.ask import Ledger
 from gitmem.lessons.cleanup import add_told
 from gitmem.lessons.counts import BY_PERSON, count_of, join
@@ -73,7 +75,9 @@ from gitmem.lessons.usage_log import (
     SEARCH,
     START,
     Came,
+    Given,
     Mended,
+    Notes,
     read_notes,
     record_came,
     record_mended,
@@ -83,19 +87,10 @@ from gitmem.lessons.usage_log import TOLD as HELPS
 from gitmem.search.files import list_paths
 from gitmem.sessions.cleaned import redacted_with_runs
 from gitmem.sessions.outcome import Outcome, judge_outcome
-from gitmem.sessions.turns import human_text
+from gitmem.sessions.turns import Turn, human_text
 from gitmem.store.headers import known_facts
-from gitmem.store.records import records
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from gitmem.facts.fact import Fact
-    from gitmem.lessons.usage_log import Given, Notes
-    from gitmem.sessions.turns import Turn
-    from gitmem.store.records import CommitRecord
-    from gitmem.store.store import Store
-
+from gitmem.store.records import CommitRecord, records
+from gitmem.store.store import Store
 
 _COUNTED = frozenset({PROMPT, ERROR, GUIDE, RECALL, GET})  # a search shows but lines of a memory
 _VERDICTS = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILED: 0.0}

@@ -8,16 +8,11 @@ Tested through `tests/llm/test_protocol.py`.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
+from gitmem.config import SummaryConfig
 from gitmem.llm.http import is_private, post_json
 from gitmem.llm.protocol import ANTHROPIC, MOST_BYTES, Answer, AnswerError, Request, Size, counted, field
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gitmem.config import SummaryConfig
-
 
 BASE_URL = "https://api.anthropic.com"
 VERSION = "2023-06-01"

@@ -12,10 +12,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess  # noqa: TID251  # starts the user's own agent
 import sys
 import time
+from collections.abc import Mapping
+from tempfile import TemporaryDirectory
 
+from gitmem.config import SummaryConfig
 from gitmem.llm.protocol import (
     AGENT,
     MOST_BYTES,
@@ -32,13 +36,6 @@ from gitmem.llm.protocol import (
 )
 from gitmem.platform.programs import SCRIPTS_TOO, find_program
 from gitmem.text.terminal import plain
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gitmem.config import SummaryConfig
-
 
 PROGRAM = "claude"
 MODELS = {Size.SMALL: "haiku", Size.LARGE: "sonnet"}
@@ -87,8 +84,6 @@ class AgentModel:
         command = [self._program, "-p", "--output-format", "json", "--json-schema", json.dumps(request.schema)]
         command += ["--model", self.name(request.size), "--system-prompt", request.system, "--tools", ""]
         command += ["--safe-mode", "--strict-mcp-config", "--no-session-persistence"]
-        from tempfile import TemporaryDirectory
-
         with TemporaryDirectory(prefix="gitmem-", ignore_cleanup_errors=True) as folder:
             reply = self._run(command, request.text, folder, deadline)
         return self._answer(request, reply)
@@ -160,8 +155,6 @@ def _is_kept(name: str) -> bool:
 
 def _end(child: subprocess.Popen[bytes]) -> None:
     """Kill a program that takes too long, and its children."""
-    import signal
-
     try:
         if sys.platform == "win32":
             child.kill()

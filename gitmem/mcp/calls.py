@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,15 +16,14 @@ import anyio.to_thread
 from mcp.server.mcpserver.exceptions import ToolError
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
+from gitmem.store.findings import Failure, FailureLog
+from gitmem.store.store import Store
 from gitmem.text.fence import fenced
 from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from mcp.server.mcpserver import Context
 
-    from gitmem.store.store import Store
 
 T = TypeVar("T")
 _BEAT = 1.0  # seconds between two progress reports
@@ -87,8 +87,6 @@ def _tool_error(memory: Memory, task: str, error: Exception, remedy: str) -> Exc
             client_text(f"{error.strerror or error}{where}. 'gitmem doctor' says what is wrong with the store.")
         )
     with contextlib.suppress(Exception):
-        from gitmem.store.findings import Failure, FailureLog
-
         store = memory.open()
         trace = "".join(traceback.format_exception(error))
         words = f"{type(error).__name__}: {error}"

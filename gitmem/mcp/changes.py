@@ -5,22 +5,18 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from gitmem.document.entry import Save, clean_tag, clean_text
+from gitmem.document.entry import MemoryType, Save, clean_tag, clean_text
 from gitmem.document.ids import TAIL_BYTES, daily_path, make_id
 from gitmem.errors import RefusedError
 from gitmem.facts.edit import confirm, edit, find_fact, retire, supersede_fact
 from gitmem.facts.fact import FactKind
 from gitmem.sessions.save import save
+from gitmem.store.store import Store
 from gitmem.text.stems import estimate_tokens
-
-if TYPE_CHECKING:
-    from gitmem.document.entry import MemoryType
-    from gitmem.store.store import Store
-
 
 MAX_CHARACTERS = 100_000
 _MAX_METADATA = 10_000  # characters of all metadata, as JSON

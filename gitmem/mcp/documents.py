@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import anyio.to_thread
@@ -16,19 +16,16 @@ from pydantic import ValidationError
 from gitmem.document.ids import MEMORY
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, StoreNotFoundError
 from gitmem.lessons.usage_log import RECALL, Given, handles, note_asked
-from gitmem.mcp.calls import client_text
+from gitmem.mcp.calls import Memory, client_text
 from gitmem.search.engine import answer
 from gitmem.search.files import list_files
 from gitmem.search.hits import read_passage
 from gitmem.search.recall import recall
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from mcp.server.mcpserver import Context
     from mcp.types import CallToolResult, InputRequiredResult
 
-    from gitmem.mcp.calls import Memory
 
 _ROOT = "gitmem://store/"
 _MARKDOWN = "text/markdown"

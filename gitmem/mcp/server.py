@@ -5,14 +5,10 @@ Each call opens the store anew, which reads a few small files, so concurrent cal
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gitmem import __version__
+from gitmem.mcp.calls import Memory
 from gitmem.mcp.documents import DocumentServer, add_documents
 from gitmem.mcp.tools import add_tools
-
-if TYPE_CHECKING:
-    from gitmem.mcp.calls import Memory
 
 NAME = "gitmem"
 _INSTRUCTIONS = (

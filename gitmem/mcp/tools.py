@@ -8,26 +8,25 @@ Tested through `tests/mcp/test_server.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from mcp.server.mcpserver import Context  # noqa: TC002  # the SDK reads the signatures
+from mcp.server.mcpserver import Context  # the SDK reads the signatures
 from mcp.types import TextContent, ToolAnnotations
 from pydantic import Field
 
-from gitmem.document.entry import MemoryType  # noqa: TC001  # as above
+from gitmem.document.entry import MemoryType  # as above
 from gitmem.lessons.usage_log import GET, Given, note_asked
 from gitmem.mcp import answers, changes
 from gitmem.mcp import changes as facts
 from gitmem.mcp.calls import Memory, run
+from gitmem.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from mcp.server import MCPServer
 
-    from gitmem.store.store import Store
 
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)

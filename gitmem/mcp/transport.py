@@ -15,19 +15,17 @@ from __future__ import annotations
 
 import io
 import re
+import socket
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
+from _typeshed import WriteableBuffer
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import JSONResponse
 
 from gitmem.platform import loopback
 
 if TYPE_CHECKING:
-    import socket
-    from typing import BinaryIO, TextIO
-
-    from _typeshed import WriteableBuffer
     from mcp.server import MCPServer
     from starlette.types import ASGIApp, Receive, Scope, Send
 

@@ -11,13 +11,10 @@ import hmac
 import re
 import secrets
 import socket
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from gitmem.errors import GitmemError, RefusedError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 LOOPBACK = "127.0.0.1"
 _VISIBLE = r"[\x21-\x7e]{16,200}"

@@ -8,14 +8,10 @@ from __future__ import annotations
 import contextlib
 import subprocess  # noqa: TID251  # the one that gitmem.git.process starts git by
 import sys
+from collections.abc import Mapping, Sequence
+from typing import IO, Self
 
 from gitmem.platform.background import ExpiredError
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import IO, Self
-
 
 _NO_WINDOW = 0
 if sys.platform == "win32":

@@ -7,13 +7,12 @@ import os
 import re
 import shlex
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, distribution
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from gitmem.values import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 _NAME = "gitmem-store"
 _GONE = "/path/to/a/clone"  # stands for a folder that was installed from and is gone
@@ -52,8 +51,6 @@ class Installed(Value):
 
 def install_command(extra: str = "") -> str:
     """Return the command by which the person's installer adds an extra to this gitmem, or without one upgrades it."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
     try:
         about = distribution(_NAME)
     except PackageNotFoundError:
@@ -72,9 +69,6 @@ def _source(direct_url: str) -> tuple[str, bool]:
         return f"{given['vcs_info'].get('vcs', 'git')}+{url}", False
     if not url.startswith("file:"):
         return url, False
-    from urllib.parse import urlsplit
-    from urllib.request import url2pathname
-
     path = url2pathname(urlsplit(url).path)
     editable = bool(given.get("dir_info", {}).get("editable"))
     return (path, editable) if os.path.exists(path) else (_GONE, False)
@@ -82,8 +76,6 @@ def _source(direct_url: str) -> tuple[str, bool]:
 
 def _extras(requires: Iterable[str]) -> tuple[str, ...]:
     """Return the extras whose packages are all installed, which a new installation would drop."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
     found: dict[str, bool] = {}
     for requirement in requires:
         if match := _EXTRA.match(requirement):

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC
 
 from gitmem.archives.extractive import Role, is_statement, stems
 from gitmem.document.document import Document
-from gitmem.document.entry import MemoryType, entry_ids, find_by_digest, put_entry, replace_entry
+from gitmem.document.entry import Entry, MemoryType, entry_ids, find_by_digest, put_entry, replace_entry
 from gitmem.document.ids import MEMORY, session_path, short_session, tail_of
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.sessions.cleaned import boot_lines, redacted
@@ -42,25 +43,17 @@ from gitmem.sessions.exchange import (
 )
 from gitmem.sessions.outcome import Outcome, judge_outcome, offers, verdict_of
 from gitmem.sessions.save import rotate_if_full
-from gitmem.sessions.transcript import hook_events
-from gitmem.sessions.turns import fold, human_text, program
+from gitmem.sessions.transcript import Record, hook_events
+from gitmem.sessions.turns import Run, Turn, fold, human_text, program
 from gitmem.store.records import last_version
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
+from gitmem.store.transcripts import file_name
 from gitmem.text.data import matcher
 from gitmem.text.keywords import keywords
 from gitmem.text.sentences import Kind, blocks, is_korean, sentences_of, shorten
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from gitmem.document.entry import Entry
-    from gitmem.sessions.transcript import Record
-    from gitmem.sessions.turns import Run, Turn
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
-
 
 _READ = 8_000  # characters of an answer
 _SHORTEST, _LONGEST = 12, 280  # characters of a summary sentence
@@ -465,6 +458,4 @@ def _file(transaction: Transaction, session: str, turns: Sequence[Turn]) -> tupl
 
 
 def _name(session: str) -> str:
-    from gitmem.store.transcripts import file_name
-
     return file_name(session)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 
 from gitmem.facts.book import learn
 from gitmem.hosts.all import file_of, find_host, writer
@@ -12,20 +14,12 @@ from gitmem.lessons.learn_session import learn_lessons
 from gitmem.lessons.outcome_counts import note_use
 from gitmem.sessions.end import capture_recorded, keep_transcript, read_lines, read_records
 from gitmem.sessions.exchanges import save_exchanges
-from gitmem.sessions.transcript import Unread, hook_events
+from gitmem.sessions.transcript import Record, Unread, hook_events
 from gitmem.sessions.turns import Turn, fold
+from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from gitmem.sessions.transcript import Record
-    from gitmem.store.store import Store
-
 
 _SUFFIX = ".jsonl"
 _ENDINGS = (_SUFFIX, ".messages.json")  # the second of Cline

@@ -13,30 +13,25 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import cast
 
 from gitmem.document.ids import tail_of
 from gitmem.facts.book import learn_told
+from gitmem.facts.extract import Finding
 from gitmem.facts.told_by_model import SCHEMA as FACTS
 from gitmem.facts.told_by_model import told_facts
 from gitmem.judgement.ask import ask, instructions_for, is_worth_asking, without_secrets
+from gitmem.llm.http import Patience
 from gitmem.llm.protocol import Question, ReplyError
 from gitmem.platform.safe_open import read_text
 from gitmem.sessions.end import read_records
 from gitmem.sessions.exchange import SCHEMA, Exchange, reworded
 from gitmem.sessions.exchanges import Made, exchanges_of, put_exchanges, turns_of
+from gitmem.store.store import Store
 from gitmem.store.transcripts import file_name
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from gitmem.facts.extract import Finding
-    from gitmem.llm.http import Patience
-    from gitmem.store.store import Store
-
 
 # One question asks for the exchanges of a session and for its facts.
 _ASKED: dict[str, object] = {

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
-from gitmem.config import HERE, RULES, Config, is_harmless, parse_value, settings, value_of
+from gitmem.config import HERE, RULES, Config, Untrusted, is_harmless, parse_value, settings, value_of
 from gitmem.document.ids import CONFIG
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.document.scalars import flow
@@ -20,15 +20,9 @@ from gitmem.document.yaml import YamlTextError, remove_value, set_value
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.store.consent import is_made, write_personal
 from gitmem.store.settings import STORES, personal_folder, read_config, read_small
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gitmem.config import Untrusted
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
-
+from gitmem.store.transaction import Transaction
 
 DEFAULT = "default"
 

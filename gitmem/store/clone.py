@@ -17,8 +17,8 @@ import contextlib
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from gitmem.document.ids import CONFIG
 from gitmem.errors import GitFailedError, GitmemError, NotFoundError, NotSavedError, UnreadableError, UsageError
@@ -27,6 +27,7 @@ from gitmem.git.remote import Connection, Remote, check_url
 from gitmem.git.repository import move_ref, read_refs
 from gitmem.git.setup import check_out, make_root
 from gitmem.git.treediff import read_tree
+from gitmem.platform.clock import Context
 from gitmem.platform.programs import is_running
 from gitmem.store.init import Place, complete_store, make_store
 from gitmem.store.maintenance import REF
@@ -34,18 +35,12 @@ from gitmem.store.merge_commits import merge_bases
 from gitmem.store.remotes import DEFAULT, ONCE, add_remote, forget
 from gitmem.store.rewrite import clean_incoming, sweep
 from gitmem.store.settings import personal_folder
+from gitmem.store.store import Store
 from gitmem.store.sync_guard import check_extent, check_incoming, check_signed
-from gitmem.store.sync_memory import fetch_memory, note_synced, sync
+from gitmem.store.sync_memory import Options, Synced, fetch_memory, note_synced, sync
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import sync_transcripts
 from gitmem.text.terminal import mask_urls
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gitmem.platform.clock import Context
-    from gitmem.store.store import Store
-    from gitmem.store.sync_memory import Options, Synced
 
 
 def clone_store(

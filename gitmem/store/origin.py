@@ -12,23 +12,19 @@ Tested through `tests/cli/commands/test_history.py`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
 
 from gitmem.document.entry import Entry, FoundEntry, find_entries
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import Op, Trailer
 from gitmem.errors import NotFoundError
+from gitmem.git.blame import blame as blame_lines
 from gitmem.git.log import line_changes, log
 from gitmem.store.records import HEAD, CommitRecord, read_at, read_records, record, records
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from gitmem.store.store import Store
+from gitmem.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +102,6 @@ def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list
         NotFoundError: there is no such file, or it has no such line.
 
     """
-    from gitmem.git.blame import blame as blame_lines
-
     data = store.read(path)
     if data is None:
         raise NotFoundError(f"There is no file {path} in the store.", "'gitmem at HEAD --list' lists the files.")

@@ -7,16 +7,17 @@ there is one way to rewrite history.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import RefusedError
 from gitmem.git.packing import every_object
-from gitmem.git.rewrite import contents, find, history
+from gitmem.git.rewrite import Occurrences, Written, contents, find, history
 from gitmem.git.setup import ROOT_MESSAGE
 from gitmem.platform.programs import read_resource
 from gitmem.redact.redact import redact
@@ -24,19 +25,11 @@ from gitmem.store.maintenance import own_refs
 from gitmem.store.purge_marks import LEAST, MARKER, MOST, MOST_TEXTS, Replacer, forms, make_record
 from gitmem.store.purge_records import MOST_UNASKED, Journal, answer, followed_at, record_path
 from gitmem.store.remotes import remotes
-from gitmem.store.rewrite import apply, locked, oldest_affected
+from gitmem.store.rewrite import apply, locked, oldest_affected, plain_files, read_file
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
-from gitmem.store.transaction import readings
+from gitmem.store.transaction import Transaction, readings
 from gitmem.text.sentences import count
-
-if TYPE_CHECKING:
-    import re
-    from datetime import datetime
-
-    from gitmem.git.rewrite import Occurrences, Written
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
-
 
 _GUESSABLE = 12  # bytes; a shorter text may be guessed
 _WIDE = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
@@ -239,8 +232,6 @@ def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str
 
 def _lingers(store: Store, replacer: Replacer) -> bool:
     """Return whether an unreachable object of the store's own repository, or a private file, holds a text."""
-    from gitmem.store.rewrite import plain_files, read_file
-
     if any(replacer.holds(read_file(path)) for path in plain_files(store.private)):
         return True
     return store.own_repository and any(replacer.holds(data) for _, data in every_object(store.repository.git))

@@ -7,21 +7,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from gitmem.errors import NotFoundError
 from gitmem.git.repository import read_refs
 from gitmem.git.rewrite import find, history
 from gitmem.store.maintenance import own_refs
-from gitmem.store.purge_marks import Replacer
+from gitmem.store.purge_marks import PurgeRecord, Replacer
 from gitmem.store.purge_records import read_records, read_state, record_path
 from gitmem.store.remotes import FETCHED
 from gitmem.store.rewrite import follow, seek_texts
-
-if TYPE_CHECKING:
-    from gitmem.store.purge_marks import PurgeRecord
-    from gitmem.store.store import Store
-
+from gitmem.store.store import Store
 
 _TEXTS, _FILES, _LENGTH = 5, 20, 60  # texts and files in a preview, and characters of each text
 _LISTED = 5

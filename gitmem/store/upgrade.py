@@ -8,22 +8,20 @@ files, so that two machines that migrate the same memory make the same of it.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 
 from gitmem.archives.version_1 import Known, exchanges_in, joined_day, with_new_ids
 from gitmem.document.document import Document
 from gitmem.document.ids import ARCHIVE, FACTS, FORMAT, MEMORY, tail_of
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import RefusedError
+from gitmem.facts.fact import Fact
 from gitmem.facts.file import parse_fact, render_fact
 from gitmem.facts.version_1 import lines_to_facts, renamed
+from gitmem.store.transaction import Transaction
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from gitmem.facts.fact import Fact
-    from gitmem.store.transaction import Transaction
-
     Step = Callable[[Transaction, dict[str, bytes | None]], dict[str, bytes]]
 
 

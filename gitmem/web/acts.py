@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.facts.edit import Holds, MovedOnError, confirm, edit, find_fact, retire, settle, supersede_fact
+from gitmem.facts.fact import Fact
 from gitmem.facts.file import parse_fact
 from gitmem.store.review import Pair, Take, resolve_review, waiting_pairs
 from gitmem.store.review_changes import answer_change, others_changes
+from gitmem.store.store import Store
 from gitmem.store.undo import undo
 from gitmem.web.pages.facts import blob_id
+from gitmem.web.pages.view import View
 from gitmem.web.visible import lines_between
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gitmem.facts.fact import Fact
-    from gitmem.store.store import Store
-    from gitmem.web.pages.view import View
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -18,18 +19,16 @@ from gitmem.platform import loopback
 from gitmem.platform.programs import read_resource
 from gitmem.store.headers import standing_of
 from gitmem.store.records import read_records, resolve
+from gitmem.store.store import Store
 from gitmem.web.acts import MovedError, act
 from gitmem.web.guard import Guard
 from gitmem.web.pages.view import Kept, View, commit_value
 from gitmem.web.render import TWIN, page_of, to_html, to_json
 
 if TYPE_CHECKING:
-    import socket
-
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
-    from gitmem.store.store import Store
 
 FILES = {"gitmem.css": "text/css", "gitmem.js": "text/javascript", "gitmem.svg": "image/svg+xml"}
 _MAX_FORM = 256_000  # bytes

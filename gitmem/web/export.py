@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.platform.programs import read_resource
+from gitmem.store.store import Store
 from gitmem.web.app import FILES
 from gitmem.web.pages.sessions import WHOLE
 from gitmem.web.pages.view import Kept, View
 from gitmem.web.render import MENU, page_of, to_html
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gitmem.store.store import Store
 
 _ITEMS = {"facts": "fact", "sessions": "session", "concepts": "concept"}
 _SAFE = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]*")  # an id that is a file's name as it is

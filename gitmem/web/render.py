@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -28,10 +28,8 @@ from gitmem.web.pages.review import show_review
 from gitmem.web.pages.sessions import show_session, show_sessions
 from gitmem.web.pages.stats import show_stats, show_sync
 from gitmem.web.pages.timeline import show_commit, show_timeline
+from gitmem.web.pages.view import View
 from gitmem.web.visible import inline, markdown, visible
-
-if TYPE_CHECKING:
-    from gitmem.web.pages.view import View
 
 TWIN = ".json"
 _LISTS: dict[str, tuple[str, Callable[[View], dict[str, Any]]]] = {

@@ -11,20 +11,16 @@ import difflib
 import re
 import unicodedata
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from gitmem.facts.fact import FactStatus
+from gitmem.facts.fact import Fact, FactStatus
 from gitmem.facts.file import parse_fact
-
-if TYPE_CHECKING:
-    from gitmem.facts.fact import Fact
-    from gitmem.store.records import CommitRecord
-    from gitmem.store.store import Store
-
+from gitmem.store.records import CommitRecord
+from gitmem.store.store import Store
 
 # Characters that are drawn as nothing, beside those of the categories Cc, Cf, Co, Cs, Zl and Zp.
 _EMPTY = r"\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U000e0100-\U000e01ef\ufe00-\ufe0d"

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
-from gitmem.cli.app import add_places, chosen_place
+from gitmem.cli.app import Door, add_places, chosen_place
+from gitmem.cli.output import Progress
 from gitmem.errors import ExitCode, StoreNotFoundError
+from gitmem.store.clone import back_up, merge_in, restore_into
+from gitmem.store.sync_guard import Accept
+from gitmem.store.sync_memory import Options
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import plain
-
-if TYPE_CHECKING:
-    import argparse
-
-    from gitmem.cli.app import Door
-
 
 _NOUNS = {"sessions": "session", "facts": "fact", "episodes": "task", "patterns": "known error"}
 
@@ -40,9 +38,6 @@ def run_backup(args: argparse.Namespace, door: Door) -> int:
       gitmem backup --transcripts /media/stick/$(date +%F).bundle
 
     """
-    from gitmem.cli.output import Progress
-    from gitmem.store.clone import back_up
-
     store = door.settled(args)
     file = os.path.abspath(os.path.join(door.cwd, os.path.expanduser(args.file)))
     with Progress(door.err) as progress:
@@ -82,11 +77,6 @@ def run_restore(args: argparse.Namespace, door: Door) -> int:
       gitmem restore ~/memory.bundle --accept deletions
 
     """
-    from gitmem.cli.output import Progress
-    from gitmem.store.clone import merge_in, restore_into
-    from gitmem.store.sync_guard import Accept
-    from gitmem.store.sync_memory import Options
-
     commit: str | None
     came: int | None
     review: tuple[str, ...]

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
+from collections.abc import Sequence
 
 from gitmem.cli import output
+from gitmem.cli.app import Door
 from gitmem.cli.document import FILES, named_path
+from gitmem.cli.output import SHORT, commit_value
 from gitmem.errors import ExitCode, NotFoundError, UsageError
+from gitmem.store.records import HEAD, difference, edits_by_hand, resolve
+from gitmem.store.store import Store
+from gitmem.store.undo import Undone, undo
 from gitmem.text.sentences import count
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from gitmem.cli.app import Door
-    from gitmem.store.store import Store
-    from gitmem.store.undo import Undone
+from gitmem.text.terminal import plain
 
 
 def configure_diff(parser: argparse.ArgumentParser) -> None:
@@ -45,8 +44,6 @@ def run_diff(args: argparse.Namespace, door: Door) -> int:
       gitmem diff HEAD~5 archive
 
     """
-    from gitmem.store.records import HEAD, difference
-
     store = door.settled(args)
     ends, named = _ends_and_path(store, args.what)
     path = named_path(store, args, door, named) if named is not None else None
@@ -66,8 +63,6 @@ def run_diff(args: argparse.Namespace, door: Door) -> int:
 
 def _ends_and_path(store: Store, what: Sequence[str]) -> tuple[list[str], str | None]:
     """Return the commits that the words name, and the other word."""
-    from gitmem.store.records import resolve
-
     words = list(what)
     if words and ".." in words[0] and "/" not in words[0]:
         old, _, new = words[0].partition("..")
@@ -90,8 +85,6 @@ def _ends_and_path(store: Store, what: Sequence[str]) -> tuple[list[str], str | 
 
 def _told_edits(store: Store, args: argparse.Namespace, door: Door, path: str | None) -> bool:
     """Print the edits by hand that are not committed yet; return False if there are none."""
-    from gitmem.store.records import HEAD, edits_by_hand
-
     patch = edits_by_hand(store, path)
     if patch and args.json:
         text = patch.decode("utf-8", "replace")
@@ -131,8 +124,6 @@ def run_undo(args: argparse.Namespace, door: Door) -> int:
       gitmem undo --session 1b4e51f0 --dry-run
 
     """
-    from gitmem.store.undo import undo
-
     store = door.settled(args)
     done = undo(store, revision=args.what, session=args.session, dry_run=args.dry_run)
     door.notices(done.notices)
@@ -141,8 +132,6 @@ def run_undo(args: argparse.Namespace, door: Door) -> int:
 
 
 def _value(done: Undone, *, dry_run: bool) -> dict[str, object]:
-    from gitmem.cli.output import commit_value
-
     return {
         "commit": done.commit,
         "dry_run": dry_run,
@@ -153,9 +142,6 @@ def _value(done: Undone, *, dry_run: bool) -> dict[str, object]:
 
 
 def _text(done: Undone, *, dry_run: bool) -> str:
-    from gitmem.cli.output import SHORT
-    from gitmem.text.terminal import plain
-
     lines = []
     for item, by in done.already:
         state = f"was undone already, by {by[:SHORT]}" if by else "left nothing to undo"

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from gitmem.cli.app import Door
+from gitmem.config import RULES
 from gitmem.errors import ExitCode, GitmemError
+from gitmem.facts.validity import in_force
+from gitmem.search.files import list_paths
+from gitmem.store.headers import known_facts
+from gitmem.store.origin import sessions
+from gitmem.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from gitmem.cli.app import Door
-    from gitmem.store.store import Store
-
     Offered = Mapping[str, str]  # words, each with its description
 
 
@@ -93,25 +96,16 @@ def _completer(offered: Callable[[Store], Offered], door: Door) -> Callable[...,
 
 
 def _facts(store: Store) -> Offered:
-    from gitmem.facts.validity import in_force
-    from gitmem.store.headers import known_facts
-
     return {fact.id: fact.description[:_TEXT] for fact in in_force(known_facts(store))}
 
 
 def _sessions(store: Store) -> Offered:
-    from gitmem.store.origin import sessions
-
     return {one.id: f"{one.last:%Y-%m-%d} {one.about}"[:_TEXT] for one in sessions(store)}
 
 
 def _settings(_: Store) -> Offered:
-    from gitmem.config import RULES
-
     return {key: rule.help for key, rule in RULES.items()}
 
 
 def _paths(store: Store) -> Offered:
-    from gitmem.search.files import list_paths
-
     return dict.fromkeys(list_paths(store.root), "")

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from gitmem.config import shown, value_of
+from gitmem.cli.app import Door
+from gitmem.cli.output import agreed
+from gitmem.config import Config, Untrusted, shown, value_of
 from gitmem.document.scalars import flow
 from gitmem.errors import ExitCode, RefusedError, UsageError
-from gitmem.store.change_settings import check_key, find_settings
+from gitmem.store.change_settings import (
+    EffectiveSetting,
+    check_key,
+    find_settings,
+    read_value,
+    set_for_all,
+    set_for_store,
+)
+from gitmem.store.consent import agree, withdraw
 from gitmem.store.settings import personal_folder, read_agreed, read_config
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gitmem.cli.app import Door
-    from gitmem.config import Config, Untrusted
-    from gitmem.store.change_settings import EffectiveSetting
+from gitmem.text.sentences import count
 
 
 def configure_config(parser: argparse.ArgumentParser) -> None:
@@ -93,8 +97,6 @@ def _print(args: argparse.Namespace, door: Door) -> int:
 
 
 def _change(args: argparse.Namespace, door: Door) -> int:
-    from gitmem.store.change_settings import read_value, set_for_all, set_for_store
-
     value = None if args.unset else read_value(args.key, args.value)
     if args.user:
         context = door.context()
@@ -147,10 +149,6 @@ def _as_yaml(value: object) -> str:
 
 def _trust(args: argparse.Namespace, door: Door) -> int:
     """Show the values that the store's config.yaml asks for, and record the person's yes to them."""
-    from gitmem.cli.output import agreed
-    from gitmem.store.consent import agree
-    from gitmem.text.sentences import count
-
     store = door.settled(args)
     asked = [item for item in store.config.untrusted if args.value in {None, item.key}]
     if not asked:
@@ -171,8 +169,6 @@ def _trust(args: argparse.Namespace, door: Door) -> int:
 
 
 def _untrust(args: argparse.Namespace, door: Door) -> int:
-    from gitmem.store.consent import withdraw
-
     store = door.settled(args)
     known = read_agreed(personal_folder(store.context.environ, store.context.home), store.root)
     keys = sorted(key for key in known if args.value in {None, key})

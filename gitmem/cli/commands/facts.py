@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
+from gitmem.cli.app import Door
 from gitmem.cli.hits import as_it_stands, fact_state, fact_value, project_folder, show_fact, stale_words
+from gitmem.document.entry import MemoryType, Save, clean_tag, clean_text
+from gitmem.document.ids import TAIL_BYTES, make_id
 from gitmem.errors import ExitCode, RefusedError
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from gitmem.cli.app import Door
-    from gitmem.facts.fact import Fact
-    from gitmem.facts.lines import Marks
-    from gitmem.store.store import Store
-
+from gitmem.facts.edit import find_fact
+from gitmem.facts.fact import Fact, FactKind
+from gitmem.facts.lines import Marks
+from gitmem.project.files import project_code
+from gitmem.sessions.save import save
+from gitmem.store.authors import People
+from gitmem.store.headers import known_facts, known_marks, standing_of
+from gitmem.store.store import Store
+from gitmem.text.terminal import plain
 
 _KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern", "issue")
 _SAVED = ("decision", "preference", "rule", "pattern", "issue")  # kinds that are also types of a save
@@ -83,7 +86,6 @@ def run_facts(args: argparse.Namespace, door: Door) -> int:
     if args.action == "add":
         return _add(store, args, door)
     from gitmem.facts.edit import confirm, edit, find_fact, retire, supersede_fact
-    from gitmem.store.headers import known_facts
 
     known = find_fact(store, args.fact)
     if args.action == "show":
@@ -107,9 +109,6 @@ def run_facts(args: argparse.Namespace, door: Door) -> int:
 
 def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:
     """Return a report on the facts that an act changed."""
-    from gitmem.store.headers import known_facts, standing_of
-    from gitmem.text.terminal import plain
-
     now = known_facts(store)
     statuses = standing_of(now)
     lines = [f"{fact.id} is {fact_state(as_it_stands(fact, statuses), ())} now: {fact.description}"]
@@ -125,11 +124,6 @@ def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:
 
 
 def _add(store: Store, args: argparse.Namespace, door: Door) -> int:
-    from gitmem.document.entry import MemoryType, Save, clean_tag, clean_text
-    from gitmem.document.ids import TAIL_BYTES, make_id
-    from gitmem.facts.edit import find_fact
-    from gitmem.sessions.save import save
-
     text = door.stdin.read() if args.text == "-" else args.text
     if not clean_text(text):
         raise RefusedError("There is no fact to add: the text is empty.", "Give it as an argument or on stdin.")
@@ -148,10 +142,6 @@ def _add(store: Store, args: argparse.Namespace, door: Door) -> int:
 
 
 def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
-    from gitmem.project.files import project_code
-    from gitmem.store.authors import People
-    from gitmem.store.headers import known_facts, known_marks, standing_of
-
     every = known_facts(store)
     statuses = standing_of(every)
     code = project_code(project_folder(store, args, door), store.context.environ)
@@ -195,8 +185,6 @@ def _table(
     authors: Mapping[str, str],
     marks: Marks,
 ) -> str:
-    from gitmem.text.terminal import plain
-
     lines: list[str] = []
     kind = ""
     for fact in found:
@@ -232,7 +220,6 @@ def run_resolve(args: argparse.Namespace, door: Door) -> int:
 
     """
     from gitmem.facts.edit import find_fact, retire
-    from gitmem.facts.fact import FactKind
 
     store = door.settled(args)
     known = find_fact(store, args.issue)

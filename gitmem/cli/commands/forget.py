@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import re
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
-from gitmem.cli.output import agreed
+from gitmem.archives.clear import OLD_DAYS, Cleared, clear
+from gitmem.cli.app import Door
+from gitmem.cli.output import Progress, agreed
 from gitmem.errors import ExitCode, UsageError
+from gitmem.lessons.cleanup import clean_up
+from gitmem.store.purge import Purge, PurgePlan, plan_purge, purge
+from gitmem.store.records import parse_date
+from gitmem.store.transcripts import Forgotten, forget_transcripts
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from gitmem.archives.clear import Cleared
-    from gitmem.cli.app import Door
-    from gitmem.store.purge import Purge, PurgePlan
-    from gitmem.store.transcripts import Forgotten
-
 
 _SHOWN = 20  # files that a preview lists
 
@@ -48,8 +45,6 @@ def run_clear(args: argparse.Namespace, door: Door) -> int:
       gitmem clear all --yes
 
     """
-    from gitmem.archives.clear import OLD_DAYS, clear
-
     if args.days is not None and (args.what == "all" or args.days < 0):
         raise UsageError(
             "--days takes a number of days, and goes with 'old' only.", "For example: gitmem clear old --days 90"
@@ -71,8 +66,6 @@ def run_clear(args: argparse.Namespace, door: Door) -> int:
 
 
 def _preview(preview: Cleared) -> str:
-    from gitmem.text.terminal import plain
-
     if not preview.files:
         return "There is nothing to clear."
     more = [f"  … and {len(preview.files) - _SHOWN} more"] if len(preview.files) > _SHOWN else []
@@ -117,8 +110,6 @@ def run_cleanup(args: argparse.Namespace, door: Door) -> int:
       gitmem cleanup
 
     """
-    from gitmem.lessons.cleanup import clean_up
-
     done = clean_up(door.settled(args), dry_run=args.dry_run)
     files = (*done.episodes, *done.patterns)
     numbers = f"{count(len(done.episodes), 'episode')} and {count(len(done.patterns), 'bug pattern')}"
@@ -152,9 +143,6 @@ def run_forget(args: argparse.Namespace, door: Door) -> int:
       gitmem forget --transcripts --yes --json
 
     """
-    from gitmem.store.records import parse_date
-    from gitmem.store.transcripts import forget_transcripts
-
     store = door.settled(args)
     before = None
     if args.before is not None:
@@ -222,9 +210,6 @@ def run_purge(args: argparse.Namespace, door: Door) -> int:
       gitmem purge "hunter2-staging" --yes && gitmem sync
 
     """
-    from gitmem.cli.output import Progress
-    from gitmem.store.purge import plan_purge, purge
-
     wanted = _wanted(args, door)
     store = door.settled(args)
     with Progress(door.err) as progress:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
 import re
-from typing import TYPE_CHECKING
 
 from gitmem.cli import output
-from gitmem.cli.app import read_date, whole_number
+from gitmem.cli.app import Door, read_date, whole_number
+from gitmem.cli.app import whole_number as number
 from gitmem.cli.document import named_path, refuse_folder
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Op
 from gitmem.errors import ExitCode, UsageError
+from gitmem.store.headers import marked
+from gitmem.store.origin import Session, blame, find_session, sessions
+from gitmem.store.records import changed_lines, records, rotations
+from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
-
-if TYPE_CHECKING:
-    import argparse
-
-    from gitmem.cli.app import Door
-    from gitmem.store.origin import Session
-    from gitmem.store.store import Store
-
 
 LOG_LIMIT = 20
 
@@ -62,8 +59,6 @@ def run_log(args: argparse.Namespace, door: Door) -> int:
       gitmem log archive --op rotate
 
     """
-    from gitmem.store.records import changed_lines, records
-
     store = door.settled(args)
     path, given = _path_and_limit(args)
     limit: int = LOG_LIMIT if given is None else given
@@ -106,8 +101,6 @@ _MINUTES = "%Y-%m-%d %H:%M"
 
 def configure_sessions(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem sessions`."""
-    from gitmem.cli.app import whole_number as number
-
     parser.add_argument("session", nargs="?", metavar="SESSION", help="its id, or an unambiguous prefix: print it")
     parser.add_argument("-n", "--limit", type=number, metavar="N", help=f"at most N (default: {LIMIT}); 0 for all")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -125,9 +118,6 @@ def run_sessions(args: argparse.Namespace, door: Door) -> int:
       gitmem log --session 1b4e51f0
 
     """
-    from gitmem.store.headers import marked
-    from gitmem.store.origin import find_session, sessions
-
     store = door.settled(args)
     if args.session is not None:
         found = find_session(store, args.session)
@@ -196,8 +186,6 @@ def run_blame(args: argparse.Namespace, door: Door) -> int:
       gitmem blame archive/memory_20260113_112700.md:40-60
 
     """
-    from gitmem.store.origin import blame
-
     place = re.fullmatch(r"(?P<path>.*?)(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?", args.where, re.DOTALL)
     assert place is not None
     store = door.settled(args)
@@ -230,8 +218,6 @@ def run_index(args: argparse.Namespace, door: Door) -> int:
       gitmem index --json
 
     """
-    from gitmem.store.records import rotations
-
     store = door.settled(args)
     found = rotations(store)
     door.answer(args, output.index_value(found), output.index_table(found))

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import argparse
 import os
+from collections.abc import Sequence
+from datetime import datetime
 
+from gitmem.cli.app import Door
+from gitmem.cli.host import place_of
 from gitmem.cli.output import Bar
 from gitmem.errors import ExitCode, NotFoundError, UsageError
-from gitmem.hosts.all import NAMES, file_of
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from gitmem.cli.app import Door
-    from gitmem.importers.migrate import Migrated
-    from gitmem.importers.read import Source
-    from gitmem.sessions.replay import Replayed
-    from gitmem.store.store import Store
+from gitmem.facts.adopt import adopt
+from gitmem.hosts.agents.claude_code import memory_folder
+from gitmem.hosts.all import NAMES, file_of, find_host
+from gitmem.hosts.host import Scope
+from gitmem.importers.migrate import Migrated, migrate
+from gitmem.importers.plan import SourceKind
+from gitmem.importers.read import Source, find_sources, kind_of
+from gitmem.sessions.replay import Replayed, find_transcripts, replay
+from gitmem.store.locate import find_project
+from gitmem.store.store import Store
+from gitmem.text.sentences import count
+from gitmem.text.terminal import plain
 
 
 def configure_replay(parser: argparse.ArgumentParser) -> None:
@@ -44,9 +48,6 @@ def run_replay(args: argparse.Namespace, door: Door) -> int:
       gitmem replay --from codex --since 2026-11-01
 
     """
-    from gitmem.sessions.replay import find_transcripts, replay
-    from gitmem.text.sentences import count
-
     since = _day(args.since)
     paths = [os.path.join(door.cwd, name) for name in args.transcripts] or _own(args, door)
     missing = [path for path in paths if not os.path.exists(path) and not os.path.exists(file_of(path))]
@@ -83,10 +84,6 @@ def _own(args: argparse.Namespace, door: Door) -> list[str]:
         NotFoundError: it keeps none.
 
     """
-    from gitmem.cli.host import place_of
-    from gitmem.hosts.all import find_host
-    from gitmem.hosts.host import Scope
-
     if args.host is None:
         raise UsageError("There is nothing to import.", "Give a transcript, a folder of them, or --from and an agent.")
     host = find_host(args.host)
@@ -105,8 +102,6 @@ def _day(text: str | None) -> datetime | None:
         UsageError: the text is no date.
 
     """
-    from datetime import datetime
-
     try:
         return None if text is None else datetime.fromisoformat(text).astimezone()
     except ValueError:
@@ -141,8 +136,6 @@ def run_migrate(args: argparse.Namespace, door: Door) -> int:
       gitmem migrate ~/old/project/.claude/memory --from rotation
 
     """
-    from gitmem.importers.migrate import migrate
-
     named = _named(args, door)
     store = door.settled(args)
     done: list[Migrated] = []
@@ -159,9 +152,6 @@ def run_migrate(args: argparse.Namespace, door: Door) -> int:
 
 def _named(args: argparse.Namespace, door: Door) -> list[Source]:
     """Return the source that the arguments name, if any; also where there is no store to tell what is wrong with it."""
-    from gitmem.importers.plan import SourceKind
-    from gitmem.importers.read import Source, kind_of
-
     if not args.source:
         return []
     folder = os.path.join(door.folder(args), os.path.expanduser(args.source))
@@ -174,9 +164,6 @@ def _named(args: argparse.Namespace, door: Door) -> list[Source]:
 
 
 def _found(args: argparse.Namespace, door: Door, store: Store) -> list[Source]:
-    from gitmem.importers.read import find_sources
-    from gitmem.store.locate import find_project
-
     project = store.root if args.user else find_project(door.folder(args), door.home()).root
     found = [one for one in find_sources(project, door.home()) if args.kind in (None, one.kind.value)]
     if not found:
@@ -206,8 +193,6 @@ def _value(done: Sequence[Migrated], *, dry_run: bool) -> dict[str, object]:
 
 
 def _text(done: Sequence[Migrated], *, dry_run: bool) -> str:
-    from gitmem.text.terminal import plain
-
     lines = []
     for one in done:
         verb = "would be imported" if dry_run else "imported"
@@ -252,9 +237,6 @@ def run_adopt(args: argparse.Namespace, door: Door) -> int:
       gitmem adopt ~/notes/agent-memory
 
     """
-    from gitmem.facts.adopt import adopt
-    from gitmem.text.sentences import count
-
     store = door.settled(args)
     folder = os.path.join(door.folder(args), os.path.expanduser(args.folder)) if args.folder else _folder(store, door)
     if not os.path.isdir(folder):
@@ -269,6 +251,4 @@ def run_adopt(args: argparse.Namespace, door: Door) -> int:
 
 
 def _folder(store: Store, door: Door) -> str:
-    from gitmem.hosts.agents.claude_code import memory_folder
-
     return memory_folder(door.environ, door.home(), os.path.dirname(store.root))

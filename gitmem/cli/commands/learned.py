@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
+from collections.abc import Sequence
 
+from gitmem.cli.app import Door
+from gitmem.cli.app import whole_number as number
 from gitmem.cli.document import episode_value, find_episode, pattern_value, show_episode, show_pattern
+from gitmem.document.document import Document
 from gitmem.errors import ExitCode, UsageError
-from gitmem.lessons.knowledge_document import KnowledgeKind
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from gitmem.cli.app import Door
-    from gitmem.lessons.concept import Concept
-    from gitmem.lessons.episode import Episode
-    from gitmem.lessons.knowledge_document import Knowledge
-    from gitmem.lessons.pattern import BugPattern
-    from gitmem.store.store import Store
-
+from gitmem.lessons.cleanup import judge
+from gitmem.lessons.concept import Concept
+from gitmem.lessons.counts import Count
+from gitmem.lessons.episode import Episode, ending
+from gitmem.lessons.knowledge_document import Knowledge, KnowledgeKind
+from gitmem.lessons.known_errors import known_patterns
+from gitmem.lessons.learn import similar
+from gitmem.lessons.learn_session import learn_project
+from gitmem.lessons.pattern import BugPattern
+from gitmem.lessons.project_knowledge import command_lines, read_commands
+from gitmem.lessons.read import counts, known_knowledge, newest_episodes
+from gitmem.sessions.outcome import Outcome
+from gitmem.sessions.task import TaskType
+from gitmem.store.headers import marked
+from gitmem.store.store import Store
+from gitmem.text.terminal import plain
 
 _DAY = 10  # characters of a moment that are its date
 
@@ -67,10 +74,6 @@ def run_concepts(args: argparse.Namespace, door: Door) -> int:
         return ExitCode.OK
     concept = find_concept(store, args.concept)
     if args.action == "show":
-        from gitmem.document.document import Document
-        from gitmem.store.headers import marked
-        from gitmem.text.terminal import plain
-
         body = marked(store, Document.parse(store.read(concept.path) or b"").body)
         text = plain(f"{body.rstrip()}\n\n{concept.id}, in {concept.path}")
         door.answer(args, {**_value(concept), "text": body}, text, f"concept {concept.id}")
@@ -100,8 +103,6 @@ def _value(concept: Concept) -> dict[str, object]:
 
 
 def _table(found: Sequence[Concept]) -> str:
-    from gitmem.text.terminal import plain
-
     if not found:
         return "No concepts yet: they are made when a session ends."
     rows = [f"{one.id}  {one.updated[:_DAY]}  {len(one.exchanges):>4}  {one.name}" for one in found]
@@ -116,8 +117,6 @@ _FOUND = 5
 
 def configure_episodes(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem episodes`."""
-    from gitmem.cli.app import whole_number as number
-
     actions = parser.add_subparsers(dest="action", metavar="ACTION", prog="gitmem episodes")
     listing = actions.add_parser("list", help="list the episodes, the newest last")
     for part in (parser, listing):
@@ -158,11 +157,6 @@ def run_episodes(args: argparse.Namespace, door: Door) -> int:
       gitmem episodes good e4f7k
 
     """
-    from gitmem.lessons.cleanup import judge
-    from gitmem.lessons.counts import Count
-    from gitmem.lessons.read import counts, newest_episodes
-    from gitmem.text.terminal import plain
-
     store = door.settled(args)
     all_counts = counts(store)
     if args.action in {None, "list"}:
@@ -192,11 +186,6 @@ def run_episodes(args: argparse.Namespace, door: Door) -> int:
 
 def _find(store: Store, args: argparse.Namespace, door: Door) -> int:
     """Print the episodes like a task, or with an error."""
-    from gitmem.lessons.learn import similar
-    from gitmem.sessions.outcome import Outcome
-    from gitmem.sessions.task import TaskType
-    from gitmem.text.terminal import plain
-
     text, error = " ".join(args.text), door.read_output(args, args.error)
     given = bool(text.strip() or args.file or args.type or args.outcome)
     if not (given or error.strip()):
@@ -214,8 +203,6 @@ def _find(store: Store, args: argparse.Namespace, door: Door) -> int:
 
 
 def _row(episode: Episode) -> str:
-    from gitmem.lessons.episode import ending
-
     return f"{episode.id}  {episode.created:%Y-%m-%d}  {ending(episode):11}  {episode.task}"
 
 
@@ -248,9 +235,6 @@ def run_patterns(args: argparse.Namespace, door: Door) -> int:
       gitmem patterns list --json
 
     """
-    from gitmem.lessons.known_errors import known_patterns
-    from gitmem.text.terminal import plain
-
     store = door.settled(args)
     if args.action != "show":
         found = known_patterns(store)
@@ -296,11 +280,6 @@ def run_knowledge(args: argparse.Namespace, door: Door) -> int:
       gitmem knowledge --learn --json
 
     """
-    from gitmem.lessons.learn_session import learn_project
-    from gitmem.lessons.project_knowledge import command_lines, read_commands
-    from gitmem.lessons.read import known_knowledge
-    from gitmem.text.terminal import plain
-
     store = door.settled(args)
     if args.learn:
         learn_project(store)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import os
-from typing import TYPE_CHECKING
 
+from gitmem.cli.app import Door
 from gitmem.errors import ExitCode
-
-if TYPE_CHECKING:
-    import argparse
-
-    from gitmem.cli.app import Door
+from gitmem.store.init import drive
 
 
 def configure_merge_driver(parser: argparse.ArgumentParser) -> None:
@@ -27,8 +24,6 @@ def run_merge_driver(args: argparse.Namespace, door: Door) -> int:
       gitmem merge-driver %O %A %B %P
 
     """
-    from gitmem.store.init import drive
-
     texts = []
     for name in (args.base, args.ours, args.theirs):
         with open(os.path.join(door.folder(args), name), "rb") as file:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
+from gitmem.cli.app import Door
 from gitmem.document.ids import PURGED
 from gitmem.errors import ExitCode, GitmemError, NotFoundError, UsageError
+from gitmem.facts.edit import Holds, settle
+from gitmem.facts.fact import Fact
+from gitmem.store.authors import People
+from gitmem.store.headers import OthersChange
+from gitmem.store.review import Pair, Take, ToReview, documents_to_review, resolve_review, sides_of, waiting_pairs
+from gitmem.store.review_changes import answer_change, others_changes
+from gitmem.store.review_purges import Preview, WaitingPurge, answer_purge, preview_purge, waiting_purges
+from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping, Sequence
-
-    from gitmem.cli.app import Door
-    from gitmem.facts.fact import Fact
-    from gitmem.store.authors import People
-    from gitmem.store.headers import OthersChange
-    from gitmem.store.review import Pair, ToReview
-    from gitmem.store.review_purges import Preview, WaitingPurge
-    from gitmem.store.store import Store
-
 
 _SIDES = 20  # documents of which a list says whose versions they are: each takes some walks through history
 _PLACES = 5  # sections that a line names
@@ -109,10 +106,6 @@ def run_review(args: argparse.Namespace, door: Door) -> int:
 
 
 def _read(store: Store) -> _Waiting:
-    from gitmem.store.review import documents_to_review, waiting_pairs
-    from gitmem.store.review_changes import others_changes
-    from gitmem.store.review_purges import waiting_purges
-
     changes = [*others_changes(store).values()]
     return _Waiting(documents_to_review(store), waiting_pairs(store), waiting_purges(store), changes)
 
@@ -143,8 +136,6 @@ def _find(waiting: _Waiting, name: str) -> tuple[str, str]:
 
 
 def _review_document(args: argparse.Namespace, door: Door, store: Store, path: str) -> int:
-    from gitmem.store.review import Take, documents_to_review, resolve_review
-
     if args.take is None:
         values = [_document(store, item) for item in documents_to_review(store) if item.path == path]
         if not values:
@@ -159,9 +150,6 @@ def _review_document(args: argparse.Namespace, door: Door, store: Store, path: s
 
 
 def _review_pair(args: argparse.Namespace, door: Door, store: Store, pair: Pair, number: int) -> int:
-    from gitmem.facts.edit import Holds, settle
-    from gitmem.store.authors import People
-
     if args.take is None:
         value = _pair(pair, People(store))
         text = f"{_line(value)}\nTo decide: gitmem review {number} --take newer|older|both"
@@ -178,8 +166,6 @@ def _review_pair(args: argparse.Namespace, door: Door, store: Store, pair: Pair,
 
 
 def _review_change(args: argparse.Namespace, door: Door, store: Store, change: OthersChange) -> int:
-    from gitmem.store.review_changes import answer_change
-
     if args.take is None:
         text = f"{_line(_change(change))}\nTo decide: gitmem review {change.id} --take theirs|ours"
         door.answer(args, _change(change), plain(text))
@@ -198,8 +184,6 @@ def _change(change: OthersChange) -> dict[str, object]:
 
 
 def _review_purge(args: argparse.Namespace, door: Door, store: Store, path: str) -> int:
-    from gitmem.store.review_purges import answer_purge, preview_purge
-
     if args.take is None:
         preview = preview_purge(store, path)
         door.answer(args, asdict(preview), plain(_purge_words(preview)))
@@ -226,8 +210,6 @@ def _purge_words(preview: Preview) -> str:
 
 
 def _values(store: Store, waiting: _Waiting) -> list[dict[str, object]]:
-    from gitmem.store.authors import People
-
     people = People(store)
     values = [_document(store, item, sides=index < _SIDES) for index, item in enumerate(waiting.documents)]
     values += [_pair(pair, people) for pair in waiting.pairs]
@@ -237,8 +219,6 @@ def _values(store: Store, waiting: _Waiting) -> list[dict[str, object]]:
 
 
 def _document(store: Store, item: ToReview, *, sides: bool = True) -> dict[str, object]:
-    from gitmem.store.review import sides_of
-
     value: dict[str, object] = {"path": item.path, "places": list(item.places)}
     nobody = {**value, "merge": None, "ours": [], "theirs": []}
     if not sides:

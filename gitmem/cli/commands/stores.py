@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import argparse
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from gitmem.cli.app import add_places, chosen_place
-from gitmem.cli.output import agreed
+from gitmem.cli.app import Door, add_places, chosen_place
+from gitmem.cli.output import Progress, agreed
 from gitmem.errors import ExitCode, UsageError
+from gitmem.store.clone import clone_store, is_backup, restore_into
+from gitmem.store.hook_spool import HookSpool
+from gitmem.store.init import init_store
+from gitmem.store.remotes import (
+    DEFAULT,
+    absolute_address,
+    add_remote,
+    added_remotes,
+    is_address,
+    remotes,
+    remove_remote,
+)
+from gitmem.store.sync import states
+from gitmem.store.sync_attempts import write_record
+from gitmem.store.sync_memory import Options
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from gitmem.cli.app import Door
 
 
 def configure_init(parser: argparse.ArgumentParser) -> None:
@@ -41,8 +51,6 @@ def run_init(args: argparse.Namespace, door: Door) -> int:
       gitmem init --user        your own store, for all projects
 
     """
-    from gitmem.store.init import init_store
-
     made = init_store(door.folder(args), door.context(), chosen_place(args))
     store = made.store
     branch = store.repository.branch().removeprefix("refs/heads/")
@@ -74,11 +82,6 @@ def run_clone(args: argparse.Namespace, door: Door) -> int:
       gitmem clone ~/memory.bundle                     a backup: it is read once
 
     """
-    from gitmem.cli.output import Progress
-    from gitmem.store.clone import clone_store, is_backup, restore_into
-    from gitmem.store.remotes import absolute_address
-    from gitmem.store.sync_memory import Options
-
     start = os.path.join(door.folder(args), os.path.expanduser(args.project)) if args.project else door.folder(args)
     url = absolute_address(args.url, door.cwd)
     os.makedirs(start, exist_ok=True)
@@ -132,9 +135,6 @@ def run_trust(args: argparse.Namespace, door: Door) -> int:
       gitmem trust
 
     """
-    from gitmem.store.hook_spool import HookSpool
-    from gitmem.store.remotes import added_remotes, remotes
-
     store = door.open(args)
     known = remotes(store)
     shown = [f"{one.name} ({one.shown})" for one in known]
@@ -181,9 +181,6 @@ def run_remote(args: argparse.Namespace, door: Door) -> int:
       gitmem remote remove backup
 
     """
-    from gitmem.store.remotes import add_remote, remove_remote
-    from gitmem.store.sync_attempts import write_record
-
     store = door.open(args)
     if args.action == "add":
         name, url = _name_and_url(args.words, door.cwd)
@@ -205,8 +202,6 @@ def run_remote(args: argparse.Namespace, door: Door) -> int:
 
 
 def _list_remotes(args: argparse.Namespace, door: Door) -> int:
-    from gitmem.store.sync import states
-
     found = states(door.open(args))
     value = [state.as_value() for state in found]
     door.answer(args, value, "\n".join(plain(f"{state.name}  {state.url}") for state in found))
@@ -215,8 +210,6 @@ def _list_remotes(args: argparse.Namespace, door: Door) -> int:
 
 def _name_and_url(words: list[str], cwd: str) -> tuple[str, str | None]:
     """Return the name and the URL of a remote to add; None for the project's own remote of that name."""
-    from gitmem.store.remotes import DEFAULT, absolute_address, is_address
-
     if len(words) > 2:  # noqa: PLR2004
         raise UsageError("A remote has a name and a URL.", "Write: gitmem remote add [NAME] URL")
     if not words:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
-from typing import TYPE_CHECKING
 
+from gitmem.archives.archives import ArchiveSummary, archive_summaries, pending_archives
+from gitmem.archives.summarize import as_of_now, improve, put_reply, read_summary
+from gitmem.archives.summary import SCHEMA, Summary
+from gitmem.cli.app import SESSIONS, Door
 from gitmem.cli.document import find_archive
+from gitmem.document.ids import summary_path
 from gitmem.errors import ExitCode, NotFoundError
-
-if TYPE_CHECKING:
-    import argparse
-
-    from gitmem.archives.archives import ArchiveSummary
-    from gitmem.archives.summary import Summary
-    from gitmem.cli.app import Door
-    from gitmem.store.store import Store
+from gitmem.llm.protocol import MOST
+from gitmem.store.store import Store
+from gitmem.text.stems import tokens_of_size
+from gitmem.text.terminal import plain
 
 
 def configure_summary(parser: argparse.ArgumentParser) -> None:
@@ -59,30 +60,21 @@ def run_summary(args: argparse.Namespace, door: Door) -> int:
 
     """
     if args.action == "schema":
-        from gitmem.archives.summary import SCHEMA
-
         print(json.dumps(SCHEMA, indent=2), file=door.out)
         return ExitCode.OK
     store = door.settled(args)
     if args.action != "show":
         return {"list": _list, "pending": _pending, "put": _put}[args.action](store, args, door)
-    from gitmem.archives.summarize import as_of_now, read_summary
-
     archive = find_archive(store, args.archive)
     summary = read_summary(store, archive)
     if summary is None:
         raise NotFoundError(f"{archive} has no summary.", "'gitmem summary list' shows which archives have one.")
     summary = as_of_now(summary, store)
-    from gitmem.text.terminal import plain
-
     door.answer(args, summary.to_json(), plain(_text(archive, summary)), f"summary of {archive}")
     return ExitCode.OK
 
 
 def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
-    from gitmem.archives.archives import archive_summaries
-    from gitmem.document.ids import summary_path
-
     found = [item for item in archive_summaries(store) if item.pending or not args.pending]
     value = [
         {
@@ -98,9 +90,6 @@ def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
 
 
 def _pending(store: Store, args: argparse.Namespace, door: Door) -> int:
-    from gitmem.archives.archives import archive_summaries
-    from gitmem.text.stems import tokens_of_size
-
     value = []
     for item in archive_summaries(store):
         if item.pending:
@@ -108,16 +97,11 @@ def _pending(store: Store, args: argparse.Namespace, door: Door) -> int:
             path = os.path.join(store.root, *item.archive.split("/"))
             value.append({"archive": item.archive, "path": path, "tokens": tokens, "method": item.method})
     lines = [f"{one['archive']}  {one['path']}  {one['tokens']:,} tokens" for one in value]
-    from gitmem.text.terminal import plain
-
     door.answer(args, value, plain("\n".join(lines)) or "No summary is pending.")
     return ExitCode.OK
 
 
 def _put(store: Store, args: argparse.Namespace, door: Door) -> int:
-    from gitmem.archives.summarize import put_reply
-    from gitmem.cli.app import SESSIONS
-
     session = door.session()
     host = "claude-code" if door.environ.get(SESSIONS[0]) else "cli"
     archive = find_archive(store, args.archive)
@@ -141,8 +125,6 @@ def _reply(name: str, door: Door) -> str:
         NotFoundError: there is no such file.
 
     """
-    from gitmem.llm.protocol import MOST
-
     if name == "-":
         return door.stdin.buffer.read(4 * MOST + 1).decode("utf-8", "replace")
     try:
@@ -158,8 +140,6 @@ def _table(found: list[ArchiveSummary], *, pending: bool) -> str:
     rows = [("ARCHIVE", "SUMMARY")]
     rows += [(item.archive, "none" if item.method is None else item.method or "by hand") for item in found]
     width = max(len(archive) for archive, _ in rows)
-    from gitmem.text.terminal import plain
-
     return plain("\n".join(f"{archive:<{width}}  {method}" for archive, method in rows))
 
 
@@ -217,9 +197,6 @@ def run_summarize(args: argparse.Namespace, door: Door) -> int:
       gitmem summarize memory_20260113_112700
 
     """
-    from gitmem.archives.archives import pending_archives
-    from gitmem.archives.summarize import improve
-
     store = door.settled(args)
     named = [find_archive(store, name) for name in args.archives]
     done = []
@@ -227,8 +204,6 @@ def run_summarize(args: argparse.Namespace, door: Door) -> int:
         if door.err.isatty():
             print(f"gitmem: {archive} …", file=door.err, flush=True)
         done.append(improve(store, archive, over=bool(named)))
-    from gitmem.text.terminal import plain
-
     lines = [f"{one.archive}  {one.method or 'none'}" + (f": {one.why}" if one.why else "") for one in done]
     value = [one._asdict() for one in done]
     door.answer(args, value, plain("\n".join(lines)) or "No summary is pending.")

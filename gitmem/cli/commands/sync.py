@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
-from gitmem.errors import ExitCode
+from gitmem.cli.app import Door, now
+from gitmem.cli.output import Progress
+from gitmem.errors import ExitCode, UnreachableError
+from gitmem.store.findings import Failure, FailureLog
+from gitmem.store.remotes import find_remote, remotes
+from gitmem.store.sync import sync_in_background, sync_remote
 from gitmem.store.sync_guard import Accept
+from gitmem.store.sync_memory import Options, Synced
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
-
-if TYPE_CHECKING:
-    import argparse
-
-    from gitmem.cli.app import Door
-    from gitmem.store.sync_memory import Synced
-
 
 _REVIEWED = 5  # documents that are named
 
@@ -50,11 +49,6 @@ def run_sync(args: argparse.Namespace, door: Door) -> int:
       gitmem config sync.auto interval      sync by itself, every sync.minutes while sessions run
 
     """
-    from gitmem.cli.output import Progress
-    from gitmem.store.remotes import find_remote, remotes
-    from gitmem.store.sync import sync_remote
-    from gitmem.store.sync_memory import Options
-
     if args.background:
         return _background(args, door)
     store = door.settled(args)
@@ -72,12 +66,6 @@ def run_sync(args: argparse.Namespace, door: Door) -> int:
 
 def _background(args: argparse.Namespace, door: Door) -> int:
     """Sync behind a hook: log failures, except being offline."""
-    from gitmem.cli.app import now
-    from gitmem.errors import UnreachableError
-    from gitmem.store.findings import Failure, FailureLog
-    from gitmem.store.sync import sync_in_background
-    from gitmem.store.sync_memory import Options
-
     store = door.settled(args)
     for error in sync_in_background(store, Options()):
         if not isinstance(error, UnreachableError):

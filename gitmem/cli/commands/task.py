@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
+from gitmem.cli.app import Door
 from gitmem.errors import ExitCode, NotFoundError, UsageError
+from gitmem.lessons.brief import brief
+from gitmem.lessons.guide import as_text, guide
+from gitmem.sessions import working
+from gitmem.sessions.memory import change_working, find_working
+from gitmem.sessions.state import HypothesisStatus, Step, WorkingMemory
+from gitmem.sessions.task import TaskStatus
+from gitmem.sessions.working import settle
 from gitmem.text.terminal import plain
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-
-    from gitmem.cli.app import Door
-    from gitmem.sessions.state import WorkingMemory
 
 
 def configure_guide(parser: argparse.ArgumentParser) -> None:
@@ -39,8 +41,6 @@ def run_guide(args: argparse.Namespace, door: Door) -> int:
       gitmem guide --error build.log "make the release build pass"
 
     """
-    from gitmem.lessons.guide import as_text, guide
-
     task, error = " ".join(args.task), door.read_output(args, args.error)
     if not (task.strip() or error.strip()):
         raise UsageError("There is no task and no error.", "gitmem guide 'add retries', or gitmem guide --error FILE")
@@ -90,9 +90,6 @@ def run_task(args: argparse.Namespace, door: Door) -> int:
       gitmem task complete
 
     """
-    from gitmem.lessons.brief import brief
-    from gitmem.sessions.memory import change_working, find_working
-
     store = door.settled(args)
     try:
         session = find_working(store, args.session).session
@@ -116,10 +113,6 @@ def _change(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], Work
         UsageError: a word is missing.
 
     """
-    from gitmem.sessions import working
-    from gitmem.sessions.state import Step
-    from gitmem.sessions.task import TaskStatus
-
     text, sure = " ".join(args.text), _UNSURE if args.confidence is None else args.confidence
     if args.act == "complete":
         return lambda memory: working.end_task(memory, TaskStatus.COMPLETED)
@@ -141,9 +134,6 @@ def _change(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], Work
 
 
 def _settlement(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], WorkingMemory]:
-    from gitmem.sessions.state import HypothesisStatus
-    from gitmem.sessions.working import settle
-
     words = [status.value for status in (HypothesisStatus.CONFIRMED, HypothesisStatus.REJECTED)]
     if len(args.text) != 2 or args.text[1] not in words:  # noqa: PLR2004  # id and status
         raise UsageError(

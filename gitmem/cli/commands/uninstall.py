@@ -6,8 +6,8 @@ import argparse
 import contextlib
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from gitmem.cli.app import Door
 from gitmem.cli.host import (
     add_host_arguments,
     by_path,
@@ -24,9 +24,9 @@ from gitmem.hosts.host import Host, Scope
 from gitmem.hosts.install import Change, Manifest, Record, carry_out, is_present, plan_take, plan_takes, plan_whole
 from gitmem.hosts.script import drop_script, hooked_file, plan_removal, settings_with_hooks
 from gitmem.hosts.settings import HOOKS, MCP, Shipped
-
-if TYPE_CHECKING:
-    from gitmem.cli.app import Door
+from gitmem.store.accepted import recorded_stores
+from gitmem.store.consent import made_files
+from gitmem.store.init import plan_unexclude, uninstall_driver
 
 
 def configure_uninstall(parser: argparse.ArgumentParser) -> None:
@@ -173,9 +173,6 @@ def _told(change: Change) -> str:
 
 def _take_everything(args: argparse.Namespace, door: Door) -> list[tuple[Scope, Change]]:
     """Take gitmem out of all settings it is recorded in, then remove the files of its own."""
-    from gitmem.store.accepted import recorded_stores
-    from gitmem.store.consent import made_files
-
     changes: list[tuple[Scope, Change]] = []
     here, home = project_top(door.folder(args)), os.path.realpath(door.home())
     folders = dict.fromkeys([here, *map(_project_of, settings_with_hooks(home))])
@@ -213,8 +210,6 @@ def _project_of(path: str) -> str:
 
 def _take_from_git(args: argparse.Namespace, door: Door) -> list[Change]:
     """Take the store's line out of the project's `info/exclude`, and the merge driver out of the store."""
-    from gitmem.store.init import plan_unexclude, uninstall_driver
-
     excluded = plan_unexclude(door.folder(args), door.home())
     done = [Change(*excluded, None)] if excluded else []
     for change in done:

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import time
 from dataclasses import asdict
 
-from gitmem.cli.app import whole_number
+from gitmem.archives.rotate import Consolidated, Done, check, consolidate_due
+from gitmem.cli.app import Door, whole_number
 from gitmem.cli.output import Bar, Progress
+from gitmem.document.ids import MEMORY
 from gitmem.errors import BusyError, ExitCode, GitmemError
+from gitmem.llm.choose import PROVIDERS, VARIABLE, choose, make_embedder
+from gitmem.llm.protocol import Embedder
 from gitmem.platform.programs import lower_priority
+from gitmem.search.sources import renew_texts
+from gitmem.store.findings import Failure, FailureLog, is_due
+from gitmem.store.maintenance import Maintenance, maintain
+from gitmem.store.recovery import join_listed
+from gitmem.store.store import Store
 from gitmem.text.sentences import bytes_of, count
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    import argparse
-
-    from gitmem.archives.rotate import Consolidated, Done
-    from gitmem.cli.app import Door
-    from gitmem.llm.protocol import Embedder
-    from gitmem.store.maintenance import Maintenance
-    from gitmem.store.store import Store
-    from gitmem.vectors.fill import Filled
+from gitmem.text.sentences import count as counted
+from gitmem.text.stems import tokens_of_size
+from gitmem.vectors.cache import is_news
+from gitmem.vectors.fill import Filled, fill
 
 
 def configure_check(parser: argparse.ArgumentParser) -> None:
@@ -40,10 +43,6 @@ def run_check(args: argparse.Namespace, door: Door) -> int:
       gitmem check --json
 
     """
-    from gitmem.archives.rotate import check
-    from gitmem.document.ids import MEMORY
-    from gitmem.text.stems import tokens_of_size
-
     store = door.settled(args)
     before = tokens_of_size(len(store.read(MEMORY) or b""))
     result, notices = check(store)
@@ -87,8 +86,6 @@ def run_consolidate(args: argparse.Namespace, door: Door) -> int:
       gitmem at 2026-09-28 daily/2026/09/2026-09-28.md
 
     """
-    from gitmem.archives.rotate import consolidate_due
-
     store = door.settled(args)
     done = consolidate_due(store, dry_run=args.dry_run)
     door.notices(done.notices)
@@ -124,8 +121,6 @@ _FOREGROUND_SECONDS = 7 * 24 * 3600.0
 
 def configure_reindex(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem reindex`."""
-    from gitmem.llm.choose import PROVIDERS
-
     parser.add_argument("--afresh", action="store_true", help="delete all vectors and make them again")
     parser.add_argument("--provider", choices=PROVIDERS, help="use this provider in place of the one in the settings")
     parser.add_argument(
@@ -159,8 +154,6 @@ def run_reindex(args: argparse.Namespace, door: Door) -> int:
       gitmem config embedding.base_url http://localhost:11434/v1 --user
 
     """
-    from gitmem.llm.choose import VARIABLE, choose, make_embedder
-
     store = door.open(args) if args.background else door.settled(args)
     environ = {**door.environ, VARIABLE: args.provider} if args.provider else door.environ
     chosen = choose(store.config.embedding, environ)
@@ -171,8 +164,6 @@ def run_reindex(args: argparse.Namespace, door: Door) -> int:
         value = {"provider": chosen.provider, "model": None, "reason": chosen.reason}
         door.answer(args, value, f"Nothing to do: searches compare words only ({chosen.reason}).")
         return ExitCode.OK
-    from gitmem.vectors.fill import fill
-
     bar = Bar(door.err)
     try:
         filled = fill(
@@ -189,11 +180,6 @@ def run_reindex(args: argparse.Namespace, door: Door) -> int:
 
 def _in_background(store: Store, embedder: Embedder | None) -> int:
     """Keep the texts of a large store, and make vectors until none is missing; log a failure once."""
-    from gitmem.search.sources import renew_texts
-    from gitmem.store.findings import Failure, FailureLog
-    from gitmem.vectors.cache import is_news
-    from gitmem.vectors.fill import fill
-
     lower_priority()
     with contextlib.suppress(OSError, BusyError):  # it only saves prompts time
         renew_texts(store)
@@ -217,8 +203,6 @@ def _in_background(store: Store, embedder: Embedder | None) -> int:
 
 
 def _words(embedder: Embedder, filled: Filled) -> str:
-    from gitmem.text.sentences import count as counted
-
     cost = f", about ${filled.cost:.4f}" if filled.cost else ""
     made = (
         f"{filled.embedded:,} made now ({filled.tokens:,} tokens{cost})" if filled.embedded else "no vector was missing"
@@ -250,10 +234,6 @@ def run_maintain(args: argparse.Namespace, door: Door) -> int:
       gitmem maintain --if-needed
 
     """
-    from gitmem.store.findings import is_due
-    from gitmem.store.maintenance import maintain
-    from gitmem.store.recovery import join_listed
-
     store = door.settled(args)
     reason = ""
     if not store.own_repository and not args.project:

@@ -6,16 +6,13 @@ import contextlib
 import re
 from collections import Counter
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gitmem.document.document import Document
-from gitmem.lessons.concept import SECTION, affinity
+from gitmem.lessons.concept import SECTION, Concept, affinity
 from gitmem.lessons.concepts import find_concept, known_concepts
 from gitmem.store.headers import marked
 from gitmem.web.pages.view import LENGTH, View, circle, over_time
-
-if TYPE_CHECKING:
-    from gitmem.lessons.concept import Concept
 
 _LINE = re.compile(
     r"^- (?P<day>[0-9-]{10}) \[(?P<text>.*)\]\(\S*/[0-9]{8}_[0-9]{6}-(?P<session>[^/\s]+)\.md\) (?P<id>\w+)$",

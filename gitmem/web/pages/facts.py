@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of
 from gitmem.errors import NotFoundError
 from gitmem.facts.edit import find_fact, read_fact
-from gitmem.facts.fact import FactKind
+from gitmem.facts.fact import Fact, FactKind
+from gitmem.facts.validity import Status
 from gitmem.store.records import records
 from gitmem.web.pages.view import LENGTH, View, commit_value, moment
 from gitmem.web.visible import STEPS, life
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gitmem.facts.fact import Fact
-    from gitmem.facts.validity import Status
 
 KINDS = [kind.value for kind in FactKind]
 _MAX_CODE = 12_000  # characters of a difference of code

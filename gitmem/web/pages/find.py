@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timedelta
+from typing import Any
 
 from gitmem.document.entry import without_ids
 from gitmem.errors import GitmemError
 from gitmem.facts.validity import Standing
 from gitmem.search.engine import answer
-from gitmem.search.hits import is_fact
+from gitmem.search.hits import Hit, is_fact
 from gitmem.store.records import resolve
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from gitmem.search.hits import Hit
-    from gitmem.web.pages.view import View
+from gitmem.web.pages.view import View
 
 _LIMIT, _MOST = 20, 200
 _TEXT = 1_200  # characters of a hit

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gitmem.document.message import Op
 from gitmem.hosts.script import recorded_agents
 from gitmem.project.state import ProjectQuestions
+from gitmem.sessions.briefing import Shown
 from gitmem.sessions.pending import glance, with_last_answers
 from gitmem.sessions.start import start_parts, start_text
 from gitmem.store.findings import FailureLog
@@ -17,9 +18,6 @@ from gitmem.store.sync_attempts import failures
 from gitmem.text.sentences import count
 from gitmem.text.stems import estimate_tokens
 from gitmem.web.pages.view import View, moment
-
-if TYPE_CHECKING:
-    from gitmem.sessions.briefing import Shown
 
 _SAVES = {Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value}
 _RECENT = 50  # commits in which the last save is looked for

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gitmem.facts.fact import FactKind
 from gitmem.lessons.known_errors import known_patterns
+from gitmem.lessons.pattern import BugPattern
 from gitmem.lessons.read import known_knowledge
 from gitmem.store.headers import marked
 from gitmem.web.pages.facts import fact_value
-from gitmem.web.pages.view import moment
-
-if TYPE_CHECKING:
-    from gitmem.lessons.pattern import BugPattern
-    from gitmem.web.pages.view import View
+from gitmem.web.pages.view import View, moment
 
 _KINDS = (FactKind.PATTERN, FactKind.CORE_LOGIC, FactKind.SOLUTION, FactKind.ISSUE)
 _MAX_LINES = 15

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gitmem.archives.archives import pending_archives
 from gitmem.errors import GitmemError
 from gitmem.facts.edit import read_fact
 from gitmem.facts.file import parse_fact
-from gitmem.store.review import sides_of, waiting_pairs
+from gitmem.store.headers import OthersChange
+from gitmem.store.review import ToReview, sides_of, waiting_pairs
 from gitmem.store.review_changes import others_changes
 from gitmem.store.review_purges import preview_purge, waiting_purges
 from gitmem.web.pages.facts import blob_id, fact_value
+from gitmem.web.pages.view import View
 from gitmem.web.visible import lines_between
-
-if TYPE_CHECKING:
-    from gitmem.store.headers import OthersChange
-    from gitmem.store.review import ToReview
-    from gitmem.web.pages.view import View
 
 _MOST = 20  # of each kind on the page; the others follow when these are answered
 _MAX_DOCUMENT = 20_000  # characters of a document side by side

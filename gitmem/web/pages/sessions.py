@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gitmem.document.entry import find_entries
 from gitmem.lessons.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
 from gitmem.sessions.exchange import parse
 from gitmem.store.headers import marked
-from gitmem.store.origin import find_session, sessions
+from gitmem.store.origin import Session, find_session, sessions
 from gitmem.web.pages.facts import fact_value
 from gitmem.web.pages.view import LENGTH, View, commit_value, moment
-
-if TYPE_CHECKING:
-    from gitmem.store.origin import Session
 
 _EXCHANGES = 20  # on one page
 _MOST = 30  # commits, and texts that it was told: the newest

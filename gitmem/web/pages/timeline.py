@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime, time, timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import date, datetime, time, timedelta
+from typing import Any
 
 from gitmem.errors import NotFoundError
 from gitmem.store.records import difference, read_records, records, resolve
 from gitmem.web.pages.view import LENGTH, View, bars, commit_value
-
-if TYPE_CHECKING:
-    from datetime import date
 
 DAYS = 91  # of the strip
 WIDTH, HEIGHT = 910, 48

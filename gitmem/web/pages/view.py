@@ -10,31 +10,22 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gitmem.errors import GitmemError
-from gitmem.project.files import project_code
+from gitmem.facts.fact import Fact
+from gitmem.facts.lines import Marks
+from gitmem.facts.validity import Status
+from gitmem.project.files import ProjectCode, project_code
 from gitmem.store.authors import People
 from gitmem.store.headers import known_facts, known_marks, standing_of
-from gitmem.store.records import records
-from gitmem.store.review import documents_to_review, review_since
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import date, datetime
-
-    from gitmem.facts.fact import Fact
-    from gitmem.facts.lines import Marks
-    from gitmem.facts.validity import Status
-    from gitmem.project.files import ProjectCode
-    from gitmem.store.records import CommitRecord
-    from gitmem.store.review import ToReview
-    from gitmem.store.store import Store
-
+from gitmem.store.records import CommitRecord, records
+from gitmem.store.review import ToReview, documents_to_review, review_since
+from gitmem.store.store import Store
 
 _GAP = 0.25  # of a bar's width
 _WIDTH, _HEIGHT = 780, 120  # of a chart
