@@ -1,19 +1,9 @@
-"""Whether statements speak of the same thing, and differ in value.
+"""Whether two facts mean the same, or contradict each other (spec V6); judged by words, without a model.
 
-Whether two statements speak of the same thing and differ in its value (spec V6). Pure.
-
-Two statements of one form are laid side by side. What differs must be one run of words, in a place where a value
-stands: behind a word such as "use", "in" or "is", or with a particle such as 로. What differs elsewhere is the subject,
-and two subjects never contradict each other.
-
-Whether two facts mean the same, or contradict each other (spec V6); judged by words, without a model.
-
-They contradict each other if they give one subject two values, say and deny the same, or if one rejects or ends what
-the other chose. Similar words alone are no contradiction. Figures: `bench/contradictions.py`.
-
-Which facts in force a new one ends, and which it contradicts (spec V6).
-
-Tested through `tests/facts/test_contradictions.py` and `tests/archives/test_tiers_rotate.py`.
+Two statements of one form are laid side by side. They contradict each other if one run of words differs in a place
+where a value stands: behind a word such as "use", "in" or "is", or with a particle such as 로. What differs elsewhere
+is the subject, and two subjects never contradict each other. So do a statement and its denial, and a statement that
+names the value it leaves ("X, not Y"; "replace Y with X") with one that chose it. Figures: `bench/contradictions.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +14,6 @@ from collections import Counter
 from functools import lru_cache
 from heapq import nlargest
 
-from gitmem.facts.claims import content, light_words, number_of, numbers, read_claim
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.statements import cue_words
 from gitmem.text.keywords import keywords
@@ -34,15 +23,17 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from gitmem.facts.claims import Claim
-
-
+_RELATED = 1 / 3  # share of the fewer keywords; facts with less in common are about different things
 _LONGEST = 400  # characters of a statement
 _MOST_WORDS = 4  # of a value
+_TELLING = 2  # words of a subject
 _TOKEN = re.compile(r"`[^`\n]+`|[0-9]+(?:\.[0-9]+)*%?|[^\W\d]\w*(?:[-./+#]\w+)*[+#]*")
 _CODE_WITH_PARTICLE = re.compile(r"(`[^`\n]+`|[A-Za-z0-9_.%+#/-]+)([가-힣]+)")
+_NUMBER_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBERS = {word: str(number) for number, word in enumerate(_NUMBER_WORDS, 1)}
+_NUMBERS |= {"한": "1", "두": "2", "세": "3", "네": "4"}
 _CHOOSES = frozenset(("use", "uses", "using", "prefer", "prefers", "choose", "pick", "adopt"))
 _BEFORE_A_VALUE = _CHOOSES | frozenset(
     ("in", "into", "on", "onto", "at", "to", "with", "by", "via", "through", "as", "from", "is", "are", "be", "than")
@@ -50,17 +41,72 @@ _BEFORE_A_VALUE = _CHOOSES | frozenset(
 _BEFORE_A_SUBJECT = frozenset(
     ("for", "of", "before", "after", "when", "while", "if", "per", "between", "about", "during")
 )
+_MARKERS = _BEFORE_A_VALUE | _BEFORE_A_SUBJECT
 _IS = frozenset(("is", "are", "be"))
 _BEFORE_A_NUMBER = frozenset(
     ("of", "within", "every", "after", "need", "needs", "below", "above", "under", "most", "least")
 )
+# Words that carry no meaning of their own.
+_LIGHT_WORDS = """
+    a about again all already also always am an and any anything are as at be been being both but by can do does each
+    either else ever every everything everywhere exactly for from generally had has have i in is it its just let may me
+    more most must my need needs now of on only or our ours please same shall should so some still strictly such than
+    that the their them then there these they this those to too us very was we were when which while will with you your
+    use uses used using usage whole entire
+    항상 반드시 언제나 매번 절대 절대로 앞으로 앞으로는 이제 이제는 더 이상 더이상 우리 우리는 모든 꼭 그냥 직접 것 수
+    때 및 와 과
+"""
+_LIGHT = frozenset(_LIGHT_WORDS.split())
 _PARTICLES = {
     "topic": ("에는", "에서는", "은", "는"),
     "value": ("으로", "로", "에게", "에", "까지", "으로만", "로만"),
     "object": ("을", "를", "만"),
     "owner": ("의",),
 }
+_HANGUL = re.compile("[가-힣]")
+_REASON = re.compile(r",? (?:because|since|so that)\b.*", re.IGNORECASE | re.DOTALL)
+_OPENING = re.compile(r"(?:\bfrom (?:now|here|today) on|\bgoing forward|^in (?:the )?future)\b,?\s*", re.IGNORECASE)
 _CHOSEN = re.compile(r"^(?:쓰|쓴|써|씁|쓸|사용|선호|선택|좋아|택)")
+_NEGATION = re.compile(
+    r"\b(?:never|not|no longer|without|avoid|stop|forbidden|cannot|against)\b"
+    r"|\b(?:do|does|is|are|must|should)n['\u2019]t\b|n['\u2019]t\b|지\s?(?:않|말|마)|(?:^|\s)안\s|절대|금지|없이",
+    re.IGNORECASE,
+)
+_STRONG = "절대"
+_ADDS = re.compile(r"\b(?:too|also|as well|additionally|in addition|besides)\b", re.IGNORECASE)
+_UNSURE = re.compile(
+    r"[?\uff1f]\W*$|^(?:if|should|could|would)\b|\b(?:next (?:week|month|quarter|year)|will|maybe|perhaps)\b"
+    r"|(?:까|까요|나요)\W*$|검토|고민",
+    re.IGNORECASE,
+)
+_NAME = r"[\w`][^\s,;:()!?]*?(?: [^\s,;:()!?]+?){0,2}?"
+_END = r"(?=[,;:()!]|\.?\s*$|\.\s|\s(?:for|in|when|because|since|as|on|with|and|so|any ?more|instead|everywhere)\b)"
+_OLD = rf"(?P<old>{_NAME})"
+# Statements of change, and of choice, that name the value they leave; the rest of the sentence is their subject.
+_CHANGES = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"\b(?:switch|mov|migrat|chang)(?:e|ed|ing)?\b(?P<about>[^,;.]{{0,40}}?)\bfrom {_OLD} to {_NAME}{_END}",
+        rf"\breplac(?:e|ed|ing) {_OLD} (?:with|by) {_NAME}{_END}",
+        rf"\b(?:no longer (?:use|need|run|support)|stop(?:ped)? using|dropped|(?:get|got) rid of) {_OLD}{_END}",
+        rf"(?:n't|\bnot) use {_OLD} any ?(?:more|longer)\b",
+        rf"^{_OLD} (?:is|are) no longer used\b",
+        r"(?P<old>\S{1,30})\s대신(?:에|엔)?\s\S{1,30}(?:을|를|으로|로)(?=\s)",
+        r"(?P<old>\S{1,30})에서\s\S{1,30}(?:\s\S{1,30})?(?:으로|로)\s?(?:바꾸|바꿔|바꿨|바꾼|옮기|옮겼|전환|이전|교체|변경|넘어가)",
+        r"(?P<old>\S{1,30})(?:을|를)\s\S{1,30}(?:으로|로)\s(?:바꾸|바꿔|바꿨|교체|대체|전환)",
+        r"(?:이제는?|더\s?이상)\s(?P<old>\S{1,30}?)(?:은|는|을|를)?\s(?:안|쓰지|사용하지)\s?\S*.*",
+        r"(?P<old>\S{1,30}?)(?:은|는|을|를)?\s(?:이제는?|더\s?이상)\s(?:안|쓰지|사용하지)\s?\S*.*",
+    )
+)
+_REJECTED = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"(?:,?\s(?:instead of|rather than)|(?:,| and| but) (?:not|never)) (?:(?:with|in|to|by|use) )?{_OLD}{_END}",
+        r"(?P<old>\S{1,30})\s(?:말고|아니라)(?=\s)",
+    )
+)
+_DENIED = re.compile(r"(?:n['\u2019]t|\b(?:not|never|without|avoid))\s+(?:\w+\s+){0,2}$", re.IGNORECASE)
+_DENIED_AFTER = re.compile(r"\s?\S{0,6}지\s?(?:않|마|말)|\S*지\s?(?:않|마|말)")
 
 
 class _Word(Value):
@@ -69,112 +115,6 @@ class _Word(Value):
     stem: str
     role: str = ""
     says: bool = True
-
-
-def differ_in_value(one: str, other: str) -> bool:
-    """Return whether two statements give one subject two values."""
-    first, second = _read(one), _read(other)
-    shared = min(len(first), len(second))
-    begin = next((at for at in range(shared) if not _is_same(first[at], second[at])), shared)
-    left = shared - begin
-    end = next((at for at in range(left) if not _is_same(first[-1 - at], second[-1 - at])), left)
-    values = first[begin : len(first) - end], second[begin : len(second) - end]
-    around = (*first[:begin], *first[len(first) - end :])
-    if not all(0 < len(value) <= _MOST_WORDS for value in values) or not any(word.says for word in around):
-        return False
-    stems = [{word.stem for word in value} for value in values]
-    if stems[0] & stems[1] or (stems[0] | stems[1]) & (_BEFORE_A_VALUE | _BEFORE_A_SUBJECT):
-        return False  # more than one place differs
-    places = [
-        _is_value(words[:begin], value, words[begin + len(value) :])
-        for words, value in zip((first, second), values, strict=True)
-    ]
-    return all(places)
-
-
-def _is_same(one: _Word, other: _Word) -> bool:
-    return one.stem == other.stem and one.role == other.role
-
-
-def _is_value(before: tuple[_Word, ...], value: tuple[_Word, ...], after: tuple[_Word, ...]) -> bool:
-    """Return whether a run of words stands where a value does."""
-    is_number = all(word.stem[0].isdigit() for word in value)
-    if any("가" <= word.stem[0] <= "힣" or word.role for word in (*before, *value, *after)):
-        return _is_korean_value(before, value, after, is_number=is_number)
-    marker = before[-1].stem if before else ""
-    if marker in _CHOOSES:
-        return True
-    if not any(word.says for word in before) or any(word.stem in _CHOOSES for word in before):
-        return False  # "Use X in Y" says of Y what to use there
-    if marker in _IS and len(value) == 1 and value[0].stem.endswith(("ed", "ing")):
-        return False  # "is generated"
-    return marker in _BEFORE_A_VALUE or (is_number and marker in _BEFORE_A_NUMBER)
-
-
-def _is_korean_value(
-    before: tuple[_Word, ...], value: tuple[_Word, ...], after: tuple[_Word, ...], *, is_number: bool
-) -> bool:
-    """Return whether a run of words has, or belongs to a noun that has, the particle of a value."""
-    roles = [word.role for word in (value[-1], *after) if word.role and word.role != "owner"]
-    role = roles[0] if roles else ""
-    has_topic = any(word.role == "topic" for word in before)
-    if role == "object" or roles[:2] == ["topic", "object"]:
-        chosen = any(_CHOSEN.match(word.stem) for word in after)
-        return (chosen and has_topic) or (is_number and role == "object")
-    if not role:
-        return is_number and has_topic
-    return role == "value" and bool(before) and (value[-1].role == role or is_number)
-
-
-@lru_cache(maxsize=4_096)
-def _read(text: str) -> tuple[_Word, ...]:
-    text = text.split("\n\n", maxsplit=1)[0][:_LONGEST]
-    dropped = (cue_words() | light_words()) - _BEFORE_A_VALUE - _BEFORE_A_SUBJECT
-    words = []
-    for token in re.findall(r"\S+", text):
-        parts = _CODE_WITH_PARTICLE.fullmatch(token.strip(".,;:!()"))
-        if parts:
-            words.append(_Word(number_of(parts[1].strip("`").casefold()), _role_of(parts[2])))
-            continue
-        for match in _TOKEN.finditer(token):
-            word = match[0].strip("`").casefold()
-            if word and word not in dropped:
-                words.append(_word(word))
-    return tuple(words)
-
-
-def _word(word: str) -> _Word:
-    number = number_of(word)
-    if number != word or word[0].isdigit():
-        return _Word(number)
-    if "가" <= word[0] <= "힣":
-        for role, particles in _PARTICLES.items():
-            found = next((end for end in particles if word.endswith(end) and len(word) > len(end)), "")
-            if found:
-                return _Word(word.removesuffix(found), role)
-        return _Word(hangul_stem(word))
-    says = word not in _BEFORE_A_VALUE | _BEFORE_A_SUBJECT
-    return _Word(word if not says or word.endswith(("ed", "ing")) else stem(word), says=says)
-
-
-def _role_of(tail: str) -> str:
-    return next((role for role, particles in _PARTICLES.items() if tail in particles), "")
-
-
-_RELATED = 1 / 3  # share of the fewer keywords; facts with less in common are about different things
-_NEGATION = re.compile(
-    r"\b(?:never|not|no longer|without|avoid|stop|forbidden|cannot|against)\b"
-    r"|n't\b|지\s?(?:않|말|마)|(?:^|\s)안\s|절대|금지|없이",
-    re.IGNORECASE,
-)
-_SAME_VERB = 3  # letters that the forms of a verb share
-_KEEPS = ("keep", "kept", "put", "stor", "sav", "plac", "go", "liv", "writ")  # verbs that say where a thing is
-_TELLING = 2  # words of a subject
-# Beginnings of stems that are opposites.
-_OPPOSITES = (
-    *(("manual", "automatic"), ("enabl", "disabl"), ("allow", "forbid"), ("requir", "optional"), ("public", "privat")),
-    *(("short", "long"), ("small", "larg"), ("sync", "async"), ("수동", "자동"), ("짧", "길"), ("공개", "비공개")),
-)
 
 
 def overlap(one: frozenset[str], other: frozenset[str]) -> float:
@@ -195,118 +135,198 @@ def may_concern(one: str, other: str) -> bool:
 
 def says_the_same(one: str, other: str) -> bool:
     """Return whether two facts mean the same: the same words in another order, with the same negation."""
-    words = frozenset(content(one))
-    same = bool(words) and words == frozenset(content(other)) and is_negated(one) == is_negated(other)
+    words = sorted(_content(one))
+    same = bool(words) and words == sorted(_content(other)) and is_negated(one) == is_negated(other)
     return same and not contradict(one, other)
 
 
 def contradict(one: str, other: str) -> bool:
     """Return whether two facts contradict each other, judged by their words."""
-    first, second = read_claim(one), read_claim(other)
-    if first is None or second is None or one == other:
+    if one == other or _UNSURE.search(one) or _UNSURE.search(other):
         return False
-    return (
-        _rejects(first, second)
-        or _rejects(second, first)
-        or (
-            not _is_other_act(first.verb, second.verb)
-            and (
-                _denies(first, second)
-                or _is_opposite(first, second)
-                or _has_other_value(first, second)
-                or (first.negated == second.negated and differ_in_value(one, other))
-                or _has_other_number(first, second)
-            )
-        )
-    )
+    if _leaves(one, other, (*_CHANGES, *_REJECTED)) or _leaves(other, one, (*_CHANGES, *_REJECTED)):
+        return True
+    one, other = _without_rejected(one), _without_rejected(other)
+    if is_negated(one) != is_negated(other):
+        return _denies(one, other) or _denies(other, one)
+    return not _ADDS.search(one) and not _ADDS.search(other) and differ_in_value(one, other)
 
 
 def ends(newer: str, older: str) -> bool:
     """Return whether a fact is a statement of change ("replace X with Y") that ends an older fact's choice."""
-    change, claim = read_claim(newer), read_claim(older)
-    if change is None or claim is None or not change.ended or claim.negated:
-        return False
-    return any(change.ended <= told.value and change.subject <= claim.words - change.ended for told in claim.values)
+    return not _UNSURE.search(newer) and _leaves(newer, older, _CHANGES)
 
 
 def is_negated(text: str) -> bool:
     """Return whether a fact is negated or forbids something."""
-    return len(_NEGATION.findall(mask_code(text))) % 2 == 1
+    bare = mask_code(text)
+    number = len(_NEGATION.findall(bare))
+    return number % 2 == 1 or (not number and _STRONG in bare)
 
 
-def _rejects(one: Claim, other: Claim) -> bool:
-    """Return whether a claim rejects another one's value, for the same subject if both name one."""
-    if other.negated:
+def differ_in_value(one: str, other: str) -> bool:
+    """Return whether two statements give one subject two values."""
+    first, second = _read(one), _read(other)
+    shared = min(len(first), len(second))
+    begin = next((at for at in range(shared) if not _is_same(first[at], second[at])), shared)
+    left = shared - begin
+    end = next((at for at in range(left) if not _is_same(first[-1 - at], second[-1 - at])), left)
+    values = first[begin : len(first) - end], second[begin : len(second) - end]
+    around = (*first[:begin], *first[len(first) - end :])
+    if not all(0 < len(value) <= _MOST_WORDS for value in values) or not any(word.says for word in around):
         return False
-    for rejected in one.rejected:
-        subjects = [told.subject for told in one.values] or [one.words]
-        for told in other.values:
-            if not (told.value <= rejected or rejected <= told.value):
-                continue
-            # One may speak of a part of the other's subject.
-            if any(subject <= told.subject or told.subject <= subject for subject in subjects):
-                return True
+    stems = [{word.stem for word in value} for value in values]
+    if stems[0] & stems[1] or (stems[0] | stems[1]) & _MARKERS:
+        return False  # more than one place differs
+    return all(
+        _is_value(words[:begin], value, words[begin + len(value) :])
+        for words, value in zip((first, second), values, strict=True)
+    )
+
+
+def _leaves(one: str, other: str, forms: Sequence[re.Pattern[str]]) -> bool:
+    """Return whether a statement leaves the value that another one chose, for the same subject if it names one."""
+    text, other = _plain(one), _without_rejected(other)
+    if is_negated(other):
+        return False
+    for found in (match for form in forms for match in form.finditer(text)):
+        if _DENIED.search(text[: found.start()]) or _DENIED_AFTER.match(text[found.end() :]):
+            continue
+        old = [word.stem for word in _read(_bare(found["old"])) if word.says]
+        subject = _subject(text, found)
+        chosen = _read(other)
+        for begin in range(len(chosen) - len(old) + 1) if old else ():
+            before, value, after = chosen[:begin], chosen[begin : begin + len(old)], chosen[begin + len(old) :]
+            if [word.stem for word in value] == old and _is_chosen(before, value, after):
+                rest = {word.stem for word in (*before, *after) if word.says}
+                if subject <= rest or (found.re in _REJECTED and rest <= subject):
+                    return True
     return False
 
 
-def _denies(one: Claim, other: Claim) -> bool:
-    """Return whether one of two claims forbids the other's statement, or a part of it ("Use mocks for mail")."""
-    if one.negated == other.negated:
+def _is_chosen(before: tuple[_Word, ...], value: tuple[_Word, ...], after: tuple[_Word, ...]) -> bool:
+    """Return whether words that another statement leaves stand where a value does; there may be no subject."""
+    behind_a_marker = bool(before) and before[-1].stem in _BEFORE_A_VALUE
+    return behind_a_marker or value[-1].role == "object" or _is_value(before, value, after)
+
+
+def _subject(text: str, found: re.Match[str]) -> set[str]:
+    """Return the stems around a statement of change, within its clause; the verb ends a Korean one."""
+    before, after = re.split(r"[,;:] ", text[: found.start()])[-1], re.split(r"[,;:.] ", text[found.end() :])[0]
+    about = found.groupdict().get("about") or ""
+    return {word.stem for word in _read(f"{before} {about} {'' if _HANGUL.search(text) else after}") if word.says}
+
+
+def _without_rejected(text: str) -> str:
+    text = _plain(text)
+    for form in _REJECTED:
+        text = form.sub("", text)
+    return text
+
+
+def _denies(one: str, other: str) -> bool:
+    """Return whether a clause forbids what another statement says, or a part of it ("Use mocks for mail")."""
+    if is_negated(other):
         return False
-    forbidden, stated = (one.words, other.words) if one.negated else (other.words, one.words)
-    is_part = len(forbidden) >= _TELLING and forbidden <= stated
-    return (is_part or _compare_is_same(forbidden, stated)) and one.verb[:1] == other.verb[:1]
+    stated = _says(other)
+    forbidden = [_says(_NEGATION.sub(" ", clause)) for clause in re.split(r"[,;] ", one) if is_negated(clause)]
+    return any(words == stated or (len(words) >= _TELLING and words <= stated) for words in forbidden if words)
 
 
-def _is_opposite(one: Claim, other: Claim) -> bool:
-    """Return whether two claims say opposite things of one subject: "manually", "automatically"."""
-    if one.negated != other.negated:
-        return False
-    for pair in _OPPOSITES:
-        for first, second in (pair, pair[::-1]):
-            left = frozenset(word for word in one.words if word.startswith(first))
-            right = frozenset(word for word in other.words if word.startswith(second))
-            if left and right and _compare_is_same(one.words - left, other.words - right):
-                return True
-    return False
+def _says(text: str) -> set[str]:
+    return {word.stem for word in _read(text) if word.says and not _CHOSEN.match(word.stem)}
 
 
-def _has_other_value(one: Claim, other: Claim) -> bool:
-    """Return whether two claims name different values, in the same place of the sentence, for one subject."""
-    if one.negated or other.negated or one.adds or other.adds:
-        return False
-    for first in one.values:
-        for second in other.values:
-            # "Use snake_case for JSON keys", "JSON keys are in camelCase": a subject of two words is telling enough.
-            is_same_place = first.place == second.place or len(first.subject) >= _TELLING
-            is_same_place = is_same_place and "at" not in (first.place, second.place)
-            # "snake_case keys" and "camelCase keys"; but "with make test" and "with make e2e" have each their use.
-            shared = first.value & second.value
-            differ = not shared or (first.place in ("object", "often") and first.value != shared != second.value)
-            if is_same_place and differ and _compare_is_same(first.subject, second.subject):
-                return True
-    return False
+def _is_same(one: _Word, other: _Word) -> bool:
+    return one.stem == other.stem and one.role == other.role
 
 
-def _is_other_act(one: str, other: str) -> bool:
-    """Return whether two verbs tell different acts: dates are shown in one zone and stored in another."""
-    if not (one.isascii() and other.isascii() and one and other) or one[:_SAME_VERB] == other[:_SAME_VERB]:
-        return False
-    return not (one.startswith(_KEEPS) and other.startswith(_KEEPS))
+def _is_value(before: tuple[_Word, ...], value: tuple[_Word, ...], after: tuple[_Word, ...]) -> bool:
+    """Return whether a run of words stands where a value does."""
+    is_number = all(word.stem[0].isdigit() for word in value)
+    if any("가" <= word.stem[0] <= "힣" or word.role for word in (*before, *value, *after)):
+        return _is_korean_value(before, value, after, is_number=is_number)
+    marker = before[-1].stem if before else ""
+    if marker in _CHOOSES:
+        return True
+    if not any(word.says for word in before) or any(word.stem in _CHOOSES for word in before):
+        return False  # "Use X in Y" says of Y what to use there
+    if marker in _IS and len(value) == 1 and value[0].stem.endswith(("ed", "ing")):
+        return False  # "is generated"
+    return marker in _BEFORE_A_VALUE or (is_number and (marker in _BEFORE_A_NUMBER or "." in value[0].stem))
 
 
-def _has_other_number(one: Claim, other: Claim) -> bool:
-    """Return whether two claims differ by their numbers alone, and these do not name their subjects."""
-    if one.negated != other.negated or one.adds or other.adds or one.numbered != other.numbered:
-        return False
-    first, second = numbers(one.words), numbers(other.words)
-    differ = first != second and len(first) == len(second)
-    return differ and _compare_is_same(one.words - first, other.words - second)
+def _is_korean_value(
+    before: tuple[_Word, ...], value: tuple[_Word, ...], after: tuple[_Word, ...], *, is_number: bool
+) -> bool:
+    """Return whether a run of words has, or belongs to a noun that has, the particle of a value."""
+    roles = [word.role for word in (value[-1], *after) if word.role and word.role != "owner"]
+    role = roles[0] if roles else ""
+    has_topic = any(word.role == "topic" for word in before)
+    if role == "object" or roles[:2] == ["topic", "object"]:
+        chosen = any(_CHOSEN.match(word.stem) for word in after)
+        return (chosen or is_number) and has_topic
+    if not role:
+        return is_number and has_topic
+    return role == "value" and bool(before) and (value[-1].role == role or is_number)
 
 
-def _compare_is_same(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Return whether two subjects are one: each word of one is a word of the other."""
-    return bool(one) and one == other
+def _plain(text: str) -> str:
+    text = _REASON.sub("", text.split("\n\n", maxsplit=1)[0][:_LONGEST].replace("\u2019", "'"))
+    return _OPENING.sub("", text).strip()
+
+
+@lru_cache(maxsize=4_096)
+def _read(text: str) -> tuple[_Word, ...]:
+    dropped = (cue_words() | _LIGHT) - _MARKERS - _BEFORE_A_NUMBER
+    words = []
+    for token in re.findall(r"\S+", _plain(text)):
+        parts = _CODE_WITH_PARTICLE.fullmatch(token.strip(".,;:!()"))
+        if parts:
+            code = parts[1].strip("`").casefold()
+            words.append(_word(code)._replace(role=_role_of(parts[2])))
+            continue
+        for match in _TOKEN.finditer(token):
+            word = match[0].strip("`").casefold()
+            if word and (word not in dropped or _CHOSEN.match(word)):
+                words.append(_word(word))
+    return tuple(words)
+
+
+def _word(word: str) -> _Word:
+    number = _NUMBERS.get(word, word)
+    if number != word or word[0].isdigit():
+        return _Word(number)
+    if "가" <= word[0] <= "힣":
+        for role, particles in _PARTICLES.items():
+            found = next((end for end in particles if word.endswith(end) and len(word) > len(end)), "")
+            if found:
+                return _Word(word.removesuffix(found), role)
+        return _Word(hangul_stem(word))
+    says = word not in _MARKERS
+    is_whole = not says or word in _BEFORE_A_NUMBER or word.endswith(("ed", "ing"))
+    return _Word(word if is_whole else stem(word), says=says)
+
+
+def _role_of(tail: str) -> str:
+    return next((role for role, particles in _PARTICLES.items() if tail in particles), "")
+
+
+def _bare(word: str) -> str:
+    """Return a word without its Korean particle."""
+    return (
+        re.sub(r"(?<=[\w`])(?:에서는|에서|에는|으로|은|는|이|가|을|를)$", "", word)
+        if re.search("[가-힣]$", word)
+        else word
+    )
+
+
+def _content(text: str) -> Iterator[str]:
+    """Yield a text's words and numbers with a meaning of their own, in lower case."""
+    for match in re.finditer(r"`[^`\n]+`|[0-9]+(?:\.[0-9]+)*|[^\W\d][\w@#+]*(?:[./-][\w@#+]+)*", text):
+        word = match[0].strip("`_./-#").casefold()
+        if word and word not in _LIGHT:
+            yield _NUMBERS.get(word, word)
 
 
 # The kinds whose facts can contradict each other.

@@ -153,7 +153,7 @@ def with_reason(statement: str, why: str) -> str:
 @cache
 def cue_words() -> frozenset[str]:
     """Return the words of the cues that say *that* something holds, not what: they tell no subject."""
-    told = (row for language in languages() for row in rows(language, CUES) if row.kind in _KINDS)
+    told = (row for language in languages() for row in rows(language, CUES) if row.kind in ("decision", "rule"))
     return frozenset(word.strip("^~$,").casefold() for row in told for phrase in row.phrases for word in phrase.split())
 
 

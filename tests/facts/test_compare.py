@@ -92,8 +92,6 @@ TEXTS = st.text(max_size=80) | st.lists(
         ("We migrated from Redux to Zustand.", "Use Redux for the state of forms."),
         ("Let's go with Postgres for metrics, because it is simple.", "Let's go with ClickHouse for metrics."),
         ("Never use default exports.", "Use default exports for components."),
-        ("Run database migrations manually.", "Run database migrations automatically."),
-        ("Use snake_case for JSON keys.", "JSON keys are in camelCase."),
         ("The default branch is main.", "The default branch is develop."),
         ("Deployments run through CircleCI.", "Get rid of CircleCI, we have GitHub Actions now."),
         ("테스트 커버리지는 80% 이상으로 유지해.", "테스트 커버리지는 90% 이상으로 유지해."),
