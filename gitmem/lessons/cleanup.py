@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from gitmem.document.ids import digest, slug
 from gitmem.document.message import Message, Op, Trailer
-from gitmem.lessons.counts import BY_PERSON, FOLDER, USELESS, Count, Told, with_told
+from gitmem.lessons.counts import BY_PERSON, FOLDER, USELESS, Count, with_told
 from gitmem.lessons.learn_errors import stale_patterns
 from gitmem.lessons.read import counts, episode_paths, read_episode
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import count
+
+if TYPE_CHECKING:
+    from gitmem.lessons.counts import Told
 
 
 def judge(store: Store, identifier: str, *, helped: bool) -> str | None:

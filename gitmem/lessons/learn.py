@@ -12,11 +12,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from math import log
+from typing import TYPE_CHECKING
 
 from gitmem.document.message import Message, Op, Trailer, one_line, session_message
 from gitmem.lessons.counts import Count
 from gitmem.lessons.episode import FOLDER, Episode, ending, episode_path, parse_episode, render_episode
-from gitmem.lessons.episodes_from_turns import Notes, episodes_of, noting_growth
+from gitmem.lessons.episodes_from_turns import episodes_of, noting_growth
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness, read_error
 from gitmem.lessons.read import counts, episode_paths, read_episode
 from gitmem.search.engine import answer
@@ -33,6 +34,9 @@ from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.values import Value
+
+if TYPE_CHECKING:
+    from gitmem.lessons.episodes_from_turns import Notes
 
 LIMIT = 5
 _WEIGHED, _LOOKED_AT = 30, 300  # hits that are weighed by usefulness; that are looked at for type, files or outcome

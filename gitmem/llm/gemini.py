@@ -6,10 +6,14 @@ Tested through `tests/llm/test_choose.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from gitmem.llm.http import ONCE, Patience, post_json
-from gitmem.llm.protocol import AnswerError, Vector, field, unit_vectors
+from gitmem.llm.protocol import AnswerError, field, unit_vectors
 from gitmem.text.stems import estimate_tokens
+
+if TYPE_CHECKING:
+    from gitmem.llm.protocol import Vector
 
 BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 MODEL = "gemini-embedding-001"

@@ -10,11 +10,14 @@ import time
 from _thread import allocate_lock as Lock  # noqa: N812  # see gitmem.search.sources
 from array import array
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gitmem.llm.protocol import DeadlineError, ProviderError, Vector, unit_vectors
+from gitmem.llm.protocol import DeadlineError, ProviderError, unit_vectors
 from gitmem.platform.shipped import install_command
 from gitmem.text.stems import estimate_tokens
+
+if TYPE_CHECKING:
+    from gitmem.llm.protocol import Vector
 
 _lock = Lock()  # one text at a time: the engine is not thread-safe
 _model: list[Any] = []

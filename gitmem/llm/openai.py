@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from gitmem.config import SummaryConfig
 from gitmem.llm.http import ONCE, Patience, is_private, post_json
@@ -29,12 +30,14 @@ from gitmem.llm.protocol import (
     Request,
     Size,
     StatusError,
-    Vector,
     counted,
     field,
     unit_vectors,
 )
 from gitmem.text.stems import estimate_tokens
+
+if TYPE_CHECKING:
+    from gitmem.llm.protocol import Vector
 
 BASE_URL = "https://api.openai.com/v1"
 MODELS = {Size.SMALL: "gpt-5-mini", Size.LARGE: "gpt-6.1-sol"}

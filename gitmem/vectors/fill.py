@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, GitmemError
 from gitmem.llm.choose import choose, make_embedder
-from gitmem.llm.protocol import Embedder, ProviderError
+from gitmem.llm.protocol import ProviderError
 from gitmem.search.files import File, list_files, read_file
 from gitmem.search.units import Units
 from gitmem.store.store import Store
 from gitmem.values import Value
 from gitmem.vectors.cache import MOST_BYTES, NO_ROW, Cache, Layout, Mapped, chunks
 from gitmem.vectors.near import safe_text
+
+if TYPE_CHECKING:
+    from gitmem.llm.protocol import Embedder
 
 _REQUEST_SECONDS = 45.0  # for one batch with all tries: less than the time after which a lock is stale
 _MAP_SECONDS = 20.0  # between two maps, by which searches find the new vectors

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import time
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from gitmem.archives.rotate import Consolidated, Done, check, consolidate_due
 from gitmem.cli.app import Door, whole_number
@@ -13,7 +14,6 @@ from gitmem.cli.output import Bar, Progress
 from gitmem.document.ids import MEMORY
 from gitmem.errors import BusyError, ExitCode, GitmemError
 from gitmem.llm.choose import PROVIDERS, VARIABLE, choose, make_embedder
-from gitmem.llm.protocol import Embedder
 from gitmem.platform.programs import lower_priority
 from gitmem.search.sources import renew_texts
 from gitmem.store.findings import Failure, FailureLog, is_due
@@ -25,6 +25,9 @@ from gitmem.text.sentences import count as counted
 from gitmem.text.stems import tokens_of_size
 from gitmem.vectors.cache import is_news
 from gitmem.vectors.fill import Filled, fill
+
+if TYPE_CHECKING:
+    from gitmem.llm.protocol import Embedder
 
 
 def configure_check(parser: argparse.ArgumentParser) -> None:
