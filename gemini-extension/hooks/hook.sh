@@ -48,7 +48,7 @@ if [ "$e$h" = SessionStart ]; then
 fi
 set -C
 
-# Find the spool, by the rules of gitmem.store.config.locate (docs/format.md, "Where a store is"), from the current folder,
+# Find the spool, by the rules of gitmem.store.locate (docs/format.md, "Where a store is"), from the current folder,
 # else from the agent's project folder. Rarer cases than a work tree and a linked work tree are left to gitmem: `ask`.
 d= ask=
 [ -d "$HOME/.gitmem/projects" ] && ask=1

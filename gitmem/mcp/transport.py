@@ -19,13 +19,13 @@ import socket
 import sys
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from _typeshed import WriteableBuffer
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import JSONResponse
 
 from gitmem.platform import loopback
 
 if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
     from mcp.server import MCPServer
     from starlette.types import ASGIApp, Receive, Scope, Send
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from gitmem.cli.app import Door, has_sdk, needs_sdk
 from gitmem.cli.host import (
     add_host_arguments,
     by_path,
@@ -23,7 +21,7 @@ from gitmem.cli.host import (
 from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
 from gitmem.hosts.host import Host, Place, Scope
 from gitmem.hosts.install import Change, Manifest, Record, carry_out, is_present, plan_edits, plan_put
-from gitmem.hosts.script import arrives, hooked_file, plan_script, put_script
+from gitmem.hosts.script import plan_script, put_script
 from gitmem.hosts.settings import (
     ALLOW,
     COMMANDS,
@@ -37,12 +35,14 @@ from gitmem.hosts.settings import (
     Shipped,
     tables_edit,
 )
-from gitmem.store.hook_spool import HookSpool
-from gitmem.store.init import Place as Where
-from gitmem.store.init import init_store, install_driver
-from gitmem.store.locate import find_store, user_store
-from gitmem.store.store import private_folder
 from gitmem.text.terminal import plain
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from gitmem.cli.app import Door
+
 
 OFF = "GITMEM_HOOKS"
 _BRINGS = {
@@ -159,6 +159,8 @@ def _with_scope(args: argparse.Namespace, door: Door, hosts: Sequence[Host], sco
 
 def _warn(door: Door, parts: tuple[str, ...]) -> None:
     """Warn if `gitmem` is not on the PATH, or the MCP server's SDK is not installed."""
+    from gitmem.cli.app import has_sdk, needs_sdk
+
     if not own_program(door):
         door.notices(
             ("'gitmem' is not on your PATH: the hooks keep events, but only a gitmem that they find saves them.",)
@@ -169,6 +171,8 @@ def _warn(door: Door, parts: tuple[str, ...]) -> None:
 
 def _list(args: argparse.Namespace, door: Door) -> int:
     """List the hosts of this machine."""
+    from gitmem.hosts.script import hooked_file
+
     lines, values = [], []
     for host in found_hosts(door):
         paths = {scope: hooked_file(host, place_of(args, door, scope)) for scope in host.scopes}
@@ -190,6 +194,8 @@ def _list(args: argparse.Namespace, door: Door) -> int:
 
 def _parts(args: argparse.Namespace) -> tuple[str, ...]:
     """Return the parts to install."""
+    from gitmem.cli.app import has_sdk
+
     if args.only is None:
         parts = tuple(part for part in PARTS if part != MCP or has_sdk())
     else:
@@ -321,6 +327,11 @@ def _paths_of(plan: _Plan, part: str) -> list[str]:
 
 def _works(door: Door, plan: _Plan) -> bool:
     """Run a hook as the host would and say so if its event does not arrive."""
+    from gitmem.hosts.script import arrives
+    from gitmem.store.hook_spool import HookSpool
+    from gitmem.store.locate import find_store, user_store
+    from gitmem.store.store import private_folder
+
     if not plan.hooks or door.environ.get(OFF) == "off":
         return True
     root = find_store(plan.place.project, door.home())
@@ -354,6 +365,10 @@ def _asked(door: Door, hosts: Sequence[Host]) -> Scope:
 
 def _prepare_store(args: argparse.Namespace, door: Door, name: str) -> None:
     """Make the spool and the merge driver of the store, and with --init the store."""
+    from gitmem.store.hook_spool import HookSpool
+    from gitmem.store.init import Place as Where
+    from gitmem.store.init import init_store, install_driver
+
     try:
         store = door.open(args)
     except StoreNotFoundError as error:

@@ -7,16 +7,18 @@ Tested through `tests/web/test_app.py`.
 
 from __future__ import annotations
 
-import argparse
 import os
-import webbrowser
+from typing import TYPE_CHECKING
 
-from gitmem.cli.app import Door, whole_number
+from gitmem.cli.app import whole_number
 from gitmem.errors import ExitCode, GitmemError, UsageError
-from gitmem.mcp.documents import DocumentServer
-from gitmem.mcp.transport import PATH, serve_http, serve_stdio
-from gitmem.platform.loopback import LOOPBACK, check_token, listen, make_token
-from gitmem.platform.shipped import install_command
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gitmem.cli.app import Door
+    from gitmem.mcp.documents import DocumentServer
+
 
 TOKEN = "GITMEM_MCP_TOKEN"  # noqa: S105  # the name of the variable that holds it
 
@@ -50,6 +52,8 @@ def run_mcp(args: argparse.Namespace, door: Door) -> int:
         from gitmem.mcp.calls import Memory
         from gitmem.mcp.server import make_server
     except ImportError as error:  # missing, or another version
+        from gitmem.platform.shipped import install_command
+
         remedy = f"Run {install_command('mcp')}"
         raise GitmemError(f"The MCP server needs the official SDK: {error}.", remedy) from error
 
@@ -58,11 +62,16 @@ def run_mcp(args: argparse.Namespace, door: Door) -> int:
     if args.http:
         _serve_http(args, door, server)
     else:
+        from gitmem.mcp.transport import serve_stdio
+
         serve_stdio(server, door.stdin)
     return ExitCode.OK
 
 
 def _serve_http(args: argparse.Namespace, door: Door, server: DocumentServer) -> None:
+    from gitmem.mcp.transport import PATH, serve_http
+    from gitmem.platform.loopback import LOOPBACK, check_token, listen, make_token
+
     given = door.environ.get(TOKEN)
     token = check_token(given) if given else make_token()
     with listen(args.port or 0) as listening:
@@ -103,6 +112,8 @@ def run_web(args: argparse.Namespace, door: Door) -> int:
         from gitmem.web.app import serve
         from gitmem.web.export import export
     except ImportError as error:  # missing, or another version
+        from gitmem.platform.shipped import install_command
+
         remedy = f"Run {install_command('web')}"
         raise GitmemError(f"The viewer needs packages that are not installed: {error}.", remedy) from error
 
@@ -111,6 +122,8 @@ def run_web(args: argparse.Namespace, door: Door) -> int:
         pages = export(door.settled(args), folder)
         door.answer(args, {"folder": folder, "pages": pages}, f"{pages} pages in {folder}: open index.html there.")
         return ExitCode.OK
+    from gitmem.platform.loopback import LOOPBACK, listen, make_token
+
     door.settled(args)
     token = make_token()
     with listen(args.port or 0) as listening:
@@ -118,6 +131,8 @@ def run_web(args: argparse.Namespace, door: Door) -> int:
         door.answer(args, {"url": url}, f"{url}\nThe address is good once. Ctrl-C ends it.")
         door.out.flush()
         if args.open:
+            import webbrowser
+
             webbrowser.open(url)
         serve(lambda: door.open(args), listening, token, read_only=args.read_only)
     return ExitCode.OK

@@ -125,8 +125,8 @@ def test_a_backup_that_was_killed_does_not_stand_in_the_way_of_the_next(desk: De
 _KILLED = """
 import os, signal, sys
 from gitmem.cli.main import run
-from gitmem.git.upkeep import bundle
-from gitmem.store.sync import backup
+from gitmem.git import packing
+from gitmem.store import clone
 calls, last = 0, int(sys.argv.pop())
 def counted(real):
     def call(*given, **named):
@@ -136,8 +136,8 @@ def counted(real):
             os.kill(os.getpid(), signal.SIGKILL)
         return real(*given, **named)
     return call
-bundle._read_back = counted(bundle._read_back)
-backup._write_through = counted(backup._write_through)
+packing._read_back = counted(packing._read_back)
+clone._write_through = counted(clone._write_through)
 os.replace = counted(os.replace)
 calls = 0
 sys.argv.insert(1, "backup")
