@@ -33,6 +33,7 @@ _MAX_TRIED, _MAX_FILES = 5, 6
 _NEXT = 3  # turns after one, in which its errors may be mended
 _FEWEST = 2  # words that a sentence shares with an error, unless it has its name
 _READ = 8_000  # characters of a text
+_CALLED = re.compile(r"\b[A-Za-z_]\w{3,}(?=\(\))")
 
 
 class Sight(Value):
@@ -192,7 +193,8 @@ def _was_tried(failure: Failure) -> bool:
 
 def _in_words(turn: Turn, error: ErrorSignature, kind: str, command: str = "") -> str:
     """Return the agent's sentence of this kind about an error, or the command that failed; "" if there is none."""
-    names = [rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])" for name in error.names if re.search(r"\w", name)]
+    known = (*error.names, *_CALLED.findall(error.message))
+    names = [rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])" for name in known if re.search(r"\w", name)]
     names += [re.escape(f"`{command}`")] if command else []
     about = stems_of(error.message)
     best, score = "", 0

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _MEMORY_BYTES = 1 << 18  # read of memory.md: of a larger one, its beginning and end
 _RECENT = 6_000  # characters at the end of memory.md, for the subject of the present work
-_LAST = 30  # entries at the end of memory.md that are told, the last one whole, of the others the first line
+_LAST = 30  # entries at the end of memory.md that are told, the last one whole, of the others a line
 _LONGEST_LINE = 240  # characters of such a line
 _SHARE_OF_LAST = 45  # percent of the budget
 _MAX_PENDING = 3
@@ -45,6 +45,11 @@ _LONG_HEAD = re.compile(
     r"(?:\*\*(?:Exchange|Decision|Issue)\*\*(?: #[\w/-]+)*: |(\*\*[^*\n]{1,40}\*\*)(?: #[\w/-]+)*)"
 )
 _NOTHING = re.compile(r"\n[ \t]+(?:(?:Keywords|키워드): [^\n]*|(?:Outcome: success|결과: 성공)(?=\n|$))")
+# An exchange with its session, and one that changed files or whose tests ran.
+_OF_SESSION = re.compile(r"^- \[[^\]\n]{1,40}\] \*\*Exchange\*\*[^:\n]{0,200}? #([0-9a-z-]{8})(?=[ :])")
+_CHANGED = re.compile(r"\n[ \t]+(?:Files|파일): |\((?:tests (?:pass|fail)|테스트 (?:통과|실패))\)\.?(?: \^|\n|$)")
+# From the first line of an entry to the details of what was done, which fill up its line.
+_DETAIL = re.compile(r"(?:\n[ \t]+(?:Asked|요청): [^\n]*)?\n[ \t]+(?:Done|한 일): ")
 _OUTCOME = re.compile(r"\n[ \t]+(?:Outcome|결과): \S+$")
 _PIECE = re.compile(r"[^\n]+(?:\n(?:[ \t]*\n)?[ \t]+[^\s][^\n]*)*")
 
@@ -179,25 +184,35 @@ def _statement(entry: str) -> str:
 def _last(
     body: str, without: Sequence[Section], marks: Marks, told: frozenset[str], known: Collection[str]
 ) -> list[tuple[str, str]]:
-    """Return the last entries of `memory.md` with their ids: the last whole, of those before it the first line.
+    """Return the last entries of `memory.md` with their ids: the last whole, a line of each before it.
 
     They are without these sections, statements that were `told`, and `known` exchanges, with marks on ended facts. Only
-    the last is told if it did not succeed: what came of the others is not sure.
+    the last is told if it did not succeed: what came of the others is not sure. Of a session that changed something,
+    so is mere talk.
     """
     kept = body
     for section in sorted(without, key=lambda section: section.start, reverse=True):
         kept = kept[: section.start] + kept[section.end :]
     pieces = [piece[0].rstrip() for piece in _PIECE.finditer(kept) if not piece[0].startswith("#")]
     done = [piece for piece in pieces if _STATE not in piece] or pieces  # a state repeats the end of its turn
+    worked = {found[1] for piece in done if _CHANGED.search(piece) and (found := _OF_SESSION.match(piece))}
+    done = [piece for piece in done[:-1] if not _is_talk(piece, worked)] + done[-1:]
     entries = [(piece, _id_of(piece)) for piece in done[-_LAST:]]
     entries = [(_shown(piece, marks), one) for piece, one in entries if one not in known]
     *before, last = [one for one in entries if _statement(one[0].partition("\n")[0]) not in told] or [("", "")]
-    lines: dict[str, str] = {}
+    lines: dict[str, tuple[str, str]] = {}
     for text, identifier in before:
         if not _OUTCOME.search(text):
-            line = _cut(text.partition("\n")[0])
-            lines[line] = identifier if line == text else ""  # a prompt may be told what the line leaves out
-    return [*lines.items(), *([last] if last[0] else [])]
+            line = _cut(_DETAIL.sub(" ", text, count=1).partition("\n")[0])
+            # A prompt may be told what the line leaves out.
+            lines[text.partition("\n")[0]] = line, identifier if line == text else ""
+    return [*lines.values(), *([last] if last[0] else [])]
+
+
+def _is_talk(piece: str, worked: Collection[str]) -> bool:
+    """Return whether an entry is an exchange that changed nothing, of a session that did elsewhere."""
+    found = _OF_SESSION.match(piece)
+    return found is not None and found[1] in worked and _CHANGED.search(piece) is None
 
 
 def _cut(line: str) -> str:

@@ -146,6 +146,14 @@ def test_a_mend_in_the_agents_words_is_quoted():
     assert episode.tips[0] == f'undefined: regexp: "{said}" mended it'
 
 
+def test_a_mend_is_known_by_the_function_that_the_error_calls():
+    error = "store_test.go:3: readRows() returned 1 rows, want 2"
+    failures = (Failure(AT, "Bash", "a", "go test", error, "go test", "change `store.go`"),)
+    said = "All good. I replaced the loop of `readRows()` by a scan."
+    [episode] = told([turn(1, "Run the tests", said, files=("store.go",), failures=failures)])
+    assert episode.tips[0].endswith('"I replaced the loop of `readRows()` by a scan." mended it')
+
+
 def test_a_task_that_nothing_came_of_is_no_episode():
     turns = [turn(1, "List the files", "", interrupted=True), turn(2, "Implement dark mode", "Done.", files=("a.css",))]
     assert [one.task for one in told(turns)] == ["Implement dark mode"]

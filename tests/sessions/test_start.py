@@ -278,4 +278,19 @@ def test_of_what_was_done_the_last_entry_is_told_whole_and_of_those_before_it_on
     text = told(desk, turn(desk))
     last = text.partition("## What was done last\n")[2].partition("\n\n")[0]
     assert re.findall(r"Task (\d)", last) == ["0", "1", "2", "3", "4", "5", "6", "7", "8"]
-    assert re.findall(r"Detail (\d)", last) == ["8"]
+    assert "] Task 7. Detail 7.\n" in last
+    assert "] Task 8.\n  Done: Detail 8." in last
+    assert last.count("The same") == 1
+
+
+def test_talk_is_told_only_of_a_session_that_changed_nothing(desk):
+    said = [("aaaaaaaa", "Ask about it."), ("aaaaaaaa", "Mend it.\nFiles: a.py"), ("bbbbbbbb", "Plan it.")]
+    said += [("cccccccc", "고쳤다 (테스트 통과)."), ("cccccccc", "왜 그런지 물었다.")]
+    entries = [
+        Entry(f"x{number:010}", f"2026-11-20 10:0{number}:00", "Exchange", text, (session,))
+        for number, (session, text) in enumerate([*said, ("dddddddd", "The last.")])
+    ]
+    body = "## Recent Context\n\n" + "".join(map(render_entry, entries))
+    Path(desk.store.root, "memory.md").write_text(body, encoding="utf-8")
+    text = told(desk)
+    assert [one for _, one in said if one.partition("\n")[0] in text] == [said[1][1], said[2][1], said[3][1]]
