@@ -94,9 +94,11 @@ _CANDIDATES = 12
 # A memory is told if one of its lines has this share of the prompt's words, and so many: of what shares less, or has
 # the words in many places, readers of recorded sessions found half beside the point.
 _LEAST_SHARE, _LEAST_WORDS = 0.5, 4
+_SHARE_OF_REQUEST = 0.75
 _SHARES = (0.6, 0.6, 1.0, 1.0)  # of the remaining room, for each memory
 _LEAST_ROOM = 25  # tokens
 _FILTER = re.compile(r"\b(path|type|tag|since|until|session):", re.IGNORECASE)
+_REQUEST = re.compile(r"\A[^\n]{0,200}? → |^(?:Asked|요청): .*$", re.MULTILINE)
 _MINUS = re.compile(r"(?<!\S)-(?=\S)")
 # Prompts that may quote an error.
 MAY_QUOTE = re.compile(
@@ -170,12 +172,33 @@ def _mends(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple
 
 
 def _says(hit: Hit, query: str) -> bool:
-    """Return whether one line of a memory has enough words of a query."""
+    """Return whether one line of a memory has enough words of a query, more of them if the line is of a request.
+
+    An earlier request that shares some words with a prompt does not answer it.
+    """
     terms = parse_query(query).terms
     words = {term.group for term in terms if not term.aside}
-    lines = [fold(line) for line in lines_of(bare_text(hit.text))]
+    asked, rest = _taken_apart(hit.text)
+    enough = _most(rest, terms, words) >= max(_LEAST_WORDS, _LEAST_SHARE * len(words))
+    return enough or _most(asked, terms, words) >= max(_LEAST_WORDS, _SHARE_OF_REQUEST * len(words))
+
+
+def _most(text: str, terms: Sequence[Term], words: Collection[int]) -> int:
+    """Return how many of these words one line of a text has."""
+    lines = [fold(line) for line in lines_of(text)]
     shared = (len({term.group for term in terms if term.group in words and _has(line, term)}) for line in lines)
-    return max(shared, default=0) >= max(_LEAST_WORDS, _LEAST_SHARE * len(words))
+    return max(shared, default=0)
+
+
+def _taken_apart(text: str) -> tuple[str, str]:
+    """Return the request in the text of a memory, "" if it is no exchange, and the rest."""
+    if "**Exchange**" not in text:
+        return "", bare_text(text)
+    fields = fields_in(text)
+    if fields.answer or fields.said or fields.errors:
+        return fields.request, "\n".join((fields.answer, *fields.said, *fields.errors))
+    bare = bare_text(text)
+    return "\n".join(_REQUEST.findall(bare)), _REQUEST.sub("", bare)
 
 
 def _has(line: str, term: Term) -> bool:
