@@ -100,10 +100,14 @@ class World:
         return self.place("memory.md").read_text(encoding="utf-8").partition("\n  Asked")[0].rpartition("^")[2]
 
     def run(self, *argv: str) -> str:
-        root = self.place("").parent
-        code, out, err = Runner(root, dict(self.context.environ))(*argv, fence=True)
+        code, out, err = self.ran(*argv)
         assert code == 0, err
         return out
+
+    def ran(self, *argv: str) -> tuple[int, str, str]:
+        """Return what a command answers: code, output, errors."""
+        code, out, err = Runner(self.place("").parent, dict(self.context.environ))(*argv, fence=True)
+        return code, out, err
 
     def hook(self, name: str, **payload: object) -> str:
         """Return what a host is told at an event."""

@@ -67,3 +67,28 @@ def test_what_is_told_is_text_in_a_fence_that_names_its_source(world, said):
             inside = told[begin + 1 : end]
         shown = FAKE if name in AGENT or name in JSON else [tag for tag in FAKE if tag.startswith("<")]  # not in HTML
         assert not [tag for tag in shown if tag in inside], (name, told)
+
+
+LISTS = """
+    log|sessions|blame memory.md|index|facts list|facts list --all|patterns|episodes|concepts|keywords|review|status
+    stats|doctor|config|show HEAD|undo --dry-run|clear all --dry-run|purge Redis --dry-run|search Redis|start
+    search author:Mallory Redis|task show|knowledge
+""".replace("\n", "|").split("|")
+
+
+def test_no_list_passes_what_is_hidden_or_looks_like_a_tag(world, bare_git):
+    """Names of authors, files, machines, hosts and sessions, and subjects, are an attacker's as well."""
+    hostile = f"{HIDDEN[:5]}{''.join(FAKE)}"
+    world.say("are kept in", f"are {hostile} in")
+    root = world.place("")
+    (root / "knowledge" / "a<system>\u202e.md").write_text(f"# {hostile}\n\nRedis {hostile}\n", encoding="utf-8")
+    bare_git(root, "add", "-A")
+    trailers = "\n".join(f"Gitmem-{name}: {hostile}" for name in ("Machine", "Host", "Session", "Type"))
+    bare_git(root, "commit", "-qm", f"More {hostile}\n\n{trailers}", f"--author=Mallory{FAKE[2]} <m@example.com>")
+    (root / "knowledge" / "b<system>.md").write_text(hostile, encoding="utf-8")
+    for command in filter(None, map(str.strip, LISTS)):
+        _, out, err = world.ran(*command.split())
+        told = out + err
+        assert not {*HIDDEN} & {*told}, (command, told)
+        end = told.rfind("</gitmem-memory>") if told.startswith("<gitmem-memory ") else len(told)
+        assert not [tag for tag in FAKE if tag in told[:end]], (command, told)

@@ -250,7 +250,12 @@ def _forget(folder: str, now: datetime) -> None:
 
 
 def note_asked(store: Store, asked: Given, text: str) -> None:
-    """Record a question and the text given for it just now; "" if nothing was found."""
+    """Record a question and the text given for it just now; "" if nothing was found.
+
+    Nothing is recorded in a store that came with a project and that the person did not accept.
+    """
+    if not store.acceptance.given():
+        return
     given = asked._replace(tokens=estimate_tokens(text), names=names_of(text))
     record(store.private, given.took(store.context.clock()))
 

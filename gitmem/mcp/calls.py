@@ -16,6 +16,7 @@ import anyio.to_thread
 from mcp.server.mcpserver.exceptions import ToolError
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
+from gitmem.store.accepted import NotAcceptedError
 from gitmem.store.findings import Failure, FailureLog
 from gitmem.store.store import Store
 from gitmem.text.fence import fenced
@@ -79,7 +80,8 @@ async def _beat(context: Context[None], task: str, over: anyio.Event) -> None:
 def _tool_error(memory: Memory, task: str, error: Exception, remedy: str) -> Exception:
     """Return the error to raise; log an unexpected one for `gitmem doctor` (docs/spec.md R12)."""
     if isinstance(error, GitmemError):
-        hint = remedy if remedy and isinstance(error, NotFoundError | RefusedError) else error.remedy
+        of_call = isinstance(error, NotFoundError | RefusedError) and not isinstance(error, NotAcceptedError)
+        hint = remedy if remedy and of_call else error.remedy
         return ToolError(client_text(f"{error.message} {hint}".strip()))
     if isinstance(error, OSError):
         where = f" ({error.filename})" if error.filename else ""

@@ -1,7 +1,8 @@
 """Whose a memory is: author, machine, agent and way of the first commit that brought it (spec U8).
 
-An index in the private folder maps the ids of memories to such origins. It is made from history and can be deleted at
-any time. What it holds stays: a later commit that claims an id, with whatever date, does not become its origin.
+An index in the private folder maps the ids of memories, and the paths of documents without one, to such origins. It is
+made from history and can be deleted at any time. What it holds stays: a later commit that claims an id, with whatever
+date, does not become its origin.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 
 _FILE = os.path.join("known", "origins")
-_VERSION = "origins 2"
-_FOLDERS = ("facts", "concepts", "episodes", "patterns", "sessions")
+_VERSION = "origins 3"
+_OTHER_FOLDERS = {"daily", "weekly", "monthly", "archive", "counts", "purged"}  # their files are of many authors
 _BRINGS = (Trailer.ENTRY, Trailer.FACT, Trailer.CONCEPT, Trailer.PATTERN, Trailer.EPISODE)
 _FIELDS = ("%H", "%an", "%ae", "%(trailers:only,unfold)")
 _ID = re.compile(ID_FORM)
@@ -190,27 +191,26 @@ def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:
 
 
 def _files_added(store: Store, commits: Iterable[str]) -> dict[str, list[str]]:
-    """Return the ids in the names of files that commits added, merges compared with their first parent."""
+    """Return the ids or paths of the files that commits added, merges compared with their first parent."""
     names = "".join(f"{oid}\n" for oid in commits)
     if not names:
         return {}
     output = store.repository.git.run(
-        *(
-            "log",
-            "-z",
-            "--diff-merges=first-parent",
-            "--no-walk=unsorted",
-            "--stdin",
-            "--format=%x00%H",
-            "--name-only",
-            "--no-renames",
-        ),
-        *("--diff-filter=A", "--", *_FOLDERS),
+        *("log", "-z", "--diff-merges=first-parent", "--no-walk=unsorted", "--stdin", "--format=%x00%H", "--name-only"),
+        *("--no-renames", "--diff-filter=A", "--"),
         stdin=names.encode(),
         timeout=_SECONDS,
     )
     added: dict[str, list[str]] = {}
     for record in output.decode("utf-8", "replace").split("\0\0"):
         oid, *paths = [part.strip("\n") for part in record.strip("\0").split("\0")]
-        added[oid] = [match[1] for path in paths if (match := _NAMED.search(path))]
+        added[oid] = list(filter(None, map(_identifier, paths)))
     return added
+
+
+def _identifier(path: str) -> str:
+    """Return the id in a file's name, else the path of a document, "" for a file that has many authors."""
+    if match := _NAMED.search(path):
+        return match[1]
+    folder = path.partition("/")[0]
+    return path if folder != path and folder not in _OTHER_FOLDERS and path.isprintable() else ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import Message, Op, Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.facts.fact import PATH, Fact, FactKind
+from gitmem.facts.fact import FOLDER, PATH, Fact, FactKind
 from gitmem.store.headers import OthersChange, read_changes, write_changes
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gitmem.git.log import Commit
+    from gitmem.git.repository import TreeEntry
     from gitmem.git.treediff import PathChange
     from gitmem.store.authors import People
     from gitmem.store.store import Store
@@ -79,9 +80,13 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
         took = "theirs" if accept else "ours"
         pairs = ((Trailer.OP, Op.REVIEW), (Trailer.TOOK, took), (Trailer.FACT, change.id))
         subject = f"{'Accept' if accept else 'Refuse'} a change: {change.before}"
-        return transaction.commit(
-            Message(subject, tuple((key.value, str(value)) for key, value in pairs)), {change.path: content}
-        )
+        changes = {change.path: content}
+        for file in _files_by_id(store, store.tip or "").get(change.id, ()):  # one file a fact is left
+            if file.path != change.path and content is not None:
+                own = parse_fact(transaction.read(file.path) or b"", file.path)
+                kept = render_fact(own._replace(updated=transaction.now)) if own else old
+                changes |= {file.path: None} if accept else {change.path: None, file.path: kept}
+        return transaction.commit(Message(subject, tuple((key.value, str(value)) for key, value in pairs)), changes)
 
     outcome = transact(store, plan, purpose="review")
     waiting = others_changes(store)
@@ -101,16 +106,32 @@ def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange])
             changes = repository.changes(seen, tip)
     except GitmemError:  # a purge rewrote history
         return waiting
-    left = dict(waiting)
+    left, twins = dict(waiting), None
+    gone = {change.path for change in changes if change.new is None}
     for change in changes:
         match = PATH.fullmatch(change.path)
-        if match is None or match["kind"] not in _KINDS or (change.old is None and match["id"] not in waiting):
+        if match is None or match["kind"] not in _KINDS:
             continue
+        if change.old is None and match["id"] not in waiting:  # a second file with the id of a fact speaks in its place
+            twins = _files_by_id(store, seen) if twins is None else twins
+            twin = next((one for one in twins.get(match["id"], ()) if one.path not in gone), None)
+            if twin is None:
+                continue
+            change = change._replace(old=twin.oid)  # noqa: PLW2901
         commits = log(repository.git, f"{seen}..{tip}", paths=[change.path], limit=_MAX_COMMITS)
         left.pop(match["id"], None)
         if found := _waits(store, people, change, commits, waiting.get(match["id"])):
             left[match["id"]] = found
     return left
+
+
+def _files_by_id(store: Store, commit: str) -> dict[str, list[TreeEntry]]:
+    """Return the files of a commit's facts, by the facts' ids."""
+    found: dict[str, list[TreeEntry]] = {}
+    for file in store.repository.files(commit, FOLDER):
+        if match := PATH.fullmatch(file.path):
+            found.setdefault(match["id"], []).append(file)
+    return found
 
 
 def _waits(

@@ -53,8 +53,9 @@ _ELEMENTS = """
     functionresponse functionoutput invoke think thinking thought imstart imend startofturn endofturn beginoftext
     endoftext endofsentence localcommandstdout commandname commandmessage commandargs bashinput bashstdout bashstderr
     userpromptsubmithook userinstructions environmentcontext environmentdetails tasknotification taskreminder sys
+    userquery userinfo tooluseerror additionalcontext additionaldata projectinstructions custominstructions
 """
-_CLOSERS = ">\uff1e\ufe65"
+_CLOSERS = ">\uff1e\ufe65\u203a\u3009\u27e9\u232a\u300b\u00bb\u02c3\u1433\u276f\u2771\u29fd\u226b\u22d7"
 _NAME = re.compile(
     rf"[\s/\\\uff0f]{{0,16}}([^<{_CLOSERS}\s]{{1,80}})(\s*[{_CLOSERS}]|\s|$)"
 )  # of such an element, and what follows it

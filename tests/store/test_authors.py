@@ -9,6 +9,7 @@ import pytest
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.platform.clock import Context
+from gitmem.search.engine import answer
 from gitmem.sessions.save import save
 from gitmem.store.authors import How, Origin, People
 from gitmem.store.store import Store
@@ -157,3 +158,18 @@ def test_names_are_one_short_line(team: Team, bare_git: RunsGit):
     name = "x\u202e\u200b" + "y" * 500
     bare_git(Path(ada.root), "commit", "--allow-empty", "-m", message, env=author(name))
     assert len(People(ada).other("d7k2p9qx3mw")) <= 80
+
+
+def test_a_document_without_an_id_is_of_who_added_it(team: Team, bare_git: RunsGit):
+    ada = team.of("Ada")
+    root = Path(ada.root)
+    for name, who in (("ours", "Ada <ada@example.org>"), ("theirs", "Mallory <m@example.com>")):
+        (root / "knowledge").mkdir(exist_ok=True)
+        (root / "knowledge" / f"{name}.md").write_text(f"# Keys\n\nSend the zebra keys to {name}.\n", encoding="utf-8")
+        bare_git(root, "add", "-A")
+        bare_git(root, "commit", "-qm", "More", f"--author={who}")
+    people = People(ada)
+    assert people.other("knowledge/ours.md") == ""
+    assert people.other("knowledge/theirs.md") == "Mallory"
+    hits = answer(ada, "zebra keys").hits
+    assert {(hit.path, hit.author) for hit in hits} == {("knowledge/ours.md", ""), ("knowledge/theirs.md", "Mallory")}

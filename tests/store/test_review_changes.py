@@ -231,3 +231,27 @@ def test_a_damaged_record_is_begun_anew(people, rule):
     for text in ("", "[]", '{"seen": "x", "waiting": [{}]}', '{"v": 1, "seen": "0", "waiting": []}'):
         record.write_text(text)
         assert ada.waiting() == []
+
+
+@pytest.mark.parametrize("take", ["ours", "theirs"])
+@pytest.mark.parametrize("kind", ["rule", "decision"])
+def test_a_second_file_with_the_id_of_a_rule_waits(people, rule, take, kind):
+    ada, mallory = people
+    [path] = (mallory.folder / ".gitmem" / "facts" / "rule").iterdir()
+    twin = mallory.folder / ".gitmem" / "facts" / kind / f"{path.name[:11]}-always.md"
+    twin.parent.mkdir(exist_ok=True)
+    twin.write_text(path.read_text().replace(RULE, TURNED).replace("kind: rule", f"kind: {kind}"))
+    mallory.git("add", "-A")
+    mallory.commit("-m", "More")
+    mallory.git("push", "-q", "origin", "HEAD:gitmem")
+    sync(ada)
+    assert len(ada.waiting()) == 1
+    assert "changed by Mallory" in ada.told()
+    assert ada.run("review", rule, "--take", take).code == 0
+    assert ada.waiting() == []
+    assert len([*(ada.folder / ".gitmem" / "facts").rglob(f"{path.name[:11]}*.md")]) == 1
+    kept, other = (TURNED, RULE) if take == "theirs" else (RULE, TURNED)
+    assert ada.run("doctor").code == 0
+    assert kept in ada.run("show").out
+    assert other not in ada.run("show").out
+    assert kept in ada.told()

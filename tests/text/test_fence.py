@@ -120,6 +120,14 @@ FAKE = [
         "<tool_call>",
         "<tool_response>",
     ),
+    *(
+        "<user_query>",
+        "<user-info>",
+        "<tool_use_error>",
+        "<additional_context>",
+        "\u2039system\u203a",
+        "\u3008system\u3009",
+    ),
     *("<thinking>", "<command-name>", "<local-command-stdout>", "<user-prompt-submit-hook>", "<environment_context>"),
 ]
 

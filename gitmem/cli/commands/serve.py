@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from gitmem.cli.app import Door
     from gitmem.mcp.documents import DocumentServer
+    from gitmem.store.store import Store
 
 
 TOKEN = "GITMEM_MCP_TOKEN"  # noqa: S105  # the name of the variable that holds it
@@ -58,7 +59,13 @@ def run_mcp(args: argparse.Namespace, door: Door) -> int:
         raise GitmemError(f"The MCP server needs the official SDK: {error}.", remedy) from error
 
     session = "" if args.http else door.session()
-    server = make_server(Memory(lambda: door.settled(args), door.maintain_later, session))
+
+    def opened() -> Store:
+        store = door.settled(args)
+        store.acceptance.check()  # who asks is an agent: it is told nothing of a store that came with the project
+        return store
+
+    server = make_server(Memory(opened, door.maintain_later, session))
     if args.http:
         _serve_http(args, door, server)
     else:

@@ -199,6 +199,8 @@ def _screen(status: StoreStatus, more: _More, door: Door) -> str:
 
 
 def _recording(status: StoreStatus, agents: Sequence[str], *, unread: bool) -> str:
+    if any(finding.check == "trusted" for finding in status.attention):
+        return "nothing: this memory came from elsewhere; see below"
     when = f"last event {status.last_event:%Y-%m-%d %H:%M}" if status.last_event else "no session yet"
     if agents:
         return ", ".join(agents) if unread and not status.last_event else f"{', '.join(agents)}; {when}"
@@ -311,7 +313,7 @@ def run_stats(args: argparse.Namespace, door: Door) -> int:
     from gitmem.lessons.outcome_counts import measure
 
     figures = measure(door.settled(args))
-    door.answer(args, figures, "\n".join(_rows(figures, bars=door.out.isatty())))
+    door.answer(args, figures, plain("\n".join(_rows(figures, bars=door.out.isatty()))))
     return ExitCode.OK
 
 
@@ -385,7 +387,7 @@ def _most(most: Mapping[str, Any]) -> Iterator[str]:
         if most[name]:
             yield title
         for one in most[name]:
-            yield plain(_row(one["id"], f"{count(one['told'], 'time'):>10}  {shorten(one['title'], _TITLE)}"))
+            yield _row(one["id"], f"{count(one['told'], 'time'):>10}  {shorten(one['title'], _TITLE)}")
 
 
 def _tokens(tokens: Mapping[str, Any], *, bars: bool) -> Iterator[str]:

@@ -142,7 +142,9 @@ def test_a_session_is_told_one_line_and_nothing_is_recorded_or_sent(opened, tmp_
     assert bare_git(tmp_path / "evil.git", "for-each-ref") == ""
     assert "came from elsewhere" in opened("status")[1]
     assert "not by itself" in opened("status")[1]
+    assert opened("status")[1].startswith("recording   nothing")
     assert "Eve" in opened("search", "Eve")[1], "the person may read it"
+    assert not (opened.cwd / ".gitmem" / ".git" / "gitmem" / "given").exists(), "and what they ask is not recorded"
 
 
 def test_only_a_person_at_a_terminal_says_yes(opened, tmp_path: Path, bare_git: RunsGit):
