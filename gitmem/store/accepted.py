@@ -30,6 +30,7 @@ _BEGAN = "began"
 _MAKING = "making"
 _TOKEN = "machine"  # noqa: S105  # in the private folder
 _TOKEN_LENGTH = 32
+_REMOTES = "remotes"  # likewise, of a store on a branch
 _ALL = "*"  # in place of addresses: all, of a store that an older gitmem used here
 
 
@@ -110,6 +111,24 @@ class Acceptance:
             path = os.path.join(self._private, _TOKEN)
             _write(path, os.urandom(_TOKEN_LENGTH // 2).hex(), keep=not read_small(path, follow=False))
         self._write([self._token(), self._number(), *dict.fromkeys((*record[2:], *map(_digest, urls)))])
+
+    def set_aside(self) -> str:
+        """Move the private folder that came with the store to `gitmem-came`, without its remotes; "" if there is none.
+
+        Its caches would say whose each memory is, its journals move branches, and its spool speak for the person.
+        """
+        came = f"{self._private}-came"
+        listed = read_small(os.path.join(self._private, _REMOTES), follow=False)
+        if not os.path.isdir(self._private):
+            return ""
+        if os.path.lexists(came):
+            import shutil
+
+            shutil.rmtree(came)
+        os.rename(self._private, came)
+        if listed:
+            _write(os.path.join(self._private, _REMOTES), listed.decode("utf-8", "surrogateescape").rstrip("\n"))
+        return came
 
     def has_added(self, url: str) -> bool:
         """Return whether the remote with this address was added on this machine, or was there with an older gitmem."""

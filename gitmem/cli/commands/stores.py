@@ -144,6 +144,8 @@ def run_trust(args: argparse.Namespace, door: Door) -> int:
         if not agreed(door, plain(would), _preview(store.root, shown), "Do you trust it?", "Run it in a terminal."):
             print("Nothing was changed.", file=door.err)
             return ExitCode.OK
+        if not store.acceptance.given():
+            store.acceptance.set_aside()
         store.acceptance.give(tuple(url for one in known for url in (one.url, one.push_url)))
         HookSpool(store.private).make()
     door.answer(args, value, plain(f"Sessions are recorded in {store.root}."))
