@@ -127,18 +127,7 @@ class Door(Value):
         """Return the surroundings a store works in."""
         from gitmem.platform.clock import Context
 
-        self.notices(self.settings_taken_over())
         return Context(self.environ, self.home(), machine_name(), now)
-
-    def settings_taken_over(self) -> tuple[str, ...]:
-        """Move the person's settings out of a place that a store may track, once; return notices about it."""
-        from gitmem.store.settings import is_left_behind
-
-        if not is_left_behind(self.environ, self.home()):
-            return ()
-        from gitmem.store.consent import take_over
-
-        return take_over(self.environ, self.home())
 
     def folder(self, args: argparse.Namespace) -> str:
         """Return the folder that the command works in."""

@@ -73,7 +73,7 @@ def short_session(session: str) -> str:
 
 
 def tail_of(identifier: str) -> str:
-    """Return the digest in an id: by it the exchanges of version 1, which had a time in their ids, are the same."""
+    """Return the digest at the end of an id."""
     return identifier[-TAIL_LENGTH:]
 
 

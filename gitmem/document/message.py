@@ -45,7 +45,6 @@ class Op(StrEnum):
     MERGE = "merge"
     SIGN = "sign"
     REPAIR = "repair"
-    UPGRADE = "upgrade"
     MIGRATE = "migrate"
     CONSOLIDATE = "consolidate"
     CLEAR = "clear"

@@ -158,8 +158,8 @@ _SESSION_TAG = r"[0-9a-f]{8}"
 _DAY = r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"
 _STAMP = r"(?<![0-9])([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})([0-9]{2})(?![0-9])"
 _SESSION_NAME = r"sessions/.*[0-9]{8}_[0-9]{6}-([^/]+?)(?:\.l1\.jsonl|\.md)"
-# The replies of a turn in format version 1, and the parts of an exchange.
-_WITHIN = r"\n(?:- \[[^]\n]*\] \*\*|  \*\*)([A-Za-z ]{1,60}):?\*\*"
+# The parts of an exchange.
+_WITHIN = r"\n  \*\*([A-Za-z ]{1,60}):?\*\*"
 _HEADER = 4096  # characters in which the date of a document is looked for
 _CREATED = r"(?m)^(?:date|created):[ \t]*['\"]?([0-9]{4}-[0-9]{2}-[0-9]{2}[0-9T: ]*)"
 
@@ -255,7 +255,7 @@ def facts_of(units: Units, unit: Unit) -> Facts:
         date = day_of(unit.heading) or day
     session = session or next((tag for tag in tags if re.fullmatch(_SESSION_TAG, tag)), "")
     within = units.text[unit.start : unit.end] if label else ""
-    also = tuple(re.findall(_WITHIN, within)) if "\n  **" in within or "\n- [" in within else ()
+    also = tuple(re.findall(_WITHIN, within)) if "\n  **" in within else ()
     return Facts(date, session, entry, label, tags, also)
 
 

@@ -6,8 +6,6 @@ Tested through `tests/search/test_recall.py`.
 
 Cut a file into units: at entries and headings, and long sections at blank lines.
 
-A prompt and the answer, errors and tools that follow it are one unit, as stores of format version 1 keep them apart.
-
 The parts of a long unit: an exchange whose answer is long is scored and shown by its best part, with its request.
 
 Tested through `tests/search/test_engine.py`.
@@ -32,7 +30,7 @@ from functools import cache, cached_property
 from itertools import accumulate
 
 from gitmem.document.entry import without_ids
-from gitmem.document.ids import ID_FORM, LENGTH, TIME_LENGTH, is_id
+from gitmem.document.ids import ID_FORM, LENGTH, is_id
 from gitmem.search.files import TRANSCRIPTS, is_summary, layer_of
 from gitmem.search.query import fold
 from gitmem.sessions.outcome import Fields, split_fields
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
 
 
 _HEAD = r"(?m)^- \[[^]\n]{1,40}\] \*\*(?P<label>[^*\n]{1,60})\*\*(?: #[\w/-]+)*: ?"
-_SILENT = frozenset({"Exchange", "User Prompt", "Assistant Response", "Note"})
+_SILENT = frozenset({"Exchange", "Note"})
 _IDLE = r"(?m)^(?:Keywords|키워드): .*\n?|^(?:Outcome|결과): (?:success|성공)$\n?|^\*\*(?:Answer):\*\* ?\n?"
 _INDENT = r"(?m)^  "
 _LINK = r"(?m)^(- [0-9-]{10} )\[(.*)\]\([^()\n]*\) ([0-9a-z]{11})$"  # of a concept or an episode to an exchange
@@ -76,10 +74,6 @@ LONGEST_SECTION = 3_000
 # neither.
 _START = r"\n(?:#{1,6}[ \t]|- \[[0-9:TZ+. -]{5,40}\] |```|~~~)"
 _FENCE = "`~"
-# The labels of a turn's entries in format version 1.
-_REQUEST = "**User Prompt**"
-_REPLIES = ("**Assistant Response**", "**Error**", "**Tool Usage**")
-_LABEL_SPAN = 40  # characters from the start of an entry in which its label begins
 _FIELD = r"(?m)^([A-Za-z_][\w-]*):"
 _OPENING = r"\ufeff?---[ \t]*\r?\n"
 _CLOSING = r"(?m)^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)"
@@ -108,7 +102,7 @@ def cut(path: str, text: str) -> list[Span]:
             else:
                 _add(spans, text, previous, start)
         previous = start
-    return _whole_turns(text, spans) if _REQUEST in text else spans
+    return spans
 
 
 def header_of(text: str) -> tuple[int, int]:
@@ -117,20 +111,6 @@ def header_of(text: str) -> tuple[int, int]:
         return 0, 0
     closing = re.compile(_CLOSING).search(text, opening.end(), _MAX_HEADER)
     return closing.span() if closing else (0, 0)
-
-
-def _whole_turns(text: str, spans: list[Span]) -> list[Span]:
-    """Join each prompt with the replies that follow it."""
-    joined: list[Span] = []
-    asked = False
-    for start, end, kind in spans:
-        label = text.find("**", start, start + _LABEL_SPAN) if kind == ENTRY else -1
-        if asked and text.startswith(_REPLIES, label) and label >= 0:
-            joined[-1] = (joined[-1][0], end, ENTRY)
-            continue
-        asked = label >= 0 and text.startswith(_REQUEST, label)
-        joined.append((start, end, kind))
-    return joined
 
 
 def _fields(text: str, start: int, end: int, *, summary: bool) -> Iterator[Span]:
@@ -204,9 +184,9 @@ PART = 1_600  # characters of a part, about; it ends where a paragraph does
 WHOLE = 2_200  # characters of a unit that is one part
 MOST_LEAD = 600  # characters of the request that each part carries
 _LEAST = PART // 2
-# What ends a request: the answer in an exchange, and the next entry in a log of format version 1.
+# What ends a request: the answer in an exchange, and what else follows it.
 _SAID = "\n  **Said:**"
-_ENDS = ("\n  **Answer:**", _SAID, "\n  **Noted:**", "\n  **Error:**", "\n- [")
+_ENDS = ("\n  **Answer:**", _SAID, "\n  **Noted:**", "\n  **Error:**")
 _BREAKS = ("\n\n", "\n", ". ", " ")
 
 
@@ -260,7 +240,7 @@ _NAMED = r"(?:facts|concepts|episodes|patterns)/(?:[^/]+/){0,2}(?P<id>[a-z][0-9a
 LINKED = ("concepts/", "episodes/")  # folders of documents that link to exchanges
 _LINKED_ID = rf"(?m)\) ({ID_FORM})\r?$"
 _NO_SENTENCES = ("keywords:", "tags:", "aliases:")  # fields of a summary's header that say nothing by themselves
-_TURN = re.compile(r"- \[[^]\n]*\] \*\*(?:User Prompt|Exchange)\*\*")
+_TURN = re.compile(r"- \[[^]\n]*\] \*\*Exchange\*\*")
 _REPLIED = re.compile(r"\n  (?:\*\*(?:Answer|Noted|Error|Files):|(?:Asked|Done|요청|한 일):)|\n- \[")
 # Characters of an entry around its text, about: `- [2026-11-21 14:03:22] **Note**: ` and the id.
 FRAME = 60
@@ -411,16 +391,8 @@ class Units:
         return first, max(lines, 1)
 
     def memory(self, index: int) -> str:
-        """Return the id of the memory that a unit is a view of, or "" if it has none.
-
-        In format version 1 the prompt of a turn and the turn's exchange have the same time in their ids, and no more.
-        """
-        if self.named:
-            return self.named
-        identifier = self.entry_id(index)
-        if len(identifier) == LENGTH and _TURN.match(self.text, self._spans[index][0]):
-            return identifier[:TIME_LENGTH]
-        return identifier
+        """Return the id of the memory that a unit is a view of, or "" if it has none."""
+        return self.named or self.entry_id(index)
 
     def is_unanswered(self, index: int) -> bool:
         """Return whether a unit is a request of which nothing is told but how it ended."""

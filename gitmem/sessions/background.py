@@ -273,17 +273,15 @@ class _Steps:
         FailureLog(self._store.private).record(Failure(self._store.context.clock(), what, message))
 
     def consolidate(self, late: Callable[[], bool]) -> None:
-        """Consolidate old days and weeks, on one machine only if several share the memory."""
+        """Consolidate old days and weeks; a sync merges what several machines made of them."""
         from gitmem.archives.rotate import consolidate_due, due
-        from gitmem.store.sync import on_one_machine
 
         if not due(self._store):
             return
-        with on_one_machine(self._store, "consolidate") as mine:
-            if not mine or late():
-                self.finished = False
-                return
-            done = consolidate_due(self._store, late=late)
+        if late():
+            self.finished = False
+            return
+        done = consolidate_due(self._store, late=late)
         self.finished = done.finished
         for notice in done.notices:
             self._note("consolidation", notice)

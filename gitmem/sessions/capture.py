@@ -40,7 +40,6 @@ from gitmem.sessions.entries import (
     EXCHANGE,
     Placed,
     Remembered,
-    earlier_tails,
     joined_exchange,
     remember,
     session_tag,
@@ -63,25 +62,21 @@ if TYPE_CHECKING:
 
 
 class Saved(Enum):
-    """The part of a turn that a daily log holds: nothing, its entries of version 1, a part, or its answer as well."""
+    """The part of a turn that a daily log holds: nothing, a part, or its answer as well."""
 
     NOTHING = 0
-    EARLIER = 1
-    PART = 2
-    ANSWERED = 3
+    PART = 1
+    ANSWERED = 2
 
 
-def saved_before(transaction: Transaction, store: Store, turn: Turn, remembered: Remembered) -> Saved:
+def saved_before(transaction: Transaction, store: Store, remembered: Remembered) -> Saved:
     """Return the part of a turn that a daily log holds already."""
-    tails = earlier_tails(turn)
     exchange = remembered.daily[0]
     for near in _possible_logs(transaction, exchange, exchange.entry.tags):
         text = (day_log(store, transaction, near) or b"").decode("utf-8", "surrogateescape")
         found = find_by_digest(text, tail_of(exchange.entry.id))
         if found is not None:
             return Saved.ANSWERED if split_fields(found.entry.text).answer else Saved.PART
-        if any(find_by_digest(text, tail) for tail in tails):
-            return Saved.EARLIER
     return Saved.NOTHING
 
 
@@ -272,7 +267,7 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
 
 
 def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> Remembered | None:
-    """Return the entries of a turn, without those of `memory.md` that it holds; None if version 1 saved the turn."""
+    """Return the entries of a turn, without those of `memory.md` that it holds."""
     remembered = remember(
         turn,
         (os.path.dirname(store.root), turn.cwd),
@@ -282,9 +277,7 @@ def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collectio
     )
     if remembered is None:
         return None
-    saved = saved_before(transaction, store, turn, remembered)
-    if saved is Saved.EARLIER:
-        return None
+    saved = saved_before(transaction, store, remembered)
     if saved is Saved.ANSWERED and turn.prompt:  # memory.md has it, or had it
         remembered = remembered._replace(memory=(), state=None)
     if not turn.prompt:

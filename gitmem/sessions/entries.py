@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 
 from gitmem.document.entry import RECENT_CONTEXT, STATE, TIMELINE, Entry, MemoryType, clean_text
-from gitmem.document.ids import tail_of
 from gitmem.sessions.cues import find_cues
 from gitmem.sessions.events import PLACE
 from gitmem.sessions.outcome import ERROR_LENGTH, MENDED, Fields, Outcome, judge_outcome, render_fields, told_error
@@ -221,12 +220,6 @@ def _timeline(turn: Turn, fields: Fields) -> Placed:
     text = clean_text(render_fields(fields))
     entry = Entry(turn.exchange_id, turn.started.strftime("%H:%M:%S"), EXCHANGE, text, session_tag(turn.session))
     return Placed(TIMELINE, entry, turn.started)
-
-
-def earlier_tails(turn: Turn) -> frozenset[str]:
-    """Return the digests of a turn's prompt and answer, which version 1 wrote into its daily log."""
-    done = human_text(turn.answer)
-    return frozenset(tail_of(turn.entry_id(*what)) for what in (("prompt",), ("answer", done[:200])))
 
 
 def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:

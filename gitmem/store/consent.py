@@ -3,13 +3,6 @@
 Record and withdraw the person's agreement to values of a store's tracked settings, on this machine only.
 
 Tested through `tests/cli/commands/test_config.py`.
-
-Move the person's settings once from their former path, `~/.gitmem/config.yaml`, to their settings folder.
-
-If the person has a store of their own (`gitmem init --user`), it tracks that file, so a remote may have written to it.
-Neither the present remotes nor the commits prove who wrote a value. So only values that are safe whoever wrote them
-are copied: those a tracked file may set, and those that send less. The user is told the others, to set them again.
-Without such a store, the file moves as it is.
 """
 
 from __future__ import annotations
@@ -21,17 +14,14 @@ import os
 import tempfile
 from typing import TYPE_CHECKING
 
-from gitmem.config import USER, is_harmless, shown, value_of
 from gitmem.document.ids import CONFIG
-from gitmem.document.yaml import YamlTextError, set_value
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.store.locate import is_store, user_store
-from gitmem.store.settings import TRUST, is_inside_store, load_config, personal_folder, read_small, read_trust
+from gitmem.store.settings import TRUST, is_inside_store, personal_folder, read_small, read_trust
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
-    from gitmem.config import Config, Untrusted
+    from gitmem.config import Untrusted
     from gitmem.platform.clock import Context
 
 
@@ -47,15 +37,6 @@ def agree(context: Context, root: str, values: Sequence[Untrusted]) -> None:
 def withdraw(context: Context, root: str, keys: Collection[str]) -> None:
     """Remove the agreement to these settings of the store at `root`."""
     _change(context, root, lambda agreed: {key: value for key, value in agreed.items() if key not in keys})
-
-
-def make_personal_file(context: Context) -> None:
-    """Create the person's settings file if missing, so that `take_over` leaves the settings of their store alone."""
-    path = os.path.join(personal_folder(context.environ, context.home), CONFIG)
-    if not os.path.lexists(path):
-        write_personal(
-            path, b"# Your own settings, for all stores: 'gitmem config --user' lists and changes them.\n", made=True
-        )
 
 
 def made_files(context: Context) -> list[str]:
@@ -113,56 +94,3 @@ def _change(context: Context, root: str, change: Callable[[dict[str, object]], d
     kept = {store: agreed for store, agreed in stores.items() if agreed}
     text = json.dumps({"v": 1, "stores": kept}, ensure_ascii=True, indent=1, sort_keys=True)
     write_personal(os.path.join(folder, TRUST), text.encode() + b"\n")
-
-
-# Values that send or keep less than the default: dropping one would undo a choice for privacy.
-_SENDS_LESS: dict[str, object] = {"sync.auto": "off", "transcripts.enabled": False, "embedding.provider": "none"}
-
-
-def take_over(environ: Mapping[str, str], home: str) -> tuple[str, ...]:
-    """Move the person's settings to the file that no store tracks; return notices, a sentence each."""
-    old, new = os.path.join(user_store(home), CONFIG), os.path.join(personal_folder(environ, home), CONFIG)
-    tracked = is_store(user_store(home))
-    if os.path.islink(old) and (tracked or is_inside_store(old)):
-        return ()
-    data = read_small(old)
-    config = load_config((old, data))
-    if data is None or not (config.origins or config.problems):
-        return ()
-    try:
-        if tracked:
-            return _copy(_values(config), old, new)
-        return _move(data, old, new)
-    except GitmemError as error:
-        return (f"The settings in {old} are no longer used, and could not be moved. {error}",)
-
-
-def _values(config: Config) -> dict[str, object]:
-    """Return the values of the person's settings."""
-    return {origin.key: value_of(config, origin.key) for origin in config.origins if origin.layer == USER}
-
-
-def _move(data: bytes, old: str, new: str) -> tuple[str, ...]:
-    write_personal(new, data)
-    with contextlib.suppress(OSError):  # it is no longer read
-        os.unlink(old)
-    return (f"Your own settings are in {new} now; they were in {old}, which a store may track.",)
-
-
-def _copy(values: Mapping[str, object], old: str, new: str) -> tuple[str, ...]:
-    taken = {key: value for key, value in values.items() if is_harmless(key, value) or _SENDS_LESS.get(key) == value}
-    skipped = {key: value for key, value in values.items() if key not in taken}
-    text = f"# Your own settings. Taken over from {old!a}, which is a file of a store.\n"
-    for key, value in taken.items():
-        try:
-            text = set_value(text, tuple(key.split(".")), value)
-        except YamlTextError as error:
-            raise GitmemError(f"{new} could not be written: {error}.") from error
-    write_personal(new, text.encode())
-    notices = [f"Your own settings are in {new} now. {old} is a file of your store, which others may have written to."]
-    if skipped:
-        notices.append(
-            f"So these were not taken over: {', '.join(f'{key}: {shown(skipped[key])}' for key in skipped)}."
-        )
-        notices.append("Set again what you wrote yourself: gitmem config --user KEY VALUE.")
-    return tuple(notices)

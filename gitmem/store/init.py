@@ -35,7 +35,6 @@ from gitmem.merge.documents import MergeStatus, merge
 from gitmem.platform.programs import read_resource
 from gitmem.platform.safe_open import read_text
 from gitmem.store.accepted import Making
-from gitmem.store.consent import make_personal_file
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.locate import (
     HOME_HOSTS,
@@ -165,8 +164,6 @@ def make_store(start: str, context: Context, place: Place) -> NewStore:
     making = Making(context.home, target)
     if existing is not None and is_store(existing):
         _check_same(existing, target, place)
-    if new and place is Place.USER:
-        make_personal_file(context)
     try:
         if place in {Place.PROJECT, Place.BRANCH}:
             _check_owner(project, context)

@@ -32,8 +32,6 @@ from gitmem.git.packing import (
     unfinished_files,
     write_commit_graph,
 )
-from gitmem.git.repository import read_refs
-from gitmem.git.setup import make_root
 from gitmem.git.store_lock import LockKind, beating, open_lock
 from gitmem.git.treediff import read_tree
 from gitmem.store.recovery import remove_abandoned
@@ -55,7 +53,7 @@ def own_refs(store: Store) -> dict[str, tuple[str, str]]:
 
     In a repository of the store's own these are all refs.
     """
-    patterns = [] if store.own_repository else [store.repository.branch(), _OWN_REFS, *legacy_branch(store)]
+    patterns = [] if store.own_repository else [store.repository.branch(), _OWN_REFS]
     form = "--format=%(objectname) %(objecttype) %(*objectname) %(*objecttype) %(symref)%00%(refname)"
     output = store.repository.git.run("for-each-ref", form, *patterns).decode("utf-8", "surrogateescape")
     refs = {}
@@ -66,20 +64,6 @@ def own_refs(store: Store) -> dict[str, tuple[str, str]]:
         if not symbolic:
             refs[name] = (oid, commit)
     return refs
-
-
-def legacy_branch(store: Store) -> dict[str, str]:
-    """Return the branch where an older gitmem keeps transcripts, with its tip; {} if there is none.
-
-    Such a branch starts with the root commit of every store and holds nothing but transcripts.
-    """
-    git = store.repository.git
-    branches = read_refs(git, "refs/heads/l1" if store.own_repository else "refs/heads/gitmem-l1")
-    return {
-        branch: tip
-        for branch, tip in branches.items()
-        if store.repository.is_ancestor(make_root(git), tip) and not other_files(store, tip)
-    }
 
 
 def other_files(store: Store, commit: str) -> list[str]:

@@ -104,15 +104,15 @@ def arrivals_of(repository: Repository, local: str, theirs: str) -> list[PathCha
 
 
 def check_version(repository: Repository, source: str, changes: Iterable[PathChange]) -> None:
-    """Refuse a memory of a newer format version.
+    """Refuse a memory of another format version.
 
     Raises:
-        StoreFormatError: the version is higher than the one this gitmem knows.
+        StoreFormatError: the version is not the one this gitmem knows.
 
     """
     document = next((change.new for change in changes if change.path == FORMAT), None)
     version = format_version(repository.blob(document)) if document else None
-    if version is not None and not 1 <= version <= FORMAT_VERSION:
+    if version not in {None, FORMAT_VERSION}:
         from gitmem.platform.shipped import install_command
 
         raise StoreFormatError(

@@ -31,7 +31,7 @@ from gitmem.config import (
 )
 from gitmem.document.ids import CONFIG
 from gitmem.platform.safe_open import read_regular
-from gitmem.store.locate import STORE_FOLDER, user_store
+from gitmem.store.locate import STORE_FOLDER
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -208,14 +208,6 @@ def personal_folder(environ: Mapping[str, str], home: str, platform: str = sys.p
         return os.path.join(configured, _FOLDER)
     defaults = {"win32": ("AppData", "Roaming"), "darwin": ("Library", "Application Support")}
     return os.path.join(home, *defaults.get(platform, (".config",)), _FOLDER)
-
-
-def is_left_behind(environ: Mapping[str, str], home: str) -> bool:
-    """Return whether the person's settings are still at their former path (`gitmem.store.consent`)."""
-    if os.path.lexists(os.path.join(personal_folder(environ, home), CONFIG)):
-        return False
-    data = read_small(os.path.join(user_store(home), CONFIG))
-    return data is not None and not is_comments(data)
 
 
 def read_config(environ: Mapping[str, str], home: str, root: str | None) -> Config:

@@ -165,8 +165,6 @@ class Store:
     def at_rest(self, *, checked: bool = False) -> str | None:
         """Return the tip if the work tree holds it, edits by hand aside; None if a transaction has to repair it first.
 
-        So has one to bring a store of an older format version over.
-
         With `checked`, check the format version of the tip as well.
 
         Raises:
@@ -175,12 +173,7 @@ class Store:
 
         """
         tip = self.tip
-        if (
-            tip is None
-            or is_older(self.format_document)
-            or self.marked() != tip
-            or os.path.exists(os.path.join(self.private, PURGING))
-        ):
+        if tip is None or self.marked() != tip or os.path.exists(os.path.join(self.private, PURGING)):
             return None
         if checked:
             with self.repository.reading() as objects:
@@ -254,7 +247,7 @@ class Store:
     def check_format(self, document: bytes) -> None:
         """Raise StoreFormatError if this `FORMAT.md` names a version that this gitmem does not know."""
         version = format_version(document)
-        if version is not None and not 1 <= version <= FORMAT_VERSION:
+        if version not in {None, FORMAT_VERSION}:
             from gitmem.platform.shipped import install_command
 
             raise StoreFormatError(
@@ -279,8 +272,3 @@ def format_version(document: bytes) -> int | None:
             value = line[8:].split(b"#")[0].strip(b" \t\r\"'")
             return int(value) if value.isdigit() else None
     return None
-
-
-def is_older(document: bytes) -> bool:
-    """Return whether a `FORMAT.md` names an older version than this gitmem writes; one that names none does not."""
-    return (format_version(document) or FORMAT_VERSION) < FORMAT_VERSION

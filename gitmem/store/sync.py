@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,15 +12,13 @@ from gitmem.git.log import count_commits
 from gitmem.git.remote import SECONDS, Connection
 from gitmem.git.repository import MEMORY_BRANCH, read_refs
 from gitmem.git.store_lock import open_lock
-from gitmem.store.lease import alone
 from gitmem.store.remotes import REFS, added_remotes, remotes
 from gitmem.store.sync_attempts import SyncRecord, read_records, write_record
-from gitmem.store.sync_memory import Options
 
 if TYPE_CHECKING:
     from gitmem.git.remote import Remote
     from gitmem.store.store import Store
-    from gitmem.store.sync_memory import Synced
+    from gitmem.store.sync_memory import Options, Synced
 
 
 _FOLDER = "sync"
@@ -113,25 +110,3 @@ def states(store: Store, *, behind: bool = False) -> list[RemoteState]:
         record = records.get(remote.name)
         result.append(RemoteState(remote.name, remote.shown, waiting, record, missing, remote in added))
     return result
-
-
-@contextlib.contextmanager
-def on_one_machine(store: Store, job: str) -> Iterator[bool]:
-    """Yield whether to do a job here; if so, sync before and after the block.
-
-    Without automatic sync, or offline, yield True: two machines may do the job, and their results are merged.
-    """
-    if store.config.sync.auto == "off" or not store.has_remotes():
-        yield True
-        return
-    with alone(store, job) as mine:
-        if mine:
-            _sync(store)
-        yield mine
-        if mine:
-            _sync(store)
-
-
-def _sync(store: Store) -> None:
-    for _ in sync_in_background(store, Options()):  # failures are recorded; being offline is normal
-        pass

@@ -22,7 +22,7 @@ from gitmem.document.ids import FACTS, FORMAT
 from gitmem.errors import BusyError, GitmemError, RefusedError
 from gitmem.git.fast_import import TipMovedError, Writer
 from gitmem.store.recovery import recover, remove_litter
-from gitmem.store.store import FORMAT_VERSION, PURGING, is_older
+from gitmem.store.store import PURGING
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -93,11 +93,10 @@ def attempt(
         remove_litter(store, branch)  # while git starts
         if meanwhile is not None:
             meanwhile()
-        document = _checked_format(store, writer)
+        _check_format(store, writer)
         transaction = _repaired(store, writer, tip, repaired)
         if scan:
             look.start()
-        _upgrade_older(transaction, document)
         value = plan(transaction)  # while git looks
         # The entries of unchanged files are renewed in the index, so that they are not read again each time.
         scanned = [*_read_edited(transaction, look.edited()), *look.unchanged] if scan else []
@@ -134,20 +133,10 @@ def _finish_purge(store: Store, lock: Lock) -> Iterable[str]:
     return () if result is None else ("An interrupted purge was finished.", *result.notices)
 
 
-def _checked_format(store: Store, writer: Writer) -> bytes:
-    """Return the store's format document, which a newer gitmem may have changed while this process waited."""
+def _check_format(store: Store, writer: Writer) -> None:
+    """Check the store's format document, which a newer gitmem may have changed while this process waited."""
     blob = writer.read(FORMAT, store.format_document)
-    document = b"" if blob is None else blob.data
-    store.check_format(document)
-    return document
-
-
-def _upgrade_older(transaction: Transaction, document: bytes) -> None:
-    """Add the commit that upgrades a store, if its format document names an older version."""
-    if is_older(document):
-        from gitmem.store.upgrade import upgrade
-
-        upgrade(transaction, FORMAT_VERSION)
+    store.check_format(b"" if blob is None else blob.data)
 
 
 def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Transaction:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.document.ids import check_path, slug
 from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line
-from gitmem.errors import BusyError, GitmemError, NotSavedError, RefusedError
+from gitmem.errors import BusyError, NotSavedError, RefusedError
 from gitmem.git.fast_import import REGULAR, NewCommit, Signature, TipLockedError, TipMovedError, Writer
 from gitmem.git.log import fork
 from gitmem.git.objects import blob_id
@@ -39,11 +38,10 @@ from gitmem.git.store_lock import beating
 from gitmem.git.trust import GITMEM, IdentityLookup
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
-from gitmem.store.maintenance import FOLDER, REF, SUFFIX, legacy_branch, other_files
+from gitmem.store.maintenance import FOLDER, REF, SUFFIX, other_files
 from gitmem.store.merge_commits import MergeCommit, merge_commits
 from gitmem.store.remotes import FETCHED
 from gitmem.store.rewrite import clean_incoming, sweep
-from gitmem.store.store import PURGING
 from gitmem.store.sync_guard import check_extent, check_losses
 from gitmem.store.sync_memory import Options, in_rounds
 from gitmem.text.sentences import count
@@ -131,39 +129,8 @@ def sessions(store: Store) -> list[Transcript]:
 
 
 def tip_of(store: Store) -> str | None:
-    """Return the commit with the transcripts, None if there are none.
-
-    Move the transcripts of an older gitmem to the ref first; if that fails, return its branch's tip.
-    """
-    try:
-        migrate_branch(store)
-    except (GitmemError, OSError):
-        return store.repository.tip(REF) or next(iter(legacy_branch(store).values()), None)
+    """Return the commit with the transcripts, None if there are none."""
     return store.repository.tip(REF)
-
-
-def migrate_branch(store: Store) -> None:
-    """Move the transcripts that an older gitmem keeps on a branch to `REF`, in one update of refs.
-
-    If that gitmem created the branch again after an earlier move, merge the two. A branch of this name with other
-    content is the user's and stays.
-
-    Raises:
-        GitFailedError: the refs cannot be moved.
-        NotSavedError: the merge cannot be written.
-
-    """
-    git = store.repository.git
-    for _ in range(ATTEMPTS):
-        branches = legacy_branch(store)
-        if not branches or os.path.lexists(os.path.join(store.private, PURGING)):
-            return
-        ((branch, theirs),) = branches.items()
-        tip = store.repository.tip(REF)
-        merge = MergeCommit(theirs, (), {}) if tip is None else merged(store, fork(git, tip, theirs))
-        moves = {**merge.held, REF: (tip, merge.oid), branch: (theirs, None)}
-        if move_refs(git, moves, "gitmem: move transcripts off the branch"):
-            return
 
 
 def merged(store: Store, both: Fork) -> MergeCommit:
@@ -231,7 +198,6 @@ def _locked(store: Store) -> Iterator[Lock]:
 def _tip_or_root(store: Store) -> str:
     """Return the tip of the transcripts' ref; create the ref at the root commit of every store if it is missing."""
     store.repository.branch()  # raises UnfinishedError
-    migrate_branch(store)
     tip = store.repository.tip(REF)
     if tip is None:
         tip = make_root(store.repository.git)
@@ -344,7 +310,6 @@ def sync_transcripts(
     store: Store, remote: Remote, connection: Connection, options: Options, *, ref: str = REMOTE_REF
 ) -> None:
     """Sync the transcripts with a remote's `ref`. Raises as `gitmem.store.sync_memory.sync` does."""
-    migrate_branch(store)
     in_rounds(lambda _: _round(store, remote, connection, options, ref) or None, options, remote.called)
 
 

@@ -46,7 +46,7 @@ def test_the_first_row_that_fits_counts(path, pattern):
 def test_what_is_read_as_more_than_text_is_small(name, context, tmp_path, bare_git):
     bare_git(tmp_path, "init", "-q", "--bare", "remote.git")
     objects = Objects(tmp_path / "remote.git")
-    files = {"FORMAT.md": b"---\nversion: 2\n---\n", name: b"---\nversion: 1\n---\n" + b"#\n" * 40_000}
+    files = {"FORMAT.md": b"---\nversion: 2\n---\n", name: b"---\nversion: 2\n---\n" + b"#\n" * 40_000}
     tree = {(path.encode(),): (b"100644", objects.write("blob", data)) for path, data in files.items()}
     objects.point("refs/heads/gitmem", objects.commit(objects.tree(tree), [], Said()))
     (tmp_path / "project").mkdir()

@@ -80,7 +80,7 @@ def test_the_version_of_a_format(document, version):
     assert format_version(document) == version
 
 
-@pytest.mark.parametrize("version", [b"3", b"0", b"99"])
+@pytest.mark.parametrize("version", [b"1", b"3", b"0", b"99"])
 def test_a_store_of_another_version_is_not_touched(box, version):
     content = (box.root / "FORMAT.md").read_bytes().replace(b"version: 2", b"version: " + version)
     (box.root / "FORMAT.md").write_bytes(content)

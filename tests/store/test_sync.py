@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.store.lease import alone
 from gitmem.store.remotes import find_remote
 from gitmem.store.sync import sync_in_background, sync_remote
 from gitmem.store.sync_memory import Options
@@ -139,8 +138,6 @@ def test_no_key_of_a_repository_starts_a_program(machine, traps: Traps, password
         except GitmemError as error:
             told.append(error.remedy)
     list(sync_in_background(first.store, Options()))
-    with alone(first.store, "consolidate"):
-        pass
     assert not traps.ran
     assert "trap" not in "".join(told), "nobody is told to use what is not theirs"
 

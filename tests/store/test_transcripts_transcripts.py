@@ -19,8 +19,7 @@ from gitmem.sessions.save import save
 from gitmem.store import transcripts
 from gitmem.store.init import Place, init_store
 from gitmem.store.maintenance import REF
-from gitmem.store.purge import plan_purge, purge
-from gitmem.store.transcripts import file_name, forget_transcripts, put, read, sessions
+from gitmem.store.transcripts import file_name, put, read, sessions
 
 BEGAN = datetime.now(UTC)
 STARTED = datetime(2026, 11, 21, 14, 3, 22, tzinfo=timezone(timedelta(hours=9)))
@@ -166,92 +165,6 @@ def test_nothing_is_written_while_something_of_the_users_is_unfinished(store, gi
     git("switch", "-q", "--detach")
     with pytest.raises(UnfinishedError):
         put(store, "other", STARTED, LINES)
-
-
-# A store in which an older gitmem kept them on a branch
-
-
-def older(store, git) -> str:
-    """Put the transcripts where an older gitmem had them; returns that branch."""
-    branch = "refs/heads/l1" if store.own_repository else "refs/heads/gitmem-l1"
-    git("update-ref", branch, REF)
-    git("update-ref", "-d", REF)
-    return branch
-
-
-def by(use: str, store) -> list[str]:
-    """Have a use of the transcripts come first; returns the sessions there are then."""
-    if use == "put":
-        put(store, "new", STARTED, LINES)
-    if use == "forget":
-        forget_transcripts(store, STARTED - timedelta(days=30))
-    return [found.session for found in sessions(store)]
-
-
-@pytest.mark.parametrize("use", ["list", "put", "forget"])
-def test_they_are_brought_over_from_the_branch(store, git, use):
-    put(store, SESSION, STARTED, LINES)
-    put(store, "old", STARTED - timedelta(days=60), LINES)
-    tip = git("rev-parse", REF)
-    branch = older(store, git)
-    expected = {"list": ["old", SESSION], "put": ["old", SESSION, "new"], "forget": [SESSION]}[use]
-    assert sorted(by(use, store)) == sorted(expected)
-    assert branch not in git("for-each-ref")
-    assert use == "forget" or git("rev-list", REF).split()[use == "put"] == tip
-    assert git("fsck", "--strict", "--no-dangling") == ""
-    assert git("status", "--porcelain") == ""
-
-
-def test_what_an_older_gitmem_wrote_meanwhile_is_merged(store, git):
-    put(store, SESSION, STARTED, LINES)
-    branch = older(store, git)
-    assert len(sessions(store)) == 1
-    kept = git("rev-parse", REF)
-    git("update-ref", "-d", REF)  # it knows nothing of that, and begins anew
-    put(store, "meanwhile", STARTED, LINES)
-    put(store, SESSION, STARTED, LINES[:1])
-    older(store, git)
-    git("update-ref", REF, kept)
-    assert sorted(one.session for one in sessions(store)) == sorted(["meanwhile", SESSION])
-    assert read(store, "meanwhile") == LINES
-    assert set(LINES) <= set(read(store, SESSION))
-    assert branch not in git("for-each-ref")
-
-
-def test_a_move_that_was_cut_off_is_finished(store, git):
-    put(store, SESSION, STARTED, LINES)
-    branch = older(store, git)
-    git("update-ref", REF, branch)
-    tip = git("rev-parse", REF)
-    assert len(sessions(store)) == 1
-    assert git("rev-parse", REF) == tip
-    assert branch not in git("for-each-ref")
-
-
-def test_a_branch_of_a_persons_stays(store, git):
-    branch = "refs/heads/l1" if store.own_repository else "refs/heads/gitmem-l1"
-    git("branch", branch.removeprefix("refs/heads/"), store.repository.branch())
-    tip = git("rev-parse", branch)
-    put(store, SESSION, STARTED, LINES)
-    assert [found.session for found in sessions(store)] == [SESSION]
-    assert git("rev-parse", branch) == tip
-
-
-def test_an_unrelated_branch_of_that_name_stays(tmp_path, environ, bare_git):
-    bare_git(tmp_path, "init", "-q")
-    bare_git(tmp_path, "commit", "-q", "--allow-empty", "-m", "code")
-    bare_git(tmp_path, "branch", "gitmem-l1")
-    store = make(tmp_path, environ, Place.BRANCH)
-    put(store, SESSION, STARTED, LINES)
-    assert read(store, SESSION) == LINES
-    assert bare_git(tmp_path, "rev-parse", "gitmem-l1") == bare_git(tmp_path, "rev-parse", "HEAD")
-
-
-def test_a_text_is_purged_from_the_branch_too(store, git):
-    put(store, SESSION, STARTED, ['{"role": "user", "text": "swordfish-4242"}'])
-    older(store, git)
-    purge(store, plan_purge(store, "swordfish-4242"))
-    assert "swordfish" not in "".join(read(store, SESSION))
 
 
 def test_a_damaged_ref_is_not_taken_for_none(store, git):

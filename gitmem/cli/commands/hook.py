@@ -397,8 +397,6 @@ def _spool(door: Door, root: str) -> HookSpool:
 def _open(door: Door, root: str) -> Store:
     from gitmem.store.store import Store
 
-    for notice in door.settings_taken_over():  # nobody reads the output of a hook
-        _log(door, notice)
     return Store(root, door.context())
 
 
