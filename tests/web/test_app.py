@@ -177,7 +177,9 @@ def test_a_session_shows_what_it_was_told_and_its_tokens(demo):
     assert "1 (50%) were used" in page
     assert "3 times a session was told what mended an error; 2 times the error was gone afterwards." in page
     assert f'<td class="id">{bug}</td><td class="number">1</td>' in page
-    assert page.count("<svg") == page.count("As a table") == 4
+    assert page.count("As a table") == 4
+    charts = [*stats["growth"], stats["spent"], stats["answers"]]
+    assert page.count("<svg") == sum(chart["bars"] > 1 for chart in charts) < 4, "a chart of one bar is not drawn"
 
 
 def test_sync_shows_what_is_to_be_sent_and_merged_and_when_machines_came(viewer, tmp_path):

@@ -51,7 +51,8 @@ def bars(values: Sequence[float], width: int, height: int) -> list[dict[str, flo
 def columns(title: str, starts: Sequence[str], series: Mapping[str, Sequence[int]], each: str = "") -> dict[str, Any]:
     """Return a chart with a column for each start, in which the values of the series stand on each other.
 
-    `each` says what a column is. The table beside it has the same values.
+    `each` says what a column is. The table beside it has the same values. `bars` counts the columns that are not empty:
+    a chart of one is not drawn.
     """
     values = list(zip(*series.values(), strict=True))
     drawn = []
@@ -63,7 +64,7 @@ def columns(title: str, starts: Sequence[str], series: Mapping[str, Sequence[int
             pieces.append({"y": round(below, 2), "h": round(size, 2)})
         drawn.append({"start": start, "values": column, "x": bar["x"], "w": bar["w"], "pieces": pieces})
     most = max(map(sum, values), default=0)
-    size = {"width": _WIDTH, "height": _HEIGHT, "most": most}
+    size = {"width": _WIDTH, "height": _HEIGHT, "most": most, "bars": sum(map(any, values))}
     return {"title": title, "each": each, "names": list(series), **size, "columns": drawn}
 
 
