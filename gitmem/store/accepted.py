@@ -15,23 +15,21 @@ import os
 
 from gitmem.errors import RefusedError
 from gitmem.store.locate import user_store
-from gitmem.store.settings import personal_folder, read_small
+from gitmem.store.settings import read_small
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from gitmem.git.repository import Layout
 
 
 _FOLDER = (".local", "share", "gitmem", "stores")  # as in hooks/hook.sh
 _NAME = "accepted"  # likewise
-_BEGAN = "began"
 _MAKING = "making"
 _TOKEN = "machine"  # noqa: S105  # in the private folder
 _TOKEN_LENGTH = 32
 _REMOTES = "remotes"  # likewise, of a store on a branch
-_ALL = "*"  # in place of addresses: all, of a store that an older gitmem used here
 
 
 class NotAcceptedError(RefusedError):
@@ -62,8 +60,8 @@ class Making:
 class Acceptance:
     """What the person accepted of one store."""
 
-    def __init__(self, layout: Layout, private: str, environ: Mapping[str, str], home: str) -> None:
-        self._layout, self._private, self._environ, self._home = layout, private, environ, home
+    def __init__(self, layout: Layout, private: str, home: str) -> None:
+        self._layout, self._private, self._home = layout, private, home
         self._folder = os.path.join(home, *_FOLDER)
 
     def check(self) -> None:
@@ -79,7 +77,7 @@ class Acceptance:
         """Return whether the store was made, cloned or accepted on this machine.
 
         What is under the person's home in gitmem's own folder was made there. A store that was moved is known by its
-        token and its number; one of an older gitmem by its age.
+        token and its number.
         """
         if self._is_at_home():
             return True
@@ -97,9 +95,6 @@ class Acceptance:
             if former:
                 self._write(self._read(former))
                 os.unlink(former)
-            elif self._is_older():
-                self.give((_ALL,))
-                return True
         return bool(former)
 
     def give(self, urls: tuple[str, ...]) -> None:
@@ -131,46 +126,12 @@ class Acceptance:
         return came
 
     def has_added(self, url: str) -> bool:
-        """Return whether the remote with this address was added on this machine, or was there with an older gitmem."""
-        added = self._record()[2:]
-        return self._is_at_home() or _digest(url) in added or _digest(_ALL) in added
+        """Return whether the remote with this address was added on this machine."""
+        return self._is_at_home() or _digest(url) in self._record()[2:]
 
     def _is_at_home(self) -> bool:
         home = os.path.realpath(user_store(self._home))
         return os.path.join(os.path.realpath(self._private), "").startswith(os.path.join(home, ""))
-
-    def _is_older(self) -> bool:
-        """Return whether an older gitmem, which kept no records, can have used the store on this machine.
-
-        Its files are on the disk of the home, since before this gitmem: an archive cannot set when that was (`ctime`).
-        """
-        began = self._began()
-        if not began:
-            return False
-        head, format_file = (
-            os.path.join(folder, name)
-            for folder, name in ((self._layout.git_dir, "HEAD"), (self._layout.work_tree, "FORMAT.md"))
-        )
-        with contextlib.suppress(OSError):
-            found = [os.lstat(path) for path in (head, format_file)]
-            same = {one.st_dev for one in found} == {os.stat(self._home).st_dev}
-            return same and min(one.st_ctime for one in found) < began
-        return False
-
-    def _began(self) -> float:
-        """Return when this gitmem came to a machine that had an older one; 0 where it had none."""
-        path = os.path.join(self._folder, _BEGAN)
-        with contextlib.suppress(ValueError):
-            return float(read_small(path) or b"")
-        installed, home = os.stat(__file__).st_ctime, self._home
-        began = 0.0
-        for trace in (user_store(home), personal_folder(self._environ, home), os.path.dirname(self._folder)):
-            for name in ("", "config.yaml", "trust.json", "hook.sh", "users.json"):
-                with contextlib.suppress(OSError):
-                    began = installed if os.stat(os.path.join(trace, name)).st_ctime < installed else began
-        with contextlib.suppress(OSError):
-            _write(path, repr(began))
-        return began
 
     def _records(self) -> Iterator[str]:
         for folder, _, names in os.walk(self._folder):

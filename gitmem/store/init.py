@@ -77,13 +77,6 @@ def install_driver(store: Store) -> None:
         run_past_lock(store.repository.git, "config", f"{_SECTION}.driver", _COMMAND)
 
 
-def renew_driver(store: Store) -> None:
-    """Replace the driver of an older gitmem, whose command began with `gitmem`."""
-    settings = read_text(os.path.join(store.repository.layout.common_dir, "config"))  # quicker than starting git
-    if "driver = gitmem merge-driver " in settings:
-        install_driver(store)
-
-
 def uninstall_driver(store: Store) -> bool:
     """Remove the driver from the store's configuration; return False if it was not there."""
     if not store.own_repository:
@@ -349,7 +342,7 @@ def _add_files(store: Store) -> None:
             if transaction.read(path) is None
         }
         attributes = missing.get(_ATTRIBUTES) or transaction.read(_ATTRIBUTES) or b""
-        missing[_ATTRIBUTES] = with_attribute(attributes)  # a store of an older gitmem lacks the driver
+        missing[_ATTRIBUTES] = with_attribute(attributes)
         if transaction.read(MEMORY) is None:
             missing[MEMORY] = new_memory(transaction.now)
         trailers = [(Trailer.OP.value, Op.INIT.value)]

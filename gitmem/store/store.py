@@ -70,7 +70,7 @@ def accepted_folder(work_tree: str, environ: Mapping[str, str], home: str) -> st
     """Return the private folder of a store that may be written to. Raises as `private_folder`, and NotAcceptedError."""
     layout = _checked_layout(work_tree, environ)
     private = os.path.join(layout.common_dir, PRIVATE_FOLDER)
-    Acceptance(layout, private, environ, home).check()
+    Acceptance(layout, private, home).check()
     return private
 
 
@@ -128,7 +128,7 @@ class Store:
     @cached_property
     def acceptance(self) -> Acceptance:
         """Whether the person said yes to this store, and to which remotes."""
-        return Acceptance(self.repository.layout, self.private, self.context.environ, self.context.home)
+        return Acceptance(self.repository.layout, self.private, self.context.home)
 
     @property
     def own_repository(self) -> bool:

@@ -28,7 +28,6 @@ from gitmem.git.repository import MEMORY_BRANCH, move_refs
 from gitmem.git.signatures import Signatures
 from gitmem.git.trust import IdentityLookup
 from gitmem.store.findings import MAKE_ROOM, crowded
-from gitmem.store.init import renew_driver
 from gitmem.store.merge_commits import fast_forward, merge_commits
 from gitmem.store.moved import follow_arrived
 from gitmem.store.purge_records import news, read_state, unfollowed
@@ -152,7 +151,6 @@ def sync(store: Store, remote: Remote, connection: Connection, options: Options)
         GitmemError: the remote denies access, or rejects the push.
 
     """
-    renew_driver(store)
     return _Sync(store, remote, connection, options).run()
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from gitmem.errors import ExitCode, RefusedError
-from gitmem.store import accepted
 from gitmem.store.accepted import Acceptance, NotAcceptedError
 from gitmem.store.clone import clone_store
 from gitmem.store.init import Place, init_store
@@ -177,43 +175,6 @@ def test_what_is_under_the_persons_home_is_theirs(place: Place, context: Context
 
 def _forget(home: Path) -> None:
     shutil.rmtree(home / ".local" / "share" / "gitmem" / "stores")
-
-
-def test_stores_that_an_older_gitmem_used_here_go_on(
-    project: Path, context: Context, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
-    """An older gitmem left its script in the home, and the store was on this disk before the present one came."""
-    _forget(home)
-    (home / ".local" / "share" / "gitmem" / "hook.sh").write_text("# gitmem hook script, version 1\n")
-    module = tmp_path / "accepted.py"
-    time.sleep(0.02)
-    module.touch()  # installed now
-    monkeypatch.setattr(accepted, "__file__", str(module))
-    store = opened(project, context)
-    store.acceptance.check()
-    assert [one.name for one in added_remotes(store)] == ["origin"]
-    time.sleep(0.02)
-    late = tmp_path / "late"
-    shutil.copytree(project, late, symlinks=True, copy_function=shutil.copy2)
-    for path in late.rglob("*"):  # an archive brings the times it likes
-        if not path.is_symlink():
-            os.utime(path, (0, 0))
-    if store.own_repository:
-        assert not opened(late, context).acceptance.given(), "it came after the present gitmem"
-
-
-def test_where_no_older_gitmem_was_nothing_is_older(
-    project: Path, context: Context, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
-    """A project that says "install gitmem" was unpacked before that."""
-    shutil.rmtree(home / ".local")
-    module = tmp_path / "accepted.py"
-    time.sleep(0.02)
-    module.touch()
-    monkeypatch.setattr(accepted, "__file__", str(module))
-    (home / ".local" / "share" / "gitmem").mkdir(parents=True)
-    (home / ".local" / "share" / "gitmem" / "hook.sh").write_text("# gitmem hook script, version 1\n")
-    assert not opened(project, context).acceptance.given()
 
 
 def test_a_home_that_cannot_be_written_stops_nobody(project: Path, context: Context, home: Path):
