@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
 from gitmem.sessions.events import MAX_DETAIL, MAX_TEXT, HookKind, changed_files, changes_of, is_place, parse_payload
+from tests.recorded import EVERY_EVENT, payloads_in
 
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n x = 1\n-y = 2\n+y = 3\n*** Add File: b.py\n+z = 1\n*** End Patch"
 
@@ -54,8 +53,6 @@ def test_an_edit_without_its_lines_names_a_file_alone():
 
 
 AT = datetime(2026, 11, 21, 14, 3, 22, tzinfo=UTC)
-PAYLOADS = Path(__file__).resolve().parents[3] / "shared" / "data" / "payloads"
-recorded = pytest.mark.skipif(not PAYLOADS.is_dir(), reason=f"the recorded payloads are not at {PAYLOADS}")
 PROMPT = {"hook_event_name": "UserPromptSubmit", "session_id": "s-1", "prompt": "한글 ☕ prompt"}
 TOOL = {"hook_event_name": "PostToolUse", "session_id": "s-1", "tool_name": "Bash"}
 WRONG = [None, True, 0, 1.5, 10**40, "", [], ["x"], {}, {"a": 1}]
@@ -174,21 +171,16 @@ def test_a_patch_names_each_file_once():
 # What real hosts sent
 
 
-@recorded
-def test_every_recorded_payload_is_understood():
-    found = sorted(PAYLOADS.rglob("*.json"))
-    assert found
-    for path in found:
-        payload = json.loads(path.read_text(encoding="utf-8"))
-        event = parse_payload(payload, AT, "claude-code")
-        name = path.name.split("-")[0]
-        if name not in HookKind._value2member_map_:
-            assert event is None, path
-            continue
-        assert event.kind.value == name
-        assert (event.session, event.cwd) == (payload["session_id"], payload["cwd"])
-        assert event.turn == payload.get("prompt_id", payload.get("turn_id", ""))
-        if name == "UserPromptSubmit":
-            assert event.text == payload["prompt"]
-        if name == "PostToolUse" and payload["tool_name"] in {"Write", "Edit"}:
-            assert event.files == (payload["tool_input"]["file_path"],)
+@pytest.mark.parametrize("payload", payloads_in(EVERY_EVENT), ids=lambda payload: payload["hook_event_name"])
+def test_every_event_of_claude_code_is_understood(payload):
+    event, name = parse_payload(payload, AT, "claude-code"), payload["hook_event_name"]
+    if name not in HookKind._value2member_map_:
+        assert event is None
+        return
+    assert event.kind.value == name
+    assert (event.session, event.cwd) == (payload["session_id"], payload["cwd"])
+    assert event.turn == payload.get("prompt_id", payload.get("turn_id", ""))
+    if name == "UserPromptSubmit":
+        assert event.text == payload["prompt"]
+    if name == "PostToolUse" and payload["tool_name"] in {"Write", "Edit"}:
+        assert event.files == (payload["tool_input"]["file_path"],)

@@ -14,11 +14,10 @@ from gitmem.sessions.background import settle
 from gitmem.sessions.pending import look
 from gitmem.sessions.replay import replay
 from gitmem.store.hook_spool import HookSpool
+from tests.recorded import TRANSCRIPTS, payloads_of
 
-RECORDED = Path(__file__).resolve().parents[3] / "shared" / "e2e" / "hosts"
 # The session of the payloads with Claude Code's names is another one than the one of the transcript.
 COPILOT = ("404b1c61-9e16-459d-b0a1-499c37a0baca", "bc475e9f-a39c-4791-a3f5-50029a627904")
-PAYLOADS = {"copilot": "copilot/pascal"}
 BY_CLAUDES_HOOKS = ["codex", "copilot", "droid", "qwen"]
 BY_THEIR_OWN = [*BY_CLAUDES_HOOKS, "gemini"]
 PROMPT, ANSWER = "PROMPT-ONE 첫 요청", "DONE-ONE: 결정: **uv**, not pip."
@@ -29,15 +28,12 @@ def deliver(desk, tmp_path):
     """Give a function that delivers a recorded session, under the name of the host whose hooks did it."""
 
     def do(host: str, named: str, *, until: str = "") -> None:
-        folder = RECORDED / "payloads" / PAYLOADS.get(host, host)
-        if not folder.is_dir():
-            pytest.skip(f"no recorded payloads of {host} at {folder}")
         home = tmp_path / "home-of-host"
-        shutil.copytree(RECORDED / "transcripts" / host, home, dirs_exist_ok=True)
+        shutil.copytree(TRANSCRIPTS / host, home, dirs_exist_ok=True)
         spool, events = HookSpool(desk.store.private), find_host(host).events
-        for path in sorted(folder.glob("[0-9]*.json")):
-            text = path.read_text(encoding="utf-8").replace("/W/home", home.as_posix()).replace(*COPILOT)
-            event = str(json.loads(text).get("hook_event_name", ""))
+        for payload in payloads_of(host):
+            text = json.dumps(payload).replace("/W/home", home.as_posix()).replace(*COPILOT)
+            event = str(payload.get("hook_event_name", ""))
             if event in events:
                 spool.accept(event, 4711, text.encode(), named)
             if event and event == until:

@@ -18,9 +18,8 @@ from gitmem.store import transcripts
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.store import Store
 from tests.own_settings import own_settings
+from tests.recorded import EVERY_EVENT, EVERY_EVENT_TRANSCRIPT, SESSIONS, payloads_in, transcript_of
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-recorded = pytest.mark.skipif(not DATA.is_dir(), reason=f"the recorded sessions are not at {DATA}")
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 
 
@@ -317,12 +316,11 @@ def test_cut_off_anywhere_it_keeps_what_is_before_the_cut(desk, bare_git, record
     assert tips(desk, bare_git) == before
 
 
-@recorded
 @pytest.mark.parametrize(
-    "name", ["cc-entire-2.1.12-summaries-small.jsonl", "cc-entire-2.0.74-tiny.jsonl", "gemini-entire-15KB.json"]
+    "source", [EVERY_EVENT_TRANSCRIPT, transcript_of("gemini"), SESSIONS[0]], ids=["claude", "gemini", "long"]
 )
-def test_recorded_sessions_cut_off_anywhere(desk, bare_git, tmp_path, name):
-    data = (DATA / "transcripts" / name).read_bytes()
+def test_recorded_sessions_cut_off_anywhere(desk, bare_git, tmp_path, source):
+    data = source.read_bytes()
     path = tmp_path / "cut.jsonl"
     for cut in range(0, len(data), len(data) // 9):
         path.write_bytes(data[:cut] + b"\n" + data[cut + 100 :])
@@ -334,11 +332,10 @@ def test_recorded_sessions_cut_off_anywhere(desk, bare_git, tmp_path, name):
     assert tips(desk, bare_git) == before
 
 
-@recorded
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_every_recorded_session_cut_off_anywhere(desk, bare_git, tmp_path):
-    for source in sorted((DATA / "transcripts").rglob("*.jsonl")):
+    for source in [*SESSIONS, EVERY_EVENT_TRANSCRIPT, transcript_of("claude"), transcript_of("codex")]:
         data = source.read_bytes()
         path = tmp_path / source.name
         for cut in range(0, len(data), max(1, len(data) // 12)):
@@ -380,15 +377,12 @@ def test_what_cannot_be_committed_is_said(desk, recorder):
     assert replay(again(desk), path).saved == 3
 
 
-@recorded
 def test_a_recorded_session_replayed_after_it_was_captured_live_adds_nothing(desk, bare_git):
     """The payloads that its hooks delivered, then its transcript: the same exchanges, under the same ids."""
-    session = "952d9e76-c432-4ea7-af24-654accc9d498"
-    transcript = DATA / "transcripts" / "claude-2.1.330" / f"{session}.jsonl"
+    transcript = EVERY_EVENT_TRANSCRIPT
     spool = HookSpool(desk.store.private)
-    for number, path in enumerate(sorted((DATA / "payloads" / "claude-code-2.1.330-real-cli").glob("*.json"))):
-        payload = json.loads(path.read_text(encoding="utf-8"))
-        if payload.get("session_id") == session:
+    for number, payload in enumerate(payloads_in(EVERY_EVENT)):
+        if payload["session_id"] == transcript.stem and payload["hook_event_name"] != "SessionEnd":  # it was killed
             payload["transcript_path"] = str(transcript)
             name = spool.accept(payload["hook_event_name"], 0, json.dumps(payload).encode())
             at = desk.clock.now.timestamp() + number

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,9 +10,8 @@ from hypothesis import strategies as st
 from gitmem.hosts.all import read_records as records
 from gitmem.sessions.transcript import Role, objects
 from gitmem.sessions.transcript import records as claude_records
+from tests.recorded import EVERY_EVENT_TRANSCRIPT
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
-recorded = pytest.mark.skipif(not DATA.is_dir(), reason=f"the recorded transcripts are not at {DATA}")
 AT = "2026-11-21T14:03:22.500Z"
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
@@ -218,25 +216,11 @@ def test_a_session_of_codex():
 # Recorded sessions
 
 
-@recorded
-def test_what_recorded_sessions_hold():
-    found = sorted(DATA.rglob("*.jsonl"))
-    assert found
-    for path in found:
-        with path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
-            parts = read(*lines)
-        roles = {part.role for part in parts}
-        assert {Role.USER, Role.ASSISTANT} <= roles, path
-        assert len({part.session for part in parts} - {"[trimmed for fixture]"}) == 1, path
-
-
-@recorded
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
 def test_a_line_that_is_damaged_takes_no_other_with_it(ending):
-    path = DATA / "cc-entire-2.1.17-cjk.jsonl"
-    lines = path.read_text(encoding="utf-8").split("\n")
+    lines = EVERY_EVENT_TRANSCRIPT.read_text(encoding="utf-8").split("\n")
     whole = read(*lines)
-    for number in range(0, len(lines), 7):
+    for number in range(0, len(lines), 2):
         cut = lines[number][: len(lines[number]) // 2]
         damaged = [f"{line}{ending}" for line in [*lines[:number], cut, *lines[number + 1 :]]]
         left = [part for index, line in enumerate(lines) if index != number for part in records([line])]

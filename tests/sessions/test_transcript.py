@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,9 +11,8 @@ from hypothesis import strategies as st
 from gitmem.hosts.all import read_records as records
 from gitmem.sessions.transcript import Record, Role, l1_lines
 from gitmem.text.fence import FENCE
+from tests.recorded import EVERY_EVENT_TRANSCRIPT, SESSIONS, transcript_of
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
-recorded = pytest.mark.skipif(not DATA.is_dir(), reason=f"the recorded transcripts are not at {DATA}")
 AT = datetime(2026, 11, 21, 14, 3, 22, 500_000, tzinfo=UTC)
 
 
@@ -142,9 +140,8 @@ def test_every_line_is_json(parts, chars):
         assert set(line) <= {"at", "role", "agent", "text", "tool", "id", "input", "failed"}
 
 
-@recorded
 def test_recorded_sessions():
-    for path in sorted(DATA.rglob("*.jsonl")):
+    for path in [*SESSIONS, EVERY_EVENT_TRANSCRIPT, transcript_of("claude"), transcript_of("codex")]:
         with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
             found = lines(*records(file))
         assert found, path

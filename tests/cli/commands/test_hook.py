@@ -30,10 +30,9 @@ from gitmem.store.store import Store
 from gitmem.text.stems import estimate_tokens
 from tests.cli.commands.project import Runner
 from tests.copies import accept
+from tests.recorded import DATA, EVERY_EVENT, EVERY_EVENT_TRANSCRIPT, SESSIONS, payloads_in, payloads_of
 
 ROOT = Path(__file__).resolve().parents[3]
-DATA = ROOT.parent / "shared" / "data"
-recorded = pytest.mark.skipif(not DATA.is_dir(), reason=f"the recorded sessions are not at {DATA}")
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 BEGAN = datetime(2026, 11, 1, 9, tzinfo=UTC)
 LINES = "한글 기억 ☕ and some words of prose that go on. "
@@ -158,44 +157,38 @@ SOME = pytest.mark.parametrize("some", [True, pytest.param(False, marks=pytest.m
 LAST = ("Stop", "SessionEnd")  # an answer comes after what it answers
 
 
-@recorded
 @SOME
 def test_every_recorded_payload(host, some, monkeypatch):
     """Each in a process of its own; in the fast suite in this one."""
-    found = sorted((DATA / "payloads").rglob("*.json"))
-    assert len(found) > 40
-    if some:  # each event of each host once, and those that are asked for below
-        found = [path for path in found if path.stem.endswith(("-01", "-mcp"))]
+    found = [*payloads_in(EVERY_EVENT), *payloads_of("claude"), *payloads_of("codex")]
+    if some:
         monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
-    found.sort(key=lambda path: path.name.split("-")[0] in LAST and LAST.index(path.name.split("-")[0]) + 1)
+    found.sort(key=lambda payload: (name := payload["hook_event_name"]) in LAST and LAST.index(name) + 1)
     with ThreadPoolExecutor(1 if some else 2) as pool:
         deliver = (lambda data: host.told(hook_here(host, data))) if some else host.hook
-        answers = list(pool.map(lambda path: deliver(path.read_bytes()), found))
-    answered = [path.name for path, answer in zip(found, answers, strict=True) if answer]
-    assert [name for name in answered if not name.startswith("SessionStart")] == []
+        answers = list(pool.map(lambda payload: deliver(json.dumps(payload).encode()), found))
+    answered = {payload["hook_event_name"] for payload, answer in zip(found, answers, strict=True) if answer}
+    assert answered <= {"SessionStart"}
     host.drain()
     host.drain()
     prompts = " ".join(host.entries("request"))
-    assert "RUN ALL the steps please (한국어 프롬프트)" in prompts
-    assert "한국어 프롬프트: run steps" in prompts
+    assert "재고가 0인 품목만 뽑아 줘" in prompts
+    assert "PROMPT-ONE 첫 요청" in prompts
     assert "task-notification" not in prompts
     assert any("/no/such/dir" in text for text in host.entries("errors"))
     assert host.git("status", "--porcelain") == ""
     assert host.spool.aside() == []
 
 
-@recorded
 @SOME
 def test_every_recorded_file_to_both_commands(host, monkeypatch, some):
     """Transcripts to the hook, payloads to the replay, and what each is for."""
     host.here("config", "tiers.automatic", "false")  # what they tell is long ago
-    found = [str(path) for path in sorted((DATA / "transcripts").rglob("*")) if path.is_file()]
-    payloads = [str(path) for path in sorted((DATA / "payloads").rglob("*.json"))]
-    if some:
-        found = [path for path in found if os.path.getsize(path) < 300_000]
+    found = [str(path) for path in ([*SESSIONS[:6], EVERY_EVENT_TRANSCRIPT] if some else [*DATA.rglob("*.json*")])]
+    payloads = [str(EVERY_EVENT)]
     said = json.loads(host.run("replay", "--json", *payloads, *found))
-    assert len(said["files"]) == len(found) + len(payloads)
-    assert said["saved"] > (8 if some else 40)
+    assert len(said["files"]) == len({*found, *payloads})
+    assert said["saved"] > (30 if some else 100)
     tip = host.git("for-each-ref", "refs/heads")
     assert json.loads(host.run("replay", "--json", *payloads, *found))["saved"] == 0
     assert host.git("for-each-ref", "refs/heads") == tip

@@ -6,7 +6,6 @@ import io
 import json
 import random
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -18,8 +17,8 @@ from gitmem.platform.clock import Context
 from gitmem.sessions.pending import look
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.store import Store
+from tests.recorded import payloads_of
 
-RECORDED = Path(__file__).resolve().parents[4] / "shared" / "e2e" / "hosts" / "payloads"
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 
@@ -171,14 +170,9 @@ def cut(data: bytes, chance: random.Random) -> bytes:
 @pytest.mark.parametrize("host", [name for name in NAMES if find_host(name).events])
 def test_mutated_payloads_harm_nobody_and_leave_the_store_alone(project, run, host, environ, mutations):
     # The plugins of these turn events into Claude Code's payloads; of Cursor and Amp none are recorded.
-    paths = sorted(
-        (RECORDED / ("claude" if host in {"opencode", "kilo", "pi", "cursor", "amp"} else host)).rglob("[0-9]*.json")
-    )
-    if not paths:
-        pytest.skip(f"no recorded payloads of {host} at {RECORDED}")
+    given = payloads_of("claude" if host in {"opencode", "kilo", "pi", "cursor", "amp"} else host)
     events = [ours.partition(".")[0] for ours in find_host(host).events.values() if ours != "SessionStart"] or [""]
     chance, seen = random.Random(17), {path for path in project.parent.rglob("*") if ".gitmem" not in path.parts}
-    given = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
     spool = HookSpool(str(project / ".gitmem" / ".git" / "gitmem"))
     accepted = 0
     for number in range(mutations):

@@ -18,8 +18,7 @@ from gitmem.cli.main import main
 from gitmem.hosts import script as trial
 from gitmem.hosts.agents.claude_code import READS
 from gitmem.hosts.all import NAMES, find_host
-
-RECORDED = Path(__file__).resolve().parents[4] / "shared" / "e2e" / "hosts" / "transcripts"
+from tests.recorded import TRANSCRIPTS
 
 
 @pytest.fixture
@@ -142,9 +141,7 @@ def test_what_one_agent_was_told_another_knows_at_its_start(run):
 
 @pytest.mark.parametrize("name", ["claude", "cline", "codex", "copilot", "droid", "pi"])
 def test_sessions_are_imported_from_where_the_agent_keeps_them(run, project, home, name):
-    if not (RECORDED / name).is_dir():
-        pytest.skip(f"no recorded transcript of {name} at {RECORDED}")
-    shutil.copytree(RECORDED / name, home, dirs_exist_ok=True)
+    shutil.copytree(TRANSCRIPTS / name, home, dirs_exist_ok=True)
     slug = "".join(one if one.isascii() and one.isalnum() else "-" for one in str(project))
     for path in [*home.rglob("*.jsonl"), *home.rglob("*.json")]:  # one, or two of Cline
         text = path.read_text(encoding="utf-8").replace("/W/project", project.as_posix())

@@ -1,4 +1,4 @@
-"""Recorded payloads and transcripts of real clients, beside the repository; where they are absent, tests say so."""
+"""Transcripts that real clients wrote, databases made of their rows."""
 
 from __future__ import annotations
 
@@ -9,21 +9,7 @@ from pathlib import Path
 
 import pytest
 
-RECORDED = Path(__file__).resolve().parents[4] / "shared" / "e2e" / "hosts"
-
-
-@pytest.fixture
-def recorded_payloads():
-    """Give a function that returns a host's recorded payloads in their order."""
-
-    def payloads(host: str) -> list[dict[str, object]]:
-        folder = RECORDED / "payloads" / host
-        if not folder.is_dir():
-            pytest.skip(f"no recorded payloads of {host} at {folder}")
-        paths = sorted(path for path in folder.glob("[0-9]*.json"))
-        return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-
-    return payloads
+from tests.recorded import transcript_of
 
 
 @pytest.fixture
@@ -31,13 +17,8 @@ def recorded_transcript(tmp_path):
     """Give a function that returns the path of a host's recorded transcript."""
 
     def transcript(host: str) -> str:
-        rows = RECORDED / "transcripts" / host / "rows.jsonl"
-        if rows.exists():
-            return _database(rows, tmp_path / host / f"{host}.db")
-        paths = sorted((RECORDED / "transcripts" / host).rglob("*.jsonl" if host != "cline" else "*.messages.json"))
-        if not paths:
-            pytest.skip(f"no recorded transcript of {host} at {RECORDED}")
-        return str(paths[0])
+        path = transcript_of(host)
+        return _database(path, tmp_path / host / f"{host}.db") if path.name == "rows.jsonl" else str(path)
 
     return transcript
 

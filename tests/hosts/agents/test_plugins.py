@@ -16,8 +16,8 @@ from gitmem.hosts.host import Place, Scope
 from gitmem.hosts.settings import HOOKS
 from gitmem.sessions.events import parse_payload
 from gitmem.sessions.turns import fold
+from tests.recorded import payloads_of
 
-RECORDED = Path(__file__).resolve().parents[4] / "shared" / "e2e" / "hosts" / "payloads"
 AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)
 NODE = shutil.which("node")
 MEMORY = '{"hookSpecificOutput": {"additionalContext": "THE MEMORY"}}'
@@ -32,33 +32,31 @@ PostToolUseFailure*) echo '{MENDED}' ;;
 esac
 """
 DRIVER = """
-import { readdirSync, readFileSync } from "node:fs"
-const [path, folder, host] = process.argv.slice(2)
+import { readFileSync } from "node:fs"
+const [path, recorded, host] = process.argv.slice(2)
 const given = await import(path)
-const events = readdirSync(folder).filter((name) => /^[0-9].*json$/.test(name)).sort()
-const read = (name) => JSON.parse(readFileSync(`${folder}/${name}`))
 const ctx = { cwd: process.cwd(), sessionManager: { getSessionId: () => "s-1", getSessionFile: () => "" } }
 const handlers = {}, told = []
 if (host === "pi") given.default({ on: (name, handler) => (handlers[name] = handler) })
 const plugin = host === "pi" ? {} : await given.Gitmem({ directory: process.cwd() })
-for (const name of events) {
-  let event = name.slice(4, -5)
+for (let { event, given: payload } of JSON.parse(readFileSync(recorded))) {
   if (host === "pi") {
-    const answer = await handlers[event.split("-")[0]]?.(read(name), ctx)
+    const answer = await handlers[event.split("-")[0]]?.(payload, ctx)
     if (answer?.message) told.push(answer.message.content)
     if (answer?.content) told.push(answer.content.at(-1).text)
   } else if (event.startsWith("event.")) {
-    await plugin.event({ event: { type: event.slice(6), properties: read(name)[0] } })
+    await plugin.event({ event: { type: event.slice(6), properties: payload[0] } })
   } else if (event === "system.transform") {
     const output = { system: ["You are an agent."] }
-    await plugin["experimental.chat.system.transform"](read(name)[0], output)
+    await plugin["experimental.chat.system.transform"](payload[0], output)
     told.push(...output.system.slice(1))
   } else {
     event = event.split("-")[0].replace("session.compacting", "experimental.session.compacting")
-    const given = read(name)
-    await plugin[event]?.(...given)
-    if (given[1]?.output?.endsWith("\\n\\nMENDED")) told.push("MENDED")
-    if (event === "chat.message") told.push(...given[1].parts.filter((part) => part.synthetic).map((part) => part.text))
+    await plugin[event]?.(...payload)
+    if (payload[1]?.output?.endsWith("\\n\\nMENDED")) told.push("MENDED")
+    if (event === "chat.message") {
+      told.push(...payload[1].parts.filter((part) => part.synthetic).map((part) => part.text))
+    }
   }
 }
 console.log(JSON.stringify(told))
@@ -88,10 +86,9 @@ def played(tmp_path):
     if NODE is None or sys.platform == "win32":
         pytest.skip("there is no Node and sh here")
 
-    def play(host: str, folder: str) -> tuple[list[dict[str, object]], list[str]]:
-        events = RECORDED / folder
-        if not events.is_dir():
-            pytest.skip(f"no recorded events of {host} at {events}")
+    def play(host: str, run: str) -> tuple[list[dict[str, object]], list[str]]:
+        events = tmp_path / "events.json"
+        events.write_text(json.dumps(payloads_of(run)))
         items = find_host(host).edits(Place(Scope.USER, "/p", str(tmp_path), {}))
         plugin = tmp_path / "gitmem.mjs"
         plugin.write_bytes(next(item.data for item in items if item.part == HOOKS))
@@ -152,7 +149,7 @@ def test_recorded_events_become_the_turn_that_was(played, host):
 
 
 def test_subagents_and_summaries_of_a_compaction_are_no_turns(played):
-    sent, _ = played("opencode", "opencode/compaction-subagent")
+    sent, _ = played("opencode", "opencode-compaction")
     found = turns(sent, "opencode")
     assert not any("PROMPT-SUB" in turn.prompt or "DONE-SUB" in turn.answer for turn in found)
     assert not any("Summary of the conversation" in turn.answer for turn in found)

@@ -12,11 +12,12 @@ from gitmem.sessions.end import read_lines
 from gitmem.sessions.events import parse_payload
 from gitmem.sessions.transcript import Role, Unread, hook_events
 from gitmem.sessions.turns import fold
+from tests.recorded import payloads_of
 
 AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)
 PROMPT, ANSWER = "PROMPT-ONE 첫 요청", "DONE-ONE: 결정: **uv**, not pip."
 HOSTS = ["cline", "codex", "copilot", "droid", "gemini", "qwen"]
-FOLDERS = {"copilot": "copilot/pascal"}
+OTHER_SESSION = {"copilot"}  # in hooks than in the transcript
 ERROR = "ls: cannot access '/no/such/dir': No such file or directory"
 SAYS_FAILURES = {"cline", "copilot", "gemini", "qwen"}  # by hooks; Codex does not
 WITHOUT_ANSWER = {"copilot", "droid"}  # in hooks; the transcript has it
@@ -37,8 +38,8 @@ def events_of(payloads, host):
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_recorded_payloads_become_the_turn_that_was(recorded_payloads, host):
-    events = list(events_of(recorded_payloads(FOLDERS.get(host, host)), host))
+def test_recorded_payloads_become_the_turn_that_was(host):
+    events = list(events_of(payloads_of(host), host))
     assert {event.session for event in events} == {events[0].session}
     assert {event.host for event in events} == {host}
     (turn,) = fold(events)
@@ -54,9 +55,9 @@ def test_recorded_payloads_become_the_turn_that_was(recorded_payloads, host):
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_delivered_twice_it_is_the_same_turn(recorded_payloads, host):
+def test_delivered_twice_it_is_the_same_turn(host):
     """As hooks of the project and of the person, or a plugin beside them, deliver it."""
-    events = list(events_of(recorded_payloads(FOLDERS.get(host, host)), host))
+    events = list(events_of(payloads_of(host), host))
     again = [event._replace(at=event.at + timedelta(seconds=0.2)) for event in events]
     (once,), (twice,) = fold(events), fold([*events, *again])
     assert twice._replace(ended=once.ended, sources=once.sources) == once
@@ -99,15 +100,15 @@ def test_a_recorded_transcript_becomes_the_turn_that_was(recorded_transcript, ho
     assert not any("CONTEXT-MARK" in record.text for record in told)
 
 
-@pytest.mark.parametrize("host", [host for host in HOSTS if host not in FOLDERS])  # those are of another session
-def test_hooks_and_transcript_tell_the_same_session(recorded_payloads, recorded_transcript, host):
-    told = {event.session for event in events_of(recorded_payloads(host), host)}
+@pytest.mark.parametrize("host", [host for host in HOSTS if host not in OTHER_SESSION])
+def test_hooks_and_transcript_tell_the_same_session(recorded_transcript, host):
+    told = {event.session for event in events_of(payloads_of(host), host)}
     read = {record.session for record in read_transcript(recorded_transcript(host), read_lines)}
     assert read == told
 
 
-@pytest.mark.parametrize("host", [host for host in HOSTS if host not in {*FOLDERS, *WITHOUT_PROMPT}])
-def test_a_turn_has_the_same_id_by_hooks_and_by_transcript(recorded_payloads, recorded_transcript, host):
-    (told,) = fold(events_of(recorded_payloads(host), host))
+@pytest.mark.parametrize("host", [host for host in HOSTS if host not in {*OTHER_SESSION, *WITHOUT_PROMPT}])
+def test_a_turn_has_the_same_id_by_hooks_and_by_transcript(recorded_transcript, host):
+    (told,) = fold(events_of(payloads_of(host), host))
     (read,) = fold(hook_events(read_transcript(recorded_transcript(host), read_lines), None, host))
     assert told.exchange_id == read.exchange_id
