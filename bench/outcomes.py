@@ -44,7 +44,12 @@ def turns_of(name: str) -> list[Turn]:
             Turn(rest, "", str(index), at[index], at[index], prompt=asked, answer=answer, closed=True)
             for index, (asked, answer) in enumerate(zip(texts[::2], texts[1::2], strict=False))
         ]
-    path = str(DATA / name)
+    return turns_in(DATA / name)
+
+
+def turns_in(file: Path) -> list[Turn]:
+    """Return the turns of a transcript of any host."""
+    path = str(file)
     host = writer(path, read_lines)
     turns = fold(hook_events(read_records(path, None, host), None, find_host(host).label))
     return [turn._replace(closed=True) for turn in turns]

@@ -81,13 +81,18 @@ def _begins(turn: Turn, task: Sequence[Turn]) -> bool:
         return True
     if _goes_on(prompt, last):
         return False
-    if any(is_commit(run.command) and not run.failed for run in last.runs):
+    if _committed(last):
         return True
     if classify(prompt) is TaskType.QUESTION or set(turn.files) & {file for one in task for file in one.files}:
         return False
     said = stems_of(" ".join(human_text(text)[:_READ] for one in task for text in (one.prompt, one.answer)))
     words = stems_of(headline(prompt, _TASK))
     return 2 * len(words & said) < len(words) or not words
+
+
+def _committed(turn: Turn) -> bool:
+    """Return whether a commit, a push or a release worked in a turn."""
+    return any(is_commit(run.command) and not run.failed for run in turn.runs)
 
 
 def _goes_on(prompt: str, last: Turn) -> bool:
@@ -241,8 +246,7 @@ class _Task:
             return Outcome.SUCCESS
         if tests is Outcome.FAILED or judged is Outcome.FAILED:
             return Outcome.FAILED
-        committed = any(is_commit(run.command) and not run.failed for turn in self._turns for run in turn.runs)
-        return Outcome.SUCCESS if tests or committed else None
+        return Outcome.SUCCESS if tests or any(map(_committed, self._turns)) else None
 
     def _feedback(self) -> str:
         """Return what the person said of the result; thanks stay if only a follow-up came after them."""
@@ -258,7 +262,7 @@ class _Task:
         """
         own = [(turn, exchange.summary, reaction_of(turn, self._said[turn.key])) for turn, exchange in self._own]
         good = [one for one in own if one[0].answer and not one[0].interrupted and one[2] is not Outcome.FAILED]
-        changed = [summary for turn, summary, _ in good if turn.files]
+        changed = [summary for turn, summary, _ in good if turn.files or _committed(turn)]
         said = [summary for turn, summary, met in good if met is not Outcome.PARTIAL and not offers(turn.answer)]
         return "; ".join(one_line(one, _LINE) for one in dict.fromkeys(changed[-_RESULTS:] or said[-1:]))
 
