@@ -27,6 +27,7 @@ TAIL_BYTES = 7  # 56 bits, of which the tail keeps 50
 SHORT_LENGTH = 1 + TAIL_LENGTH
 EXCHANGE_LETTER = "x"
 FACT_LETTERS = "dfrscpi"  # one for each kind
+_SESSION_LENGTH = 8  # of a session's tag
 ID_FORM = rf"(?:[{ALPHABET}]{{{LENGTH}}}|[a-z][{ALPHABET}]{{{TAIL_LENGTH}}})"  # as a regular expression
 
 _VALUES = {character: value for value, character in enumerate(ALPHABET)}
@@ -70,6 +71,14 @@ def short_session(session: str) -> str:
     """Return the beginning of a session's id that tells it from others; an id that begins with its time needs more."""
     timed = session.startswith("ses_") or (session[8:9], session[14:15]) == ("-", "7")  # OpenCode; a UUID of version 7
     return session[: 16 if timed else 8]
+
+
+def session_tag(session: str) -> tuple[str, ...]:
+    """Return the tag of a session: the first characters of its id that fit a tag."""
+    fit = "".join(
+        character for character in session if character.isascii() and (character.isalnum() or character == "-")
+    )
+    return (fit[:_SESSION_LENGTH].strip("-"),) if fit[:_SESSION_LENGTH].strip("-") else ()
 
 
 def tail_of(identifier: str) -> str:

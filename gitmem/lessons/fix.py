@@ -56,7 +56,7 @@ def logged_errors(store: Store, errors: Sequence[ErrorSignature], session: str =
     """Return those of the errors that exchanges of other sessions name, by one search."""
     query = " ".join(dict.fromkeys(word for error in errors for word in _telling(error)))
     hits = answer(store, f"{query} path:{_LOGS}", limit=_HITS, vectors=False).hits if query else []
-    others = [hit for hit in hits if hit.entry and not hit.fact and not (session and hit.session[:8] == session[:8])]
+    others = [hit for hit in hits if hit.entry and not hit.fact and not hit.is_of(session)]
     told = [one for hit in others for one in _told(hit)]
     found = []
     for error in errors:

@@ -143,7 +143,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
         and hit.worth.words >= _LEAST_WORDS
         and _says(hit, query)
         and tail_of(_handle(hit)) not in tails
-        and not (session and hit.session[:8] == session[:8])
+        and not hit.is_of(session)
         and not is_view(hit)
         and not _came_to_nothing(hit)
     ]

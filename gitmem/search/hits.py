@@ -20,7 +20,7 @@ import re
 import unicodedata
 from functools import cache
 
-from gitmem.document.ids import SHORT_LENGTH, is_git_folder
+from gitmem.document.ids import SHORT_LENGTH, is_git_folder, session_tag
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.search.files import is_searched
 from gitmem.search.rank import Worth
@@ -215,6 +215,12 @@ class Hit(Value):
         if self.own:
             return f"your own; in this project {links} goes before it" if links else "your own, in every project"
         return f"{BEFORE}, now {links}" if links and self.status == BEFORE else self.status
+
+    def is_of(self, session: str) -> bool:
+        """Return whether a session said it: it is of its file, or has its tag."""
+        return bool(session) and (
+            self.session[:8] == session[:8] or any(tag in self.tags for tag in session_tag(session))
+        )
 
     def shown(self, text: str) -> str:
         """Return a part of the hit's text as it is shown: with marks on what does not hold as it says."""

@@ -31,7 +31,7 @@ from gitmem.document.entry import (
     remove_entries,
     replace_entry,
 )
-from gitmem.document.ids import MEMORY, daily_path, tail_of
+from gitmem.document.ids import MEMORY, daily_path, session_tag, tail_of
 from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.errors import RefusedError
 from gitmem.facts.book import Lasting
@@ -42,7 +42,6 @@ from gitmem.sessions.entries import (
     Remembered,
     joined_exchange,
     remember,
-    session_tag,
 )
 from gitmem.sessions.logs import day_log, memory_of, new_daily
 from gitmem.sessions.outcome import Fields, join_fields, render_fields, split_fields

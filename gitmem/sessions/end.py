@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from gitmem.document.entry import MemoryType, find_entries
-from gitmem.document.ids import daily_path, tail_of
+from gitmem.document.ids import daily_path, session_tag, tail_of
 from gitmem.document.message import Op, Trailer, session_message
 from gitmem.errors import UnreadableError
 from gitmem.hosts.all import read_transcript
@@ -19,7 +19,7 @@ from gitmem.platform.safe_open import open_regular
 from gitmem.redact.redact import redact
 from gitmem.sessions.capture import BATCH_BYTES, capture_turn, save_entries
 from gitmem.sessions.cleaned import boot_lines
-from gitmem.sessions.entries import EXCHANGE, Placed, cue_entries, session_tag
+from gitmem.sessions.entries import EXCHANGE, Placed, cue_entries
 from gitmem.sessions.outcome import MENDED, split_fields
 from gitmem.sessions.save import rotate_if_full
 from gitmem.sessions.transcript import MAX_LINE, Record, Role, Unread, l1_lines

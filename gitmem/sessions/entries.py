@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from gitmem.document.entry import RECENT_CONTEXT, STATE, TIMELINE, Entry, MemoryType, clean_text
+from gitmem.document.ids import session_tag
 from gitmem.sessions.cues import find_cues
 from gitmem.sessions.events import PLACE
 from gitmem.sessions.outcome import ERROR_LENGTH, MENDED, Fields, Outcome, judge_outcome, render_fields, told_error
@@ -35,7 +36,6 @@ COMMAND_LENGTH = 120
 _FILES_SHOWN = 12
 _FAILURES_SHOWN = 3
 _IDLE_ANSWER = 200  # characters; a shorter answer to "ok" carries no content
-_SESSION_LENGTH = 8
 
 _COURTESIES = 3  # courtesies at the start of an answer
 _READ = 20_000  # characters from which sentences are taken
@@ -302,14 +302,6 @@ def cue_entries(text: str, at: datetime, boot_lines: Collection[str], types: Seq
 
 def _stamp(at: datetime) -> str:
     return at.strftime("%Y-%m-%d %H:%M:%S")
-
-
-def session_tag(session: str) -> tuple[str, ...]:
-    """Return the tag of a session: the first characters of its id that fit a tag."""
-    fit = "".join(
-        character for character in session if character.isascii() and (character.isalnum() or character == "-")
-    )
-    return (fit[:_SESSION_LENGTH].strip("-"),) if fit[:_SESSION_LENGTH].strip("-") else ()
 
 
 def _words(text: str) -> Words:

@@ -168,11 +168,11 @@ def main() -> None:
     import gitmem.sessions.save
     import gitmem.store.init
     import gitmem.store.store  # noqa: F401
-    from gitmem.cli.main import COMMANDS
+    from gitmem.cli.main import COMMANDS, MODULES
 
     for command in COMMANDS:
         with contextlib.suppress(ModuleNotFoundError):
-            import_module(f"gitmem.cli.commands.{command.replace('-', '_')}")
+            import_module(f"gitmem.cli.commands.{MODULES.get(command, command.replace('-', '_'))}")
 
     rest = b""
     while data := os.read(0, 1 << 16):

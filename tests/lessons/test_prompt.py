@@ -74,8 +74,15 @@ def test_a_memory_is_told_once_in_a_session(day):
     assert known_to(store.private, "s-1", day.clock.now + timedelta(days=2)) == set()
 
 
-def test_what_the_session_itself_said_is_not_told(day):
-    assert tell_prompt(day.store, "1b4e51f0-021d-4528", ASKED) == ""
+@pytest.mark.parametrize(
+    "session, tag", [("1b4e51f0-021d-4528", "1b4e51f0"), ("ses_7qXw2f9c", "ses7qXw2"), ("T-1b4e51f0-021d", "T-1b4e51")]
+)
+def test_what_the_session_itself_said_is_not_told(day, session, tag):
+    """Whatever an agent's ids of sessions look like."""
+    path = Path(day.store.root, "daily/2026/11/2026-11-20.md")
+    path.write_text(path.read_text("utf-8").replace("#1b4e51f0", f"#{tag}"), "utf-8")
+    assert tell_prompt(day.store, session, ASKED) == ""
+    assert "max_connections" in tell_prompt(day.store, "another", ASKED)
 
 
 def test_words_that_look_like_filters_are_words(day):
