@@ -206,9 +206,7 @@ class PromptsConfig(Value):
     """Instructions for models, in place of those in `templates/prompts`; empty: those."""
 
     summary: str = ""
-    exchanges: str = ""
-    concept: str = ""
-    contradiction: str = ""
+    session: str = ""
 
 
 class Config(Value):
@@ -305,10 +303,22 @@ RULES = {
     "sync.transcripts": Rule("send raw transcripts to the remotes, too"),
     "summary.provider": Rule(
         "who sums up archives and sessions, before gitmem itself",
-        choices=("offline", "host", "agent", "anthropic", "openai"),
+        choices=(
+            "offline",
+            "host",
+            "agent",
+            "codex",
+            "gemini",
+            "qwen",
+            "opencode",
+            "copilot",
+            "droid",
+            "anthropic",
+            "openai",
+        ),
     ),
     "summary.model": Rule("the model that sums up; empty: the provider's small one"),
-    "summary.large_model": Rule("the one that weighs contradictions; empty: the provider's larger one"),
+    "summary.large_model": Rule("the one for sessions that touch disputed facts; empty: the provider's larger one"),
     "summary.base_url": Rule("the address of a server that speaks like the provider"),
     "summary.api_key_env": Rule("the environment variable that has the key"),
     "summary.timeout_seconds": Rule("how long one question may take", minimum=1, maximum=3_600),
@@ -316,9 +326,7 @@ RULES = {
     "summary.tokens_per_day": Rule("tokens it may read and write for a store in a day, 0 for any"),
     "summary.cents_per_day": Rule("US cents it may cost for a store in a day, 0 for any"),
     "prompts.summary": Rule("instructions for a model that sums up an archive; empty: those that ship with gitmem"),
-    "prompts.exchanges": Rule("instructions for one that rewords the exchanges of a session"),
-    "prompts.concept": Rule("instructions for one that names a concept"),
-    "prompts.contradiction": Rule("instructions for one that compares two facts"),
+    "prompts.session": Rule("instructions for one that judges a session"),
     "purge.machines": Rule("machines of yours whose purges are followed without asking"),
     "review.changes": Rule("ask before what others make of your rules, preferences and decisions counts"),
     "author.also": Rule("other names and addresses under which you commit, as on other machines"),

@@ -36,7 +36,7 @@ from gitmem.facts.extract import (
 from gitmem.facts.fact import Fact, FactKind, make_fact
 from gitmem.facts.file import parse_changeable, render_fact
 from gitmem.facts.lines import marks_of, state_as_of_now
-from gitmem.facts.validity import ended, in_force, revived, supersede, what_holds
+from gitmem.facts.validity import dispute, ended, in_force, revived, supersede, what_holds
 from gitmem.project.files import project_code
 from gitmem.sessions.cleaned import boot_lines, redacted
 from gitmem.sessions.entries import relative_files
@@ -133,7 +133,11 @@ class Lasting:
             found.text,
             found.at.replace(microsecond=0),
             confidence=found.confidence,
-            origin={key: value for key, value in (("session", session), ("exchange", found.source)) if value},
+            origin={
+                key: value
+                for key, value in (("session", session), ("exchange", found.source), ("by", found.by))
+                if value
+            },
             sources=(found.source,),
             keywords=fact_keywords(found.text),
             files=found.files,
@@ -176,6 +180,24 @@ class Lasting:
             if fix is not None and fact is not None:
                 changed.append(ended(fact, fix.at, fix.text))
         return self._changes(changed)
+
+    def replace(self, loser: str, winner: str, when: datetime, *, sure: bool) -> Changes:
+        """Return the file changes by which one fact supersedes another, or where it is not sure, stands beside it."""
+        facts: dict[str, Fact] = {}
+        if not self._read_into(facts, loser, winner):
+            return {}
+        facts |= supersede(facts, loser, winner, when) if sure else dispute(facts, loser, winner)
+        return self._changes([*facts.values()])
+
+    def resolve_one(self, identifier: str, when: datetime, how: str) -> Changes:
+        """Return the file changes that resolve an open issue."""
+        fact = self._read(self.known()[identifier])
+        return self._changes([ended(fact, when, how)]) if fact is not None and fact.binds else {}
+
+    def confirm(self, identifier: str, source: str) -> Changes:
+        """Return the file changes that add a source to a fact in force."""
+        fact = self._read(self.known()[identifier])
+        return self._changes([_with_source(fact, source)]) if fact is not None and fact.binds else {}
 
     def note_commit(self, commit: str, files: Collection[str]) -> Changes:
         """Return the file changes that record the commit of which facts speak whose files are all in it."""

@@ -331,6 +331,7 @@ def _content(text: str) -> Iterator[str]:
 
 # The kinds whose facts can contradict each other.
 WEIGHED = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION, FactKind.CORE_LOGIC)
+SAID = 0.9  # the confidence of what a person says
 MOST_DISPUTED = 3  # for one new fact; more are a series ("step 1 …", "step 2 …"), which nobody wants to review
 
 
@@ -367,12 +368,17 @@ def rivals_of(new: Fact, facts: Iterable[Fact], is_mine: Callable[[Fact], bool] 
     for one in others:
         is_older = one.created <= new.created
         if ends(new.description, one.description) if is_older else ends(one.description, new.description):
-            (ended if is_older else by).append(one)
+            (disputed if is_older and _yields(new, one) else ended if is_older else by).append(one)
         elif contradict(one.description, new.description):
-            is_ruled = _is_stated(new) and _is_stated(one) and is_mine(one) and is_mine(new)
+            is_ruled = _is_stated(new) and _is_stated(one) and is_mine(one) and is_mine(new) and not _yields(new, one)
             (disputed if not is_ruled else ended if is_older else by).append(one)
     newest = sorted(disputed, key=lambda fact: (fact.created, fact.id))[-MOST_DISPUTED:]
     return Rivals((), tuple(by)) if by else Rivals(tuple(ended), (), tuple(newest))
+
+
+def _yields(new: Fact, one: Fact) -> bool:
+    """Return whether a model judged a fact in words that are not the person's, unlike one that was saved or stated."""
+    return "by" in new.origin and "by" not in one.origin and (new.confidence or 0.0) < SAID
 
 
 def _is_stated(fact: Fact) -> bool:

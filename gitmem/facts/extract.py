@@ -175,7 +175,7 @@ _FILE_NAME = re.compile(r"(?<![\w/.-])(?:[\w-][\w.-]{0,80}/){0,12}[\w-][\w.-]{0,
 
 
 class Finding(Value):
-    """A fact found in a session; `source` is the id of its turn's entry."""
+    """A fact found in a session; `source` is the id of its turn's entry, `by` the model that found it."""
 
     kind: FactKind
     text: str
@@ -183,6 +183,7 @@ class Finding(Value):
     at: datetime
     source: str
     files: tuple[str, ...] = ()
+    by: str = ""
 
 
 def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collection[str] = ()) -> list[Finding]:

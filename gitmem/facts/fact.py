@@ -66,7 +66,8 @@ class Fact(Value):
     """A fact. `text` is its body, `description` its first line; an unknown field is "", empty or None.
 
     `confidence` is from 0 to 1. `origin` says where it was first learned: `tool`, `id` (its name there),
-    `session`, `exchange`, `commit`; `sources` are all entries, exchanges and sessions with it. `files` are the
+    `session`, `exchange`, `commit`, and `by`, the model that judged it.
+    `sources` are all entries, exchanges and sessions with it. `files` are the
     project's files it is about, as of `commit`. `review` are the ids of facts that contradict it, to be decided by a
     person (spec V6). `file` is the path it was read from, `source` its content; both are empty for a new fact,
     `source` and `text` for one out of the cache of headers.

@@ -37,10 +37,8 @@ from gitmem.llm.protocol import (
     parse_reply,
 )
 from gitmem.platform.programs import read_resource
-from gitmem.platform.safe_open import read_text
 from gitmem.redact.redact import redact
 from gitmem.store.findings import Failure, FailureLog
-from gitmem.store.headers import KNOWN_FOLDER
 from gitmem.text.stems import estimate_tokens
 from gitmem.values import Value
 
@@ -268,7 +266,6 @@ T = TypeVar("T")
 
 MAX_CHARACTERS = 300_000  # of the material, half from its beginning and half from its end
 _COOL_DOWN = timedelta(hours=1)  # before a failed question is repeated in the background
-_MAX_SETTLED = 5_000
 _LEFT_OUT = "\n\n[… left out …]\n\n"
 
 
@@ -276,7 +273,8 @@ _LEFT_OUT = "\n\n[… left out …]\n\n"
 class Asked(Generic[T]):
     """The result of a question: the value read from the reply, or None and `why`.
 
-    `raw` is the last unusable reply, `model` the one that replied, `dollars` the cost of all tries (None: unknown).
+    `raw` is the last unusable reply, `model` the one that replied, `tokens` and `dollars` the cost of all tries (None:
+    unknown).
     """
 
     value: T | None
@@ -285,6 +283,7 @@ class Asked(Generic[T]):
     provider: str = ""
     model: str = ""
     dollars: float | None = 0.0
+    tokens: int = 0
 
 
 def patience() -> Patience:
@@ -372,6 +371,7 @@ class _Tries:
             provider=model.provider, model=model.name(request.size), spent=self._most(config.timeout_seconds)
         )
         self._dollars: float | None = 0.0
+        self._tokens = 0
         self._raw = self._replied_by = ""
 
     def run(self, read: Callable[[Mapping[str, object]], T], tries: Patience) -> Asked[T]:
@@ -380,7 +380,7 @@ class _Tries:
             wait = 0.0
             try:
                 value = self._once(read)
-                return Asked(value, "", "", self._model.provider, self._replied_by, self._dollars)
+                return Asked(value, "", "", self._model.provider, self._replied_by, self._dollars, self._tokens)
             except ReplyError as error:
                 why = f"the reply of {self._replied_by or self._asking.model} {error}"
             except ProviderError as error:
@@ -433,6 +433,7 @@ class _Tries:
             price = self._model.price(self._request.size, answer.input_tokens)
             dollars = cost_of(price, answer.input_tokens, answer.output_tokens)
         self._dollars = None if dollars is None or self._dollars is None else self._dollars + dollars
+        self._tokens += answer.input_tokens + answer.output_tokens
         return Spent(answer.input_tokens + answer.output_tokens, dollars)
 
     def _most(self, seconds: float) -> Spent:
@@ -440,25 +441,6 @@ class _Tries:
         tokens = estimate_tokens(self._request.system + self._request.text)
         price = self._model.price(self._request.size, tokens)
         return Spent(tokens + self._request.most_tokens, cost_of(price, tokens, self._request.most_tokens), seconds)
-
-
-class Settled:
-    """The subjects that a model has answered, a line each in a file among the caches; none is asked again."""
-
-    def __init__(self, store: Store, name: str) -> None:
-        self._path = os.path.join(store.private, KNOWN_FOLDER, name)
-        self._subjects = dict.fromkeys(read_text(self._path).splitlines())
-
-    def __contains__(self, subject: object) -> bool:
-        return subject in self._subjects
-
-    def add(self, subject: str) -> None:
-        """Record an answered subject; if that fails, it may be asked about again."""
-        self._subjects[subject] = None
-        with contextlib.suppress(OSError):
-            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-            with open(self._path, "w", encoding="utf-8") as file:
-                file.writelines(f"{line}\n" for line in list(self._subjects)[-_MAX_SETTLED:])
 
 
 def _ledger(store: Store) -> Ledger:

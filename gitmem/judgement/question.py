@@ -1,6 +1,6 @@
 """Compose the question about a session: its record in windows, and what is known already. Pure.
 
-Tested through `tests/memory/judgement/test_reply.py`.
+Tested through `tests/judgement/test_reply.py`.
 """
 
 from __future__ import annotations

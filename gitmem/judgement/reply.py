@@ -51,6 +51,7 @@ _BLOCK = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE 
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _SAID_BY_OTHERS = re.compile(r"[\"“”「『](?=[^\"“”」』\n]*\s[^\"“”」』\n]*\s)[^\"“”」』\n]{12,600}[\"“”」』]")
 _MARKUP = str.maketrans({"*": "", "`": "", "“": '"', "”": '"', "‘": "'", "’": "'"})  # noqa: RUF001  # typographic
+_REDACTED = "[REDACTED:"  # begins what stands for a secret
 _WIDE = re.compile(r"[぀-ヿ㐀-鿿가-힣]")
 _CODE_NAME = re.compile(r"[\w@./:=+-]*[\w/][._/:=@-][\w@./:=+-]*\w|--?\w[\w-]+|\w*\d\w*")
 
@@ -267,7 +268,7 @@ class Reader:
         text = one_line(str(given), most + 1)
         if len(text) > most:
             raise _RefusedError("length")
-        if redact(text, allow=self._allow).text != text:
+        if _REDACTED in text or redact(text, allow=self._allow).text != text:
             raise _RefusedError("secret")
         return text
 

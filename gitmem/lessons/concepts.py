@@ -148,8 +148,8 @@ def find_concept(store: Store, identifier: str) -> Concept:
     return matches[0]
 
 
-def merge(store: Store, one: Concept, other: Concept, model: str = "") -> tuple[str, ...]:
-    """Merge the second concept into the first, as a person or this model decided; all links are kept.
+def merge(store: Store, one: Concept, other: Concept) -> tuple[str, ...]:
+    """Merge the second concept into the first, as a person decided; all links are kept.
 
     Returns the commits.
     """
@@ -157,22 +157,28 @@ def merge(store: Store, one: Concept, other: Concept, model: str = "") -> tuple[
         return ()
 
     def plan(transaction: Transaction) -> None:
-        data, other_data = transaction.read(one.path), transaction.read(other.path)
-        if data is None or other_data is None:
+        changes = merging(transaction, one, other)
+        if not changes:
             raise NotFoundError("One of the concepts is gone.")
-        merged = one._replace(
-            keywords=tuple(dict.fromkeys((*one.keywords, *other.keywords))),
-            files=tuple(dict.fromkeys((*one.files, *other.files))),
-            exchanges=tuple(sorted({*one.exchanges, *other.exchanges})),
-            merged=tuple(dict.fromkeys((*one.merged, *other.merged, other.id))),
-            updated=max(one.updated, other.updated),
-        )
-        more = [line for _, line in lines_of(Document.parse(other_data).body)]
-        changes = {one.path: render_changed(data, merged, more), other.path: None}
-        message = _about(f"Merge concept {other.name} into {one.name}", [one.id, other.id]).by(model)
-        transaction.commit(message, changes)
+        transaction.commit(_about(f"Merge concept {other.name} into {one.name}", [one.id, other.id]), changes)
 
     return transact(store, plan, purpose="concepts").commits
+
+
+def merging(transaction: Transaction, one: Concept, other: Concept) -> dict[str, bytes | None]:
+    """Return the file changes that merge the second concept into the first; none if one of them is gone."""
+    data, other_data = transaction.read(one.path), transaction.read(other.path)
+    if data is None or other_data is None:
+        return {}
+    merged = one._replace(
+        keywords=tuple(dict.fromkeys((*one.keywords, *other.keywords))),
+        files=tuple(dict.fromkeys((*one.files, *other.files))),
+        exchanges=tuple(sorted({*one.exchanges, *other.exchanges})),
+        merged=tuple(dict.fromkeys((*one.merged, *other.merged, other.id))),
+        updated=max(one.updated, other.updated),
+    )
+    more = [line for _, line in lines_of(Document.parse(other_data).body)]
+    return {one.path: render_changed(data, merged, more), other.path: None}
 
 
 def split(store: Store, concept: Concept, exchanges: Sequence[str], name: str) -> tuple[str, ...]:
@@ -210,19 +216,17 @@ def split(store: Store, concept: Concept, exchanges: Sequence[str], name: str) -
     return transact(store, plan, purpose="concepts").commits
 
 
-def rename(store: Store, concept: Concept, name: str, method: str) -> tuple[str, ...]:
-    """Give a concept the name a model chose; its id and file stay. Returns the commits."""
+def naming(transaction: Transaction, concept: Concept, name: str, by: str) -> dict[str, bytes | None]:
+    """Return the file change that gives a concept the name a model chose; its id and file stay.
 
-    def plan(transaction: Transaction) -> None:
-        data = transaction.read(concept.path)
-        there = parse_concept(data, concept.path) if data is not None else None
-        if data is None or there is None or there.name != concept.name:
-            return  # removed, or renamed by a person meanwhile
-        changed = Document.parse(render_changed(data, concept._replace(name=name), ())).set("method", method)
-        message = _about(f"Name a concept: {name}", [concept.id]).by(method)
-        transaction.commit(message, {concept.path: changed.render()})
-
-    return transact(store, plan, purpose="concepts").commits
+    There is none where it was removed, or renamed by a person meanwhile.
+    """
+    data = transaction.read(concept.path)
+    there = parse_concept(data, concept.path) if data is not None else None
+    if data is None or there is None or there.name != concept.name:
+        return {}
+    changed = Document.parse(render_changed(data, concept._replace(name=name), ()))
+    return {concept.path: changed.set("method", by).render()}
 
 
 def _stem(concept: Concept) -> str:

@@ -76,6 +76,7 @@ class Episode(Value):
     seconds: int = 0
     tokens: int = 0
     mended_in: int = 0
+    by: str = ""  # the model whose words it has
 
     @property
     def complexity(self) -> str:
@@ -155,6 +156,7 @@ def parse_episode(data: bytes) -> Episode | None:
         seconds=_number(given, "seconds"),
         tokens=_number(given, "tokens"),
         mended_in=_number(given, "mended_in"),
+        by=_text(given, "by"),
         tools=tuple((str(name), count) for name, count in tools.items() if isinstance(count, int))
         if isinstance(tools, dict)
         else (),
@@ -185,6 +187,7 @@ def _fields(episode: Episode) -> dict[str, object]:
         "seconds": episode.seconds,
         "tokens": episode.tokens,
         "mended_in": episode.mended_in,
+        "by": episode.by,
         "tools": dict(episode.tools),
         "exchanges": episode.exchanges,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from datetime import timedelta
@@ -28,8 +29,9 @@ from gitmem.store.transact import transact
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from gitmem.lessons.error_occurrence import Sight
     from gitmem.project.state import Past
     from gitmem.sessions.turns import Turn
     from gitmem.store.store import Store
@@ -50,24 +52,30 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
 
     def plan(transaction: Transaction) -> bool:
         episodes = _episodes(transaction, turns, {sight.exchange for sight in sights})
-        known = {header.path: signature_of(header) for header in pattern_headers(store)}
-        changed: dict[str, BugPattern] = {}
-        new = 0
-        for one in sights:
-            sight = one._replace(episode=episodes.get(one.exchange, ""))
-            pattern = _known(transaction, known, changed, sight.error)
-            after = begun(sight) if pattern is None else seen_again(pattern, sight)
-            if pattern is None and transaction.read(after.path) is not None:
-                continue  # a person rewrote the file
-            new += pattern is None
-            known[after.path] = after.error
-            changed[after.path] = after
-        changes = dict(_rendered(changed))
+        told = [sight._replace(episode=episodes.get(sight.exchange, "")) for sight in sights]
+        changed, new = patterns_with(store, transaction, told)
+        changes = rendered(changed)
         return transaction.commit(_message(changed, new, session, host), changes, when=turns[-1].ended)
 
     outcome = transact(store, plan, purpose="learn")
     pattern_headers(store)  # so that the next error finds them in the cache
     return outcome.commits[-1] if outcome.value else None
+
+
+def patterns_with(store: Store, transaction: Transaction, sights: Iterable[Sight]) -> tuple[dict[str, BugPattern], int]:
+    """Return the patterns that change with these sights, by path, and how many of them are new."""
+    known = {header.path: signature_of(header) for header in pattern_headers(store)}
+    changed: dict[str, BugPattern] = {}
+    new = 0
+    for sight in sights:
+        pattern = _known(transaction, known, changed, sight.error)
+        after = begun(sight) if pattern is None else seen_again(pattern, sight)
+        if pattern is None and transaction.read(after.path) is not None:
+            continue  # a person rewrote the file
+        new += pattern is None
+        known[after.path] = after.error
+        changed[after.path] = after
+    return changed, new
 
 
 def _episodes(transaction: Transaction, turns: Sequence[Turn], wanted: set[str]) -> dict[str, str]:
@@ -103,12 +111,13 @@ def _known(
     return None
 
 
-def _rendered(changed: dict[str, BugPattern]) -> Iterator[tuple[str, bytes]]:
+def rendered(changed: Mapping[str, BugPattern]) -> dict[str, bytes | None]:
+    """Return the files of patterns, without those whose header a person wrote in a form that cannot be edited."""
+    files: dict[str, bytes | None] = {}
     for path, pattern in changed.items():
-        try:
-            yield path, render_pattern(pattern)
-        except ValueError:  # a person wrote the header in a form that cannot be edited in place
-            continue
+        with contextlib.suppress(ValueError):
+            files[path] = render_pattern(pattern)
+    return files
 
 
 def _message(changed: dict[str, BugPattern], new: int, session: str, host: str) -> Message:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import sys
 
-from gitmem.llm.protocol import AGENT, ANTHROPIC, HOST, KEYS, OFFLINE, ProviderError
+from gitmem.llm.protocol import AGENTS, ANTHROPIC, HOST, KEYS, OFFLINE, ProviderError
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -37,8 +37,8 @@ def make_model(config: SummaryConfig, environ: Mapping[str, str]) -> Model | Non
     """
     if config.provider in {OFFLINE, HOST}:
         return None
-    if config.provider == AGENT:
-        from gitmem.llm.claude_cli import AgentModel
+    if config.provider in AGENTS:
+        from gitmem.llm.agents import AgentModel
 
         return AgentModel(config, environ)
     variable = config.api_key_env or KEYS[config.provider]

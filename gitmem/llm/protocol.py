@@ -125,7 +125,8 @@ class RefusalError(ProviderError):
 
 
 OFFLINE, HOST, AGENT, ANTHROPIC, OPENAI = "offline", "host", "agent", "anthropic", "openai"
-PROVIDERS = (OFFLINE, HOST, AGENT, ANTHROPIC, OPENAI)
+AGENTS = (AGENT, "codex", "gemini", "qwen", "opencode", "copilot", "droid")  # programs; AGENT is Claude Code
+PROVIDERS = (OFFLINE, HOST, *AGENTS, ANTHROPIC, OPENAI)
 KEYS = {ANTHROPIC: "ANTHROPIC_API_KEY", OPENAI: "OPENAI_API_KEY"}
 MOST_BYTES = 2_000_000  # of an answer with its envelope
 _FENCE_BYTES = 16

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 
-MODELS = ("agent", "anthropic", "openai")  # of `gitmem.llm.protocol.PROVIDERS`, which is slow to import for a hook
+NO_MODELS = ("offline", "host")  # of `gitmem.llm.protocol.PROVIDERS`, which is slow to import for a hook
 _TENDED = "tended"  # file: the day of the last daily upkeep
 _UNREAD = "unread"  # folder: by session, a byte for each failed read of its transcript
 _READ_TRIES = 3
@@ -90,7 +90,7 @@ def tend(store: Store, late: Callable[[], bool]) -> None:
     _Steps(store).run("experience", partial(_read_experience, store))
     _Steps(store).run("contradictions", partial(_notice, store))
     _Steps(store).run("documents", partial(_look_at_all, store))
-    if store.config.summary.provider in MODELS:
+    if store.config.summary.provider not in NO_MODELS:
         _Steps(store).run("summaries", partial(_Steps(store).improve, late))
     mark, today = os.path.join(store.private, _TENDED), store.context.clock().date().isoformat()
     if read_text(mark).strip() == today:
@@ -246,28 +246,24 @@ class _Steps:
         learn_lessons(self._store, session.name, session.host, turns)
         count_given(self._store, session.name, turns)
         note_use(self._store, session.name, turns)
-        if turns and not turns[0].logged and self._store.config.summary.provider in MODELS:
-            from gitmem.sessions.reword import request_rewording
+        if turns and not turns[0].logged and self._store.config.summary.provider not in NO_MODELS:
+            from gitmem.judgement.judge import request_judgement
 
-            request_rewording(self._store, session.name, session.host, session.transcript)
+            request_judgement(self._store, session.name, session.host, session.transcript)
         forget_working(self._store, session.name)
         self._unmark(session)
 
     def improve(self, late: Callable[[], bool]) -> None:
-        """Have the model of the settings improve exchanges (spec V1), summaries (R6), concepts (V3), facts (V6)."""
+        """Have the model of the settings judge sessions (spec U7), then sum up archives (R6)."""
         from gitmem.archives.archives import pending_archives
         from gitmem.archives.summarize import improve
-        from gitmem.facts.edit import judge
         from gitmem.judgement.ask import is_worth_asking
-        from gitmem.lessons.name_concepts import name_concepts
-        from gitmem.sessions.reword import reword_requested
+        from gitmem.judgement.judge import judge_requested
 
-        reword_requested(self._store, late)
+        judge_requested(self._store, late)
         for archive in pending_archives(self._store):
             if not late() and is_worth_asking(self._store, archive):
                 improve(self._store, archive)
-        name_concepts(self._store, late)
-        judge(self._store, late)
 
     def _note(self, what: str, message: str) -> None:
         FailureLog(self._store.private).record(Failure(self._store.context.clock(), what, message))

@@ -20,7 +20,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
 
@@ -127,56 +127,6 @@ def details_without(done: str, sentence: str) -> str:
 def took_the_place(now: str, captured: str) -> bool:
     """Return whether request and answer in an entry are still as its turn wrote them."""
     return is_raw(now) and parts_of_turn(now)[:2] == parts_of_turn(captured)[:2]
-
-
-_ANSWERED = {
-    "id": {"type": "string"},
-    "summary": {"type": "string"},
-    "details": {"type": "string"},
-    "files": {"type": "array", "items": {"type": "string"}},
-    "keywords": {"type": "array", "items": {"type": "string"}},
-    "outcome": {"type": "string", "enum": [kind.value for kind in Outcome if kind is not Outcome.INTERRUPTED]},
-}
-SCHEMA: dict[str, object] = {
-    "type": "object",
-    "properties": {
-        "exchanges": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": _ANSWERED,
-                "required": list(_ANSWERED),
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["exchanges"],
-    "additionalProperties": False,
-}
-"""JSON schema of a model's answer about the exchanges of a session (spec V1)."""
-
-
-def reworded(exchange: Exchange, given: Mapping[str, object]) -> Exchange | None:
-    """Return an exchange in the words of a model's answer; None if the answer has no sentence for it.
-
-    Request, errors and files stay as recorded, and that it was interrupted; the answer may choose among the files.
-    """
-    summary = " ".join(str(given.get("summary", "")).split())
-    if not summary:
-        return None
-    named = _texts(given.get("files"))
-    outcome = str(given.get("outcome", "")) if exchange.outcome is not Outcome.INTERRUPTED else ""
-    return exchange._replace(
-        summary=summary,
-        details=str(given.get("details", "")),
-        files=tuple(name for name in exchange.files if name in named) or exchange.files,
-        keywords=tuple(_texts(given.get("keywords"))) or exchange.keywords,
-        outcome=Outcome(outcome) if outcome in set(Outcome) else exchange.outcome,
-    )
-
-
-def _texts(given: object) -> list[str]:
-    return [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
 
 
 def new_session(session: str, host: str, name: str, started: datetime) -> bytes:

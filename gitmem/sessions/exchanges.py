@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC
 
 from gitmem.archives.extractive import Role, is_statement, stems
@@ -31,7 +31,6 @@ from gitmem.sessions.exchange import (
     LABEL,
     MAX_KEYWORDS,
     MAX_SUMMARY,
-    OFFLINE,
     SECTION,
     Exchange,
     details_without,
@@ -267,16 +266,14 @@ def _base(name: str) -> str:
 
 _SHORT_ANSWER = 120  # characters; with a shorter answer and no tool used, an exchange is small talk
 _MAX_READ = 20_000  # characters of a request and of an answer that are summarized
-_MAX_TOLD = 3_000  # characters of a request, and of an answer, that a model is sent
 _FOLDER_OF_MONTH = len("sessions/2026/10")
 
 
 class Made(Value):
-    """An offline exchange, the text its turn wrote into `memory.md`, and the turn with shortened texts."""
+    """An exchange, and the text its turn wrote into `memory.md`."""
 
     exchange: Exchange
     captured: str
-    turn: Turn
 
 
 def turns_of(parts: Iterable[Record], session: str, host: str) -> list[Turn]:
@@ -295,15 +292,9 @@ def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
         entry = exchange_of(read, (project, turn.cwd), boot)
         answer = human_text(clean.answer)
         if entry is not None and (turn.tools or len(answer) >= _SHORT_ANSWER):
-            brief = clean._replace(prompt=_shortened(human_text(clean.prompt)), answer=_shortened(answer), sources=())
             next_prompt = human_text(following.prompt) if following else ""
-            made.append(Made(_offline(clean, entry, answer, next_prompt), entry.text, brief))
+            made.append(Made(_offline(clean, entry, answer, next_prompt), entry.text))
     return made
-
-
-def _shortened(text: str) -> str:
-    """Return a text without its middle if it is long."""
-    return text if len(text) <= _MAX_TOLD else f"{text[: _MAX_TOLD // 2]} […] {text[-_MAX_TOLD // 2 :]}"
 
 
 def _offline(turn: Turn, entry: Entry, answer: str, next_prompt: str) -> Exchange:
@@ -337,27 +328,6 @@ def save_exchanges(store: Store, session: str, host: str, turns: Sequence[Turn])
     made = exchanges_of(store, turns)
     if not made:
         return None
-    return put_exchanges(store, session, turns, made, {}, host=host)
-
-
-def put_exchanges(
-    store: Store,
-    session: str,
-    turns: Sequence[Turn],
-    made: Sequence[Made],
-    better: Mapping[str, Exchange],
-    *,
-    host: str,
-    method: str = OFFLINE,
-    provider: str = "",
-    cost: float | None = None,
-) -> str | None:
-    """Commit exchanges; `better` are those reworded by `method`, by the digest in their ids.
-
-    Raises:
-        GitmemError: they could not be committed.
-
-    """
 
     def plan(transaction: Transaction) -> int:
         path, data = _file(transaction, session, turns)
@@ -367,19 +337,17 @@ def put_exchanges(
         body, changed = document.body, []
         memory = transaction.read(MEMORY) or b""
         for one in _as_known(made, memory):
-            body, new = _with_exchange(body, document.newline, one, better.get(tail_of(one.exchange.id)))
-            changed += [one] if new else []
+            if find_by_digest(body, tail_of(one.exchange.id)) is None:
+                body = put_entry(body, SECTION, render(one.exchange), document.newline)
+                changed.append(one)
         document = document.with_body(body)
-        if method != OFFLINE and changed:
-            document = document.set("method", method).set("provider", provider)
-            document = document if cost is None else document.set("cost", round(cost, 6))
         if not changed and data is not None:
             return 0
         rotate_if_full(transaction, store)
         changes: dict[str, bytes | None] = {path: document.render()}
         if memory := transaction.read(MEMORY) or b"":
-            changes[MEMORY] = _with_exchanges(memory, changed, better)
-        message = _message(session, host, changed, method)
+            changes[MEMORY] = _with_exchanges(memory, changed)
+        message = _message(session, host, changed)
         return len(changed) if transaction.commit(message, changes, when=turns[-1].ended) else 0
 
     outcome = transact(store, plan, purpose="exchanges")
@@ -396,33 +364,18 @@ def _as_known(made: Iterable[Made], memory: bytes) -> list[Made]:
     ]
 
 
-def _message(session: str, host: str, changed: Sequence[Made], method: str) -> Message:
+def _message(session: str, host: str, changed: Sequence[Made]) -> Message:
     summary = changed[0].exchange.summary if len(changed) == 1 else f"{len(changed)} exchanges"
-    by = "" if method == OFFLINE else f" ({method})"
     trailers = (
         (Trailer.OP.value, Op.EXCHANGES.value),
         *((Trailer.ENTRY.value, one.exchange.id) for one in changed),
         (Trailer.SESSION.value, session),
         (Trailer.HOST.value, host),
     )
-    message = Message(f"Session {short_session(_name(session))}{by}: {summary}", trailers)
-    return message.by("" if method == OFFLINE else method)
+    return Message(f"Session {short_session(_name(session))}: {summary}", trailers)
 
 
-def _with_exchange(body: str, newline: str, one: Made, better: Exchange | None) -> tuple[str, bool]:
-    """Return a session's text with an exchange, and whether it changed; a reworded exchange stays."""
-    present = find_by_digest(body, tail_of(one.exchange.id))
-    offline = render(one.exchange)
-    if present is None:
-        return put_entry(
-            body, SECTION, render(better)._replace(id=one.exchange.id) if better else offline, newline
-        ), True
-    if better is None or present.entry.text != offline.text:
-        return body, False
-    return replace_entry(body, present, render(better)._replace(id=present.entry.id), newline), True
-
-
-def _with_exchanges(data: bytes, changed: Sequence[Made], better: Mapping[str, Exchange]) -> bytes:
+def _with_exchanges(data: bytes, changed: Sequence[Made]) -> bytes:
     """Return `memory.md` with exchanges instead of the entries their turns wrote, if those are unchanged."""
     document = Document.parse(data)
     body = document.body
@@ -434,7 +387,7 @@ def _with_exchanges(data: bytes, changed: Sequence[Made], better: Mapping[str, E
         raw = took_the_place(now, one.captured)
         if not raw and now != render(_with_files_of(one.exchange, parse(present.entry))).text:
             continue
-        new = better.get(tail_of(offline.id), offline)
+        new = offline
         if raw:  # the live entry keeps its files and errors, which may be of a longer turn
             _, _, files, failed = parts_of_turn(now)
             new = new._replace(files=files, failed=failed)

@@ -17,7 +17,7 @@ is the version that the transaction reads. Committing checks names and redacts n
 from __future__ import annotations
 
 from gitmem.document.ids import FACTS, MEMORY, check_path, fold, is_git_folder
-from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line
+from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import DoesNotFitError, GitFailedError, RefusedError
 from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature
 from gitmem.git.log import empty_tree
@@ -301,8 +301,8 @@ class Transaction:
         edit = self._clean(_edit_message(self._edits, self._machine)) if self._edits else None
         drafts = [Draft(edit, self._edits, self.now)] if edit else []
         for draft in drafts + self.drafts:
-            model = one_line(draft.message.model, VALUE_LENGTH)
-            author = Signature(model or identity.name, identity.email, draft.when)
+            name = GITMEM.name if draft.message.model else identity.name  # what a model decided, no person did
+            author = Signature(name, identity.email, draft.when)
             yield NewCommit(draft.message.render(), draft.changes, author, committer, self._modes)
 
     def files(self) -> dict[str, bytes | None]:

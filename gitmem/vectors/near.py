@@ -32,10 +32,9 @@ from gitmem.search import sources
 from gitmem.search.files import TRANSCRIPTS, list_files
 from gitmem.search.filters import excluded
 from gitmem.search.rank import FAR, NOTHING, UNKNOWN, WINDOW, Ranked, leaning
-from gitmem.search.units import ENTRY, FIELD, HEADING, Units
+from gitmem.search.units import ENTRY, HEADING, Units
 from gitmem.store.findings import start
-from gitmem.values import Value
-from gitmem.vectors.cache import FOLDER, Cache, chunks, cosines, is_comparable, is_news
+from gitmem.vectors.cache import FOLDER, Cache, cosines, is_comparable, is_news
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -47,47 +46,6 @@ if TYPE_CHECKING:
     from gitmem.search.query import Query
     from gitmem.store.store import Store
     from gitmem.vectors.cache import Mapped, Vectors
-
-
-class Likeness(Value):
-    """The cosines of documents with others, both by path; `calibration` as in `gitmem.llm.protocol.Embedder`."""
-
-    cosines: Mapping[str, Mapping[str, float]]
-    calibration: tuple[float, float] | None
-
-
-def compare_documents(store: Store, paths: Sequence[str], new: Sequence[str]) -> Likeness | None:
-    """Compare each document of `new` with all of `paths`, by the first chunk of their bodies; None without vectors.
-
-    Nothing is embedded, so nothing leaves the machine: a document that has no vector yet is left out.
-    """
-    try:
-        embedder = make_embedder(store.config.embedding, store.context.environ)
-    except GitmemError:  # a search reports it
-        return None
-    vectors = Cache(store.private, embedder.name, embedder.model).open() if embedder else None
-    if embedder is None or vectors is None:
-        return None
-    try:
-        known = vectors.rows()
-        rows = {path: known[key] for path in paths if (key := _key(store, path)) in known}
-        found = {}
-        for path in (path for path in new if path in rows):
-            others = [other for other in rows if other != path]
-            values = cosines(vectors, vectors.vector(rows[path]), [rows[other] for other in others])
-            found[path] = dict(zip(others, values, strict=True))
-    finally:
-        vectors.close()
-    return Likeness(found, embedder.calibration)
-
-
-def _key(store: Store, path: str) -> bytes:
-    """Return the key of the first chunk of a document's body, or b""."""
-    try:
-        units = Units(path, store.read(path) or b"")
-    except (GitmemError, OSError):
-        return b""
-    return next((chunk.key() for chunk in chunks(units) if units.unit(chunk.index).kind != FIELD), b"")
 
 
 # Of a unit that no word matches: above the nearest hits of questions about other stores (docs/search.md, "Weak hits").

@@ -10,8 +10,8 @@ import time
 import pytest
 
 from gitmem.config import SummaryConfig
+from gitmem.llm.agents import AgentModel
 from gitmem.llm.choose import make_model
-from gitmem.llm.claude_cli import AgentModel
 from gitmem.llm.protocol import (
     AnswerError,
     DeadlineError,

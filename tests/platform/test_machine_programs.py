@@ -21,7 +21,7 @@ from gitmem.__main__ import trusted
 from gitmem.config import SummaryConfig
 from gitmem.git.process import Git, clean_environment
 from gitmem.hosts.host import command, script, script_path
-from gitmem.llm.claude_cli import AgentModel
+from gitmem.llm.agents import AgentModel
 from gitmem.llm.protocol import ProviderError
 from gitmem.platform.clock import Context
 from gitmem.platform.programs import find_program, neutral_folder, own_command, with_absolute
@@ -255,7 +255,7 @@ def test_what_git_itself_starts(planted, environ):
 def test_a_model_that_is_a_program(planted, monkeypatch):
     monkeypatch.chdir(planted.project)
     with pytest.raises(ProviderError, match="no claude on your PATH"):
-        AgentModel(SummaryConfig(), {**planted.environ, "PATH": os.pathsep.join(["", ".", ".gitmem"])})
+        AgentModel(SummaryConfig(provider="agent"), {**planted.environ, "PATH": os.pathsep.join(["", ".", ".gitmem"])})
 
 
 # Its parts

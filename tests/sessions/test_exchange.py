@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from gitmem.document.document import Document
 from gitmem.document.entry import find_entries, render_entry
 from gitmem.sessions.exchange import (
-    SCHEMA,
     Exchange,
     details_without,
     is_raw,
@@ -17,7 +16,6 @@ from gitmem.sessions.exchange import (
     parse,
     parts_of_turn,
     render,
-    reworded,
     took_the_place,
 )
 from gitmem.sessions.outcome import Outcome
@@ -97,18 +95,6 @@ def test_the_beginning_of_a_sessions_file_is_the_same_on_every_machine():
     assert document.get("session") == "s: #1"
     assert document.get("id") == "session-20261118-091240-s-1-abc"
     assert document.get("kind") == "session"
-
-
-def test_a_model_may_say_it_in_other_words_and_nothing_else():
-    said = {"summary": " Better. \n", "details": "Why.", "files": ["pyproject.toml", "/etc/passwd"], "keywords": ["a"]}
-    better = reworded(ONE, {**said, "outcome": "success"})
-    assert (better.summary, better.details, better.keywords) == ("Better.", "Why.", ("a",))
-    assert (better.files, better.outcome) == (("pyproject.toml",), Outcome.SUCCESS)
-    assert (better.id, better.asked, better.failed) == (ONE.id, ONE.asked, ONE.failed)
-    assert reworded(ONE, {"summary": "  "}) is None
-    odd = reworded(ONE, {"summary": "x", "files": 3, "keywords": None, "outcome": "great"})
-    assert (odd.files, odd.keywords, odd.outcome) == (ONE.files, ONE.keywords, ONE.outcome)
-    assert SCHEMA["required"] == ["exchanges"]
 
 
 @pytest.mark.parametrize(

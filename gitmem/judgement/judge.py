@@ -1,0 +1,218 @@
+"""Have a model judge finished sessions, each once, and keep what passes in one commit (spec U7).
+
+The end of a session writes a request into the private folder, a file each; the background work asks, and so does
+`gitmem judge`. An answer is kept beside the requests, so that a session of several windows that was stopped goes on,
+and a person can see what was asked. A request is tried three times; then, and until then, the offline result stays.
+
+Tested through `tests/judgement/test_judge.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from datetime import datetime
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from gitmem.judgement.ask import ask, instructions_for, is_worth_asking, without_secrets
+from gitmem.judgement.keep import Session, keep
+from gitmem.judgement.question import SCHEMA, choose_known, digest_of, question_of, windows_of
+from gitmem.judgement.reply import Judged, Reader
+from gitmem.lessons.concepts import known_concepts
+from gitmem.llm.protocol import ReplyError, parse_reply
+from gitmem.platform.safe_open import read_text
+from gitmem.sessions.cleaned import redacted_with_runs
+from gitmem.sessions.end import logged_turns, read_records
+from gitmem.sessions.exchanges import turns_of
+from gitmem.sessions.transcript import Role
+from gitmem.store.headers import known_facts
+from gitmem.store.transcripts import file_name
+from gitmem.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from gitmem.llm.http import Patience
+    from gitmem.llm.protocol import Question
+    from gitmem.store.store import Store
+
+_REQUESTS, _ANSWERS = "asking", "judged"  # folders of the private folder: by session, a file each
+_TRIES = 3
+_KEPT_ANSWERS = 200
+
+
+class Asked(Value):
+    """A question about one window of a session, the model's answer as it was kept, and the model."""
+
+    digest: str
+    question: str
+    answer: str
+    model: str
+    tokens: int = 0
+
+
+class Outcome(Value):
+    """The result for a session: what passed, the commit, and why nothing did ("" where a model answered)."""
+
+    judged: Judged
+    commit: str | None = None
+    why: str = ""
+
+
+def request_judgement(store: Store, session: str, host: str, transcript: str) -> None:
+    """Request that a model judges a session in the background."""
+    _write(store, _REQUESTS, session, {"session": session, "host": host, "transcript": transcript, "tries": 0})
+
+
+def judge_requested(store: Store, late: Callable[[], bool], patience: Patience | None = None) -> None:
+    """Have requested sessions judged until it is `late`; a session that failed three times is given up.
+
+    Raises:
+        GitmemError: an answer could not be committed.
+
+    """
+    folder = os.path.join(store.private, _REQUESTS)
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        if late():
+            break
+        path = os.path.join(folder, name)
+        given = _read(path)
+        session, tries = str(given.get("session", "")), given.get("tries")
+        if not session or not isinstance(tries, int):
+            _remove(path)
+        elif is_worth_asking(store, _subject(session)):
+            _write(store, _REQUESTS, session, {**given, "tries": tries + 1})  # counts, whatever ends this process
+            done = judge_session(store, session, str(given.get("host", "")), str(given.get("transcript", "")), patience)
+            if not done.why or tries + 1 >= _TRIES:
+                _remove(path)
+            if done.why:
+                break  # the next question would probably fail too
+
+
+def judge_session(store: Store, session: str, host: str, transcript: str, patience: Patience | None = None) -> Outcome:
+    """Have the model of the settings judge a session, and keep what passes.
+
+    Raises:
+        GitmemError: it could not be committed.
+
+    """
+    records = [*read_records(transcript)] if transcript else []
+    turns = turns_of(records, session, host) or logged_turns(store, session, host)
+    outputs = [record.text for record in records if record.role is Role.RESULT]
+    allow = store.config.redaction.allow
+    turns = [redacted_with_runs(turn, allow) for turn in turns]
+    windows = windows_of(turns)
+    if not windows:
+        return Outcome(Judged())
+    known = choose_known(chain.from_iterable(windows), known_facts(store), known_concepts(store))
+    judged, before, asked = Judged(), answers_of(store, session), []
+    for window in windows:
+        found = {f"S{number}": claim.statement for number, claim in enumerate(judged.facts, 1)}
+        question = question_of(instructions_for(store, "session"), window, known, found)
+        one, why = _answer(store, session, question, before, patience)
+        if one is None:
+            return Outcome(judged, why=why)
+        asked.append(one)
+        _keep_answers(store, session, asked)
+        reader = Reader(window, known, found, outputs, allow)
+        judged = judged.joined(reader.read(parse_reply(one.answer, SCHEMA)))
+    _keep_answers(store, session, asked, judged)
+    about = Session(session, host, tuple(turns), asked[-1].model)
+    return Outcome(judged, keep(store, about, judged, known))
+
+
+def _answer(
+    store: Store, session: str, question: Question, before: list[Asked], patience: Patience | None
+) -> tuple[Asked | None, str]:
+    """Return the kept answer to a question, else the model's, redacted; or None and why there is none."""
+    digest = digest_of(question)
+    kept = next((one for one in before if one.digest == digest), None)
+    if kept is not None:
+        return kept, ""
+
+    def read(given: Mapping[str, object]) -> str:
+        return json.dumps(without_secrets(store, given), ensure_ascii=False)
+
+    asked = ask(store, question, _subject(session), read, patience)
+    if asked.value is None:
+        return None, asked.why
+    return Asked(digest, question.material, asked.value, asked.model, asked.tokens), ""
+
+
+def answers_of(store: Store, session: str) -> list[Asked]:
+    """Return what was asked about a session on this machine, window by window, with the answers."""
+    asked = _read(_path(store, _ANSWERS, session)).get("asked")
+    found = []
+    for one in asked if isinstance(asked, list) else []:
+        with contextlib.suppress(KeyError, TypeError, ReplyError):
+            text = str(one["answer"])
+            parse_reply(text, SCHEMA)
+            found.append(Asked(str(one["digest"]), str(one["question"]), text, str(one["model"]), int(one["tokens"])))
+    return found
+
+
+def _keep_answers(store: Store, session: str, asked: list[Asked], judged: Judged | None = None) -> None:
+    folder = os.path.join(store.private, _ANSWERS)
+    value: dict[str, object] = {"asked": [one._asdict() for one in asked], "at": store.context.clock().isoformat()}
+    if judged is not None:
+        value |= {"kept": judged.kept, "refused": dict(judged.refused)}
+    _write(store, _ANSWERS, session, value)
+    paths = sorted((os.path.join(folder, name) for name in os.listdir(folder)), key=os.path.getmtime)
+    for path in paths[:-_KEPT_ANSWERS]:
+        _remove(path)
+
+
+class Counted(Value):
+    """The claims of a judged session that were kept and refused, and the tokens it took."""
+
+    at: datetime
+    kept: int
+    refused: Mapping[str, int]
+    tokens: int
+
+
+def counted(store: Store) -> list[Counted]:
+    """Return the figures of the sessions that were judged on this machine."""
+    folder = os.path.join(store.private, _ANSWERS)
+    found = []
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        given = _read(os.path.join(folder, name))
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            tokens = sum(int(one["tokens"]) for one in given["asked"])
+            found.append(
+                Counted(datetime.fromisoformat(given["at"]), int(given["kept"]), dict(given["refused"]), tokens)
+            )
+    return found
+
+
+def _subject(session: str) -> str:
+    return f"session {session}"
+
+
+def _path(store: Store, folder: str, session: str) -> str:
+    return os.path.join(store.private, folder, f"{file_name(session)}.json")
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        value = json.loads(read_text(path) or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _write(store: Store, folder: str, session: str, value: Mapping[str, object]) -> None:
+    path = _path(store, folder, session)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    temporary = f"{path}.{os.getpid()}"
+    with open(temporary, "w", encoding="utf-8", errors="surrogateescape") as file:
+        json.dump(value, file, ensure_ascii=False)
+    os.replace(temporary, path)
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)

@@ -1,0 +1,464 @@
+"""The agents' own programs as models, without a window, as the person is signed in: `claude -p`, `codex exec`, ….
+
+Each runs in an empty folder, with no tools, `GITMEM_HOOKS=off`, which stops gitmem's hooks from remembering the run
+(hooks/hook.sh), within a time limit of its own, one at a time a machine. What it records of its session is not made, or
+removed. Texts are passed by standard input or files, which keeps them out of the list of processes. Tried with Claude
+Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0, Qwen Code 0.24.4, OpenCode 1.18.33, Copilot CLI 1.0.102, droid 0.225.2.
+
+Tested through `tests/llm/test_protocol.py` and `tests/e2e/test_judgement.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess  # noqa: TID251  # starts the user's own agent
+import sys
+import tempfile
+import time
+import uuid
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitmem.llm.protocol import (
+    AGENT,
+    MOST_BYTES,
+    Answer,
+    AnswerError,
+    DeadlineError,
+    ProviderError,
+    Request,
+    Size,
+    StatusError,
+    UnreachableError,
+    counted,
+    field,
+)
+from gitmem.platform.programs import SCRIPTS_TOO, find_program
+from gitmem.text.terminal import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from gitmem.config import SummaryConfig
+
+GUARD = {"GITMEM_HOOKS": "off"}
+# Variables of a surrounding session, which the agent would take for its own.
+_NOT_PASSED = (
+    *("CLAUDECODE", "CLAUDE_CODE_", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_", "CODEX_THREAD", "CODEX_SANDBOX"),
+    *("COPILOT_CLI", "GEMINI_CLI=", "QWEN_CODE=", "OPENCODE="),
+)
+_KEPT = ("CLAUDE_CODE_USE_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_SKIP_", "CLAUDE_CODE_DISABLE_")
+_SHOWN = 300  # characters of the program's message
+# At most, in US dollars a million tokens, by size: an estimate before a run.
+_PRICES = {Size.SMALL: (2.0, 10.0), Size.LARGE: (4.0, 20.0)}
+
+
+class Run(NamedTuple):
+    """A run of a program: its words, its input, and variables and files that it needs besides."""
+
+    words: Sequence[str]
+    stdin: str
+    environ: Mapping[str, str] = {}  # never changed
+
+
+class Place(NamedTuple):
+    """Where a run writes and what it is called: a folder for files beside the empty one, and a new session's id."""
+
+    files: str
+    session: str
+
+    def put(self, name: str, text: str) -> str:
+        """Write a file and return its path."""
+        path = os.path.join(self.files, name)
+        with open(path, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+        return path
+
+
+class Program(NamedTuple):
+    """A program: its name on the `PATH`, its small and its large model ("": the one that the person chose)."""
+
+    name: str
+    models: Mapping[Size, str]
+    run: Callable[[Request, str, Place], Run]
+    read: Callable[[bytes, Place], Answer]
+    recorded: Callable[[Mapping[str, str], Place], Iterator[str]] = lambda _environ, _place: iter(())
+
+
+_DROID_TOOLS = (
+    "Glob,Grep,LS,Read,Execute,Skill,ToolSearch,TodoWrite,StageSettingsChanges"  # allowed ones, unless removed
+)
+_GEMINI_POLICY = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'
+
+
+def _whole(request: Request) -> str:
+    """Return a request as one text, for a program that takes no system prompt."""
+    return f"{request.system}\n\nSchema: {json.dumps(request.schema)}\n\n{request.text}"
+
+
+def _named(model: str, word: str = "--model") -> tuple[str, ...]:
+    return (word, model) if model else ()
+
+
+def _claude(request: Request, model: str, _: Place) -> Run:
+    words = ["-p", "--output-format", "json", "--json-schema", json.dumps(request.schema), *_named(model)]
+    words += ["--system-prompt", request.system, "--tools", "", "--safe-mode", "--strict-mcp-config"]
+    return Run([*words, "--no-session-persistence"], request.text)
+
+
+def _codex(request: Request, model: str, place: Place) -> Run:
+    words = ["exec", "--ephemeral", "--ignore-rules", "--skip-git-repo-check", "--sandbox", "read-only", "--json"]
+    words += [
+        "--disable",
+        "shell_tool",
+        "--disable",
+        "goals",
+        "--disable",
+        "view_image",
+        "-c",
+        "mcp_servers={}",
+        "-c",
+        'web_search="disabled"',
+    ]
+    words += ["--output-schema", place.put("schema.json", json.dumps(request.schema)), *_named(model), "-"]
+    return Run(words, _whole(request))
+
+
+def _gemini(request: Request, model: str, place: Place) -> Run:
+    settings = {"hooksConfig": {"enabled": False}, "mcp": {"allowed": []}}
+    words = [
+        "--output-format",
+        "json",
+        "--approval-mode",
+        "default",
+        "--skip-trust",
+        "--extensions",
+        "none",
+        "--admin-policy",
+    ]
+    words += [place.put("policy.toml", _GEMINI_POLICY)]
+    words += ["--session-id", place.session, *_named(model), "-p", "Answer with the JSON object alone."]
+    environ = {"GEMINI_CLI_SYSTEM_SETTINGS_PATH": place.put("settings.json", json.dumps(settings))}
+    return Run(words, _whole(request), environ)
+
+
+def _qwen(request: Request, model: str, place: Place) -> Run:
+    schema = place.put("schema.json", json.dumps(request.schema))
+    words = ["--safe-mode", "--chat-recording=false", "--output-format", "json", "--approval-mode", "default"]
+    words += ["--max-tool-calls", "0", "--json-schema", f"@{schema}"]  # no other than the answer
+    words += _named(model)
+    return Run(words, _whole(request))
+
+
+def _opencode(request: Request, model: str, place: Place) -> Run:
+    agent = {"mode": "primary", "prompt": request.system, "tools": {"*": False}, "permission": {"*": "deny"}}
+    config = {"agent": {"gitmem": agent}, "share": "disabled", "autoupdate": False}
+    text = f"Schema: {json.dumps(request.schema)}\n\n{request.text}"
+    environ = {"OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_DB": os.path.join(place.files, "opencode.db")}
+    words = ["run", "--pure", "--format", "json", "--agent", "gitmem", "--title", "gitmem", *_named(model)]
+    return Run(words, text, environ)
+
+
+def _copilot(request: Request, model: str, place: Place) -> Run:
+    words = ["--silent", "--no-color", "--no-auto-update", "--no-ask-user", "--no-custom-instructions", "--no-remote"]
+    words += ["--disable-builtin-mcps", "--available-tools=none", "--session-id", place.session, *_named(model)]
+    return Run([*words, "--log-dir", place.files], _whole(request), {"COPILOT_AUTO_UPDATE": "false"})
+
+
+def _droid(request: Request, model: str, place: Place) -> Run:
+    words = [
+        "exec",
+        "--output-format",
+        "json",
+        "--remove-tools",
+        _DROID_TOOLS,
+        "--disable-builtin-skills",
+        *_named(model),
+    ]
+    return Run([*words, "--file", place.put("question.txt", _whole(request))], "")
+
+
+def _lines(out: bytes) -> list[dict[str, object]]:
+    """Return the JSON objects of an output, one a line; broken lines are passed over."""
+    found: list[dict[str, object]] = []
+    for line in out.decode("utf-8", "replace").splitlines():
+        with contextlib.suppress(ValueError, RecursionError):
+            value = json.loads(line)
+            found += [value] if isinstance(value, dict) else []
+    return found
+
+
+def _answer(text: object, tokens_in: object = None, tokens_out: object = None, model: object = "") -> Answer:
+    said = text if isinstance(text, str) else ""
+    name = model if isinstance(model, str) else ""
+    return Answer(said, name, _number(tokens_in), counted(tokens_out, said))
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def _one(out: bytes) -> dict[str, object]:
+    """Return the JSON value that an output is: an object, or the last object of a list."""
+    try:
+        value = json.loads(out) if len(out) <= MOST_BYTES else None
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, list):
+        value = value[-1] if value else None
+    return value if isinstance(value, dict) else {}
+
+
+def _read_claude(out: bytes, _: Place) -> Answer:
+    reply = _one(out)
+    status, refused = reply.get("api_error_status"), reply.get("stop_reason") == "refusal"
+    if reply.get("is_error") is True and not refused:
+        why = " ".join(plain(str(reply.get("result") or reply.get("subtype") or "an error")[:_SHOWN]).split())
+        if isinstance(status, int):
+            raise StatusError(f"claude failed: {status} {why}", "See 'claude /status'.", status=status)
+        raise ProviderError(f"claude failed: {why}", "See 'claude /status'.")
+    value, usage = reply.get("structured_output"), reply.get("usage")
+    text = json.dumps(value, ensure_ascii=False) if value is not None else str(reply.get("result") or "")
+    cached = (field(usage, "cache_creation_input_tokens"), field(usage, "cache_read_input_tokens"))
+    models, cost = reply.get("modelUsage"), reply.get("total_cost_usd")
+    name = next(iter(models)) if isinstance(models, dict) and models else ""
+    answer = _answer(text, field(usage, "input_tokens"), field(usage, "output_tokens"), name)
+    return answer._replace(
+        input_tokens=answer.input_tokens + sum(map(_number, cached)),
+        cost=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
+        refused=refused,
+    )
+
+
+def _read_codex(out: bytes, _: Place) -> Answer:
+    events = _lines(out)
+    items = [event["item"] for event in events if event.get("type") == "item.completed"]
+    said = [field(item, "text") for item in items if field(item, "type") == "agent_message"]
+    usage = next((event.get("usage") for event in events if event.get("type") == "turn.completed"), None)
+    failed = next((event for event in events if event.get("type") in ("turn.failed", "error")), None)
+    if not said and failed is not None:
+        why = field(failed.get("error"), "message") or failed.get("message") or ""
+        raise ProviderError(f"codex failed: {_brief(str(why))}", "See 'codex login status'.")
+    return _answer(said[-1] if said else "", field(usage, "input_tokens"), field(usage, "output_tokens"))
+
+
+def _read_gemini(out: bytes, _: Place) -> Answer:
+    reply = _one(out[out.find(b"{") :])
+    if "error" in reply and not reply.get("response"):
+        raise ProviderError(f"gemini failed: {_brief(str(field(reply['error'], 'message')))}", "Run 'gemini' once.")
+    models = field(reply.get("stats"), "models")
+    name = next(iter(models), "") if isinstance(models, dict) else ""
+    tokens = field(field(models, name), "tokens")
+    return _answer(reply.get("response"), field(tokens, "prompt"), field(tokens, "candidates"), name)
+
+
+def _read_qwen(out: bytes, _: Place) -> Answer:
+    reply = _one(out)
+    if reply.get("is_error") is True:
+        why = field(reply.get("error"), "message") or reply.get("result") or ""
+        raise ProviderError(f"qwen failed: {_brief(str(why))}", "Run 'qwen' once to sign in.")
+    value, usage = reply.get("structured_result", reply.get("structured_output")), reply.get("usage")
+    text = json.dumps(value, ensure_ascii=False) if value is not None else reply.get("result")
+    return _answer(text, field(usage, "input_tokens"), field(usage, "output_tokens"))
+
+
+def _read_opencode(out: bytes, _: Place) -> Answer:
+    events = _lines(out)
+    parts = [event.get("part") for event in events]
+    said = [str(field(part, "text")) for part in parts if field(part, "type") == "text"]
+    failed = next((event for event in events if event.get("type") == "error"), None)
+    if not said and failed is not None:
+        why = field(field(failed.get("error"), "data"), "message") or field(failed.get("error"), "name") or ""
+        raise ProviderError(f"opencode failed: {_brief(str(why))}", "See 'opencode auth list'.")
+    tokens = next((field(part, "tokens") for part in parts if field(part, "type") == "step-finish"), None)
+    return _answer("".join(said), field(tokens, "input"), field(tokens, "output"))
+
+
+def _read_text(out: bytes, _: Place) -> Answer:
+    return _answer(out.decode("utf-8", "replace").strip())
+
+
+def _read_droid(out: bytes, _: Place) -> Answer:
+    reply = _one(out)
+    if reply.get("is_error") is True:
+        raise ProviderError(f"droid failed: {_brief(str(reply.get('result')))}", "Run 'droid' once to sign in.")
+    usage = reply.get("usage")
+    return _answer(reply.get("result"), field(usage, "input_tokens"), field(usage, "output_tokens"))
+
+
+def _home(environ: Mapping[str, str], variable: str, name: str) -> str:
+    return environ.get(variable) or os.path.join(environ.get("HOME") or os.path.expanduser("~"), name)
+
+
+def _of_gemini(environ: Mapping[str, str], place: Place) -> Iterator[str]:
+    """Yield what Gemini CLI records of a session: a file of its folder for projects, by the first part of the id."""
+    top = os.path.join(_home(environ, "GEMINI_CLI_HOME", ""), ".gemini", "tmp")
+    for folder, _, names in os.walk(top):
+        yield from (os.path.join(folder, name) for name in names if place.session[:8] in name)
+        if os.path.basename(folder) == place.session:
+            yield folder
+
+
+def _of_copilot(environ: Mapping[str, str], place: Place) -> Iterator[str]:
+    yield os.path.join(_home(environ, "COPILOT_HOME", ".copilot"), "session-state", place.session)
+
+
+def _of_droid(environ: Mapping[str, str], place: Place) -> Iterator[str]:
+    """Yield the folder of droid's sessions in the run's folder, whose name has the folder's."""
+    top = os.path.join(_home(environ, "FACTORY_HOME", ".factory"), "sessions")
+    mark = os.path.basename(os.path.dirname(place.files))
+    with contextlib.suppress(OSError):
+        yield from (os.path.join(top, name) for name in os.listdir(top) if mark in name)
+
+
+_CHOSEN = {Size.SMALL: "", Size.LARGE: ""}
+PROGRAMS = {
+    AGENT: Program("claude", {Size.SMALL: "haiku", Size.LARGE: "sonnet"}, _claude, _read_claude),
+    "codex": Program("codex", _CHOSEN, _codex, _read_codex),
+    "gemini": Program("gemini", {Size.SMALL: "flash", Size.LARGE: "pro"}, _gemini, _read_gemini, _of_gemini),
+    "qwen": Program("qwen", _CHOSEN, _qwen, _read_qwen),
+    "opencode": Program("opencode", _CHOSEN, _opencode, _read_opencode),
+    "copilot": Program("copilot", _CHOSEN, _copilot, _read_text, _of_copilot),
+    "droid": Program("droid", _CHOSEN, _droid, _read_droid, _of_droid),
+}
+
+
+class AgentModel:
+    """See `gitmem.llm.protocol.Model`."""
+
+    remote = True
+
+    def __init__(self, config: SummaryConfig, environ: Mapping[str, str]) -> None:
+        self.provider = config.provider
+        self._agent = PROGRAMS[config.provider]
+        given = {Size.SMALL: config.model, Size.LARGE: config.large_model or config.model}
+        self._names = {size: given[size] or name for size, name in self._agent.models.items()}
+        found = find_program(self._agent.name, environ, SCRIPTS_TOO)
+        if found is None:
+            raise ProviderError(
+                f"There is no {self._agent.name} on your PATH.", "Install it, or name another provider."
+            )
+        self._program = found
+        own = {name: value for name, value in environ.items() if name.startswith(_KEPT) or not _is_of_session(name)}
+        self._environ = {**own, **GUARD}
+
+    def name(self, size: Size) -> str:
+        """See `Model.name`."""
+        return self._names[size] or self._agent.name
+
+    def price(self, size: Size, tokens: int) -> tuple[float, float] | None:  # noqa: ARG002  # the same at any length
+        """See `Model.price`."""
+        return _PRICES[size]
+
+    def ask(self, request: Request, deadline: float) -> Answer:
+        """See `Model.ask`."""
+        with _one_at_a_time(), tempfile.TemporaryDirectory(prefix="gitmem-", ignore_cleanup_errors=True) as top:
+            place = Place(os.path.join(top, "files"), str(uuid.uuid4()))
+            folder = os.path.join(top, "empty")
+            os.mkdir(place.files)
+            os.mkdir(folder)
+            run = self._agent.run(request, self._names[request.size], place)
+            try:
+                out, err, code = self._output(run, folder, deadline)
+                answer = self._agent.read(out, place)
+            finally:
+                for path in [*self._agent.recorded(self._environ, place)]:
+                    shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else _remove(path)
+        if not answer.text and not answer.refused:
+            said = _brief((err or out)[:_SHOWN].decode("utf-8", "replace"))
+            raise AnswerError(
+                f"{self._agent.name} ended with {code} and no answer: {said or 'nothing'}.",
+                raw=out[:MOST_BYTES].decode("utf-8", "replace"),
+            )
+        tokens = answer.input_tokens or counted(None, request.system + request.text)
+        return answer._replace(model=answer.model or self.name(request.size), input_tokens=tokens)
+
+    def _output(self, run: Run, folder: str, deadline: float) -> tuple[bytes, bytes, int]:
+        """Run the program; return the bytes of both outputs and its exit code."""
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise DeadlineError(f"There was no time left to ask {self._agent.name}.")
+        flags = 0
+        if sys.platform == "win32":
+            flags = subprocess.CREATE_NO_WINDOW
+        try:
+            with subprocess.Popen(
+                [self._program, *run.words],
+                cwd=folder,
+                env={**self._environ, **run.environ},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                creationflags=flags,
+                start_new_session=os.name == "posix",  # so that its children can be killed with it
+            ) as child:
+                try:
+                    out, err = child.communicate(run.stdin.encode("utf-8", "replace"), timeout=left)
+                except subprocess.TimeoutExpired:
+                    _end(child)
+                    raise DeadlineError(f"{self._agent.name} did not answer in time.") from None
+        except OSError as error:
+            raise UnreachableError(f"{self._agent.name} could not be started: {error.strerror or error}.") from None
+        return out, err, child.returncode
+
+
+def _is_of_session(name: str) -> bool:
+    return f"{name}=".startswith(_NOT_PASSED)
+
+
+def _brief(text: str) -> str:
+    return " ".join(plain(text[:_SHOWN]).split())
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+
+
+@contextlib.contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Hold this machine's lock for asking; the system releases it when the process ends.
+
+    Raises:
+        ProviderError: another process is asking.
+
+    """
+    user = os.getuid() if sys.platform != "win32" else 0
+    path = os.path.join(tempfile.gettempdir(), f"gitmem-asking-{user}.lock")
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except OSError:  # another user's file stands there: ask without a lock
+        yield
+        return
+    try:
+        try:
+            if sys.platform == "win32":
+                import msvcrt
+
+                msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+            else:
+                import fcntl
+
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ProviderError(
+                "Another question is being asked on this machine.", "It is asked again later."
+            ) from None
+        yield
+    finally:
+        os.close(file)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Kill a program that takes too long, and its children."""
+    import signal
+
+    try:
+        if sys.platform == "win32":
+            child.kill()
+        else:
+            os.killpg(child.pid, signal.SIGKILL)
+    except OSError:
+        child.kill()
