@@ -81,7 +81,9 @@ class Host:
         for private in self.folder.rglob("gitmem/spool"):
             record = self.script.parent / "stores" / str(private.parent.resolve())[1:] / "accepted"
             record.parent.mkdir(parents=True, exist_ok=True)
-            record.touch()
+            for path in (record, private.parent / "machine"):
+                if not path.exists():  # else another run may read it now
+                    path.write_text("0123456789abcdef" * 2 + "\n")
 
     def find(self) -> str:
         return shutil.which(self.shell[0])
@@ -143,6 +145,22 @@ def test_a_store_that_came_with_the_project_gets_no_event(host, project, spool):
     host.run(project)
     assert delivered(spool) == []
     assert [call.split("|")[1:4] for call in host.called()] == [["-C", str(project), "hook"]]
+
+
+@pytest.mark.parametrize("token", ["fedcba9876543210" * 2, "", None])
+def test_another_store_in_the_place_of_one_gets_no_event(host, project, spool, token):
+    """A project was deleted, and an archive unpacked in its place."""
+    host.accept()
+    host.accepts = False
+    host.install_gitmem()
+    machine = spool.parents[1] / "machine"
+    if token is None:
+        machine.unlink()
+    else:
+        machine.write_text(token)
+    host.run(project)
+    assert delivered(spool) == []
+    assert len(host.called()) == 1
 
 
 def test_the_store_is_found_from_a_subfolder_and_from_inside_the_store(host, project, spool):
@@ -358,6 +376,7 @@ def test_nobody_loses_an_event_to_another_one(host, project, spool, events):
     def run(number: int) -> None:
         host.run(project, payload=json.dumps({"number": number}).encode())
 
+    host.accept()
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(run, range(events)))
     assert sorted(json.loads(data)["number"] for data in delivered(spool)) == list(range(events))
