@@ -69,10 +69,11 @@ _OPENING = re.compile(r"(?:\bfrom (?:now|here|today) on|\bgoing forward|^in (?:t
 _CHOSEN = re.compile(r"^(?:쓰|쓴|써|씁|쓸|사용|선호|선택|좋아|택)")
 _NEGATION = re.compile(
     r"\b(?:never|not|no longer|without|avoid|stop|forbidden|cannot|against)\b"
-    r"|\b(?:do|does|is|are|must|should)n['\u2019]t\b|n['\u2019]t\b|지\s?(?:않|말|마)|(?:^|\s)안\s|절대|금지|없이",
+    r"|\b(?:do|does|is|are|must|should)n['\u2019]t\b|n['\u2019]t\b|지\s?(?:않|말|마)|(?:^|\s)안\s|금지|없이",
     re.IGNORECASE,
 )
-_STRONG = "절대"
+_STRONG = "절대"  # as strong as a negation, and with one no second
+_DOES = re.compile(r"(?<=[가-힣]{2})(?:해줘|해주세요|하세요|해라|하자|해야|하)$")  # ends a noun that is done
 _ADDS = re.compile(r"\b(?:too|also|as well|additionally|in addition|besides)\b", re.IGNORECASE)
 _UNSURE = re.compile(
     r"[?\uff1f]\W*$|^(?:if|should|could|would)\b|\b(?:next (?:week|month|quarter|year)|will|maybe|perhaps)\b"
@@ -247,13 +248,13 @@ def _is_value(before: tuple[_Word, ...], value: tuple[_Word, ...], after: tuple[
     if any("가" <= word.stem[0] <= "힣" or word.role for word in (*before, *value, *after)):
         return _is_korean_value(before, value, after, is_number=is_number)
     marker = before[-1].stem if before else ""
-    if marker in _CHOOSES:
+    if marker in _CHOOSES or (is_number and marker in _BEFORE_A_NUMBER):
         return True
     if not any(word.says for word in before) or any(word.stem in _CHOOSES for word in before):
         return False  # "Use X in Y" says of Y what to use there
     if marker in _IS and len(value) == 1 and value[0].stem.endswith(("ed", "ing")):
         return False  # "is generated"
-    return marker in _BEFORE_A_VALUE or (is_number and (marker in _BEFORE_A_NUMBER or "." in value[0].stem))
+    return marker in _BEFORE_A_VALUE or (is_number and "." in value[0].stem)
 
 
 def _is_korean_value(
@@ -302,7 +303,7 @@ def _word(word: str) -> _Word:
             found = next((end for end in particles if word.endswith(end) and len(word) > len(end)), "")
             if found:
                 return _Word(word.removesuffix(found), role)
-        return _Word(hangul_stem(word))
+        return _Word(hangul_stem(_DOES.sub("", word)))
     says = word not in _MARKERS
     is_whole = not says or word in _BEFORE_A_NUMBER or word.endswith(("ed", "ing"))
     return _Word(word if is_whole else stem(word), says=says)
