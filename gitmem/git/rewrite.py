@@ -99,19 +99,17 @@ def _changes(git: Git, lines: Iterable[Sequence[str]]) -> dict[str, tuple[Commit
     return {oid: tuple(changes) for oid, changes in found.items()}
 
 
-def contents(git: Git, commits: Iterable[Written]) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the files that commits added or changed, each once, with the version before."""
-    seen: set[str] = set()
-    pairs: list[tuple[str, str]] = []
+def contents(git: Git, commits: Iterable[Written]) -> Iterator[tuple[CommitChange, bytes, bytes]]:
+    """Yield the changes by which commits first brought each content, with that content and the version before."""
+    first: dict[tuple[str, bytes], CommitChange] = {}  # links apart: who looks at files must meet each content
     for commit in commits:
         for change in commit.changes:
-            if change.new and change.mode in _FILES and change.new not in seen:
-                seen.add(change.new)
-                pairs.append((change.old, change.new))
-    read = read_objects(git, [oid for pair in pairs for oid in pair if oid])
-    for old, _ in pairs:
-        before = next(read) if old else b""
-        yield next(read), before
+            if change.new and change.mode in _FILES:
+                first.setdefault((change.new, change.mode[:3]), change)
+    read = read_objects(git, [oid for change in first.values() for oid in (change.old, change.new) if oid])
+    for change in first.values():
+        before = next(read) if change.old else b""
+        yield change, next(read), before
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +123,12 @@ class Occurrences:
     def __bool__(self) -> bool:
         """Return whether it occurs at all."""
         return bool(self.blobs or self.paths or self.commits)
+
+    def is_in(self, commit: Written) -> bool:
+        """Return whether it occurs in the text of a commit, or in a file that the commit added."""
+        return commit.oid in self.commits or any(
+            change.new in self.blobs or change.path in self.paths for change in commit.changes
+        )
 
 
 def find(git: Git, commits: Sequence[Written], cleaner: Cleaner) -> Occurrences:
@@ -160,8 +164,7 @@ def rewrite(
     """
     affected: set[str] = set()
     for commit in commits:
-        dirty = any(change.new in found.blobs or change.path in found.paths for change in commit.changes)
-        if dirty or commit.oid in found.commits or not affected.isdisjoint(commit.parents):
+        if found.is_in(commit) or not affected.isdisjoint(commit.parents):
             affected.add(commit.oid)
     new: dict[str, str] = {}
     if not affected:

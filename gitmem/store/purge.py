@@ -141,7 +141,7 @@ def _found_in(store: Store, walked: Sequence[Written], pattern: re.Pattern[str] 
 
 def _files(store: Store, walked: Sequence[Written]) -> Iterator[bytes]:
     """Yield the files that commits added; one with zero bytes also decoded from UTF-16 or UTF-32."""
-    for data, _ in contents(store.repository.git, walked):
+    for _, data, _ in contents(store.repository.git, walked):
         yield data
         if b"\0" in data:
             yield from (text.encode("utf-8", "replace") for text in readings(data))

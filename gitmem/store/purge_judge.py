@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gitmem.document.document import Document
 from gitmem.document.entry import TIMELINE, MemoryType, find_entries, sections
 from gitmem.document.ids import CONFIG, FORMAT, PURGED
-from gitmem.git.objects import read_objects
+from gitmem.git.rewrite import contents
 from gitmem.git.treediff import read_tree
 from gitmem.store.purge_marks import MARKER, Replacer
 
@@ -124,13 +124,15 @@ def _count(store: Store, walked: Sequence[Written], tallies: Mapping[str, _Tally
     """Count the changes of files by each purge; return the number of bytes that the commits added."""
     anything = Replacer({text for tally in tallies.values() for text in tally.replacer.texts})
     grown = 0
-    for path, oid, data, before in _contents(store, walked):
+    for change, data, before in contents(store.repository.git, walked):
+        if not change.mode.startswith(b"100"):
+            continue
         grown += max(len(data) - len(before), 0)
         if not anything.holds(data):
             continue
         for tally in tallies.values():
             if not tally.broken and tally.places <= _MOST_PLACES:
-                _count_file(tally, path, data, before, is_here=oid in here.blobs)
+                _count_file(tally, change.path, data, before, is_here=change.new in here.blobs)
     return grown
 
 
@@ -156,21 +158,6 @@ def _taken(data: bytes, clean: bytes) -> tuple[int, int]:
     """Return the number of matches and of bytes that were removed."""
     places = clean.count(MARKER) - data.count(MARKER)
     return places, len(data) - len(clean) + places * len(MARKER)
-
-
-def _contents(store: Store, walked: Sequence[Written]) -> Iterator[tuple[bytes, str, bytes, bytes]]:
-    """Yield path, id, content and previous content of the files that commits added, each content once."""
-    changes = {
-        change.new: change
-        for commit in reversed(walked)
-        for change in commit.changes
-        if change.new and change.mode.startswith(b"100")
-    }
-    ordered = [changes[oid] for oid in reversed(changes)]
-    read = read_objects(store.repository.git, [oid for one in ordered for oid in (one.old, one.new) if oid])
-    for one in ordered:
-        before = next(read) if one.old else b""
-        yield one.path, one.new, next(read), before
 
 
 def _broken_names(walked: Sequence[Written], replacer: Replacer) -> str:

@@ -324,7 +324,7 @@ def seek_texts(
         for commit in walked:
             seeker.seek(commit.raw)
         seeker.seek(b"\n".join(sorted({change.path for commit in walked for change in commit.changes})))
-    for data, before in () if seeker.done else contents(store.repository.git, walked):
+    for _, data, before in () if seeker.done else contents(store.repository.git, walked):
         seeker.seek(data, before)
     return seeker
 
@@ -472,9 +472,7 @@ def oldest_affected(walked: Sequence[Written], found: Occurrences) -> list[str]:
     for commit in walked:
         if not affected.isdisjoint(commit.parents):
             affected.add(commit.oid)
-        elif commit.oid in found.commits or any(
-            change.new in found.blobs or change.path in found.paths for change in commit.changes
-        ):
+        elif found.is_in(commit):
             affected.add(commit.oid)
             oldest.append(commit.oid)
     return oldest

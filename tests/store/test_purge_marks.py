@@ -139,9 +139,9 @@ def test_texts_with_the_same_sums_are_all_found():
 
 def test_a_record_whose_sums_are_those_of_all_kinds_of_text_is_given_up(monkeypatch: pytest.MonkeyPatch):
     digests: list[bytes] = []
-    monkeypatch.setattr("gitmem.store.purge_marks.digest_of", lambda text, _: digests.append(text) or b"")
     data = bytes(range(256)) * 20
     honest = make_record(ID, NOW, SALT, [b"swordfish"])
+    monkeypatch.setattr("gitmem.store.purge_marks.digest_of", lambda text, _: digests.append(text) or b"")
     hostile = [
         PurgeRecord(f"{ID[:-3]}{number:03}", NOW, SALT[:-1] + bytes([number]), tuple(
             Print(8, sums_of(data[at : at + 8]), b"x" * 32) for at in range(4)
