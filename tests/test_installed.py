@@ -65,7 +65,13 @@ def installers(tmp_path_factory) -> Path:
     return folder / "bin"
 
 
-@pytest.fixture(params=[f"{installer} {version}" for installer in INSTALLERS for version in VERSIONS])
+@pytest.fixture(
+    params=[
+        pytest.param(f"{installer} {version}", marks=() if version == "3.13" else pytest.mark.long)
+        for installer in INSTALLERS
+        for version in VERSIONS
+    ]
+)
 def installed(request, installers, wheel, home) -> Path:
     """Install the wheel into a home of its own; returns that home."""
     installer, version = request.param.split()

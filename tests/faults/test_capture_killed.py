@@ -174,7 +174,11 @@ def sampled(fast: int, slow: int = 1) -> pytest.MarkDecorator:
     marks = (pytest.mark.slow, pytest.mark.timeout(900))
     return pytest.mark.parametrize(
         "how, every",
-        [("alone", fast), *(pytest.param(how, slow, marks=marks) for how in ("alone", "group"))],
+        [
+            ("alone", fast),
+            pytest.param("alone", slow, marks=(*marks, pytest.mark.long)),
+            pytest.param("group", slow, marks=marks),
+        ],
     )
 
 

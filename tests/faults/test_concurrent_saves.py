@@ -114,7 +114,7 @@ def settle(project: Project) -> None:
         assert done.code == 0, done
 
 
-@pytest.mark.parametrize("processes, saves", [(4, 8), pytest.param(8, 200, marks=slow)])
+@pytest.mark.parametrize("processes, saves", [(4, 8), pytest.param(8, 200, marks=(slow, pytest.mark.long))])
 @pytest.mark.timeout(600)
 def test_all_at_once(project: Project, start: Callable[..., Saver], processes: int, saves: int):
     run_all([start(project, f"saver-{number}", saves) for number in range(processes)])

@@ -46,6 +46,7 @@ def test_at_each_step_of_a_save(projects: Callable[..., Project], victims: Victi
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(300)
 @kinds
 def test_in_a_tight_loop(projects: Callable[..., Project], victims: Victims, options: tuple[str]):

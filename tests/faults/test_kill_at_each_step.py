@@ -47,7 +47,7 @@ def project(project: Project) -> Project:
 def sampled(*, alone: int = 0, group: int = 0, slow: int = 1) -> pytest.MarkDecorator:
     """Have a test kill at every so many steps, and, as a slow test, at all, or at more of them."""
     marks = (pytest.mark.slow, pytest.mark.timeout(600))
-    more = [pytest.param(how, slow, marks=marks) for how in ("alone", "group")]
+    more = [pytest.param("alone", slow, marks=(*marks, pytest.mark.long)), pytest.param("group", slow, marks=marks)]
     fast = [(how, every) for how, every in (("alone", alone), ("group", group)) if every]
     return pytest.mark.parametrize("how, every", fast + more)
 
@@ -329,7 +329,7 @@ def test_the_repair_itself(project: Project, victims: Victims, how: str, every: 
         repair(project, victims, victim, step)
 
 
-@pytest.mark.parametrize("cuts", [5, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cuts", [5, pytest.param(100, marks=(pytest.mark.slow, pytest.mark.long))])
 @pytest.mark.timeout(600)
 def test_a_power_cut_at_any_moment(project: Project, victims: Victims, cuts: int):
     """All processes of a command end at once, also in the middle of what git does."""

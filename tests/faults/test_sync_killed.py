@@ -106,8 +106,8 @@ def _save_and_sync(machine: Project, saves: int) -> None:
     "number, saves",
     [
         pytest.param(3, 2),
-        pytest.param(8, 50, marks=[pytest.mark.slow, pytest.mark.timeout(3600)]),
-        pytest.param(16, 50, marks=[pytest.mark.slow, pytest.mark.timeout(7200)]),
+        pytest.param(8, 50, marks=[pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(3600)]),
+        pytest.param(16, 50, marks=[pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(7200)]),
     ],
 )
 def test_clones_that_save_and_sync_at_once(

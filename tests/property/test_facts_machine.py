@@ -167,6 +167,7 @@ TestFacts.settings = settings(max_examples=6, stateful_step_count=8, deadline=No
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(900)
 class TestManyFacts(FactsMachine.TestCase):
     """The same, for longer."""

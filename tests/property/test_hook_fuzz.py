@@ -122,6 +122,7 @@ def test_payloads_of_any_form(delivered):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(1_800)
 @settings(max_examples=9_000, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(payloads(), max_size=6))
@@ -205,6 +206,7 @@ def test_payloads_through_the_door(place, delivered, cut):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(1_800)
 @settings(max_examples=1_000, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.lists(payloads(PATHS), min_size=1, max_size=4), st.sampled_from([0, 0, 0, 150]))

@@ -423,6 +423,7 @@ def test_a_sync_by_the_command_itself(worlds: Worlds, remote: Hostile, how: tupl
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("number", range(8))
 def test_many_hostile_remotes(worlds: Worlds, number: int):

@@ -192,6 +192,7 @@ class TestSaves(SaveMachine.TestCase):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(600)
 class TestManySaves(SaveMachine.TestCase):
     settings = settings(max_examples=30, stateful_step_count=20)

@@ -80,7 +80,8 @@ def queries(lines: list[str], dice: random.Random) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "megabytes", [1, pytest.param(12, marks=pytest.mark.slow), pytest.param(120, marks=pytest.mark.slow)]
+    "megabytes",
+    [1, pytest.param(12, marks=pytest.mark.slow), pytest.param(120, marks=(pytest.mark.slow, pytest.mark.long))],
 )
 def test_what_the_files_have_every_door_finds(home, environ, tmp_path, new_store: StoreCopies, megabytes):
     dice = random.Random(megabytes)

@@ -287,6 +287,7 @@ TestStore.settings = settings(max_examples=8, stateful_step_count=15, deadline=N
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(1200)
 class TestStoreForLong(StoreMachine.TestCase):
     settings = settings(max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=_QUIET)

@@ -273,6 +273,7 @@ class TestQuick(SyncMachine.TestCase):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(3600)
 class TestThorough(SyncMachine.TestCase):
     settings = settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))

@@ -333,6 +333,7 @@ def test_recorded_sessions_cut_off_anywhere(desk, bare_git, tmp_path, source):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_every_recorded_session_cut_off_anywhere(desk, bare_git, tmp_path):
     for source in [*SESSIONS, EVERY_EVENT_TRANSCRIPT, transcript_of("claude"), transcript_of("codex")]:

@@ -657,6 +657,7 @@ os._exit(os.waitstatus_to_exitcode(status))
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="this system does not say how much memory a process took")
 @pytest.mark.parametrize("kind", ["session", "text", "one line"])

@@ -165,7 +165,8 @@ def cut(data: bytes, chance: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "mutations", [pytest.param(200, id="some"), pytest.param(1_000, id="thousand", marks=pytest.mark.slow)]
+    "mutations",
+    [pytest.param(200, id="some"), pytest.param(1_000, id="thousand", marks=(pytest.mark.slow, pytest.mark.long))],
 )
 @pytest.mark.parametrize("host", [name for name in NAMES if find_host(name).events])
 def test_mutated_payloads_harm_nobody_and_leave_the_store_alone(project, run, host, environ, mutations):
