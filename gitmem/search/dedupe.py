@@ -31,7 +31,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from gitmem.facts.lines import Marks
     from gitmem.search.query import Term
@@ -263,23 +263,28 @@ class Rarity:
 
 
 def choose_files(
-    lines: Mapping[str, Sequence[Line]], terms: Sequence[Term], literals: Sequence[str], most: int
+    lines: Mapping[str, Sequence[Line]],
+    terms: Sequence[Term],
+    literals: Sequence[str],
+    most: int,
+    fits: Callable[[str], bool] | None = None,
 ) -> tuple[dict[str, Collection[str]], list[float]]:
-    """Return the most promising files, sorted; without terms the newest files.
+    """Return the most promising files, sorted; without terms the newest files. Of too many, only files that fit.
 
     With each file come the texts of needles that it has not, as far as its `lines` with `literals` say so. Return, too,
     for each term how many times more lines than those of these files have it.
     """
     if not terms:
         newest = sorted(lines, key=_day, reverse=True)
-        return dict.fromkeys(sorted(newest) if len(newest) <= most else newest[:most], ()), []
+        return dict.fromkeys(sorted(newest) if len(newest) <= most else islice(filter(fits, newest), most), ()), []
     needles = _Needles(terms, literals)
     marked = {path: [(line.number, needles.within(line)) for line in found] for path, found in lines.items()}
     best, times = list(marked), [1.0] * len(terms)
     if len(lines) > most:
         counts = needles.counts(marked.values())
         needles.weigh(counts, sum(map(len, lines.values())))
-        best = sorted(mixed(marked), key=lambda path: -_promise(marked[path], needles))[:most]
+        promising = sorted(mixed(marked), key=lambda path: -_promise(marked[path], needles))
+        best = list(islice(filter(fits, promising), most))
         read = needles.counts(marked[path] for path in best)
         times = [max(every / max(some, 1), 1.0) for every, some in zip(counts, read, strict=True)]
     return {path: needles.missing(lines[path], marked[path]) for path in sorted(best)}, times

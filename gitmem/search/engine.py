@@ -23,7 +23,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from gitmem.facts.lines import Marks
     from gitmem.search.filters import Filters
@@ -192,8 +192,11 @@ def _pools(store: Store, query: Query, filters: Filters, scope: _Scope) -> list[
     if scope.at:
         pools = [sources.revision(store, scope.at, literals, allow)]
     else:
-        most = _most(query, filters)
-        tree = sources.work_tree(store, scope.scanner, query.terms, literals, allow, most=most, hurried=scope.hurried)
+        texts = _needs_text(query, filters) or query.without
+        most, holds = (sources.MANY_FILES, _holds(query, filters)) if texts else (sources.MOST_FILES, None)
+        tree = sources.work_tree(
+            *(store, scope.scanner, query.terms, literals, allow), most=most, fits=holds, hurried=scope.hurried
+        )
         pools = [tree]
     pools += [sources.transcripts(store, literals, allow)] if scope.deep else []
     pools += [sources.lost(store, literals, allow)] if scope.history else []
@@ -214,9 +217,17 @@ def _begin_vectors(store: Store, query: Query) -> Embedding | None:
     return Embedding(store, query.words)
 
 
-def _most(query: Query, filters: Filters) -> int:
-    """Return how many files to read: more where a filter needs the text of a unit."""
-    return sources.MANY_FILES if _needs_text(query, filters) or query.without else sources.MOST_FILES
+def _holds(query: Query, filters: Filters) -> Callable[[Units], bool]:
+    """Return whether a file has a unit that matches and passes the filters of a query."""
+    needles = needles_of(query.terms)
+
+    def holds(units: Units) -> bool:
+        matching = find_terms(units, needles, loosely=True) if query.terms else range(len(units))
+        dropped = excluded(query, units)
+        left = (Ranked(0.0, units, index, NOTHING, ()) for index in matching if index not in dropped)
+        return any(fits(item, query, filters) for item in left)
+
+    return holds
 
 
 def _needs_text(query: Query, filters: Filters) -> bool:

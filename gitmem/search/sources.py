@@ -31,7 +31,7 @@ MOST_FILES = 60  # read and ranked
 # Of a store that is read whole: loading and starting ripgrep would take longer than it saves.
 FEW_FILES, FEW_BYTES = 200, 2_000_000
 MANY_BYTES = 8_000_000  # of a store in which common words of a query are not scanned for (BUDGET)
-MANY_FILES = 400  # read where a filter needs the text of a unit
+MANY_FILES = 400  # with a hit, where a filter needs the text of a unit
 _SAMPLED_FILES = 24
 _PATIENCE = 60.0  # seconds that a background process waits for another
 _NEWEST = 500  # lines of a word beyond the budget, where there is no time for all
@@ -66,13 +66,15 @@ def work_tree(
     allow: Callable[[str], bool],
     *,
     most: int = MOST_FILES,
+    fits: Callable[[Units], bool] | None = None,
     hurried: bool = False,
 ) -> Pool:
-    """Search the files of the working tree and the days that history holds; read at most `most` of them.
+    """Search the files of the working tree and the days that history holds; return at most `most` of them.
 
-    The default is the best scanner available. One that is `hurried` asks the texts that are kept of a large store.
+    Of more files than that, those that do not fit are passed over, so that a rare hit is found behind them. The
+    default is the best scanner available. One that is `hurried` asks the texts that are kept of a large store.
     """
-    if hurried and (pool := _in_texts(store, terms, literals, allow, most)):
+    if hurried and not fits and (pool := _in_texts(store, terms, literals, allow, most)):
         return pool
     documents = Documents(store)
     size = documents.size()
@@ -95,14 +97,15 @@ def work_tree(
         lines: dict[str, list[Line]] = {}
         scanned: list[str] = []
         for part in rarity.parts if rarity else [literals]:
-            if scanned and rarity and rarity.is_enough(lines, most):
+            if scanned and rarity and not fits and rarity.is_enough(lines, most):
                 break
             scanned += part
             found = documents.scan(scanner, part)
             _add_lines(lines, {key: found[key] for key in filter(documents.allowed(allow), found)})
         estimated = rarity.estimated(scanned) if rarity else {}
-        chosen, more = choose_files(lines, terms, scanned, most)
-        complete = len(chosen) == len(lines) and not estimated
+        passes = None if fits is None else lambda key: any(map(fits, documents.load_all([key])))
+        chosen, more = choose_files(lines, terms, scanned, most, passes)
+        complete = (len(chosen) == len(lines) or (fits is not None and len(chosen) < most)) and not estimated
         without = {units: chosen[key] for key in chosen for units in documents.load_all([key])}
         read = list(without)
     times = _times(size, sum(units.size for units in read))

@@ -67,3 +67,21 @@ def test_a_minus_within_a_word_takes_nothing_away(filled):
     filled.put("knowledge/b.md", "# A\n\nthe two-phase commit\n")
 
     assert filled.paths("two-phase") == ["knowledge/b.md"]
+
+
+@pytest.mark.parametrize("filters", ["tag:seldom", "type:decision", "until:2020-01-02", '"seldom told"', "-often"])
+def test_what_passes_is_found_behind_however_many_files_that_do_not(shelf, filters):
+    for number in range(450):
+        shelf.put(
+            f"sessions/2026/01/20260101_{number:06}_a.md",
+            f"- [2026-01-01 10:00:00] **Note**: cache often ^x{number:010}\n",
+        )
+    shelf.put(
+        "sessions/2020/01/20200101_000000_a.md",
+        "- [2020-01-01 10:00:00] **Decision** #seldom: a cache, seldom told, "
+        + "beside much else " * 40
+        + "^y0000000000\n",
+    )
+
+    assert shelf.paths(f"cache {filters}") == ["sessions/2020/01/20200101_000000_a.md"]
+    assert filters.startswith("-") or shelf.paths(filters) == ["sessions/2020/01/20200101_000000_a.md"]
