@@ -63,6 +63,7 @@ GROUPS = {
         "episodes": "list and print finished tasks, rate one",
         "summary": "show the summaries of archives, and which are pending",
         "summarize": "have a model sum up archives",
+        "judge": "have a model judge sessions",
         "review": "decide between conflicting versions and facts",
     },
     "share between machines and agents": {
@@ -125,6 +126,7 @@ MODULES = {
     "knowledge": "learned",
     "summary": "summaries",
     "summarize": "summaries",
+    "judge": "summaries",
     "backup": "backups",
     "restore": "backups",
     "stats": "status",

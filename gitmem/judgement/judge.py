@@ -16,6 +16,7 @@ from datetime import datetime
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from gitmem.document.document import Document
 from gitmem.judgement.ask import ask, instructions_for, is_worth_asking, without_secrets
 from gitmem.judgement.keep import Session, keep
 from gitmem.judgement.question import SCHEMA, choose_known, digest_of, question_of, windows_of
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from gitmem.llm.http import Patience
     from gitmem.llm.protocol import Question
+    from gitmem.sessions.turns import Turn
     from gitmem.store.store import Store
 
 _REQUESTS, _ANSWERS = "asking", "judged"  # folders of the private folder: by session, a file each
@@ -99,12 +101,8 @@ def judge_session(store: Store, session: str, host: str, transcript: str, patien
         GitmemError: it could not be committed.
 
     """
-    records = [*read_records(transcript)] if transcript else []
-    turns = turns_of(records, session, host) or logged_turns(store, session, host)
-    outputs = [record.text for record in records if record.role is Role.RESULT]
-    allow = store.config.redaction.allow
-    turns = [redacted_with_runs(turn, allow) for turn in turns]
-    windows = windows_of(turns)
+    turns, outputs = read_session(store, session, host, transcript)
+    windows, allow = windows_of(turns), store.config.redaction.allow
     if not windows:
         return Outcome(Judged())
     known = choose_known(chain.from_iterable(windows), known_facts(store), known_concepts(store))
@@ -122,6 +120,19 @@ def judge_session(store: Store, session: str, host: str, transcript: str, patien
     _keep_answers(store, session, asked, judged)
     about = Session(session, host, tuple(turns), asked[-1].model)
     return Outcome(judged, keep(store, about, judged, known))
+
+
+def read_session(store: Store, session: str, host: str, transcript: str) -> tuple[list[Turn], list[str]]:
+    """Return the redacted turns of a session, of its transcript or as the logs tell, and its tools' outputs."""
+    records = [*read_records(transcript)] if transcript else []
+    turns = turns_of(records, session, host) or logged_turns(store, session, host)
+    outputs = [record.text for record in records if record.role is Role.RESULT]
+    return [redacted_with_runs(turn, store.config.redaction.allow) for turn in turns], outputs
+
+
+def is_judged(store: Store, path: str) -> bool:
+    """Return whether a model has judged the session of a file."""
+    return bool(Document.parse(store.read(path) or b"").get("by"))
 
 
 def _answer(

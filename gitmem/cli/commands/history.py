@@ -12,6 +12,7 @@ from gitmem.cli.document import named_path, refuse_folder
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Op
 from gitmem.errors import ExitCode, UsageError
+from gitmem.judgement.judge import answers_of
 from gitmem.store.headers import marked
 from gitmem.store.origin import Session, blame, find_session, sessions
 from gitmem.store.records import changed_lines, records, rotations
@@ -102,6 +103,7 @@ _MINUTES = "%Y-%m-%d %H:%M"
 def configure_sessions(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem sessions`."""
     parser.add_argument("session", nargs="?", metavar="SESSION", help="its id, or an unambiguous prefix: print it")
+    parser.add_argument("--question", action="store_true", help="what a model was asked about SESSION, and its answer")
     parser.add_argument("-n", "--limit", type=number, metavar="N", help=f"at most N (default: {LIMIT}); 0 for all")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -110,7 +112,7 @@ def run_sessions(args: argparse.Namespace, door: Door) -> int:
     """List the sessions of which the store has entries, the newest first, or print the file of one.
 
     With --json: a list of {id, host, machine, first, last, requests, about, commits, file}, file null if the store has
-    none; with a SESSION one of them, with {text}.
+    none; with a SESSION one of them, with {text}; with --question {asked: [{digest, question, answer, model, tokens}]}.
 
     Examples:
       gitmem sessions
@@ -121,6 +123,12 @@ def run_sessions(args: argparse.Namespace, door: Door) -> int:
     store = door.settled(args)
     if args.session is not None:
         found = find_session(store, args.session)
+        if args.question:
+            asked = [one._asdict() for one in answers_of(store, found.id)]
+            form = "{model}, {tokens:,} tokens\n\n{question}\n\nANSWER\n{answer}"
+            body = "\n\n".join(form.format(**one) for one in asked)
+            door.answer(args, {"asked": asked}, plain(body) or "No model was asked about it on this machine.")
+            return ExitCode.OK
         data = store.read(found.file) if found.file else None
         text = "" if data is None else marked(store, data.decode("utf-8", "replace"))
         body = text or f"It has no file; its commits: gitmem log --session {found.id[:_SHORT]}"

@@ -35,6 +35,9 @@ from gitmem.hosts.settings import (
     Shipped,
     tables_edit,
 )
+from gitmem.llm.protocol import JUDGED_TOKENS, OFFLINE, PROVIDER_OF
+from gitmem.store.change_settings import set_for_all
+from gitmem.store.settings import read_config
 from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
@@ -134,6 +137,7 @@ def run_install(args: argparse.Namespace, door: Door) -> int:
             plans[number] = _planned(args, door, host, scope, parts)
             _carry_out(plans[number], plan_script(door.home(), own_program(door)), door)
         _warn(door, parts)
+        _offer_model(args, door, hosts)
     text = "\n".join(_told(plan, parts, door) for plan in plans)
     changes = [(scope, change) for plan in plans for _, change in plan.changes]
     report_changes(args, door, hosts, [*changes, (Scope.USER, script)], text)
@@ -279,6 +283,27 @@ def _allows(args: argparse.Namespace, door: Door, plans: Sequence[_Plan], parts:
     print("May the tools that only read the memory be used without a question each? [y/N] ", end="", file=door.err)
     door.err.flush()
     return door.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _offer_model(args: argparse.Namespace, door: Door, hosts: Sequence[Host]) -> None:
+    """Ask once at a terminal whether the agent's own model may judge sessions, where nobody set a provider yet."""
+    provider = next((PROVIDER_OF[host.name] for host in hosts if host.name in PROVIDER_OF), "")
+    context = door.context()
+    config = read_config(context.environ, context.home, None)
+    is_set = any(origin.key == "summary.provider" for origin in config.origins)
+    if not provider or is_set or args.yes or args.json or not door.can_ask():
+        return
+    print(
+        "May the agent's own model judge each finished session once? It finds decisions and mends that no rule finds,\n"
+        f"for about {JUDGED_TOKENS:,} tokens a session of your plan, redacted before. [Y/n] ",
+        end="",
+        file=door.err,
+        flush=True,
+    )
+    line = door.stdin.readline()
+    if line:  # the end of the input is no consent; a no is kept, too, so that nobody is asked again
+        agreed = line.strip().lower() in {"", "y", "yes"}
+        set_for_all(context.environ, context.home, "summary.provider", provider if agreed else OFFLINE)
 
 
 def _allowing(plan: _Plan, parts: tuple[str, ...]) -> bool:

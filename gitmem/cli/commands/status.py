@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from gitmem.cli.app import VECTORS
@@ -75,6 +76,12 @@ def run_status(args: argparse.Namespace, door: Door) -> int:
     return ExitCode.OK
 
 
+_NO_MODEL = (
+    "none; 'gitmem config --user summary.provider agent' (or codex, gemini, …) has each session judged: decisions "
+    "that no word marks, mends, what is open"
+)
+
+
 class _Used(Value):
     """Numbers of the last seven days: texts told, questions, answers, told texts with names, and used ones of these."""
 
@@ -113,8 +120,6 @@ def _finding(finding: Finding) -> dict[str, object]:
 
 
 def _used(store: Store) -> _Used:
-    from datetime import timedelta
-
     from gitmem.lessons.usage_log import ASKED, read_notes
 
     since = store.context.clock() - timedelta(days=_DAYS)
@@ -181,8 +186,7 @@ def _screen(status: StoreStatus, more: _More, door: Door) -> str:
         rows.append(("branch", status.branch))
     if more.vectors:
         rows.append(("meanings", _vector_words(more.vectors)))
-    if more.models:
-        rows.append(("models", _model_words(more.models)))
+    rows.append(("models", _model_words(more.models) if more.models else _NO_MODEL))
     rows += [("sync", _sync_words(state)) for state in status.remotes]
     if status.review:
         names = _listed([item.path for item in status.review])
@@ -303,7 +307,8 @@ def run_stats(args: argparse.Namespace, door: Door) -> int:
     found, rate, ms, mean, slowest}, answers the same of all; most {patterns: [{id, title, told, seen}], episodes:
     [{id, title, told, usefulness}]}, those told most often; effectiveness {named, used, rate, by, mends, helped,
     errors}, mends {told, mended, rate}, helped {judged, mean, by, good, bad}, errors {mended, again, faster, slower,
-    first, later}; tokens {start, injected, recalled, models, sessions}, each {MONDAY: number}, with {total, session}.
+    first, later}; tokens {start, injected, recalled, models, sessions}, each {MONDAY: number}, with {total, session};
+    judged {sessions, kept, refused, tokens, reasons, weeks}.
 
     Examples:
       gitmem stats
@@ -312,7 +317,8 @@ def run_stats(args: argparse.Namespace, door: Door) -> int:
     """
     from gitmem.lessons.outcome_counts import measure
 
-    figures = measure(door.settled(args))
+    store = door.settled(args)
+    figures = measure(store) | {"judged": _judged(store)}
     door.answer(args, figures, plain("\n".join(_rows(figures, bars=door.out.isatty()))))
     return ExitCode.OK
 
@@ -339,6 +345,7 @@ def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
     yield from _stats_used(figures["effectiveness"])
     yield from _most(figures["most"])
     yield from _tokens(figures["tokens"], bars=bars)
+    yield from _judged_rows(figures["judged"])
 
 
 def _tasks(tasks: Mapping[str, Any]) -> Iterator[str]:
@@ -395,6 +402,34 @@ def _tokens(tokens: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
     yield f"Tokens, in all and for each of {count(total['sessions'], 'session')}"
     for name, title in _TOKENS.items():
         yield _row(title, f"{total[name]:>10,} {session[name]:>8,}  {_weeks(tokens[name].values(), bars=bars)}")
+
+
+def _judged(store: Store) -> dict[str, Any]:
+    """Return what models judged of sessions on this machine, in all and a week: {sessions, kept, refused, tokens}."""
+    from collections import Counter
+
+    from gitmem.judgement.judge import counted
+
+    every, reasons = counted(store), Counter[str]()
+    weeks: dict[str, Counter[str]] = {}
+    for one in every:
+        monday = (one.at.date() - timedelta(days=one.at.weekday())).isoformat()
+        numbers = {"sessions": 1, "kept": one.kept, "refused": sum(one.refused.values()), "tokens": one.tokens}
+        weeks.setdefault(monday, Counter()).update(numbers)
+        reasons.update(one.refused)
+    total = sum(weeks.values(), Counter[str]())
+    names = ("sessions", "kept", "refused", "tokens")
+    return {**{name: total[name] for name in names}, "reasons": dict(reasons), "weeks": dict(weeks)}
+
+
+def _judged_rows(judged: Mapping[str, Any]) -> Iterator[str]:
+    if sessions := judged["sessions"]:
+        yield f"Judged by a model: {count(sessions, 'session')}"
+        yield _row("tokens", f"{judged['tokens']:>10,} {judged['tokens'] // sessions:>8,} a session")
+        why = ", ".join(f"{reason} {number}" for reason, number in judged["reasons"].items())
+        yield _row("claims", f"{judged['kept']:>10,} kept, {judged['refused']:,} refused{why and f' ({why})'}")
+        for monday, week in judged["weeks"].items():
+            yield _row(monday, f"{week['kept']:>10,} kept, {week['refused']:,} refused, {week['tokens']:,} tokens")
 
 
 def _row(name: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""Summaries of archives."""
+"""What a model is asked: summaries of archives, and the judgement of sessions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,21 @@ import os
 from gitmem.archives.archives import ArchiveSummary, archive_summaries, pending_archives
 from gitmem.archives.summarize import as_of_now, improve, put_reply, read_summary
 from gitmem.archives.summary import SCHEMA, Summary
-from gitmem.cli.app import SESSIONS, Door
+from gitmem.cli.app import SESSIONS, Door, read_date
 from gitmem.cli.document import find_archive
+from gitmem.cli.host import place_of
+from gitmem.cli.output import Bar
 from gitmem.document.ids import summary_path
 from gitmem.errors import ExitCode, NotFoundError
+from gitmem.hosts.all import NAMES, find_host
+from gitmem.hosts.host import Scope
+from gitmem.judgement.judge import is_judged, judge_session, read_session
+from gitmem.judgement.question import windows_of
 from gitmem.llm.protocol import MOST
+from gitmem.store.origin import sessions
 from gitmem.store.store import Store
-from gitmem.text.stems import tokens_of_size
+from gitmem.text.sentences import count
+from gitmem.text.stems import estimate_tokens, tokens_of_size
 from gitmem.text.terminal import plain
 
 
@@ -208,3 +216,66 @@ def run_summarize(args: argparse.Namespace, door: Door) -> int:
     value = [one._asdict() for one in done]
     door.answer(args, value, plain("\n".join(lines)) or "No summary is pending.")
     return ExitCode.FAILURE if any(one.why for one in done) else ExitCode.OK
+
+
+_TOKENS = 1_900  # of the instructions and the schema in a question about a session
+
+
+def configure_judge(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem judge`."""
+    parser.add_argument("--since", metavar="DATE", help="only sessions that went on after this date")
+    parser.add_argument("--dry-run", action="store_true", help="say how many sessions and tokens; ask nothing")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_judge(args: argparse.Namespace, door: Door) -> int:
+    """Have the model that your settings name judge this machine's finished sessions that none has judged yet.
+
+    Each is one question. What passes is a commit: decisions, rules, issues, mends, each with a quotation. Ctrl-C stops;
+    the next call goes on. After a failure the rest waits, too. With the hooks installed, new sessions are judged by
+    themselves.
+
+    With --json: {sessions, tokens, judged: [{session, kept, refused, commit, why}]}; sessions and tokens are those that
+    waited.
+
+    Examples:
+      gitmem judge --dry-run
+      gitmem judge --since 2026-11-01
+
+    """
+    store = door.settled(args)
+    span = read_date(store, args.since, "--since")
+    waiting = [
+        one
+        for one in sessions(store)
+        if one.file and (span is None or one.last >= span.first) and not is_judged(store, one.file)
+    ]
+    paths = _transcripts(args, door)
+    bar = Bar(door.err)
+    tokens, done = 0, []
+    for number, one in enumerate(waiting):
+        bar.show(number, len(waiting), one.about)
+        path = next((path for path in paths if one.id in os.path.basename(path)), "")
+        if args.dry_run:
+            windows = windows_of(read_session(store, one.id, one.host, path)[0])
+            tokens += sum(_TOKENS + sum(estimate_tokens(str(part)) for part in window) for window in windows)
+            continue
+        outcome = judge_session(store, one.id, one.host, path)
+        refused = sum(outcome.judged.refused.values())
+        value = {"session": one.id, "kept": outcome.judged.kept, "refused": refused, "commit": outcome.commit}
+        done.append({**value, "why": outcome.why})
+        if outcome.why:
+            break
+    bar.clear()
+    lines = [f"{one['session']}  {one['why'] or '{kept} kept, {refused} refused'.format(**one)}" for one in done]
+    asked = f"{count(len(waiting), 'session')} to judge" + (f", about {tokens:,} tokens" if args.dry_run else "")
+    value = {"sessions": len(waiting), "tokens": tokens, "judged": done}
+    door.answer(args, value, plain("\n".join([*lines, f"{asked}."])))
+    return ExitCode.FAILURE if any(one["why"] for one in done) else ExitCode.OK
+
+
+def _transcripts(args: argparse.Namespace, door: Door) -> list[str]:
+    """Return the transcripts of this project that agents on this machine keep."""
+    place = place_of(args, door, Scope.PROJECT)
+    hosts = (find_host(name) for name in NAMES)
+    return [path for host in hosts if host.sessions for path in host.sessions(place)]

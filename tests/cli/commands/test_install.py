@@ -149,6 +149,24 @@ def test_on_a_terminal_it_asks(gitmem, settings, answer, name):
     assert "Whose sessions" in err
 
 
+@pytest.mark.parametrize(
+    "answer, provider", [("\n", "agent"), ("yes\n", "agent"), ("n\n", "offline"), ("what?\n", "offline"), ("", None)]
+)
+def test_on_a_terminal_it_asks_once_whether_a_model_may_judge(gitmem, settings, answer, provider):
+    code, _, err = gitmem("install", "claude", answer=f"p\ny\nn\n{answer}")
+    assert (code, err.count("May the agent's own model judge each finished session once?")) == (0, 1)
+    given = json.loads(gitmem("config", "summary.provider", "--json")[1])
+    assert given["value"] == (provider or "offline")
+    gitmem("uninstall", "claude")
+    asked = "judge each finished session" in gitmem("install", "claude", answer="p\ny\nn\n")[2]
+    assert asked is (provider is None)
+
+
+def test_without_a_terminal_no_model_is_asked(gitmem, settings):
+    assert "judge" not in gitmem("install", "claude", "--project")[2]
+    assert json.loads(gitmem("config", "summary.provider", "--json")[1])["value"] == "offline"
+
+
 def test_on_a_terminal_an_answer_that_is_none_changes_nothing(gitmem, settings, home):
     assert gitmem("install", "claude", answer="what?\n")[0] == 2
     assert not settings.exists()

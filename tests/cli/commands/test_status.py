@@ -40,6 +40,7 @@ def test_status_of_a_new_store_is_one_screen(gitmem, store):
     assert (code, err) == (0, "")
     rows = dict(line.split(maxsplit=1) for line in out.splitlines() if not line.startswith(("last save", "memory.md")))
     assert re.fullmatch(rf"[0-9.]+ kB in {re.escape(str(store))}", rows.pop("size"))
+    assert rows.pop("models").startswith("none; 'gitmem config --user summary.provider agent'")
     assert rows == {
         "recording": "off; 'gitmem install' has your agent's sessions remembered",
         "knows": "0 sessions, 0 facts, 0 open issues, 0 known errors",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -159,3 +160,31 @@ def test_the_schema_is_printed_and_its_example_passes(gitmem):
 
     schema = json.loads(gitmem("summary", "schema")[1])
     assert parse_reply(json.dumps(SUMMARY), schema) == SUMMARY
+
+
+def test_a_model_judges_what_was_recorded_before_and_a_person_sees_question_answer_and_figures(gitmem, model_server):
+    nothing = {"facts": [], "mends": [], "episodes": [], "concepts": [], "open": [], "summary": ""}
+    unknown = {"kind": "rule", "statement": "Never deploy on Fridays.", "reason": "", "request": 1, "relation": "new"}
+    refused = unknown | {"quote": "nobody ever said these words here", "known": ""}
+    model_server.reply = lambda _: nothing | {"facts": [refused]}
+    at, project = datetime.now(UTC), str(gitmem.cwd)
+    base = {"sessionId": "s-judge", "cwd": project, "timestamp": at.isoformat()}
+    asked = {"role": "user", "content": "How are columns named in the export?"}
+    said = {"role": "assistant", "content": [{"type": "text", "text": "In snake_case, as in the import, " * 8}]}
+    lines = [base | {"type": "user", "promptId": "p1", "message": asked}, base | {"type": "assistant", "message": said}]
+    (gitmem.cwd / "s-judge.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert gitmem("replay", "s-judge.jsonl")[0] == 0
+    assert "none; 'gitmem config --user summary.provider" in gitmem("status")[1]
+    for key, value in (("provider", "openai"), ("base_url", model_server.url), ("model", "mini")):
+        gitmem("config", "--user", f"summary.{key}", value)
+    code, out, _ = gitmem("judge", "--dry-run")
+    assert (code, out.partition(",")[0], model_server.asked) == (0, "1 session to judge", [])
+    (one,) = json.loads(gitmem("judge", "--json")[1])["judged"]
+    assert (one["kept"], one["refused"], one["why"]) == (0, 1, "")
+    assert gitmem("judge")[1] == "0 sessions to judge.\n"
+    shown = gitmem("sessions", "s-judge", "--question")[1]
+    assert "[1] PERSON: How are columns named in the export?" in shown
+    assert "Never deploy on Fridays." in shown.partition("ANSWER")[2]
+    judged = json.loads(gitmem("stats", "--json")[1])["judged"]
+    assert (judged["sessions"], judged["refused"], judged["reasons"]) == (1, 1, {"quotation": 1})
+    assert "0 kept, 1 refused (quotation 1)" in gitmem("stats")[1]
