@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
 _EXTRACTIVE = "offline"  # OFFLINE of gitmem.archives.summary, which a session's start need not import
 ARCHIVE_NAME = re.compile(r"memory_[0-9]{8}_[0-9]{6}(?:_[0-9]+)?\.md")
-_DAY = r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
-_DAYS = re.compile(
-    rf"^date_range:[ \t]*(?:\r?\n)?[^\n]{{0,40}}?first: ?[\"']?{_DAY}[\"']?,?\s{{1,10}}last: ?[\"']?{_DAY}",
-    re.MULTILINE,
-)
 _OFFERED = "offered"  # in the private folder
 _HEADER_BYTES = 1 << 17  # at the beginning of a summary's document, which hold its header
 _METHOD = re.compile(r"^method:[ \t]*[\"']?([^\s\"'#]*)", re.MULTILINE)
@@ -47,12 +42,6 @@ def method_of(data: bytes) -> str:
     """Return the method in the header of a summary, or ""; parses no YAML."""
     match = _METHOD.search(Document.parse(data).header or "")
     return match[1] if match else ""
-
-
-def days_of(data: bytes) -> tuple[str, str]:
-    """Return first and last day in the header of a summary, or "" and ""; parses no YAML."""
-    match = _DAYS.search(Document.parse(data).header or "")
-    return (match[1], match[2]) if match else ("", "")
 
 
 def archive_summaries(store: Store, last: int = 0) -> list[ArchiveSummary]:

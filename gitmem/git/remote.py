@@ -225,7 +225,7 @@ class Connection:
     def push(self, remote: Remote, oid: str, ref: str, expected: str | None) -> None:
         """Move a ref of a remote from `expected` (None: missing) to a commit of this repository.
 
-        The caller decides whether that must be a fast-forward: a lease is none. A push that finds the ref locked is
+        The caller decides whether that must be a fast-forward. A push that finds the ref locked is
         tried again twice.
 
         Raises:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from gitmem.document.document import Document
 from gitmem.document.ids import ARCHIVE, fold
-from gitmem.merge.documents import MergeStatus, beside_path, is_beside, merge
+from gitmem.merge.documents import MergeStatus, beside_path, merge
 
 
 @dataclass(slots=True)
@@ -157,8 +157,3 @@ def _spelled(path: str, spelled: dict[str, str]) -> str:
         wanted = f"{known}/{part}" if known else part
         known = spelled.setdefault(fold(wanted), wanted)
     return known
-
-
-def conflicts_beside(paths: Iterable[str]) -> list[str]:
-    """Return those paths that are versions kept beside another file."""
-    return sorted(path for path in paths if is_beside(path))

@@ -242,11 +242,6 @@ def look(
     return Looked((*findings, *(checked.finding for checked in others)), review, left)
 
 
-def check_changed(store: Store, edited: Iterable[str]) -> Iterator[Finding]:
-    """Report broken headers and conflict markers in documents; `edited` are the files that differ from the tip."""
-    yield from look(store, edited).findings
-
-
 def _never_checked(store: Store, tip: str, upto: str | None, most: int | None) -> tuple[list[PathChange], int]:
     """Return the first files of the tip behind a path, each as one that the tip adds, and how many more there are."""
     if upto is None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.archives import rotate as rotating
-from gitmem.archives.archives import archive_summaries, days_of, method_of, offer, pending_archives
+from gitmem.archives.archives import archive_summaries, method_of, offer, pending_archives
 from gitmem.archives.rotate import check
 from gitmem.archives.summarize import as_of_now, put_summary, read_summary, summarize_archive
 from gitmem.document.entry import MemoryType
@@ -143,18 +143,6 @@ def test_a_better_summary_is_offered_once_for_an_archive(small):
     rotated(small)
     assert offer(small.store).startswith("2 archives have")
     assert said in session_start(small.store, (), None, (), offer=said)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b'---\ndate_range: {first: "2026-01-10", last: "2026-01-13"}\n---\n',
-        b"---\r\nkind: summary\r\ndate_range:\r\n  first: 2026-01-10\r\n  last: '2026-01-13'\r\n---\r\n",
-    ],
-)
-def test_the_days_of_a_summary_are_in_its_header(data):
-    assert days_of(data) == ("2026-01-10", "2026-01-13")
-    assert days_of(data.replace(b"first", b"second")) == days_of(b"date_range: x\n") == ("", "")
 
 
 @pytest.mark.parametrize(

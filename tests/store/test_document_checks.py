@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gitmem.git.packing import known_files
 from gitmem.store import document_checks as changed
-from gitmem.store.document_checks import broken_headers, check_changed, conflicts, conflicts_finding, headers_finding
+from gitmem.store.document_checks import broken_headers, conflicts, conflicts_finding, headers_finding, look
 
 if TYPE_CHECKING:
     from tests.store.conftest import Box
@@ -24,7 +24,7 @@ FINE = b"---\nid: x\n---\nbody\n"
 
 def said(box: Box) -> list:
     box.reopen()
-    return list(check_changed(box.store, box.store.files.edited()))
+    return list(look(box.store, box.store.files.edited()).findings)
 
 
 def all_that_is_wrong(box: Box) -> list:
