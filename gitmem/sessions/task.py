@@ -36,7 +36,6 @@ _ORDER = (
     *(TaskType.REVIEW, TaskType.TEST, TaskType.BUG_FIX, TaskType.REFACTOR, TaskType.DOCS, TaskType.SETUP),
     TaskType.FEATURE,
 )
-_HAS_THE_AGENT_LOOK = ("can you ", "could you ")
 _SHORT = 60  # characters: a request that begins in the middle of a talk
 
 
@@ -59,14 +58,6 @@ def follows_up(request: str) -> bool:
     """Return whether a request continues the last task ("still broken", "2번으로", "and commit it")."""
     text = _plain(request)
     return len(text) <= _SHORT and _has("follow_up", text)
-
-
-def remarks(request: str) -> bool:
-    """Return whether a question goes on with the talk ("but it failed, or?"), or has the agent look ("can you see")."""
-    text = _plain(request)
-    if text.startswith(_HAS_THE_AGENT_LOOK):
-        return True
-    return _has("follow_up", text) or not (_has("asks", text) or _has("names_a_question", text))
 
 
 def _plain(request: str) -> str:

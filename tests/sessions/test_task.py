@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitmem.sessions.task import TaskType, classify, follows_up, remarks
+from gitmem.sessions.task import TaskType, classify, follows_up
 
 
 @pytest.mark.parametrize(
@@ -51,18 +51,3 @@ def test_what_goes_on_with_the_task_before(request_: str) -> None:
 )
 def test_what_begins_a_task(request_: str) -> None:
     assert not follows_up(request_)
-
-
-@pytest.mark.parametrize(
-    "request_, is_remark",
-    [
-        ("but if the task didn't change files, we shouldn't commit to the branch, or?", True),
-        ("I didn't see it in the referenced commit...is it not 3696270?", True),
-        ("Can you see which strategy was active?", True),
-        ("Which commit removed the starting checkpoint?", False),
-        ("I need a test environment: what libraries do we use?", False),
-        ("체크포인트는 어떤 기준으로 묶어?", False),
-    ],
-)
-def test_a_remark_that_ends_as_a_question_is_told_from_one_that_asks(request_: str, is_remark: bool) -> None:
-    assert remarks(request_) is is_remark
