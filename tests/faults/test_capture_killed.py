@@ -23,6 +23,7 @@ from gitmem.document.ids import tail_of
 from gitmem.sessions.outcome import split_fields
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.faults.conftest import Project, Victim, Victims
@@ -33,6 +34,7 @@ DRAIN = ("hook", "claude", "--drain")
 QUIET = "maintenance:\n  automatic: false\n"  # nothing goes on behind a drain that is killed
 ROTATES_SOON = f"{QUIET}rotation:\n  threshold_tokens: 300\n  carryover_tokens: 60\n"
 MOST_STEPS = 2_000
+KILLS_IN_A_PROJECT = 8
 LIVES = os.getpid()
 
 
@@ -159,11 +161,24 @@ class Sessions:
 
 
 @pytest.fixture
-def sessions(project: Project, tmp_path: Path, victims: Victims) -> Sessions:
-    project.configure(QUIET)
-    folder = tmp_path / "transcripts 한글"
-    folder.mkdir()
-    return Sessions(project, folder, victims)
+def begin(projects: Callable[..., Project], tmp_path: Path, victims: Victims) -> Callable[..., Sessions]:
+    """Give a function that makes a project without sessions."""
+    numbers = itertools.count(1)
+
+    def make(settings: str = QUIET) -> Sessions:
+        number = next(numbers)
+        project = projects(f"project-{number}")
+        project.configure(settings)
+        folder = tmp_path / f"transcripts 한글 {number}"
+        folder.mkdir()
+        return Sessions(project, folder, victims)
+
+    return make
+
+
+@pytest.fixture
+def sessions(begin: Callable[..., Sessions]) -> Sessions:
+    return begin()
 
 
 def entries_of(text: str) -> list:
@@ -182,35 +197,36 @@ def sampled(fast: int, slow: int = 1) -> pytest.MarkDecorator:
     )
 
 
-@sampled(173, 3)
-def test_a_drain_killed_at_each_step(sessions: Sessions, how: str, every: int):
-    sessions.whole()
-    assert sessions.drain().code == 0
-    sessions.complete("before")
-    for step in range(1, MOST_STEPS, every):
-        sessions.whole()
+def kill_at_each_step(begin: Callable[[], Sessions], how: str, steps: range, turns: int) -> Sessions:
+    """Kill drains of a session at these steps, until one comes to its end; return the sessions of that one.
+
+    Every few kills begin in a new project: in one, each would be slower than the one before it.
+    """
+    for kill, step in enumerate(steps):
+        if kill % KILLS_IN_A_PROJECT == 0:
+            sessions = begin()
+            sessions.whole(turns)
+            assert sessions.drain().code == 0
+            sessions.complete("before")
+        sessions.whole(turns)
         victim = sessions.drain(at=step, how=how)
         if not victim.killed:
             assert step > 50
             sessions.complete("to its end")
-            return
+            return sessions
         sessions.settle(f"step {step}: killed when about to {victim.steps[-1]}")
     raise AssertionError("the drain does not come to its end")
+
+
+@sampled(173, 3)
+def test_a_drain_killed_at_each_step(begin: Callable[..., Sessions], how: str, every: int):
+    kill_at_each_step(begin, how, range(1, MOST_STEPS, every), 2)
 
 
 @sampled(251, 5)
-def test_a_drain_that_rotates(sessions: Sessions, how: str, every: int):
-    sessions.project.configure(ROTATES_SOON)
-    sessions.whole(3)
-    assert sessions.drain().code == 0
-    for step in range(7, MOST_STEPS * 2, every):
-        sessions.whole(3)
-        victim = sessions.drain(at=step, how=how)
-        if not victim.killed:
-            assert len(sessions.project.archives()) >= 2
-            return
-        sessions.settle(f"step {step}: killed when about to {victim.steps[-1]}")
-    raise AssertionError("the drain does not come to its end")
+def test_a_drain_that_rotates(begin: Callable[..., Sessions], how: str, every: int):
+    sessions = kill_at_each_step(lambda: begin(ROTATES_SOON), how, range(7, MOST_STEPS * 2, every), 3)
+    assert sessions.project.archives()
 
 
 @pytest.mark.parametrize("cuts", [3, pytest.param(60, marks=(pytest.mark.slow, pytest.mark.timeout(900)))])
