@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 _MEMORY_BYTES = 1 << 18  # read of memory.md: of a larger one, its beginning and end
+_SESSION_BYTES = 1 << 16  # read of the last session's file, whose last sections are a model's
 _RECENT = 6_000  # characters at the end of memory.md, for the subject of the present work
 _LAST = 30  # entries at the end of memory.md that are told, the last one whole, of the others a line
 _LONGEST_LINE = 240  # characters of such a line
@@ -106,6 +107,7 @@ def start_parts(
         _part_of(TITLE, own, share=SHARE),
         _part_of(CORE_DECISIONS, new_decisions, share=30)._replace(show=_unless(facts.texts)),
         _part_of("What is open", open_issues, share=10),
+        Part("The last session, as a model judged it", _judged(store, late, facts.marks), share=20),
         _part_of("What was done last", last, share=_SHARE_OF_LAST, keep_last=True),
         Part("Summaries to be written", (*_pending(pending), *filter(None, (offer,)))),
         Part("Sync with other machines", tuple(failures(store.private))),
@@ -113,6 +115,22 @@ def start_parts(
     if not any(part.pieces for part in (parts[0], *parts[2:])):
         return []
     return fit(_LEAD, [_safe(part) for part in parts], _close(store), config.budget_tokens)
+
+
+def _judged(store: Store, late: Late, marks: Marks) -> tuple[str, ...]:
+    """Return the sentences that a model wrote about the last session, and what is open; none where none judged it."""
+    folder = "sessions"
+    for _ in range(2):  # the last year, the last month
+        names = [name for name in store.files.names(folder) if name.isdigit()]
+        if late() or not names:
+            return ()
+        folder = f"{folder}/{max(names)}"
+    names = [name for name in store.files.names(folder) if name.endswith(".md")]
+    body = Document.parse(_glance(store, f"{folder}/{max(names)}", _SESSION_BYTES)).body if names else ""
+    found = [(title, find_section(body, title)) for title in ("Summary", "Open")]
+    texts = {title: body[one.body : one.end].strip() for title, one in found if one is not None}
+    lines = [texts.get("Summary", ""), *texts.get("Open", "").splitlines()]
+    return tuple(with_marks(line, marks) for line in lines if line.strip())
 
 
 def _close(store: Store) -> str:

@@ -14,6 +14,7 @@ from gitmem.judgement.ask import patience
 from gitmem.judgement.judge import answers_of, counted, judge_requested, request_judgement
 from gitmem.sessions.background import settle, tend
 from gitmem.sessions.save import save
+from gitmem.sessions.start import start_parts, start_text
 from gitmem.store.findings import FailureLog
 from gitmem.store.headers import known_facts
 from gitmem.store.store import Store
@@ -108,6 +109,8 @@ def test_question_reply_and_facts_in_one_commit_of_the_models(asking, recorder, 
     assert (one.kept, one.refused, one.tokens) == (3, {}, 1_100)
     tend(again(asking), lambda: False)
     assert len(model_server.asked) == 1
+    told = start_text(asking.store, start_parts(asking.store, [], None, []))
+    assert "CRLF 파서를 추가했습니다. The docs are written.\n- The index breaks on NFS." in told
 
 
 def test_judged_again_the_same_statement_is_the_same_fact(asking, recorder, model_server):
