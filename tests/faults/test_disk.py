@@ -193,6 +193,25 @@ def test_a_hook_on_a_read_only_disk_tells_what_start_tells_and_records_nothing(
     project.check_repository()
 
 
+def test_an_agent_that_is_told_with_its_first_prompt_is_told_on_a_read_only_disk(
+    disk: Disk, projects: Callable[..., Project], tmp_path: Path
+):
+    project = projects(disk.folder / "project")
+    project.gitmem("save", "--type", "decision", "We cache tokens in memory, since the disk is slow.")
+    transcript = tmp_path / "transcript.json"
+    transcript.touch()
+    session = {"session_id": "s-1", "cwd": str(project.root), "transcript_path": str(transcript)}
+    disk.remount("ro")
+    told = []
+    for payload in ({"hook_event_name": "SessionStart"}, *[{"hook_event_name": "BeforeAgent", "prompt": "Hello"}] * 2):
+        done = project.gitmem("hook", "gemini", stdin=json.dumps(session | payload).encode())
+        transcript.write_text(done.out)
+        told.append("<gitmem-memory" in done.out)
+    assert told == [False, True, False]
+    disk.remount("rw")
+    project.check_repository()
+
+
 needs_modes = pytest.mark.skipif(
     not hasattr(os, "geteuid") or (is_root and sys.platform != "linux"),
     reason="permissions are kept in another way here, or nothing keeps root from what they forbid",

@@ -56,7 +56,10 @@ class Call(Value):
 
 
 class Event(Value):
-    """A payload that was taken: gitmem's name of its event, the host's process, its bytes, as it is and as read."""
+    """A payload that was taken: gitmem's name of its event, the host's process, its bytes, as it is and as read.
+
+    It is not `recorded` on a full or read-only disk.
+    """
 
     name: str
     owner: int
@@ -64,6 +67,7 @@ class Event(Value):
     payload: dict[str, object]
     read: dict[str, object]
     started: float
+    recorded: bool = True
 
 
 def configure_hook(parser: argparse.ArgumentParser) -> None:
@@ -150,12 +154,14 @@ def _take(door: Door, call: Call) -> None:
 
             tell_refused(door.out, caller(payload, call.host), payload, error)
         return
+    recorded = True
     if not call.delivered:
         try:
             spool.accept(name, owner, data, call.host)
         except OSError as error:  # a full or read-only disk: what memory holds can still be told
+            recorded = False
             _log(door, f"{name} was not recorded: {error}")
-    _respond(door, call, root, spool, Event(name, owner, data, payload, read, started))
+    _respond(door, call, root, spool, Event(name, owner, data, payload, read, started, recorded))
 
 
 def _payload(door: Door, call: Call) -> bytes:
@@ -177,11 +183,14 @@ def _respond(door: Door, call: Call, root: str, spool: HookSpool, event: Event) 
     read = host.recorded(event.read)
     name = str(read["hook_event_name"])
     if host.tells_later(name):
-        spool.owe(owner)
+        with contextlib.suppress(OSError):
+            spool.owe(owner)
     if name == _ANSWERED and host.tells_later(name):
         return
     # The line says which event it was: a tool that failed may have another name here.
-    starts = name == _ANSWERED or (host.tells_with(call.event or name) and spool.is_owed(owner))
+    # Where nothing can be noted, each prompt is told the memory until the transcript has it.
+    owed = spool.is_owed(owner) or (host.tells_later(_ANSWERED) and not event.recorded)
+    starts = name == _ANSWERED or (host.tells_with(call.event or name) and owed)
     if not (starts or name in _TOLD):
         if name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:
             _settle_later(_open(door, root))
