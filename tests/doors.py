@@ -6,7 +6,7 @@ import io
 import json
 from typing import TYPE_CHECKING
 
-from gitmem.cli.host import ERROR, PROMPT, help_for, tell
+from gitmem.cli.recall_hooks import ERROR, PROMPT, help_for, tell
 from gitmem.hosts.all import find_host
 from gitmem.sessions.replay import replay
 from gitmem.store.store import Store

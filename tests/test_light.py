@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ MODULES = {
     "gitmem.store.store": CLASSES | {"typing", "gitmem.git.worktree"},
     "gitmem.store.hook_spool": CLASSES | {"typing"},
     "gitmem.store.transact": CLASSES | {"typing", "hashlib"},
-    "gitmem.sessions.save": CLASSES | {"typing", "gitmem.store.transact"},
+    "gitmem.sessions.save": CLASSES | {"typing"},
     "gitmem.hosts.all": {"datetime", "importlib", "gitmem.sessions.transcript"},
     "gitmem.sessions.pending": CLASSES | {"datetime", "typing", "gitmem.sessions.cleaned"},
     "gitmem.sessions.start": CLASSES | {"datetime", "typing"},
@@ -84,3 +85,36 @@ def test_the_way_of_a_save_loads_the_standard_library_only():
     code = "import gitmem, gitmem.cli.main, gitmem.store.spool, gitmem.store.store, gitmem.sessions.save"
     loaded = {name.partition(".")[0] for name in imported_by(code) - imported_by("pass")}
     assert loaded - set(sys.stdlib_module_names) == {"gitmem"}
+
+
+_HOOK = f"""
+import os, sys
+sys.path.insert(0, {str(ROOT)!r})
+end = os._exit
+def told(code):
+    print(*sys.modules, file=sys.stderr)
+    end(code)
+os._exit = told
+sys.argv = ["gitmem", "hook", "claude"]
+from gitmem.__main__ import run
+run()
+"""
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"hook_event_name": "SessionStart", "source": "startup"},
+        {"hook_event_name": "UserPromptSubmit", "prompt": "which tool do we use for the build?"},
+    ],
+)
+def test_a_hook_that_answers_loads_little(event, tmp_path, environ):
+    def gitmem(*command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, *command]
+        return subprocess.run(words, cwd=tmp_path, env=environ, input=stdin, capture_output=True, text=True, check=True)
+
+    gitmem("-m", "gitmem", "init")
+    gitmem("-m", "gitmem", "save", "Use hatch for the build", "--type", "decision")
+    answer = gitmem("-c", _HOOK, stdin=json.dumps({"session_id": "s", "cwd": str(tmp_path), **event}))
+    assert answer.stdout or event["hook_event_name"] != "SessionStart"
+    assert not (CLASSES | PARTIES | {"argparse"}) & set(answer.stderr.split())

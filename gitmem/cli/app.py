@@ -15,7 +15,6 @@ Tested through `tests/test_main.py`.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 
@@ -24,6 +23,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping
     from datetime import datetime
     from typing import Any, TextIO
@@ -64,6 +64,8 @@ def read_date(store: Store, text: str | None, option: str) -> DateSpan | None:
 
 def add_places(parser: argparse.ArgumentParser) -> None:
     """Add the options for the place of a new store."""
+    import argparse  # hooks load this module and need none
+
     place = parser.add_mutually_exclusive_group()
     place.add_argument(
         "--branch", action="store_true", help="keep it on the orphan branch 'gitmem' of the project's repository"

@@ -11,18 +11,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import subprocess  # noqa: TID251  # the only place besides git.process that starts processes
 import sys
-from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 
-from gitmem.git.packing import loose_estimate
 from gitmem.platform.clock import local
 from gitmem.platform.programs import neutral_folder, own_command, with_absolute
+from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from gitmem.store.store import Store
 
 
@@ -35,8 +34,7 @@ class Level(StrEnum):
     PROBLEM = "problem"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Value):
     """The result of a check; `details` lists the places, a line each, and `remedy` is an instruction."""
 
     check: str
@@ -53,8 +51,7 @@ _NEWEST_BYTES = 64_000
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Value):
     """A failure: its time, the command, the message, and the traceback of an unexpected error."""
 
     at: datetime
@@ -120,6 +117,8 @@ def _clean(text: str) -> str:
 
 
 def _parse(line: bytes) -> Failure | None:
+    from datetime import datetime
+
     try:
         fields = json.loads(line)
         at = datetime.fromisoformat(fields["time"])
@@ -136,6 +135,8 @@ def start(store: Store, *command: str) -> None:
     program paths hold no file of the store (gitmem.platform.programs). The command itself limits its time and sees to
     it that only one runs at a time on a store.
     """
+    import subprocess  # noqa: TID251  # the only place besides git.process that starts processes
+
     if not store.acceptance.given():
         return
     flags = 0
@@ -166,6 +167,8 @@ MAKE_ROOM = (
 
 def is_due(store: Store) -> bool:
     """Return whether maintenance is due, by listing five folders; never in a project's repository."""
+    from gitmem.git.packing import loose_estimate
+
     common = store.repository.layout.common_dir
     return store.own_repository and (store.spare_packs() > 0 or loose_estimate(common) > MAX_LOOSE)
 

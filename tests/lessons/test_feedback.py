@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitmem.cli.host import ERROR, help_for
+from gitmem.cli.recall_hooks import ERROR, help_for
 from gitmem.lessons.counts import ALPHA, BEGINS
 from gitmem.lessons.known_errors import known_patterns
 from gitmem.lessons.read import counts

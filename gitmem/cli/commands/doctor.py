@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gitmem.cli.host import is_of_other_version, own_program, place_of
@@ -49,7 +48,7 @@ def run_doctor(args: argparse.Namespace, door: Door) -> int:
         found = [*found, *_examine_hosts(args, door), *_examine_servers(args, door)]
     levels = [finding.level for finding in found]
     problems, warnings = levels.count(Level.PROBLEM), levels.count(Level.WARNING)
-    value = {"problems": problems, "warnings": warnings, "checks": [asdict(finding) for finding in found]}
+    value = {"problems": problems, "warnings": warnings, "checks": [finding._asdict() for finding in found]}
     counted = [count(number, what) for number, what in ((problems, "problem"), (warnings, "warning")) if number]
     summary = " and ".join(counted) if counted else "No problem found"
     door.answer(args, value, "\n".join([*finding_lines(found, door), "", f"{summary}."]))

@@ -149,7 +149,7 @@ def _take(door: Door, call: Call) -> None:
         if not isinstance(error, NotAcceptedError):
             hold(door.home(), root, name, owner, data)
         if name == _ANSWERED:
-            from gitmem.cli.host import tell_refused
+            from gitmem.cli.recall_hooks import tell_refused
             from gitmem.hosts.all import caller
 
             tell_refused(door.out, caller(payload, call.host), payload, error)
@@ -208,7 +208,7 @@ def _respond(door: Door, call: Call, root: str, spool: HookSpool, event: Event) 
         if starts:
             _answer_start(door, root, read, answer, lambda: time.monotonic() - event.started > SECONDS)
         else:
-            from gitmem.cli.host import follow_settings, help_for, tell
+            from gitmem.cli.recall_hooks import follow_settings, help_for, tell
 
             store = _open(door, root)
             tell(door.out, answer, help_for(store, name, read))
@@ -263,7 +263,7 @@ def _tell_with_help(
     door: Door, store: Store, answer: Callable[[str], dict[str, object]], text: str, payload: dict[str, object]
 ) -> None:
     """Print the memory for a session, and help with the prompt or the error of the event unless it takes long."""
-    from gitmem.cli.host import help_for, tell
+    from gitmem.cli.recall_hooks import help_for, tell
 
     more = ""
     try:
@@ -325,7 +325,7 @@ def _drain(door: Door) -> None:
             os.setsid()
     root = _find(door, (door.cwd,))
     if root is not None:
-        from gitmem.cli.host import follow_settings
+        from gitmem.cli.recall_hooks import follow_settings
         from gitmem.sessions.background import settle, tend
 
         _spool(door, root)  # raises for a store that was not accepted

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from gitmem.cli.app import Door
     from gitmem.judgement.ask import Spending
-    from gitmem.store.findings import Finding
     from gitmem.store.status import StoreStatus
     from gitmem.store.store import Store
     from gitmem.store.sync import RemoteState
@@ -68,7 +67,7 @@ def run_status(args: argparse.Namespace, door: Door) -> int:
     value["knows"] = status.knows._asdict()
     value["remotes"] = [state.as_value() for state in status.remotes]
     value["review"] = [{"path": item.path, "places": list(item.places)} for item in status.review]
-    value["attention"] = [_finding(finding) for finding in status.attention]
+    value["attention"] = [finding._asdict() for finding in status.attention]
     value["last_event"] = status.last_event.isoformat() if status.last_event else None
     if status.last_save:
         value["last_save"] = {**status.last_save._asdict(), "at": status.last_save.at.isoformat()}
@@ -111,12 +110,6 @@ class _More(Value):
             "vectors": vectors,
             "models": models,
         }
-
-
-def _finding(finding: Finding) -> dict[str, object]:
-    from dataclasses import asdict
-
-    return asdict(finding)
 
 
 def _used(store: Store) -> _Used:
