@@ -26,12 +26,12 @@ from gitmem.document.message import Message
 from gitmem.git.remote import Connection
 from gitmem.platform.clock import Context
 from gitmem.store.init import Place, init_store
-from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.store import Store
-from gitmem.store.sync_guard import Accept
-from gitmem.store.sync_memory import Options, pause, sync
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
+from gitmem.sync.guard import Accept
+from gitmem.sync.remotes import add_remote, find_remote
+from gitmem.sync.rounds import Options, pause, sync
 
 ROUNDS = 15
 WINDOW = 1.5  # seconds from a fetch to the end of the push, over ssh to a hosting site

@@ -9,9 +9,6 @@ Tested through `tests/test_main.py`.
 import os
 import sys
 
-from gitmem.cli.main import run as run_command_line
-from gitmem.platform.programs import absolute_entries
-
 
 def run() -> None:
     """Run the command line, with modules and streams that neither the current folder nor the caller can change."""
@@ -20,8 +17,12 @@ def run() -> None:
     if None in (sys.stdin, sys.stdout, sys.stderr):
         open_missing_streams()
     sys.path[:] = trusted(sys.path)
+    from gitmem.platform.programs import absolute_entries
+
     if "PATH" in os.environ:  # GitPython looks for git there when it is imported
         os.environ["PATH"] = os.pathsep.join(absolute_entries(os.environ["PATH"]))
+    from gitmem.cli.main import run as run_command_line
+
     run_command_line()
 
 

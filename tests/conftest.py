@@ -24,7 +24,7 @@ from gitmem.cli.app import machine_name, now
 from gitmem.platform.clock import Context
 from tests.copies import FolderCopies, StoreCopies
 
-pytest_plugins = ["tests.desk"]  # a person's desk, for tests of several rooms
+pytest_plugins = ["tests.boxes", "tests.desk"]  # for tests of several rooms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -94,13 +94,15 @@ for p in . "${CLAUDE_PROJECT_DIR:-.}"; do
     d=$c/gitmem/spool/hooks
     # A folder of another user's (`-O`) would give them the session, and a link on the way may lead to anybody: gitmem asks
     # git whether the store is trusted, and follows no link. It also decides about a store without a record that the person
-    # made or accepted it, which may have come with the project.
+    # made or accepted it, or with another token than the record's: it may have come with the project.
     [ -d "$d" ] && [ -O "$d" ] && [ -O "$p/.gitmem" ] && ! [ "$p" -ef "$HOME" ] || d= ask=1
     for r in "$p/.gitmem" "$p/.gitmem/.git" "$c" "$c/gitmem" "$c/gitmem/spool" "$d"; do ! [ -L "$r" ] || d= ask=1; done
     w=$PWD
     cd -P "$c" && c=$PWD
     cd "$w" || exit 0
-    [ -f "$HOME/.local/share/gitmem/stores$c/gitmem/accepted" ] || d= ask=1
+    r=$HOME/.local/share/gitmem/stores$c/gitmem/accepted a1= a2=
+    [ -f "$r" ] && [ -f "$c/gitmem/machine" ] && IFS= read -r a1 <"$r" && IFS= read -r a2 <"$c/gitmem/machine"
+    [ "$a1" ] && [ "$a1" = "$a2" ] || d= ask=1
     break
 done
 [ "$d" ] || p=$PWD

@@ -14,9 +14,9 @@ from datetime import date, timedelta
 from gitmem.document.document import Document
 from gitmem.document.ids import ARCHIVE, CONFIG, FORMAT, MEMORY, PURGED
 from gitmem.document.message import Message, Op, Trailer
+from gitmem.history.past_days import drop_days
 from gitmem.lessons.concept import lines_of, link_of, parse_concept, render_changed
 from gitmem.store.init import new_memory
-from gitmem.store.past_days import drop_days
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

@@ -23,8 +23,8 @@ from gitmem.facts.fact import is_fact_path
 from gitmem.facts.file import parse_fact
 from gitmem.facts.lines import SECTIONS, TOLD, marks_of, without_ended
 from gitmem.facts.validity import in_force
+from gitmem.history.past_days import keep_days
 from gitmem.store.headers import known_facts
-from gitmem.store.past_days import keep_days
 from gitmem.store.transact import transact
 from gitmem.text.stems import tokens_of_size
 from gitmem.values import Value
@@ -244,7 +244,7 @@ def _files(store: Store, folder: str) -> Iterator[str]:
 
 def _kept(store: Store) -> frozenset[str]:
     """Return the files that an undone consolidation had removed."""
-    from gitmem.store.undo import undone_with
+    from gitmem.history.undo import undone_with
 
     return frozenset(
         change.path
@@ -299,6 +299,6 @@ def log_before(store: Store, transaction: Transaction, day: date) -> bytes | Non
 
 @lru_cache(maxsize=64)  # a replay asks for the same days turn after turn
 def _last(store: Store, _held: tuple[bytes, ...], path: str) -> bytes | None:
-    from gitmem.store.records import last_version
+    from gitmem.history.records import last_version
 
     return last_version(store.repository, path)

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, TextIO
 
+    from gitmem.history.records import DateSpan
     from gitmem.platform.clock import Context
     from gitmem.store.init import Place
-    from gitmem.store.records import DateSpan
     from gitmem.store.store import Store
 
 
@@ -49,7 +49,7 @@ def read_date(store: Store, text: str | None, option: str) -> DateSpan | None:
         UsageError: the value is no date.
 
     """
-    from gitmem.store.records import FORMS, parse_date
+    from gitmem.history.records import FORMS, parse_date
 
     if text is None:
         return None
@@ -232,7 +232,7 @@ class Door(Value):
     def sync_later(self, store: Store, *, session: bool) -> None:
         """Sync in the background if it is due, the person's own store too; `session`: one has just begun or ended."""
         from gitmem.store.store import own_store
-        from gitmem.store.sync_attempts import is_due
+        from gitmem.sync.attempts import is_due
 
         for one in (store, own_store(store)):
             if one is not None and is_due(one, session=session):

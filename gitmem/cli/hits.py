@@ -46,10 +46,10 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, door: Door) -
     """Print a fact with its origin, the facts it supersedes, and the places of its line."""
     from gitmem.facts.edit import read_fact
     from gitmem.facts.validity import what_holds
+    from gitmem.history.authors import People
+    from gitmem.history.origin import find_entry
     from gitmem.project.files import project_code
-    from gitmem.store.authors import People
     from gitmem.store.headers import known_facts, marked
-    from gitmem.store.origin import find_entry
     from gitmem.text.terminal import plain
 
     fact = read_fact(store, known)
@@ -220,7 +220,7 @@ def named_commit(args: argparse.Namespace, store: Store) -> str | None:
     """Return the commit that `--at` names, None without it."""
     if args.at is None:
         return None
-    from gitmem.store.records import resolve
+    from gitmem.history.records import resolve
 
     return resolve(store, args.at)
 

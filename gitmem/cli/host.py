@@ -75,7 +75,7 @@ def find_manifest(args: argparse.Namespace, door: Door, scope: Scope, host: Host
     from gitmem.store.locate import HOME_HOSTS, user_store
 
     if scope is Scope.USER:
-        from gitmem.store.remotes import check_hosts_untracked
+        from gitmem.sync.remotes import check_hosts_untracked
 
         root = user_store(door.home())
         check_hosts_untracked(root, door.environ)

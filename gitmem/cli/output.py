@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from gitmem.cli.app import Door
+    from gitmem.history.origin import EntryFound, Line
+    from gitmem.history.records import CommitRecord, Difference, RotatedFile
     from gitmem.store.findings import Finding
-    from gitmem.store.origin import EntryFound, Line
-    from gitmem.store.records import CommitRecord, Difference, RotatedFile
     from gitmem.store.store import Store
 
 

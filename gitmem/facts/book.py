@@ -37,12 +37,12 @@ from gitmem.facts.fact import Fact, FactKind, make_fact
 from gitmem.facts.file import parse_changeable, render_fact
 from gitmem.facts.lines import marks_of, state_as_of_now
 from gitmem.facts.validity import dispute, ended, in_force, revived, supersede, what_holds
+from gitmem.history.records import was_ever_there
 from gitmem.project.files import project_code
 from gitmem.sessions.cleaned import boot_lines, redacted
 from gitmem.sessions.entries import relative_files
 from gitmem.sessions.turns import derived_id, is_restated
 from gitmem.store.headers import known_facts
-from gitmem.store.records import was_ever_there
 from gitmem.store.transact import transact
 from gitmem.values import Value
 
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from gitmem.document.entry import Entry, Save
+    from gitmem.history.authors import People
     from gitmem.project.files import ProjectCode
     from gitmem.sessions.turns import Turn
-    from gitmem.store.authors import People
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
 
@@ -252,7 +252,7 @@ class Lasting:
 
     def _is_mine(self, fact: Fact) -> bool:
         if self._people is None:
-            from gitmem.store.authors import People
+            from gitmem.history.authors import People
 
             self._people = People(self._store)
         return not self._people.other(fact.id)

@@ -39,7 +39,7 @@ from gitmem.text.sentences import split
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from gitmem.store.review import Pair
+    from gitmem.history.review import Pair
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
 

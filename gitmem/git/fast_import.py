@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gitmem.git.process import Git
-    from gitmem.platform.background import Running
+    from gitmem.platform.spawn import Running
 
 
 _UNQUOTED = frozenset(range(256)) - frozenset(range(0x21)) - frozenset(b'"\x7f')

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gitmem.git.process import Git
-    from gitmem.platform.background import Running
+    from gitmem.platform.spawn import Running
 
 
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")

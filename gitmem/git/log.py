@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gitmem.git.process import Git
-    from gitmem.platform.background import Running
+    from gitmem.platform.spawn import Running
 
 
 _FIELDS = ("%H", "%P", "%an", "%ae", "%ad", "%cd", "%s", "%(trailers:only,unfold)")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gitmem.git.process import Git
-    from gitmem.platform.background import Running
+    from gitmem.platform.spawn import Running
 
 
 _SHA1_DIGITS = 40

@@ -20,7 +20,7 @@ Remove unreachable objects for good, and read every object (docs/spec.md, G7).
 
 Only for gitmem's own repository: unreachable objects in a person's repository are theirs.
 
-Tested through `tests/store/test_rewrite.py`.
+Tested through `tests/purge/test_rewrite.py`.
 
 Bundles: a file that holds refs and all their objects (git-bundle(1)).
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from gitmem.git.repository import Layout
-    from gitmem.platform.background import Running
+    from gitmem.platform.spawn import Running
 
 
 SECONDS = 3600.0  # for one step, on a store not packed for years

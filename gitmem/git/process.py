@@ -33,19 +33,19 @@ import os
 
 from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git.repository import common_dir_of
-from gitmem.platform.background import ExpiredError
 from gitmem.platform.programs import find_program, resource, with_absolute
 from gitmem.platform.safe_open import read_regular, read_text
+from gitmem.platform.spawn import ExpiredError
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
 
-    from gitmem.platform.background import Running
+    from gitmem.platform.spawn import Running
 
 
 if TYPE_CHECKING or hasattr(os, "posix_spawn"):
-    from gitmem.platform.background import Child
+    from gitmem.platform.spawn import Child
 else:
     from gitmem.platform.popen import Child
 

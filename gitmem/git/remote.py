@@ -2,7 +2,7 @@
 
 Addresses of remotes: which ones gitmem goes to.
 
-Tested through `tests/store/test_sync_memory.py`.
+Tested through `tests/sync/test_rounds.py`.
 
 An empty repository that fetches for another one: with its objects, and none of its configuration, refs or hooks.
 
@@ -17,7 +17,7 @@ That of the repository does not, which may have come from elsewhere: it could na
 prompts only if there is a person (`asks`). Hooks, tags and pruning are off, and git checks objects before it stores
 them.
 
-Tested through `tests/store/test_sync_memory.py`.
+Tested through `tests/sync/test_rounds.py`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Read refs with one git, move them by compare-and-swap.
 
-Tested through `tests/store/test_sync_memory.py`.
+Tested through `tests/sync/test_rounds.py`.
 """
 
 from __future__ import annotations

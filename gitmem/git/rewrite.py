@@ -10,7 +10,7 @@ Why not git-filter-repo: on 3,018 commits version 2.47.0 gives the same commits,
 tree in place, so that a crash leaves half of them, and it rewrites every ref, where in a project's repository only
 gitmem's may move.
 
-Tested through `tests/store/test_rewrite.py`.
+Tested through `tests/purge/test_rewrite.py`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gitmem.git.process import Git
-    from gitmem.platform.background import Running
+    from gitmem.platform.spawn import Running
 
 
 _SECONDS = 3600.0

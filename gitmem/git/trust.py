@@ -15,8 +15,8 @@ import re
 from gitmem.errors import GitFailedError, RefusedError
 from gitmem.git.process import Git, git_without_repository
 from gitmem.git.repository import linked_git_dir
-from gitmem.platform.background import ExpiredError
 from gitmem.platform.safe_open import read_text
+from gitmem.platform.spawn import ExpiredError
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -21,6 +21,7 @@ from gitmem.document.ids import MEMORY, archive_path, daily_path, is_fact_id, su
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import is_fact_path
+from gitmem.history.undo import standing_with
 from gitmem.importers.plan import (
     ArchiveItem,
     FileItem,
@@ -45,7 +46,6 @@ from gitmem.sessions.logs import day_log, memory_of, new_daily
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
-from gitmem.store.undo import standing_with
 
 BATCH = 200  # items of one transaction
 BATCH_BYTES = 2_000_000  # of archives that may have to be summarized

@@ -19,6 +19,7 @@ from gitmem.facts.compare import SAID, contradict, stems_of
 from gitmem.facts.extract import Finding, as_statement, files_named, repeated
 from gitmem.facts.fact import FactKind
 from gitmem.facts.statements import with_reason
+from gitmem.history.records import last_version
 from gitmem.judgement.question import CONFIRMS, PERSON, REPLACES, RESOLVES
 from gitmem.lessons.concept import has_own_name
 from gitmem.lessons.concepts import known_concepts, merging, naming
@@ -30,7 +31,6 @@ from gitmem.sessions.entries import relative_files
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.task import TaskType
 from gitmem.store.headers import known_facts
-from gitmem.store.records import last_version
 from gitmem.store.transact import transact
 from gitmem.values import Value
 

@@ -21,6 +21,7 @@ from gitmem.facts.compare import stems_of
 from gitmem.facts.extract import purposes_in
 from gitmem.facts.fact import FactKind
 from gitmem.facts.validity import in_force
+from gitmem.history.authors import People
 from gitmem.lessons.counts import BEGINS
 from gitmem.lessons.episode import REJECTED, UNMENDED, Episode, ending
 from gitmem.lessons.error import MATCH, from_other, without_risk
@@ -34,7 +35,6 @@ from gitmem.search.query import fold, parse_query
 from gitmem.sessions.events import PLACE, is_place
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.task import TaskType, classify
-from gitmem.store.authors import People
 from gitmem.store.headers import known_facts
 from gitmem.store.store import Store
 from gitmem.text.sentences import seen_times

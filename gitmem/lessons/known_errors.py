@@ -6,9 +6,9 @@ Tested through `tests/lessons/test_learn_errors.py`.
 from __future__ import annotations
 
 from gitmem.errors import GitmemError
+from gitmem.history.experience import experience
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness, names_in, read_errors
 from gitmem.lessons.pattern import BUGS, FOLDER, BugPattern, Solution, parse_pattern
-from gitmem.store.experience import experience
 from gitmem.store.headers import Header, read_headers
 from gitmem.values import Value
 

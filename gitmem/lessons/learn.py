@@ -15,6 +15,7 @@ from math import log
 from typing import TYPE_CHECKING
 
 from gitmem.document.message import Message, Op, Trailer, one_line, session_message
+from gitmem.history.records import last_version
 from gitmem.lessons.counts import Count
 from gitmem.lessons.episode import FOLDER, Episode, ending, episode_path, parse_episode, render_episode
 from gitmem.lessons.episodes_from_turns import episodes_of, noting_growth
@@ -29,7 +30,6 @@ from gitmem.sessions.task import TaskType
 from gitmem.sessions.transcript import Record, hook_events
 from gitmem.sessions.turns import Turn
 from gitmem.sessions.working import working_of
-from gitmem.store.records import last_version
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

@@ -57,6 +57,7 @@ from typing import Any
 from gitmem.document.message import Op
 from gitmem.facts.edit import BOTH_HOLD
 from gitmem.facts.fact import Fact
+from gitmem.history.records import CommitRecord, records
 from gitmem.judgement.ask import Ledger
 from gitmem.lessons.cleanup import add_told
 from gitmem.lessons.counts import BY_PERSON, count_of, join
@@ -89,7 +90,6 @@ from gitmem.sessions.cleaned import redacted_with_runs
 from gitmem.sessions.outcome import Outcome, judge_outcome
 from gitmem.sessions.turns import Turn, human_text
 from gitmem.store.headers import known_facts
-from gitmem.store.records import CommitRecord, records
 from gitmem.store.store import Store
 
 _COUNTED = frozenset({PROMPT, ERROR, GUIDE, RECALL, GET})  # a search shows but lines of a memory

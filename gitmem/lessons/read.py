@@ -6,11 +6,11 @@ Tested through `tests/lessons/test_cleanup.py` and `tests/lessons/test_learn_ses
 from __future__ import annotations
 
 from gitmem.errors import GitmemError
+from gitmem.history.experience import own_counts
 from gitmem.lessons.counts import FOLDER, total
 from gitmem.lessons.episode import FOLDER as EPISODES
 from gitmem.lessons.episode import episode_id, parse_episode
 from gitmem.lessons.knowledge_document import KnowledgeKind, parse_knowledge
-from gitmem.store.experience import own_counts
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

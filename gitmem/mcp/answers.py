@@ -16,6 +16,8 @@ from gitmem.archives.plans import MARGIN_PERCENT, Limits, plan_rotation, tail_of
 from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY, daily_path
 from gitmem.errors import NotFoundError, RefusedError
+from gitmem.history.origin import Line, blame, versions
+from gitmem.history.records import CommitRecord, resolve
 from gitmem.lessons.brief import brief
 from gitmem.lessons.guide import as_text, guide
 from gitmem.lessons.usage_log import SEARCH, Given, handles, note_asked
@@ -29,8 +31,6 @@ from gitmem.sessions.pending import glance
 from gitmem.sessions.state import HypothesisStatus, Step, WorkingMemory
 from gitmem.sessions.task import TaskStatus
 from gitmem.store.headers import marked
-from gitmem.store.origin import Line, blame, versions
-from gitmem.store.records import CommitRecord, resolve
 from gitmem.store.store import Store
 from gitmem.text.fence import FENCE_TOKENS, fenced
 from gitmem.text.stems import BYTES_PER_TOKEN, estimate_tokens

@@ -35,7 +35,7 @@ Resolve a document with two versions of something to the side a person chose.
 In the sections that a merge named, the other side's lines and its versions of entries that both sides changed are
 removed. Entries that only one side has stay.
 
-Tested through `tests/store/test_review.py`.
+Tested through `tests/history/test_review.py`.
 """
 
 from __future__ import annotations

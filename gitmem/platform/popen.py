@@ -1,6 +1,6 @@
 """A process with pipes, through `subprocess`: the fallback of `spawn` on systems without `posix_spawn`.
 
-Tested through `tests/platform/test_background.py`.
+Tested through `tests/platform/test_spawn.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import IO, Self
 
-from gitmem.platform.background import ExpiredError
+from gitmem.platform.spawn import ExpiredError
 
 _NO_WINDOW = 0
 if sys.platform == "win32":
@@ -19,7 +19,7 @@ if sys.platform == "win32":
 
 
 class Child:
-    """See `gitmem.platform.background.Running`. The program starts in the current folder."""
+    """See `gitmem.platform.spawn.Running`. The program starts in the current folder."""
 
     def __init__(self, argv: Sequence[str], environ: Mapping[str, str], *, stdin: bool) -> None:
         self._popen = subprocess.Popen(
@@ -50,7 +50,7 @@ class Child:
         self.wait()
 
     def communicate(self, data: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
-        """See `gitmem.platform.background.Running`."""
+        """See `gitmem.platform.spawn.Running`."""
         try:
             return self._popen.communicate(data, timeout)
         except subprocess.TimeoutExpired as expired:

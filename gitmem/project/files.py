@@ -21,8 +21,8 @@ from gitmem.errors import GitmemError, RefusedError
 from gitmem.git.process import Git, filters_off
 from gitmem.git.repository import common_dir_of, linked_git_dir
 from gitmem.git.trust import check_owner
-from gitmem.platform.background import ExpiredError
 from gitmem.platform.safe_open import enter, read_open, split
+from gitmem.platform.spawn import ExpiredError
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gitmem.facts.fact import Fact
-    from gitmem.platform.background import Running
+    from gitmem.platform.spawn import Running
 
 
 def work_tree_of(folder: str) -> tuple[str, str]:

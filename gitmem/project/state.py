@@ -10,7 +10,7 @@ from gitmem.errors import GitmemError
 from gitmem.git.process import Git, filters_off
 from gitmem.git.repository import common_dir_of
 from gitmem.git.trust import check_owner
-from gitmem.platform.background import ExpiredError
+from gitmem.platform.spawn import ExpiredError
 from gitmem.project.files import work_tree_of
 from gitmem.values import Value
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
-    from gitmem.platform.background import Running
+    from gitmem.platform.spawn import Running
     from gitmem.project.files import ProjectCode
 
 

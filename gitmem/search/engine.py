@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+from gitmem.history.authors import People
 from gitmem.search import sources
 from gitmem.search.dedupe import MOST, in_order_of_news
 from gitmem.search.files import LAYERS, LOGS, MEMORY_LAYER
@@ -17,7 +18,6 @@ from gitmem.search.hits import facts_of, make_hit
 from gitmem.search.query import parse_query
 from gitmem.search.rank import K1, NOTHING, Corpus, Ranked, find_terms, needles_of, score_file, weights, worths
 from gitmem.search.units import FRAME, HEADING, is_told_again
-from gitmem.store.authors import People
 from gitmem.store.headers import known_marks, marks_for
 from gitmem.values import Value
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gitmem.errors import ExitCode, GitmemError
+from gitmem.history.authors import People
 from gitmem.search.rank import find_terms, needles_of
-from gitmem.store.authors import People
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -151,7 +151,7 @@ def _entries_of(store: Store, sessions: Sequence[str]) -> frozenset[str]:
     if not sessions:
         return frozenset()
     from gitmem.errors import NotFoundError
-    from gitmem.store.records import records
+    from gitmem.history.records import records
 
     entries: set[str] = set()
     for session in sessions:
@@ -166,7 +166,7 @@ def _moment(store: Store, query: Query, name: str) -> str:
     given = query.filter(name)
     if not given:
         return ""
-    from gitmem.store.records import FORMS, parse_date
+    from gitmem.history.records import FORMS, parse_date
 
     text = given[-1]
     try:

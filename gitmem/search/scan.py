@@ -42,8 +42,8 @@ import os
 import re
 import sys
 
-from gitmem.platform.background import ExpiredError
 from gitmem.platform.safe_open import read_regular
+from gitmem.platform.spawn import ExpiredError
 from gitmem.search.files import SUFFIXES, File, read_file, stat_file
 from gitmem.search.query import fold
 from gitmem.values import Value
@@ -301,7 +301,7 @@ def _write_state(folder: str, state: _State) -> None:
 
 
 if TYPE_CHECKING or hasattr(os, "posix_spawn"):
-    from gitmem.platform.background import Child
+    from gitmem.platform.spawn import Child
 else:
     from gitmem.platform.popen import Child
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock as Lock  # noqa: N812  # `threading` takes a search a millisecond to import
 
+from gitmem.history.past_days import FOLDER, kept_days, week_name
 from gitmem.search.dedupe import BUDGET, Rarity, choose_files, mixed
 from gitmem.search.files import is_searched, list_paths, read_file, stat_file
 from gitmem.search.query import fold
 from gitmem.search.scan import FOLDER as TEXTS
 from gitmem.search.scan import keep_texts, open_texts
 from gitmem.search.units import Excerpts, PastUnits, Units
-from gitmem.store.past_days import FOLDER, kept_days, week_name
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -299,7 +299,7 @@ def load(root: str, file: File, make: Callable[[bytes], Units] | None = None) ->
 
 def revision(store: Store, commit: str, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
     """Search the files of a commit."""
-    from gitmem.store.past_days import matching_paths, read_blobs
+    from gitmem.history.past_days import matching_paths, read_blobs
 
     files = [file for file in store.repository.files(commit) if file.mode[:3] == "100" and is_searched(file.path)]
     matching = matching_paths(store, commit, literals)
@@ -310,7 +310,7 @@ def revision(store: Store, commit: str, literals: Sequence[str], allow: Callable
 
 def transcripts(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
     """Search the raw transcripts; each line of one is a unit."""
-    from gitmem.store.past_days import matching_lines
+    from gitmem.history.past_days import matching_lines
     from gitmem.store.transcripts import tip_of
 
     tip = tip_of(store)
@@ -337,7 +337,7 @@ def _message(line: str) -> str:
 
 def lost(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
     """Search the lines that commits removed and that no file has any more."""
-    from gitmem.store.past_days import removed_lines
+    from gitmem.history.past_days import removed_lines
 
     present = _present(store)
     lines: dict[tuple[str, str, str], list[tuple[int, str]]] = {}

@@ -108,20 +108,20 @@ def tend(store: Store, late: Callable[[], bool]) -> None:
 
 
 def _look_for_changes(store: Store) -> None:
-    from gitmem.store.review_changes import others_changes
+    from gitmem.history.changes_by_others import others_changes
 
     others_changes(store)
 
 
 def _keep_days(store: Store) -> None:
-    from gitmem.store.past_days import keep_days
+    from gitmem.history.past_days import keep_days
 
     keep_days(store)
 
 
 def _read_experience(store: Store) -> None:
-    from gitmem.store.authors import People
-    from gitmem.store.experience import brought
+    from gitmem.history.authors import People
+    from gitmem.history.experience import brought
 
     People(store).read()
     brought(store)

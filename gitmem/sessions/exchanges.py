@@ -24,6 +24,7 @@ from gitmem.document.document import Document
 from gitmem.document.entry import Entry, MemoryType, entry_ids, find_by_digest, put_entry, replace_entry
 from gitmem.document.ids import MEMORY, session_path, short_session, tail_of
 from gitmem.document.message import Message, Op, Trailer
+from gitmem.history.records import last_version
 from gitmem.sessions.cleaned import boot_lines, redacted
 from gitmem.sessions.cues import find_cues
 from gitmem.sessions.entries import exchange_of
@@ -44,7 +45,6 @@ from gitmem.sessions.outcome import Outcome, judge_outcome, offers, verdict_of
 from gitmem.sessions.save import rotate_if_full
 from gitmem.sessions.transcript import Record, hook_events
 from gitmem.sessions.turns import Run, Turn, fold, human_text, program
-from gitmem.store.records import last_version
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

@@ -13,7 +13,7 @@ from gitmem.facts.lines import normalized, with_marks
 from gitmem.sessions.briefing import Part, fit, joined
 from gitmem.sessions.told import SHARE, TITLE, choose_facts, own_lines
 from gitmem.store.headers import never
-from gitmem.store.sync_attempts import failures
+from gitmem.sync.attempts import failures
 from gitmem.text.fence import FENCE, opening
 from gitmem.text.terminal import plain
 

@@ -14,10 +14,10 @@ from gitmem.document.ids import is_id, tail_of
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import BINDING, Fact, FactKind, adopted_from
 from gitmem.facts.lines import Marks, marks_of, normalized
+from gitmem.history.authors import People
+from gitmem.history.changes_by_others import others_changes
 from gitmem.platform.clock import datetime
-from gitmem.store.authors import People
 from gitmem.store.headers import Bounds, fact_headers, fact_of, facts_of, never
-from gitmem.store.review_changes import others_changes
 from gitmem.store.store import own_store
 from gitmem.values import Value
 

@@ -30,8 +30,8 @@ from gitmem.document.ids import check_path, fold
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
 from gitmem.git.packing import known_files
 from gitmem.git.treediff import PathChange
+from gitmem.history.review import ToReview, review_since
 from gitmem.store.findings import Finding, Level
-from gitmem.store.review import ToReview, review_since
 from gitmem.text.sentences import count
 from gitmem.values import Value
 

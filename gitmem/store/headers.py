@@ -1,24 +1,7 @@
-"""Headers of facts and concepts, from a cache in the private folder.
+"""Headers of facts and concepts, from a cache by time and size in the private folder.
 
-A cache of the headers of facts and concepts, by modification time and size: parsing 1,000 documents takes 100 ms.
-
-It is a file in the private folder and can be deleted at any time. A document that was edited, or came with a sync, has
-another time or size, and is parsed again.
-
-The record of what others changed of a person's facts and the person has not answered (gitmem.store.review_changes).
-
-Tested through `tests/store/test_review_changes.py`.
-
-Facts as a person's edits make them that no commit has yet: of their lines in `memory.md`, and of their texts.
-
-The next transaction commits such edits (gitmem.store.fact_lines); until then whoever reads shows them. Times
-tell that there may be one, so that without an edit nothing is read and no git is started.
-
-Tested through `tests/store/test_headers.py`.
-
-The facts of a store's work tree, without their texts: read from a cache (`gitmem.store.headers`), not by YAML.
-
-Tested through `tests/facts/test_book.py`.
+Edits by hand that no commit has yet, and changes by others that wait for the person, are applied to what is read
+(docs/format.md, "Facts"). Deleting the cache costs time and nothing else.
 """
 
 from __future__ import annotations

@@ -48,10 +48,10 @@ from gitmem.store.locate import (
     is_store,
     user_store,
 )
-from gitmem.store.remotes import DEFAULT, arrivals_of, check_extent, check_files, check_version
 from gitmem.store.settings import read_small
 from gitmem.store.store import PRIVATE_FOLDER, Store, write_mark
 from gitmem.store.transact import transact
+from gitmem.sync.remotes import DEFAULT, arrivals_of, check_extent, check_files, check_version
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

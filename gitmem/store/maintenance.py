@@ -2,7 +2,7 @@
 
 The refs that gitmem may move in a store's repository, and the refs of transcripts.
 
-Tested through `tests/store/test_transcripts_transcripts.py` and `tests/store/test_rewrite.py`.
+Tested through `tests/store/test_transcripts_transcripts.py` and `tests/purge/test_rewrite.py`.
 
 Maintenance: join packs, remove unfinished files of killed processes, write the commit graph.
 

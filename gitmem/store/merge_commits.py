@@ -6,7 +6,7 @@ Parents are sorted, the date is the later of theirs, the identity is gitmem's, t
 content depends only on their trees and their merge base. So two machines that merge the same two commits create the
 same commit, and their syncs converge.
 
-Tested through `tests/store/test_sync_memory.py` and `tests/property/test_sync_machine.py`.
+Tested through `tests/sync/test_rounds.py` and `tests/property/test_sync_machine.py`.
 
 Fast-forward the branch and the work tree to a fetched commit (docs/format.md, "Synchronising").
 
@@ -14,7 +14,7 @@ The order is that of every write: stage all files, move the branch by compare-an
 process is killed after that, the next command does the rest (gitmem.store.recovery). The file `arriving` tells
 it that the commits did not come from this work tree.
 
-Tested through `tests/store/test_sync_memory.py` and `tests/faults/test_sync_killed.py`.
+Tested through `tests/sync/test_rounds.py` and `tests/faults/test_sync_killed.py`.
 """
 
 from __future__ import annotations

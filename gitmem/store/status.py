@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
     from gitmem.config import Config
     from gitmem.git.log import Commit, EarlyLog
+    from gitmem.history.review import ToReview
     from gitmem.store.doctor import Check
-    from gitmem.store.review import ToReview
     from gitmem.store.store import Store
-    from gitmem.store.sync import RemoteState
+    from gitmem.sync.sync import RemoteState
 
 
-STATE = "purged.json"  # as in gitmem.store.purge_records
+STATE = "purged.json"  # as in gitmem.purge.records
 _PATIENCE = 600.0  # seconds in the spool before a warning
 _RECENT = timedelta(days=7)
 _SHOWN = 5
@@ -164,12 +164,12 @@ def check_purges(store: Store) -> Iterator[Finding]:
     if not os.path.exists(os.path.join(store.private, STATE)):
         yield Finding("purges", Level.OK, "No purge waits for an answer.")
         return
-    from gitmem.store.purge_records import read_state
+    from gitmem.purge.records import read_state
 
     state = read_state(store.private)
     waiting = state.waiting
     if waiting:
-        from gitmem.store.review_purges import waiting_purges
+        from gitmem.purge.review import waiting_purges
 
         details = tuple(f"{one.path}: {one.why}" for one in waiting_purges(store)[:_SHOWN])
         message = (
@@ -189,7 +189,7 @@ def check_purges(store: Store) -> Iterator[Finding]:
 
 def check_changes(store: Store) -> Iterator[Finding]:
     """Report rules, preferences and decisions that others changed, until the person answers."""
-    from gitmem.store.review_changes import others_changes
+    from gitmem.history.changes_by_others import others_changes
 
     waiting = others_changes(store)
     if waiting:
@@ -429,7 +429,7 @@ def _edited(read: Callable[[], list[str]]) -> tuple[str, ...] | None:
 def _remotes(store: Store) -> tuple[RemoteState, ...]:
     if not store.has_remotes():
         return ()
-    from gitmem.store.sync import states
+    from gitmem.sync.sync import states
 
     return tuple(states(store))
 

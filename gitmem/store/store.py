@@ -34,7 +34,7 @@ FORMAT_VERSION = 2
 PRIVATE_FOLDER = "gitmem"
 # Of the common git folder: none may be a link, through which what waits would be written elsewhere.
 _ON_THE_WAY = ("gitmem", "gitmem/spool", "gitmem/spool/aside", "gitmem/spool/hooks", "gitmem/spool/hooks/aside")
-PURGING = "purging"  # in the private folder while a purge rewrites history (gitmem.store.rewrite)
+PURGING = "purging"  # in the private folder while a purge rewrites history (gitmem.purge.rewrite)
 PACKS = "packs"  # in the private folder of a store on a branch of its project
 REMOTES_FILE = "remotes"  # likewise
 MAX_PACKS = 50  # git's gc.autoPackLimit; each save adds a pack, and takes twice as long among a thousand

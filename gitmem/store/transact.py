@@ -127,7 +127,7 @@ def _finish_purge(store: Store, lock: Lock) -> Iterable[str]:
     """Finish a purge that was interrupted, and return notices of it."""
     if not os.path.exists(os.path.join(store.private, PURGING)):
         return ()
-    from gitmem.store.rewrite import resume
+    from gitmem.purge.rewrite import resume
 
     result = resume(store, lock)
     return () if result is None else ("An interrupted purge was finished.", *result.notices)

@@ -10,7 +10,7 @@ Sync transcripts (L1) with a branch of their own, only if `sync.transcripts` is 
 
 They are merged like other files, but never checked out.
 
-Tested through `tests/store/test_sync_guard.py`.
+Tested through `tests/sync/test_guard.py`.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from gitmem.git.setup import make_root
 from gitmem.git.store_lock import beating
 from gitmem.git.trust import GITMEM, IdentityLookup
 from gitmem.platform.safe_open import MAX_FILE_BYTES
+from gitmem.purge.rewrite import clean_incoming, sweep
 from gitmem.redact.redact import redact
 from gitmem.store.maintenance import FOLDER, REF, SUFFIX, other_files
 from gitmem.store.merge_commits import MergeCommit, merge_commits
-from gitmem.store.remotes import FETCHED
-from gitmem.store.rewrite import clean_incoming, sweep
-from gitmem.store.sync_guard import check_extent, check_losses
-from gitmem.store.sync_memory import Options, in_rounds
+from gitmem.sync.guard import check_extent, check_losses
+from gitmem.sync.remotes import FETCHED
+from gitmem.sync.rounds import Options, in_rounds
 from gitmem.text.sentences import count
 
 if TYPE_CHECKING:
@@ -309,7 +309,7 @@ REMOTE_REF = "refs/heads/gitmem-l1"  # a branch, since some remotes reject other
 def sync_transcripts(
     store: Store, remote: Remote, connection: Connection, options: Options, *, ref: str = REMOTE_REF
 ) -> None:
-    """Sync the transcripts with a remote's `ref`. Raises as `gitmem.store.sync_memory.sync` does."""
+    """Sync the transcripts with a remote's `ref`. Raises as `gitmem.sync.rounds.sync` does."""
     in_rounds(lambda _: _round(store, remote, connection, options, ref) or None, options, remote.called)
 
 

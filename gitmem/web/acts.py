@@ -10,10 +10,10 @@ from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.facts.edit import Holds, MovedOnError, confirm, edit, find_fact, retire, settle, supersede_fact
 from gitmem.facts.fact import Fact
 from gitmem.facts.file import parse_fact
-from gitmem.store.review import Pair, Take, resolve_review, waiting_pairs
-from gitmem.store.review_changes import answer_change, others_changes
+from gitmem.history.changes_by_others import answer_change, others_changes
+from gitmem.history.review import Pair, Take, resolve_review, waiting_pairs
+from gitmem.history.undo import undo
 from gitmem.store.store import Store
-from gitmem.store.undo import undo
 from gitmem.web.pages.facts import blob_id
 from gitmem.web.pages.view import View
 from gitmem.web.visible import lines_between

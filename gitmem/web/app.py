@@ -15,10 +15,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, UnreadableError
+from gitmem.history.records import read_records, resolve
 from gitmem.platform import loopback
 from gitmem.platform.programs import read_resource
 from gitmem.store.headers import standing_of
-from gitmem.store.records import read_records, resolve
 from gitmem.store.store import Store
 from gitmem.web.acts import MovedError, act
 from gitmem.web.guard import Guard

@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from gitmem.facts.fact import Fact, FactStatus
 from gitmem.facts.file import parse_fact
-from gitmem.store.records import CommitRecord
+from gitmem.history.records import CommitRecord
 from gitmem.store.store import Store
 
 # Characters that are drawn as nothing, beside those of the categories Cc, Cf, Co, Cs, Zl and Zp.

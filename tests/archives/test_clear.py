@@ -7,8 +7,8 @@ import pytest
 
 from gitmem.archives.clear import clear, last_day, old_files
 from gitmem.document.entry import MemoryType, entry_ids
+from gitmem.history.undo import undo
 from gitmem.sessions.save import save
-from gitmem.store.undo import undo
 from tests.archives.test_rotate import root
 from tests.desk import saved_on
 

@@ -12,15 +12,15 @@ from gitmem.archives.clear import clear
 from gitmem.archives.rotate import consolidate_due
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Message
+from gitmem.history import past_days as keeping
+from gitmem.history.undo import undo
+from gitmem.purge.purge import plan_purge, purge
 from gitmem.search.engine import answer
 from gitmem.search.recall import read_memory
 from gitmem.search.scan import PythonScanner, make_scanner
 from gitmem.sessions.background import tend
 from gitmem.sessions.save import save
-from gitmem.store import past_days as keeping
-from gitmem.store.purge import plan_purge, purge
 from gitmem.store.transact import transact
-from gitmem.store.undo import undo
 from tests.desk import saved_on
 
 NOTE = "settings layers"

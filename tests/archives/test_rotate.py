@@ -9,12 +9,12 @@ import pytest
 from gitmem.archives import rotate as consolidating
 from gitmem.archives.rotate import consolidate_due, due
 from gitmem.document.entry import entry_ids
+from gitmem.history.records import read_at, resolve
+from gitmem.history.undo import undo
 from gitmem.sessions.background import tend
 from gitmem.sessions.replay import replay
 from gitmem.sessions.save import save
 from gitmem.store.findings import FailureLog
-from gitmem.store.records import read_at, resolve
-from gitmem.store.undo import undo
 from tests.archives.test_tiers_rotate import configured
 from tests.desk import SEOUL, Clock
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from gitmem.importers.plan import SourceKind
 from gitmem.importers.read import Source
 from gitmem.sessions.save import save
 from gitmem.text.stems import estimate_tokens, tokens_of_size
+from tests.boxes import forget_private
 from tests.started import session_start
 
 KB = 1000
@@ -116,7 +116,7 @@ def test_an_index_that_is_damaged_is_no_harm(desk, environ):
     check(desk.store)
     before = index(desk, environ)
     (root(desk) / "memory-index.json").write_text('{"version": 1, "rotatedFiles": [', encoding="utf-8")
-    shutil.rmtree(Path(desk.store.private))
+    forget_private(Path(desk.store.private))
     assert index(desk, environ) == before
     legacy = root(desk).parent / ".claude" / "memory"
     legacy.mkdir(parents=True)

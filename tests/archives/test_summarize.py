@@ -13,10 +13,10 @@ from gitmem.archives.rotate import check
 from gitmem.archives.summarize import MAX_RAW, improve, pieces, put_reply, put_summary, read_summary
 from gitmem.document.ids import raw_path, summary_path
 from gitmem.errors import NotFoundError, RefusedError
+from gitmem.history.origin import find_entry
 from gitmem.judgement.ask import MAX_CHARACTERS, Ledger, day_of, is_worth_asking, patience
 from gitmem.llm.http import Patience
 from gitmem.store.findings import Level
-from gitmem.store.origin import find_entry
 from gitmem.store.status import check_log
 from gitmem.store.store import Store
 from gitmem.store.transact import transact

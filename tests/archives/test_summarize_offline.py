@@ -12,10 +12,10 @@ from gitmem.archives.summarize import as_of_now, put_summary, read_summary, summ
 from gitmem.document.entry import MemoryType
 from gitmem.document.ids import summary_path
 from gitmem.facts.edit import find_fact, retire
+from gitmem.history.undo import undo
 from gitmem.sessions.save import save
 from gitmem.store.headers import marked
 from gitmem.store.transact import transact
-from gitmem.store.undo import undo
 from tests.own_settings import own_settings
 from tests.started import session_start
 

@@ -13,6 +13,7 @@ from gitmem.facts.book import learn
 from gitmem.facts.edit import confirm, edit, find_fact, retire, supersede_fact
 from gitmem.facts.fact import FactStatus
 from gitmem.facts.validity import Standing, in_force, what_holds
+from gitmem.history.undo import undo
 from gitmem.sessions.background import settle
 from gitmem.sessions.capture import capture_turn
 from gitmem.sessions.replay import replay
@@ -21,7 +22,6 @@ from gitmem.sessions.turns import Turn
 from gitmem.store.headers import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
-from gitmem.store.undo import undo
 from tests.started import session_start
 
 

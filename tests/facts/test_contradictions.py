@@ -13,11 +13,11 @@ from gitmem.facts.edit import Holds, settle
 from gitmem.facts.fact import FactKind, make_fact
 from gitmem.facts.file import render_fact
 from gitmem.facts.validity import in_force, what_holds
+from gitmem.history.review import waiting_pairs
 from gitmem.sessions.background import tend
 from gitmem.sessions.save import save
 from gitmem.sessions.turns import Turn
 from gitmem.store.headers import known_facts
-from gitmem.store.review import waiting_pairs
 from gitmem.store.store import Store
 from tests.started import session_start
 

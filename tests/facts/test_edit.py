@@ -19,10 +19,10 @@ from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
 from gitmem.sessions.turns import Turn
 from gitmem.store.headers import known_facts
-from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.store import Store
-from gitmem.store.sync_guard import Accept
-from gitmem.store.sync_memory import Chance, Options, sync
+from gitmem.sync.guard import Accept
+from gitmem.sync.remotes import add_remote, find_remote
+from gitmem.sync.rounds import Chance, Options, sync
 
 if TYPE_CHECKING:
     from gitmem.facts.fact import Fact

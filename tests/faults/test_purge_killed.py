@@ -70,7 +70,7 @@ def test_what_a_killed_purge_wrote_down_is_finished_by_a_save(projects: Callable
     project = projects()
     project.save("with swordfish-4242 in it")
     code = (
-        "import gitmem.store.rewrite as f, os\n"
+        "import gitmem.purge.rewrite as f, os\n"
         "f._move = lambda *_: os._exit(9)\n"
         "import sys; from gitmem.cli.main import run; sys.argv = ['gitmem', 'purge', 'swordfish-4242', '--yes']; run()"
     )

@@ -14,13 +14,13 @@ from gitmem.archives.plans import Limits, needs_rotation
 from gitmem.archives.summarize import read_summary
 from gitmem.document.entry import MemoryType
 from gitmem.facts.file import parse_fact
+from gitmem.history.records import rotations
+from gitmem.history.undo import undo
 from gitmem.importers.migrate import migrate
 from gitmem.importers.plan import SourceKind
 from gitmem.importers.read import Source, find_sources, kind_of
 from gitmem.sessions.save import save
 from gitmem.store import transcripts
-from gitmem.store.records import rotations
-from gitmem.store.undo import undo
 from tests.desk import SEOUL
 
 SUMMARY = {

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitmem.history.undo import undo
 from gitmem.lessons.cleanup import RETRIEVALS, add_told, clean_up, judge, machine_path
 from gitmem.lessons.counts import ALPHA, BEGINS, USELESS, Count, moving_average, parse_counts, total, with_told
 from gitmem.lessons.episode import render_episode
@@ -20,7 +21,6 @@ from gitmem.lessons.read import counts, episode_paths, read_episode
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.replay import replay
 from gitmem.sessions.working import CONFIRMED, MAX_DISCOVERIES, MAX_ERRORS, MAX_RESULTS
-from gitmem.store.undo import undo
 
 verdicts = st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0]))
 tellings = st.dictionaries(st.sampled_from(["e1", "e2"]), st.dictionaries(st.sampled_from("abcd"), verdicts))

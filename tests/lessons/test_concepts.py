@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import NotFoundError, RefusedError
+from gitmem.history.undo import undo
 from gitmem.lessons.concepts import find_concept, group, known_concepts, merge, split
 from gitmem.sessions.exchanges import save_exchanges
 from gitmem.sessions.replay import replay
 from gitmem.sessions.turns import Turn
 from gitmem.store.store import Store
-from gitmem.store.undo import undo
 
 
 def worked(desk, session: str, *tasks: tuple[str, str, str], later=timedelta(0)) -> list[Turn]:

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.history.undo import undo
 from gitmem.lessons.cleanup import clean_up, judge
 from gitmem.lessons.known_errors import known_patterns
 from gitmem.lessons.learn_errors import UNUSED_DAYS
 from gitmem.lessons.read import counts, read_episode
 from gitmem.platform.clock import Context
 from gitmem.sessions.replay import replay
-from gitmem.store.clone import back_up, merge_in, restore_into
 from gitmem.store.init import Place
 from gitmem.store.store import Store
-from gitmem.store.sync_memory import Options
-from gitmem.store.undo import undo
+from gitmem.sync.clone import back_up, merge_in, restore_into
+from gitmem.sync.rounds import Options
 from tests.store.purges import objects_with, purge
 
 FOLDERS = ("episodes", "patterns", "counts")

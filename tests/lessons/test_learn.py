@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
+from gitmem.history.undo import undo
 from gitmem.lessons.brief import TOKENS as BRIEF
 from gitmem.lessons.brief import brief_episode
 from gitmem.lessons.known_errors import known_patterns
@@ -18,7 +19,6 @@ from gitmem.sessions.replay import replay
 from gitmem.sessions.task import TaskType
 from gitmem.sessions.working import note
 from gitmem.store.store import Store
-from gitmem.store.undo import undo
 from gitmem.text.stems import estimate_tokens
 from tests.desk import BEGAN, Recorder
 

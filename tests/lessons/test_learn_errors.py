@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.history.undo import undo
 from gitmem.lessons.error import MATCH
 from gitmem.lessons.known_errors import known_patterns, match
 from gitmem.lessons.learn_errors import learn_bugs
@@ -15,7 +16,6 @@ from gitmem.sessions.replay import replay
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.headers import known_facts
 from gitmem.store.store import Store
-from gitmem.store.undo import undo
 
 FIRST = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'\n3 failed in 1.2s"
 AGAIN = "  File \"/home/b/app/x.py\", line 90, in load\nModuleNotFoundError: No module named 'yaml'\n5 failed in 9.9s"

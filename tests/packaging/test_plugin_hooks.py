@@ -75,7 +75,8 @@ def test_an_event_is_delivered_into_the_spool(plugin, project, shell):
     private = (project / ".gitmem" / ".git" / "gitmem").resolve()
     record = plugin.home / ".local" / "share" / "gitmem" / "stores" / str(private)[1:] / "accepted"
     record.parent.mkdir(parents=True)
-    record.touch()
+    for token in (record, private / "machine"):
+        token.write_text("0123456789abcdef0123456789abcdef\n")
     assert plugin.event("PostToolUse", b'{"hook_event_name":"PostToolUse"}', project, shell) == [""]
     (file,) = waiting(project)
     assert file.name.startswith("PostToolUse-")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from gitmem.store.purge_marks import make_record
+from gitmem.purge.marks import make_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,6 +12,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gitmem.history.undo import undo
 from gitmem.lessons.cleanup import clean_up
 from gitmem.lessons.counts import with_told
 from gitmem.lessons.episode import Episode, episode_path, render_episode
@@ -22,7 +23,6 @@ from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.task import TaskType
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
-from gitmem.store.undo import undo
 
 NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
 ALPHA, BEGINS, USELESS, RETRIEVALS, MAX_AGE_DAYS, UNUSED_DAYS, MIN_USAGE_COUNT = 0.3, 0.5, 0.3, 2, 180, 90, 2

@@ -18,11 +18,11 @@ from gitmem.document.ids import is_fact_id
 from gitmem.errors import GitmemError
 from gitmem.facts.edit import confirm, edit, retire, supersede_fact
 from gitmem.facts.validity import what_holds
+from gitmem.history.undo import undo
 from gitmem.sessions.capture import capture_turn
 from gitmem.sessions.turns import Turn
 from gitmem.store.headers import known_facts
 from gitmem.store.transact import transact
-from gitmem.store.undo import undo
 from tests.copies import StoreCopies
 from tests.facts.test_edit import Clone
 from tests.started import session_start

@@ -21,10 +21,10 @@ from gitmem.lessons.read import counts
 from gitmem.platform.clock import Context
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.init import Place, init_store
-from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.store import Store
-from gitmem.store.sync_guard import Accept
-from gitmem.store.sync_memory import Chance, Options, sync
+from gitmem.sync.guard import Accept
+from gitmem.sync.remotes import add_remote, find_remote
+from gitmem.sync.rounds import Chance, Options, sync
 from tests.own_settings import own_settings
 
 CLONES = 3

@@ -25,6 +25,7 @@ from gitmem.platform.clock import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
+from tests.boxes import forget_private
 
 PATHS = st.sampled_from(["memory.md", "daily/2026/11/21.md", "daily/2026/11/22.md", "a b.md", "결정/일.md", "run.sh"])
 LINES = st.sampled_from([b"one\n", b"two\r\n", b"\n", b"three", b"\xff\xfe\0\n", "결정\n".encode()])
@@ -239,7 +240,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule()
     def forget(self) -> None:
         """Delete the private folder but for the spool: nothing is lost."""
-        shutil.rmtree(self.root / ".git" / "gitmem", ignore_errors=True)
+        forget_private(self.root / ".git" / "gitmem")
 
     # Invariants after each step
 

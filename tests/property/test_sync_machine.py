@@ -24,16 +24,16 @@ from gitmem.errors import GitmemError
 from gitmem.git.index import IndexUpdate
 from gitmem.git.remote import Connection, PushRacedError
 from gitmem.git.worktree import WorkTree
+from gitmem.history.undo import undo
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
 from gitmem.store import merge_commits as fast_forward
-from gitmem.store import sync_memory as syncing
 from gitmem.store.init import Place, init_store
-from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.store import Store
-from gitmem.store.sync_guard import Accept
-from gitmem.store.sync_memory import Chance, Options, sync
-from gitmem.store.undo import undo
+from gitmem.sync import rounds as syncing
+from gitmem.sync.guard import Accept
+from gitmem.sync.remotes import add_remote, find_remote
+from gitmem.sync.rounds import Chance, Options, sync
 from tests.own_settings import own_settings
 
 USER = {

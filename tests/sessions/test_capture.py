@@ -13,13 +13,13 @@ from gitmem.document.entry import MemoryType, find_entries
 from gitmem.document.ids import tail_of
 from gitmem.facts.fact import FactKind
 from gitmem.facts.validity import what_holds
+from gitmem.history.origin import find_entry
 from gitmem.sessions.background import settle
 from gitmem.sessions.outcome import split_fields
 from gitmem.sessions.save import save
 from gitmem.store.findings import FailureLog
 from gitmem.store.headers import known_facts
 from gitmem.store.hook_spool import HookSpool
-from gitmem.store.origin import find_entry
 from gitmem.store.store import Store
 from tests.own_settings import own_settings
 

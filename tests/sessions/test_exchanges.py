@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.document.entry import find_entries
+from gitmem.history.undo import undo
 from gitmem.sessions.background import settle
 from gitmem.sessions.exchange import Outcome, parse
 from gitmem.sessions.exchanges import tell
 from gitmem.sessions.replay import replay
 from gitmem.sessions.turns import Run
 from gitmem.store.store import Store
-from gitmem.store.undo import undo
 from tests.own_settings import own_settings
 
 PATH = "sessions/2026/10/20261003_090001-s-rec.md"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from gitmem.document.entry import MemoryType, Save
 from gitmem.git.remote import Connection
 from gitmem.sessions.save import save
-from gitmem.store.remotes import find_remote
 from gitmem.store.store import Store
-from gitmem.store.sync_memory import Chance, Options, sync
+from gitmem.sync.remotes import find_remote
+from gitmem.sync.rounds import Chance, Options, sync
 from tests.own_settings import own_file, own_settings
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gitmem.platform.clock import Context
-    from gitmem.store.sync_guard import Accept
-    from gitmem.store.sync_memory import Synced
+    from gitmem.sync.guard import Accept
+    from gitmem.sync.rounds import Synced
     from tests.conftest import RunsGit
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

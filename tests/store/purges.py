@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from gitmem.git.packing import every_object
 from gitmem.git.process import Git
-from gitmem.store.purge import plan_purge
-from gitmem.store.purge import purge as carry_out
+from gitmem.purge.purge import plan_purge
+from gitmem.purge.purge import purge as carry_out
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gitmem.store.purge import Purge
+    from gitmem.purge.purge import Purge
     from gitmem.store.store import Store
     from tests.store.machines import Machine
 

@@ -11,13 +11,13 @@ import pytest
 
 from gitmem.errors import ExitCode, RefusedError
 from gitmem.store.accepted import Acceptance, NotAcceptedError
-from gitmem.store.clone import clone_store
 from gitmem.store.init import Place, init_store
-from gitmem.store.remotes import add_remote, added_remotes, remotes
 from gitmem.store.store import Store
-from gitmem.store.sync import sync_in_background, sync_remote
-from gitmem.store.sync_memory import Options
 from gitmem.store.transact import transact
+from gitmem.sync.clone import clone_store
+from gitmem.sync.remotes import add_remote, added_remotes, remotes
+from gitmem.sync.rounds import Options
+from gitmem.sync.sync import sync_in_background, sync_remote
 
 if TYPE_CHECKING:
     from gitmem.platform.clock import Context

@@ -10,7 +10,7 @@ import pytest
 
 from gitmem.errors import NotSavedError
 from tests.as_root import as_nobody, fill, give, root_needed, small_disk
-from tests.store.conftest import Box
+from tests.boxes import Box
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.git.remote import Connection
-from gitmem.store.clone import clone_store
+from gitmem.history.origin import blame
+from gitmem.history.records import difference, shown
 from gitmem.store.doctor import check_attributes, examine
 from gitmem.store.findings import Level
 from gitmem.store.init import Place, init_store
-from gitmem.store.origin import blame
-from gitmem.store.records import difference, shown
-from gitmem.store.remotes import add_remote
-from gitmem.store.sync_memory import Options, sync
+from gitmem.sync.clone import clone_store
+from gitmem.sync.remotes import add_remote
+from gitmem.sync.rounds import Options, sync
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.boxes import Box
     from tests.conftest import RunsGit
-    from tests.store.conftest import Box
 
 # Each once made git convert, or run something, when gitmem read or wrote.
 ATTRIBUTES = {

@@ -15,7 +15,7 @@ from gitmem.store import document_checks as changed
 from gitmem.store.document_checks import broken_headers, conflicts, conflicts_finding, headers_finding, look
 
 if TYPE_CHECKING:
-    from tests.store.conftest import Box
+    from tests.boxes import Box
 
 BROKEN = b"---\nid: [\n---\nbody\n"
 MARKED = b"<<<<<<< ours\none\n=======\ntwo\n>>>>>>> theirs\n"

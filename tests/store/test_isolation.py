@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.store.conftest import listing
+from tests.boxes import listing
 
 # Configurations, environments and hooks
 

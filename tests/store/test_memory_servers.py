@@ -22,9 +22,9 @@ from gitmem.errors import GitmemError, UnreachableError
 from gitmem.git.remote import Connection
 from gitmem.platform.clock import Context
 from gitmem.store.init import Place, init_store
-from gitmem.store.remotes import add_remote, find_remote, remotes
 from gitmem.store.store import Store
-from gitmem.store.sync_memory import Options, sync
+from gitmem.sync.remotes import add_remote, find_remote, remotes
+from gitmem.sync.rounds import Options, sync
 from tests.own_settings import own_settings
 from tests.store.machines import QUICK, Machine, converge
 
@@ -382,8 +382,8 @@ def test_rival_prompts_are_pushed_to_a_shared_remote(
     bare_git: RunsGit,
 ):
     """Raw transcripts stay here until `sync.transcripts` says otherwise."""
-    from gitmem.store.sync import sync_remote
     from gitmem.store.transcripts import put, sessions
+    from gitmem.sync.sync import sync_remote
 
     first, second = pair
     put(first.store, "session-1", first.clock(), ['{"role": "user", "text": "a secret plan"}'])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.git.fast_import import Writer
-from gitmem.store.sync_guard import Accept
+from gitmem.sync.guard import Accept
 from tests.cli.commands.conftest import first, remote, run_in, second  # noqa: F401
 from tests.cli.commands.project import ROOT
 

@@ -15,17 +15,17 @@ from gitmem.git.fast_import import Writer
 from gitmem.git.remote import Connection
 from gitmem.git.repository import read_refs
 from gitmem.git.worktree import WorkTree
-from gitmem.store.clone import clone_store
 from gitmem.store.init import Place, init_store
 from gitmem.store.maintenance import maintain
 from gitmem.store.recovery import join_listed, listed_packs, new_pending_ref, remove_abandoned
-from gitmem.store.remotes import add_remote, find_remote
-from gitmem.store.sync_memory import Options, SyncStep, sync
 from gitmem.store.transact import transact
+from gitmem.sync.clone import clone_store
+from gitmem.sync.remotes import add_remote, find_remote
+from gitmem.sync.rounds import Options, SyncStep, sync
 
 if TYPE_CHECKING:
+    from tests.boxes import Box
     from tests.conftest import RunsGit
-    from tests.store.conftest import Box
 
 
 def _sync(box: Box, progress: object = lambda _: None) -> None:

@@ -13,7 +13,7 @@ import pytest
 from gitmem.errors import GitmemError, UnreachableError
 from gitmem.git import remote as connection
 from gitmem.git.process import Git
-from gitmem.store.remotes import add_remote, remove_remote
+from gitmem.sync.remotes import add_remote, remove_remote
 from tests.as_root import fill, root_needed, small_disk
 from tests.store.machines import converge
 from tests.store.servers import gitolite, nginx, program, sshd
@@ -61,7 +61,7 @@ class Place(NamedTuple):
 
     def put_purge(self) -> None:
         """Replace the history that the remote holds, as a purge does."""
-        from gitmem.store.purge import plan_purge, purge
+        from gitmem.purge.purge import plan_purge, purge
 
         self.machine.save("the secret is swordfish-1234-blue")
         self.machine.sync()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.store.purge_marks import make_record
-from gitmem.store.review_purges import waiting_purges
+from gitmem.purge.marks import make_record
+from gitmem.purge.review import waiting_purges
 from tests.copies import accept
 from tests.own_settings import own_settings
 from tests.store.machines import converge

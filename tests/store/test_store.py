@@ -12,8 +12,8 @@ from gitmem.errors import StoreFormatError, StoreNotFoundError
 from gitmem.store.store import Store, format_version
 from gitmem.store.transact import transact
 from tests.as_root import give, root_needed
+from tests.boxes import listing
 from tests.own_settings import own_settings
-from tests.store.conftest import listing
 
 # Opening
 

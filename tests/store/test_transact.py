@@ -18,8 +18,8 @@ from gitmem.git.fast_import import Writer
 from gitmem.git.store_lock import open_lock
 from gitmem.store import transact as transacting
 from gitmem.store.transact import transact
+from tests.boxes import forget_private, listing
 from tests.own_settings import own_settings
-from tests.store.conftest import listing
 
 SECRET = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
 
@@ -263,7 +263,7 @@ def test_an_edit_while_it_is_being_saved_is_not_overwritten(box, monkeypatch):
 
 def test_the_private_folder_can_be_deleted(box):
     box.put({"memory.md": b"one\n"})
-    shutil.rmtree(box.root / ".git" / "gitmem")
+    forget_private(box.root / ".git" / "gitmem")
     box.append("memory.md", b"two\n", scan=True)
     assert box.files()["memory.md"] == b"one\ntwo\n"
     box.sound()

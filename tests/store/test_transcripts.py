@@ -14,7 +14,7 @@ from gitmem.store.transcripts import forget_transcripts, put, read, sessions
 from tests.own_settings import own_settings
 
 if TYPE_CHECKING:
-    from tests.store.conftest import Box
+    from tests.boxes import Box
 
 
 def _fill(box: Box) -> None:

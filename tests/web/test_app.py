@@ -15,7 +15,7 @@ from gitmem.lessons.cleanup import add_told
 from gitmem.lessons.usage_log import Came, Given, record, record_came
 from gitmem.platform.programs import resource
 from gitmem.sessions.replay import replay
-from gitmem.store.remotes import REFS, add_remote
+from gitmem.sync.remotes import REFS, add_remote
 from gitmem.web.export import export
 from gitmem.web.render import MENU
 from tests.web.conftest import NOW, Viewer

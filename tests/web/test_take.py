@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.store.conftest import context, machine, remote
+from tests.boxes import context, machine, remote
 from tests.store.machines import converge
 from tests.web.conftest import Viewer
 from tests.web.test_acts import done

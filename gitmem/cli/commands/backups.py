@@ -9,9 +9,9 @@ from dataclasses import asdict
 from gitmem.cli.app import Door, add_places, chosen_place
 from gitmem.cli.output import Progress
 from gitmem.errors import ExitCode, StoreNotFoundError
-from gitmem.store.clone import back_up, merge_in, restore_into
-from gitmem.store.sync_guard import Accept
-from gitmem.store.sync_memory import Options
+from gitmem.sync.clone import back_up, merge_in, restore_into
+from gitmem.sync.guard import Accept
+from gitmem.sync.rounds import Options
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import plain
 

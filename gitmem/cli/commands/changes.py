@@ -10,9 +10,9 @@ from gitmem.cli.app import Door
 from gitmem.cli.document import FILES, named_path
 from gitmem.cli.output import SHORT, commit_value
 from gitmem.errors import ExitCode, NotFoundError, UsageError
-from gitmem.store.records import HEAD, difference, edits_by_hand, resolve
+from gitmem.history.records import HEAD, difference, edits_by_hand, resolve
+from gitmem.history.undo import Undone, undo
 from gitmem.store.store import Store
-from gitmem.store.undo import Undone, undo
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
 

@@ -11,9 +11,9 @@ from gitmem.cli.app import Door
 from gitmem.config import RULES
 from gitmem.errors import ExitCode, GitmemError
 from gitmem.facts.validity import in_force
+from gitmem.history.origin import sessions
 from gitmem.search.files import list_paths
 from gitmem.store.headers import known_facts
-from gitmem.store.origin import sessions
 from gitmem.store.store import Store
 
 if TYPE_CHECKING:

@@ -12,13 +12,14 @@ from gitmem.document.scalars import flow
 from gitmem.errors import ExitCode, RefusedError, UsageError
 from gitmem.store.change_settings import (
     EffectiveSetting,
+    agree,
     check_key,
     find_settings,
     read_value,
     set_for_all,
     set_for_store,
+    withdraw,
 )
-from gitmem.store.consent import agree, withdraw
 from gitmem.store.settings import personal_folder, read_agreed, read_config
 from gitmem.text.sentences import count
 

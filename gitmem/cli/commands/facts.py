@@ -15,9 +15,9 @@ from gitmem.errors import ExitCode, RefusedError
 from gitmem.facts.edit import find_fact
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.lines import Marks
+from gitmem.history.authors import People
 from gitmem.project.files import project_code
 from gitmem.sessions.save import save
-from gitmem.store.authors import People
 from gitmem.store.headers import known_facts, known_marks, standing_of
 from gitmem.store.store import Store
 from gitmem.text.terminal import plain

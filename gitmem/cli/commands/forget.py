@@ -11,9 +11,9 @@ from gitmem.archives.clear import OLD_DAYS, Cleared, clear
 from gitmem.cli.app import Door
 from gitmem.cli.output import Progress, agreed
 from gitmem.errors import ExitCode, UsageError
+from gitmem.history.records import parse_date
 from gitmem.lessons.cleanup import clean_up
-from gitmem.store.purge import Purge, PurgePlan, plan_purge, purge
-from gitmem.store.records import parse_date
+from gitmem.purge.purge import Purge, PurgePlan, plan_purge, purge
 from gitmem.store.transcripts import Forgotten, forget_transcripts
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain

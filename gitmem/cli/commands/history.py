@@ -12,10 +12,10 @@ from gitmem.cli.document import named_path, refuse_folder
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Op
 from gitmem.errors import ExitCode, UsageError
+from gitmem.history.origin import Session, blame, find_session, sessions
+from gitmem.history.records import changed_lines, records, rotations
 from gitmem.judgement.judge import answers_of
 from gitmem.store.headers import marked
-from gitmem.store.origin import Session, blame, find_session, sessions
-from gitmem.store.records import changed_lines, records, rotations
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain

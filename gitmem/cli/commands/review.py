@@ -12,11 +12,11 @@ from gitmem.document.ids import PURGED
 from gitmem.errors import ExitCode, GitmemError, NotFoundError, UsageError
 from gitmem.facts.edit import Holds, settle
 from gitmem.facts.fact import Fact
-from gitmem.store.authors import People
+from gitmem.history.authors import People
+from gitmem.history.changes_by_others import answer_change, others_changes
+from gitmem.history.review import Pair, Take, ToReview, documents_to_review, resolve_review, sides_of, waiting_pairs
+from gitmem.purge.review import Preview, WaitingPurge, answer_purge, preview_purge, waiting_purges
 from gitmem.store.headers import OthersChange
-from gitmem.store.review import Pair, Take, ToReview, documents_to_review, resolve_review, sides_of, waiting_pairs
-from gitmem.store.review_changes import answer_change, others_changes
-from gitmem.store.review_purges import Preview, WaitingPurge, answer_purge, preview_purge, waiting_purges
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain

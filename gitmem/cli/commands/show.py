@@ -99,7 +99,7 @@ def _document(store: Store, args: argparse.Namespace, door: Door, what: str) -> 
     file = _readable(store, args, door, what)
     if file is not None:
         return file
-    from gitmem.store.records import last_version
+    from gitmem.history.records import last_version
 
     if what != args.what and (gone := last_version(store.repository, what)) is not None:
         door.notices((f"{what} was removed ('gitmem log' says why); this is its last version.",))
@@ -109,7 +109,7 @@ def _document(store: Store, args: argparse.Namespace, door: Door, what: str) -> 
 
 def _show_named(args: argparse.Namespace, door: Door, store: Store, what: str) -> None:
     """Print the commit, the entry (its `^` left out) or the fact (by the beginning of its id) that a text names."""
-    from gitmem.store.records import resolve
+    from gitmem.history.records import resolve
 
     try:
         commit = resolve(store, what)
@@ -139,7 +139,7 @@ def _fact(store: Store, text: str) -> Fact | None:
 
 
 def _show_commit(args: argparse.Namespace, door: Door, store: Store, commit: str) -> None:
-    from gitmem.store.records import difference, read_records, shown
+    from gitmem.history.records import difference, read_records, shown
 
     if args.json:
         changed = difference(store, None, commit)
@@ -166,7 +166,7 @@ def _day_path(store: Store, text: str) -> str:
 
 def _past_file(store: Store, text: str) -> tuple[str, bytes] | None:
     """Return path and content of the file that `REV:PATH` names, None if the text names none."""
-    from gitmem.store.records import read_at, resolve
+    from gitmem.history.records import read_at, resolve
 
     revision, colon, path = text.partition(":")
     if not (revision and colon and path):
@@ -187,7 +187,7 @@ def _show_id(args: argparse.Namespace, door: Door, store: Store, identifier: str
 
 
 def _show_entry(args: argparse.Namespace, door: Door, store: Store, identifier: str) -> None:
-    from gitmem.store.origin import find_entry
+    from gitmem.history.origin import find_entry
 
     found = find_entry(store, identifier)
     words = marked(store, found.entry.text, identifier)
@@ -232,7 +232,7 @@ def run_at(args: argparse.Namespace, door: Door) -> int:
       gitmem at '3 days ago' > memory-then.md
 
     """
-    from gitmem.store.records import read_at, read_records, resolve
+    from gitmem.history.records import read_at, read_records, resolve
 
     store = door.settled(args)
     commit = resolve(store, args.when)

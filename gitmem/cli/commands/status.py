@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gitmem.judgement.ask import Spending
     from gitmem.store.status import StoreStatus
     from gitmem.store.store import Store
-    from gitmem.store.sync import RemoteState
+    from gitmem.sync.sync import RemoteState
     from gitmem.vectors.fill import Overview
 
 

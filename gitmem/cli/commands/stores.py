@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from gitmem.cli.app import Door, add_places, chosen_place
 from gitmem.cli.output import Progress, agreed
 from gitmem.errors import ExitCode, UsageError
-from gitmem.store.clone import clone_store, is_backup, restore_into
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.init import init_store
-from gitmem.store.remotes import (
+from gitmem.sync.attempts import write_record
+from gitmem.sync.clone import clone_store, is_backup, restore_into
+from gitmem.sync.remotes import (
     DEFAULT,
     absolute_address,
     add_remote,
@@ -21,9 +22,8 @@ from gitmem.store.remotes import (
     remotes,
     remove_remote,
 )
-from gitmem.store.sync import states
-from gitmem.store.sync_attempts import write_record
-from gitmem.store.sync_memory import Options
+from gitmem.sync.rounds import Options
+from gitmem.sync.sync import states
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
 

@@ -15,12 +15,12 @@ from gitmem.cli.host import place_of
 from gitmem.cli.output import Bar
 from gitmem.document.ids import summary_path
 from gitmem.errors import ExitCode, NotFoundError
+from gitmem.history.origin import sessions
 from gitmem.hosts.all import NAMES, find_host
 from gitmem.hosts.host import Scope
 from gitmem.judgement.judge import is_judged, judge_session, read_session
 from gitmem.judgement.question import windows_of
 from gitmem.llm.protocol import MOST
-from gitmem.store.origin import sessions
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.stems import estimate_tokens, tokens_of_size

@@ -9,10 +9,10 @@ from gitmem.cli.app import Door, now
 from gitmem.cli.output import Progress
 from gitmem.errors import ExitCode, UnreachableError
 from gitmem.store.findings import Failure, FailureLog
-from gitmem.store.remotes import find_remote, remotes
-from gitmem.store.sync import sync_in_background, sync_remote
-from gitmem.store.sync_guard import Accept
-from gitmem.store.sync_memory import Options, Synced
+from gitmem.sync.guard import Accept
+from gitmem.sync.remotes import find_remote, remotes
+from gitmem.sync.rounds import Options, Synced
+from gitmem.sync.sync import sync_in_background, sync_remote
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
 

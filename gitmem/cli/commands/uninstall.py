@@ -25,7 +25,7 @@ from gitmem.hosts.install import Change, Manifest, Record, carry_out, is_present
 from gitmem.hosts.script import drop_script, hooked_file, plan_removal, settings_with_hooks
 from gitmem.hosts.settings import HOOKS, MCP, Shipped
 from gitmem.store.accepted import recorded_stores
-from gitmem.store.consent import made_files
+from gitmem.store.change_settings import made_files
 from gitmem.store.init import plan_unexclude, uninstall_driver
 
 

@@ -12,7 +12,7 @@ from gitmem.errors import NotFoundError
 from gitmem.facts.edit import find_fact, read_fact
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.validity import Status
-from gitmem.store.records import records
+from gitmem.history.records import records
 from gitmem.web.pages.view import LENGTH, View, commit_value, moment
 from gitmem.web.visible import STEPS, life
 

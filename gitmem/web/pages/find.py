@@ -8,9 +8,9 @@ from typing import Any
 from gitmem.document.entry import without_ids
 from gitmem.errors import GitmemError
 from gitmem.facts.validity import Standing
+from gitmem.history.records import resolve
 from gitmem.search.engine import answer
 from gitmem.search.hits import Hit, is_fact
-from gitmem.store.records import resolve
 from gitmem.web.pages.view import View
 
 _LIMIT, _MOST = 20, 200

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from gitmem.document.message import Op
+from gitmem.history.records import records
 from gitmem.hosts.script import recorded_agents
 from gitmem.project.state import ProjectQuestions
+from gitmem.purge.review import waiting_purges
 from gitmem.sessions.briefing import Shown
 from gitmem.sessions.pending import glance, with_last_answers
 from gitmem.sessions.start import start_parts, start_text
 from gitmem.store.findings import FailureLog
 from gitmem.store.hook_spool import HookSpool
-from gitmem.store.records import records
-from gitmem.store.review_purges import waiting_purges
-from gitmem.store.sync_attempts import failures
+from gitmem.sync.attempts import failures
 from gitmem.text.sentences import count
 from gitmem.text.stems import estimate_tokens
 from gitmem.web.pages.view import View, moment

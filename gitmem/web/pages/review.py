@@ -8,10 +8,10 @@ from gitmem.archives.archives import pending_archives
 from gitmem.errors import GitmemError
 from gitmem.facts.edit import read_fact
 from gitmem.facts.file import parse_fact
+from gitmem.history.changes_by_others import others_changes
+from gitmem.history.review import ToReview, sides_of, waiting_pairs
+from gitmem.purge.review import preview_purge, waiting_purges
 from gitmem.store.headers import OthersChange
-from gitmem.store.review import ToReview, sides_of, waiting_pairs
-from gitmem.store.review_changes import others_changes
-from gitmem.store.review_purges import preview_purge, waiting_purges
 from gitmem.web.pages.facts import blob_id, fact_value
 from gitmem.web.pages.view import View
 from gitmem.web.visible import lines_between

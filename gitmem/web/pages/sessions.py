@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gitmem.document.entry import find_entries
+from gitmem.history.origin import Session, find_session, sessions
 from gitmem.lessons.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
 from gitmem.sessions.exchange import parse
 from gitmem.store.headers import marked
-from gitmem.store.origin import Session, find_session, sessions
 from gitmem.web.pages.facts import fact_value
 from gitmem.web.pages.view import LENGTH, View, commit_value, moment
 

@@ -9,7 +9,7 @@ from typing import Any
 from gitmem.judgement.ask import spending
 from gitmem.lessons.outcome_counts import measure
 from gitmem.store.findings import FailureLog
-from gitmem.store.sync import states
+from gitmem.sync.sync import states
 from gitmem.web.pages.view import View, columns, moment, over_time
 
 _WEEKS = 26

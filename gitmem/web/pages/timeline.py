@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from gitmem.errors import NotFoundError
-from gitmem.store.records import difference, read_records, records, resolve
+from gitmem.history.records import difference, read_records, records, resolve
 from gitmem.web.pages.view import LENGTH, View, bars, commit_value
 
 DAYS = 91  # of the strip

@@ -20,11 +20,11 @@ from gitmem.errors import GitmemError
 from gitmem.facts.fact import Fact
 from gitmem.facts.lines import Marks
 from gitmem.facts.validity import Status
+from gitmem.history.authors import People
+from gitmem.history.records import CommitRecord, records
+from gitmem.history.review import ToReview, documents_to_review, review_since
 from gitmem.project.files import ProjectCode, project_code
-from gitmem.store.authors import People
 from gitmem.store.headers import known_facts, known_marks, standing_of
-from gitmem.store.records import CommitRecord, records
-from gitmem.store.review import ToReview, documents_to_review, review_since
 from gitmem.store.store import Store
 
 _GAP = 0.25  # of a bar's width

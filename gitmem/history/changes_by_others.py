@@ -1,0 +1,196 @@
+"""Rules, preferences and decisions of the person that another author changed: they wait for the person (spec V6, X3).
+
+A record in the private folder has the commit up to which changes were looked for, and those that wait. It is made of
+history: a change waits until a later commit of the person says what the fact says now, or answers it.
+
+Tested through `tests/history/test_changes_by_others.py`.
+"""
+
+from __future__ import annotations
+
+from gitmem.document.ids import MEMORY
+from gitmem.document.message import Message, Op, Trailer, one_line
+from gitmem.errors import GitmemError, NotFoundError
+from gitmem.facts.fact import FOLDER, PATH, Fact, FactKind
+from gitmem.store.headers import OthersChange, read_changes, write_changes
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gitmem.git.log import Commit
+    from gitmem.git.repository import TreeEntry
+    from gitmem.git.treediff import PathChange
+    from gitmem.history.authors import People
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+
+_KINDS = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION)
+_MAX_COMMITS = 200  # of one fact since the last look
+_MAX_SOURCES = 50  # commits among which one is looked for whose edit another commit followed
+_NAME = 80  # characters of an author's name
+REMOVED = "removed"
+
+
+def others_changes(store: Store, *, look: bool = True) -> dict[str, OthersChange]:
+    """Return the changes that wait, by the fact's id; without `look` as far as they are known, unless git moved it."""
+    if not store.config.review.changes:
+        return {}
+    seen, waiting = read_changes(store)
+    try:
+        tip = store.repository.tip(store.repository.branch()) or ""
+        if tip in {seen, ""} or not (look or tip != store.marked()):
+            return waiting
+        if seen:  # else the store is looked at for the first time: what it holds is taken as it is
+            waiting = _looked(store, seen, tip, waiting)
+    except GitmemError:  # as in the middle of a merge
+        return waiting
+    write_changes(store, tip, waiting)
+    return waiting
+
+
+def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | None:
+    """Accept a change, or bring the fact back as it was, in one commit; return it.
+
+    Raises:
+        NotFoundError: the fact's file is gone and the change is to be accepted, or it cannot be read.
+
+    """
+    from gitmem.facts.file import parse_fact, render_fact
+    from gitmem.store.transact import transact
+
+    old = store.repository.blob(change.blob)
+
+    def plan(transaction: Transaction) -> bool:
+        data = transaction.read(change.path)
+        before, now = parse_fact(old, change.path), parse_fact(data, change.path) if data else None
+        if before is None or (now is None and data is not None):
+            raise NotFoundError(f"{change.path} cannot be read as a fact.", "Edit the file.")
+        content: bytes | None
+        if now is None:
+            content = None if accept else old
+        elif accept:
+            content = render_fact(now._replace(updated=transaction.now))
+        else:
+            same = {
+                name: getattr(before, name) for name in ("text", "description", "keywords", "status", "superseded_by")
+            }
+            content = render_fact(now._replace(**same, updated=transaction.now))
+        took = "theirs" if accept else "ours"
+        pairs = ((Trailer.OP, Op.REVIEW), (Trailer.TOOK, took), (Trailer.FACT, change.id))
+        subject = f"{'Accept' if accept else 'Refuse'} a change: {change.before}"
+        changes = {change.path: content}
+        for file in _files_by_id(store, store.tip or "").get(change.id, ()):  # one file a fact is left
+            if file.path != change.path and content is not None:
+                own = parse_fact(transaction.read(file.path) or b"", file.path)
+                kept = render_fact(own._replace(updated=transaction.now)) if own else old
+                changes |= {file.path: None} if accept else {change.path: None, file.path: kept}
+        return transaction.commit(Message(subject, tuple((key.value, str(value)) for key, value in pairs)), changes)
+
+    outcome = transact(store, plan, purpose="review")
+    waiting = others_changes(store)
+    if waiting.pop(change.id, None):
+        write_changes(store, store.tip or "", waiting)
+    return outcome.commits[-1] if outcome.value else None
+
+
+def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange]) -> dict[str, OthersChange]:
+    """Return the changes that wait at the tip, given those that waited at a commit before."""
+    from gitmem.git.log import log
+    from gitmem.history.authors import People
+
+    repository, people = store.repository, People(store)
+    try:
+        with repository.reading():  # then no git compares the trees
+            changes = repository.changes(seen, tip)
+    except GitmemError:  # a purge rewrote history
+        return waiting
+    left, twins = dict(waiting), None
+    gone = {change.path for change in changes if change.new is None}
+    for change in changes:
+        match = PATH.fullmatch(change.path)
+        if match is None or match["kind"] not in _KINDS:
+            continue
+        if change.old is None and match["id"] not in waiting:  # a second file with the id of a fact speaks in its place
+            twins = _files_by_id(store, seen) if twins is None else twins
+            twin = next((one for one in twins.get(match["id"], ()) if one.path not in gone), None)
+            if twin is None:
+                continue
+            change = change._replace(old=twin.oid)  # noqa: PLW2901
+        commits = log(repository.git, f"{seen}..{tip}", paths=[change.path], limit=_MAX_COMMITS)
+        left.pop(match["id"], None)
+        if found := _waits(store, people, change, commits, waiting.get(match["id"])):
+            left[match["id"]] = found
+    return left
+
+
+def _files_by_id(store: Store, commit: str) -> dict[str, list[TreeEntry]]:
+    """Return the files of a commit's facts, by the facts' ids."""
+    found: dict[str, list[TreeEntry]] = {}
+    for file in store.repository.files(commit, FOLDER):
+        if match := PATH.fullmatch(file.path):
+            found.setdefault(match["id"], []).append(file)
+    return found
+
+
+def _waits(
+    store: Store, people: People, change: PathChange, commits: Sequence[Commit], known: OthersChange | None
+) -> OthersChange | None:
+    """Return the change of a fact that waits, of which `known` waited before; None if none does."""
+    blob = known.blob if known else change.old or ""
+    versions = [f"{one}:{change.path}" for commit in commits for one in (commit.oid, *commit.parents[:1])]
+    with store.repository.reading() as objects:
+        before, now, *rest = _facts(change.path, objects.contents([blob, change.new or f"{change.path}:", *versions]))
+    if before is None or _says(before) == _says(now):
+        return None
+    mine = known is not None or not people.other(before.id)
+    who: Commit | None = None
+    for own, after, was in zip(commits, rest[::2], rest[1::2], strict=True):  # the newest first
+        commit = _source(store, own, before.id) if own.value(Trailer.OP) == Op.REPAIR else own
+        if store.is_person(commit.author, commit.email, gitmem=False):
+            mine = mine or _says(after) != _says(was)
+            answered = commit.value(Trailer.OP) == Op.REVIEW and before.id in commit.values(Trailer.FACT)
+            if answered or (_says(after) == _says(now) and _says(after) != _says(was)):
+                return None
+        elif _says(after) != _says(was) and (who is None or len(who.parents) > 1):
+            who = commit
+    if who is None or not mine:
+        return known
+    act = REMOVED if now is None else "changed" if now.binds else now.status.value
+    return OthersChange(
+        before.id,
+        change.path,
+        act,
+        one_line(who.author, _NAME),
+        who.authored.isoformat(),
+        who.oid,
+        before.description,
+        blob,
+    )
+
+
+def _source(store: Store, repair: Commit, identifier: str) -> Commit:
+    """Return the commit whose edit of a fact's line a repair followed, the repair itself if there is none."""
+    from gitmem.document.document import Document
+    from gitmem.facts.lines import fact_entries
+    from gitmem.git.log import log
+
+    git = store.repository.git
+    for commit in log(git, f"{repair.oid}^", paths=[MEMORY], limit=_MAX_SOURCES) if repair.parents else ():
+        names = [f"{one}:{MEMORY}" for one in (commit.oid, *commit.parents[:1])]
+        with store.repository.reading() as objects:
+            lines = [fact_entries(Document.parse(data or b"").body).get(identifier) for data in objects.contents(names)]
+        if len(set(lines)) > 1:
+            return commit
+    return repair
+
+
+def _facts(path: str, contents: Iterable[bytes | None]) -> list[Fact | None]:
+    from gitmem.facts.file import parse_fact
+
+    return [parse_fact(data, path) if data else None for data in contents]
+
+
+def _says(fact: Fact | None) -> object:
+    return fact and (fact.text, fact.binds, fact.superseded_by)

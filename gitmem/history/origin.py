@@ -1,0 +1,278 @@
+"""Where a line came from, and the commits of sessions.
+
+Find the commit that wrote a line or an entry, with its session, host, machine and date (spec G3).
+
+Tested through `tests/history/test_records.py`.
+
+The sessions of which a store keeps something, from the trailers of its commits.
+
+Tested through `tests/cli/commands/test_history.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import SequenceMatcher
+
+from gitmem.document.entry import Entry, FoundEntry, find_entries
+from gitmem.document.ids import MEMORY
+from gitmem.document.message import Op, Trailer
+from gitmem.errors import NotFoundError
+from gitmem.git.blame import blame as blame_lines
+from gitmem.git.log import line_changes, log
+from gitmem.history.records import HEAD, CommitRecord, read_at, read_records, record, records
+from gitmem.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A commit that changed the lines, with their text before and after it; () if there were none."""
+
+    origin: CommitRecord
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+def versions(store: Store, path: str, lines: tuple[int, int], limit: int) -> list[Version]:
+    """Return the versions of a range of lines (both inclusive) of a file in the work tree, newest first.
+
+    Uncommitted lines have none. Rotations, which only move lines, are left out.
+    """
+    tip = store.repository.resolve(HEAD)
+    now, then = store.read(path) or b"", read_at(store, tip, path)
+    committed = _before(then, now, lines) if then is not None else None
+    if committed is None:
+        return []
+    changes = line_changes(store.repository.git, tip, path, committed, limit)
+    return [Version(record(change.commit), change.before, change.after) for change in changes]
+
+
+def _before(then: bytes, now: bytes, lines: tuple[int, int]) -> tuple[int, int] | None:
+    """Return the range of lines of `then` that became `lines` of `now`, None if they are all new."""
+    if then == now:
+        return lines
+    first, last = lines[0] - 1, lines[1]
+    matcher = SequenceMatcher(None, then.split(b"\n"), now.split(b"\n"), autojunk=False)
+    starts, ends = [], []
+    for old, old_end, new, new_end, same in (
+        (o1, o2, n1, n2, tag == "equal") for tag, o1, o2, n1, n2 in matcher.get_opcodes()
+    ):
+        if new < last and first < new_end and old < old_end:
+            starts.append(old + max(first - new, 0) if same else old)
+            ends.append(old_end - max(new_end - last, 0) if same else old_end)
+    return (min(starts) + 1, max(ends)) if starts else None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a file and the commit that wrote it, None if it is uncommitted."""
+
+    number: int
+    text: str
+    origin: CommitRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPlace:
+    """The location of an entry: a file, and the number of the entry's first line."""
+
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFound:
+    """An entry with its text, its present places (none if it was removed), and the commit that saved it."""
+
+    entry: Entry
+    text: str
+    places: tuple[EntryPlace, ...]
+    origin: CommitRecord | None
+
+
+def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list[Line]:
+    """Return the lines of a file of the work tree, or a range of them (both inclusive), each with its commit.
+
+    Lines of an archive are traced through the rotation to the save that wrote them.
+
+    Raises:
+        NotFoundError: there is no such file, or it has no such line.
+
+    """
+    data = store.read(path)
+    if data is None:
+        raise NotFoundError(f"There is no file {path} in the store.", "'gitmem at HEAD --list' lists the files.")
+    text = data.decode("utf-8", "replace")
+    texts = text.removesuffix("\n").split("\n") if text else []
+    first, last = lines or (1, len(texts))
+    if lines and not 1 <= first <= last <= len(texts):
+        wanted = f"line {first}" if first == last else f"lines {first}-{last}"
+        raise NotFoundError(f"{path} has no {wanted}: it has {len(texts)}.", "Lines count from 1.")
+    entries = [(number, found) for number, found in _numbered(text) if number <= last]
+    # Extend a range that begins inside an entry to the entry's first line.
+    begin = max((number for number, _ in entries if number < first), default=first)
+    tip = store.repository.resolve(HEAD)
+    committed = read_at(store, tip, path)
+    written: dict[int, str] = {}
+    if committed is not None and texts:
+        revision = tip if committed == data else None
+        written = blame_lines(store.repository.git, revision, path, (begin, last) if lines else None)
+    known = read_records(store, {oid for oid in written.values() if oid.strip("0")})
+    origins = {number: known[oid] for number, oid in written.items() if oid in known}
+    for number, found in entries:
+        _settle(origins, number, found)
+    return [Line(n, texts[n - 1].removesuffix("\r"), origins.get(n)) for n in range(first, last + 1)]
+
+
+def _settle(origins: dict[int, CommitRecord], number: int, found: FoundEntry) -> None:
+    """Attribute all lines of an entry to the save that wrote its first line.
+
+    Git may attribute a line to an older entry with the same words; the first line is unique by the entry's id.
+    """
+    head = origins.get(number)
+    for line in range(number + 1, number + found.entry.text.count("\n") + 1):
+        origin = origins.get(line)
+        if head and origin and origin.op == Op.SAVE and found.entry.id not in origin.entries:
+            origins[line] = head
+
+
+def find_entry(store: Store, identifier: str) -> EntryFound:
+    """Return an entry by its id, from the work tree or else from history.
+
+    Raises:
+        NotFoundError: no entry ever had this id.
+
+    """
+    origin = entry_origin(store, identifier)
+    places = []
+    text = ""
+    for path in _files_with(store, identifier):
+        content = (store.read(path) or b"").decode("utf-8", "replace")
+        for number, found in _numbered(content):
+            if found.entry.id == identifier:
+                places.append(EntryPlace(path, number))
+                text = text or content[found.start : found.end]
+    if origin and not text:
+        text = _as_saved(store, origin, identifier)
+    if not text:
+        raise NotFoundError(f"There is no entry ^{identifier} in the store.", "'gitmem log' names the entries.")
+    return EntryFound(find_entries(text)[0].entry, text, tuple(places), origin)
+
+
+def entry_origin(store: Store, identifier: str) -> CommitRecord | None:
+    """Return the commit that saved an entry, None if no commit names it, as of one written by hand."""
+    tip = store.repository.resolve(HEAD)
+    found = log(store.repository.git, tip, trailers={Trailer.ENTRY: identifier})
+    saved = [commit for commit in found if commit.value(Trailer.OP) == Op.SAVE] or found
+    return record(saved[-1]) if saved else None
+
+
+def _files_with(store: Store, identifier: str) -> list[str]:
+    """Return the files of the work tree that name an entry, `memory.md` first."""
+    options = ("--files-with-matches", "-z", "--full-name", "--text", "--fixed-strings", "-e", f"^{identifier}")
+    output = store.repository.git.run("grep", *options, ok=(0, 1), timeout=300)
+    paths = [os.fsdecode(path) for path in output.split(b"\0")[:-1]]
+    return sorted(paths, key=lambda path: (path != MEMORY, path))
+
+
+def _as_saved(store: Store, origin: CommitRecord, identifier: str) -> str:
+    repository = store.repository
+    for change in repository.changes(origin.parents[0], origin.commit) if origin.parents else []:
+        if change.new is not None:
+            content = repository.blob(change.new).decode("utf-8", "replace")
+            for found in find_entries(content):
+                if found.entry.id == identifier:
+                    return content[found.start : found.end]
+    return ""
+
+
+def _numbered(text: str) -> Iterator[tuple[int, FoundEntry]]:
+    """Yield the entries of a text, each with the number of its first line."""
+    number, position = 1, 0
+    for found in find_entries(text):
+        number += text.count("\n", position, found.start)
+        position = found.start
+        yield number, found
+
+
+_SAID = (Op.TURN, Op.SAVE)  # operations whose subjects quote the session
+_MAX_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session: when its first and last memory was made, its requests, the first of them, its commits and its file.
+
+    `file` is the path of its exchanges, "" if the tree has none.
+    """
+
+    id: str
+    host: str
+    machine: str
+    author: str
+    email: str
+    first: datetime
+    last: datetime
+    requests: int
+    about: str
+    commits: int
+    file: str
+
+
+def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[Session]:
+    """Return all sessions, the newest first, out of all commits, which a caller may know, the newest first."""
+    found: dict[str, list[CommitRecord]] = {}
+    for commit in records(store) if every is None else every:
+        if commit.session:
+            found.setdefault(commit.session, []).append(commit)
+    files = _session_files(store)
+    listed = [_session(identifier, commits[::-1], files) for identifier, commits in found.items()]
+    return sorted(listed, key=lambda session: session.last, reverse=True)
+
+
+def find_session(store: Store, prefix: str) -> Session:
+    """Return the session with this id, or the only one whose id begins so.
+
+    Raises:
+        NotFoundError: there is none, or more than one.
+
+    """
+    bare = prefix.removeprefix("#")
+    every = sessions(store)
+    matches = [one for one in every if one.id == bare] or [one for one in every if bare and one.id.startswith(bare)]
+    if not matches:
+        raise NotFoundError(f"There is no session {prefix[:80]!r}.", "'gitmem sessions' lists them.")
+    if len(matches) > 1:
+        names = ", ".join(one.id for one in matches[:_MAX_NAMED])
+        raise NotFoundError(f"More than one session begins with {prefix[:80]!r}: {names}.", "Give more of its id.")
+    return matches[0]
+
+
+def _session(identifier: str, commits: Sequence[CommitRecord], files: Mapping[str, str]) -> Session:
+    """Return a session by its commits, the oldest first."""
+    quoting = [commit for commit in commits if commit.op in _SAID] or commits
+    about = quoting[0].subject
+    # A turn that goes on is committed again, with the same first entry.
+    turns = {commit.entries[0] for commit in commits if commit.op == Op.TURN and commit.entries}
+    return Session(
+        id=identifier,
+        host=next((commit.host for commit in commits if commit.host), ""),
+        machine=next((commit.machine for commit in commits if commit.machine), ""),
+        author=quoting[0].author,
+        email=quoting[0].email,
+        first=min(commit.date for commit in commits),
+        last=max(commit.date for commit in commits),
+        requests=len(turns),
+        about=about.partition(": ")[2] or about,
+        commits=len(commits),
+        file=files.get(identifier, ""),
+    )
+
+
+def _session_files(store: Store) -> dict[str, str]:
+    """Return the files of sessions by the session's id, which stands behind the time in their names."""
+    files = store.repository.files(store.repository.resolve(HEAD), "sessions")
+    return {file.path.rpartition("/")[2].partition("-")[2].removesuffix(".md"): file.path for file in reversed(files)}

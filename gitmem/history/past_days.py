@@ -1,0 +1,321 @@
+"""The days that consolidation took away, for searches, and searches of history.
+
+The days that consolidation took out of the tree, as a search finds them (docs/format.md, "Tiers").
+
+They are copies of what history holds, in the private folder, and can be deleted at any time: the background of a hook
+makes them again (`gitmem.history.past_days`). A search reads those that are there and waits for none.
+
+Tested through `tests/archives/test_days.py`.
+
+Keep the days that consolidation took out of the tree as plain files for searches (`gitmem.history.past_days`).
+
+Tested through `tests/archives/test_days.py`.
+
+Find lines that contain one of several texts in the files of a commit, or among lines that commits removed.
+
+Tested through `tests/search/test_sources.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+
+from gitmem.platform.safe_open import read_regular, read_text
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from gitmem.git.log import Commit
+    from gitmem.git.repository import TreeEntry
+    from gitmem.store.store import Store
+
+
+FOLDER = "days"
+NAME = r"([0-9]{4}-[0-9]{2}-[0-9]{2})\.([0-9a-f]{40,64})\.md"
+
+
+class KeptDay(Value):
+    """A day's log as it last was: the day, and the commit that has it."""
+
+    day: str
+    commit: str
+
+    @property
+    def name(self) -> str:
+        """Return the name of the copy, in `FOLDER`."""
+        return f"{self.day}.{self.commit}.md"
+
+    @property
+    def path(self) -> str:
+        """Return the path of the log in the commit."""
+        return f"daily/{self.day[:4]}/{self.day[5:7]}/{self.day}.md"
+
+
+def kept_days(private: str, there: Collection[str] | None) -> list[KeptDay]:
+    """Return the kept days whose week or month has a file in `there`; all with None.
+
+    Days that a person cleared or deleted with their week are left out.
+    """
+    try:
+        names = sorted(os.listdir(os.path.join(private, FOLDER)))
+    except OSError:
+        return []
+    found = [KeptDay(match[1], match[2]) for name in names if (match := re.fullmatch(NAME, name))]
+    return [one for one in found if there is None or is_told(one.day, there)]
+
+
+def is_told(day: str, there: Collection[str]) -> bool:
+    """Return whether the document of a day's week or month is there."""
+    from gitmem.archives.plans import holders_of
+    from gitmem.platform.clock import date
+
+    try:
+        return any(path in there for path in holders_of(date.fromisoformat(day)))
+    except ValueError:
+        return False
+
+
+def drop_days(private: str) -> None:
+    """Delete the copies, as after an undo: they may hold undone text. The background makes them again."""
+    import shutil
+
+    shutil.rmtree(os.path.join(private, FOLDER), ignore_errors=True)
+
+
+def week_name(day: str) -> str:
+    """Return the ISO week of a day, `YYYY-Www`."""
+    from gitmem.archives.plans import week_of
+    from gitmem.platform.clock import date
+
+    return week_of(date.fromisoformat(day))
+
+
+MOST_BYTES = 32 << 20
+_DONE = "done"  # file: the commit up to which history was read, and the number of files
+_DAY = re.compile(r"daily/[0-9]{4}/[0-9]{2}/([0-9]{4}-[0-9]{2}-[0-9]{2})\.md")
+
+
+def keep_days(store: Store) -> None:
+    """Bring the copies up to date with history; quick if no day was consolidated, undone or cleared since."""
+    tip, folder = store.tip, os.path.join(store.private, FOLDER)
+    if tip is None:
+        return
+    names = {name for name in _listed(folder) if re.fullmatch(NAME, name)}
+    done, _, count = _read_done(folder).partition(" ")
+    if done and count == str(len(names)) and (done == tip or not _changed_since(store, done, tip)):
+        if done != tip:
+            _write(folder, _DONE, f"{tip} {count}".encode())
+        return
+    wanted = _wanted(store, tip)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    for name in names - {one.name for one in wanted}:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(folder, name))
+    undone = _undone_entries(store, tip) if wanted else frozenset()
+    for one, data in zip(wanted, store.repository.blobs([*wanted.values()]), strict=True):
+        kept = _without(data, undone)
+        if one.name not in names or read_regular(os.path.join(folder, one.name), len(kept) + 1) != kept:
+            _write(folder, one.name, kept)
+    _write(folder, _DONE, f"{tip} {len(wanted)}".encode())
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _read_done(folder: str) -> str:
+    return read_text(os.path.join(folder, _DONE)).strip()
+
+
+def _write(folder: str, name: str, data: bytes) -> None:
+    path = os.path.join(folder, name)
+    temporary = f"{path}.{os.getpid()}"
+    with open(temporary, "wb") as file:
+        file.write(data)
+    os.replace(temporary, path)
+
+
+def _changed_since(store: Store, done: str, tip: str) -> bool:
+    """Return whether a commit after `done` consolidated, undid or cleared something; True if `done` is gone."""
+    from gitmem.document.message import Op, Trailer
+
+    greps = [f"--grep={Trailer.OP.value}: {op.value}" for op in (Op.CONSOLIDATE, Op.UNDO, Op.CLEAR)]
+    git = store.repository.git
+    if git.run("merge-base", done, tip, ok=(0, 1, 128)).decode().strip() != done:
+        return True
+    return bool(git.run("rev-list", "--max-count=1", "--grep=^This reverts commit", *greps, tip, f"^{done}"))
+
+
+def _wanted(store: Store, tip: str) -> dict[KeptDay, str]:
+    """Return the days that weeks and months sum up, each with its blob, the newest weeks first.
+
+    A version of a day that two machines consolidated counts once.
+    """
+    from gitmem.document.message import Op, Trailer
+    from gitmem.history.undo import standing_with
+
+    repository = store.repository
+    there = {file.path for file in repository.files(tip, "weekly", "monthly")}
+    steps = standing_with(repository, {Trailer.OP.value: Op.CONSOLIDATE.value}) if there else []
+    cleared = _cleared(store) if steps else {}
+    blobs: dict[tuple[str, str], KeptDay] = {}
+    with repository.reading():
+        for step in steps:
+            for change in repository.changes(step.parents[0], step.oid):
+                found = _DAY.fullmatch(change.path) if change.new is None and change.old else None
+                if found and change.old and is_told(found[1], there - cleared.get(step.oid, frozenset())):
+                    blobs.setdefault((found[1], change.old), KeptDay(found[1], step.parents[0]))
+    return _newest(store, {day: blob for (_, blob), day in blobs.items()})
+
+
+def _cleared(store: Store) -> Mapping[str, frozenset[str]]:
+    """Return the weeks and months that a clearing removed, by each consolidation before it."""
+    from gitmem.document.message import Op, Trailer
+    from gitmem.git.log import log
+    from gitmem.history.undo import standing_with
+
+    gone: dict[str, frozenset[str]] = {}
+    repository = store.repository
+    for commit in standing_with(repository, {Trailer.OP.value: Op.CLEAR.value}):
+        paths = {change.path for change in repository.changes(commit.parents[0], commit.oid) if change.new is None}
+        for before in log(repository.git, commit.oid, trailers={Trailer.OP.value: Op.CONSOLIDATE.value}):
+            gone[before.oid] = gone.get(before.oid, frozenset()) | paths
+    return gone
+
+
+def _newest(store: Store, days: Mapping[KeptDay, str]) -> dict[KeptDay, str]:
+    """Return the days of the newest weeks that fit into `MOST_BYTES`; a week is kept as a whole."""
+    sizes = dict(zip(days, store.repository.sizes([*days.values()]), strict=True)) if days else {}
+    weeks: dict[str, list[KeptDay]] = {}
+    for day in sorted(days, key=lambda one: one.name, reverse=True):
+        weeks.setdefault(week_name(day.day), []).append(day)
+    kept: dict[KeptDay, str] = {}
+    room = MOST_BYTES
+    for week in weeks.values():
+        room -= sum(sizes[day] for day in week)
+        if room < 0:
+            break
+        kept |= {day: days[day] for day in week}
+    return kept
+
+
+def _undone_entries(store: Store, tip: str) -> frozenset[str]:
+    """Return the tails of the ids of all entries whose save was undone."""
+    from gitmem.document.ids import tail_of
+    from gitmem.document.message import Trailer
+    from gitmem.git.log import commits
+    from gitmem.history.undo import reversals
+    from gitmem.history.undo_plan import undone_commits
+
+    git = store.repository.git
+    undone: Iterable[Commit] = commits(git, undone_commits(reversals(git, tip))).values()
+    return frozenset(tail_of(identifier) for commit in undone for identifier in commit.values(Trailer.ENTRY))
+
+
+def _without(data: bytes, undone: Collection[str]) -> bytes:
+    """Return a log with empty lines in place of undone entries, so that the others keep their line numbers."""
+    from gitmem.document.entry import find_entries
+    from gitmem.document.ids import tail_of
+
+    text = data.decode("utf-8", "surrogateescape")
+    for found in reversed([*find_entries(text)]) if undone else ():
+        if tail_of(found.entry.id) in undone:
+            lines = "\n" * text.count("\n", found.start, found.end)
+            text = text[: found.start] + lines + text[found.end :]
+    return text.encode("utf-8", "surrogateescape")
+
+
+_SECONDS = 60.0
+_HUNK = rb"@@ -([0-9]+)"
+_SPECIAL = r"[][\\.*^$+?(){}|]"
+_LOG = ("log", "--no-merges", "--patch", "--unified=0", "--no-renames", "--diff-filter=MD")
+_PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv", "--format=%x00%H %P%x00%ci")
+
+
+class FoundLine(Value):
+    """A line of a file, its number counted from 1."""
+
+    path: str
+    number: int
+    text: str
+
+
+class RemovedLine(Value):
+    """A line that a commit removed: the parent that still has it, the time of the commit, and the line's place."""
+
+    commit: str
+    date: str
+    path: str
+    number: int
+    text: str
+
+
+def matching_paths(store: Store, commit: str, texts: Sequence[str]) -> set[str]:
+    """Return the paths of the files of a commit that hold one of the texts, without regard to case."""
+    output = _grep(store, commit, texts, "--files-with-matches", below=".")
+    prefix = f"{commit}:".encode()
+    return {part.removeprefix(prefix).decode("utf-8", "surrogateescape") for part in output.split(b"\0")[:-1]}
+
+
+def matching_lines(store: Store, commit: str, texts: Sequence[str], *, below: str, most: int) -> list[FoundLine]:
+    """Return the lines below a folder of a commit that hold one of the texts, at most so many of a file."""
+    output = _grep(store, commit, texts, "--line-number", "--max-count", str(most), below=below)
+    prefix = f"{commit}:".encode()
+    lines = []
+    for line in output.split(b"\n")[:-1]:
+        path, _, rest = line.partition(b"\0")
+        number, _, text = rest.partition(b"\0")
+        path_text = path.removeprefix(prefix).decode("utf-8", "replace")
+        lines.append(FoundLine(path_text, int(number), text.decode("utf-8", "replace")))
+    return lines
+
+
+def _grep(store: Store, commit: str, texts: Sequence[str], *options: str, below: str) -> bytes:
+    patterns = [word for text in texts for word in ("-e", text)]
+    return store.repository.git.unfiltered.run(
+        *("grep", "--null", "-I", "--ignore-case", "--fixed-strings", "--full-name", *options, *patterns),
+        *(commit, "--", below),
+        ok=(0, 1),
+        timeout=_SECONDS,
+    )
+
+
+def read_blobs(store: Store, files: Sequence[TreeEntry]) -> Iterator[bytes]:
+    """Yield the contents of files of a commit, in the order asked for; a few at a time are in memory."""
+    return store.repository.blobs([file.oid for file in files])
+
+
+def removed_lines(store: Store, texts: Sequence[str]) -> Iterator[RemovedLine]:
+    """Yield the lines removed by the commits that remove one of the texts, without regard to case, the newest first."""
+    tip = store.repository.resolve("HEAD")
+    pattern = "|".join(re.sub(_SPECIAL, r"\\\g<0>", text) for text in texts)
+    output = store.repository.git.unfiltered.run(
+        *_LOG, "--regexp-ignore-case", "-G", pattern, "--extended-regexp", *_PLAIN, tip, "--", timeout=_SECONDS
+    )
+    fields = output.split(b"\0")[1:]
+    for ids, rest in zip(fields[::2], fields[1::2], strict=False):
+        date, _, patch = rest.partition(b"\n")
+        parents = ids.decode().split()[1:]
+        if parents:
+            yield from _removed_by(parents[0], date.decode()[:19], patch)
+
+
+def _removed_by(parent: str, date: str, patch: bytes) -> Iterator[RemovedLine]:
+    path, number = "", 0
+    for line in patch.split(b"\n"):
+        if line.startswith(b"--- ") and not number:
+            path = line[4:].rstrip(b"\t").decode("utf-8", "surrogateescape").removeprefix("a/")
+        elif line.startswith(b"diff --git "):
+            path, number = "", 0
+        elif line.startswith(b"@@") and (hunk := re.match(_HUNK, line)):
+            number = int(hunk[1])
+        elif line.startswith(b"-") and number:
+            yield RemovedLine(parent, date, path, number, line[1:].decode("utf-8", "replace").rstrip("\r"))
+            number += 1

@@ -1,0 +1,414 @@
+"""Commits as records of saves.
+
+Parse dates as people write them, strictly: git itself reads words that it does not understand as now.
+
+A date is a span of a day, a minute or a second: `at` uses its end, `since` its beginning.
+
+Read saves, past versions of files, and rotations from git history (spec R7, G3).
+
+Nothing is cached: a fresh clone gives the same answers. Reading needs no lock and works during a merge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+from gitmem.document.entry import FIRST_LINE
+from gitmem.document.ids import ARCHIVE, SUMMARIES, summary_path
+from gitmem.document.message import VALUE_LENGTH, Op, Trailer, one_line
+from gitmem.errors import NotFoundError
+from gitmem.git.log import (
+    Addition,
+    Commit,
+    additions,
+    commits,
+    diff,
+    diff_stat,
+    diff_work_tree,
+    empty_tree,
+    log,
+    newest_until,
+    show,
+    stats,
+)
+from gitmem.text.stems import tokens_of_size
+
+if TYPE_CHECKING:
+    from gitmem.git.repository import Repository
+    from gitmem.git.treediff import PathChange
+    from gitmem.store.store import Store
+
+
+FORMS = "2026-11-21, '2026-11-21 14:03', today, yesterday, '3 days ago'"
+
+_ISO = re.compile(
+    r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?:[T ](?P<time>[0-9]{2}:[0-9]{2})(?P<seconds>:[0-9]{2}(?:[.,][0-9]+)?)?"
+    r" ?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?",
+    re.IGNORECASE,
+)
+_AGO = re.compile(r"(?P<number>[0-9]{1,4}) (?P<unit>minute|hour|day|week)s? ago", re.IGNORECASE)
+_DAYS = {"today": 0, "yesterday": 1}
+_SECOND = timedelta(seconds=1)
+_MINUTE = timedelta(minutes=1)
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class DateSpan:
+    """A time span, given by its first and its last second, both included, with time zones."""
+
+    first: datetime
+    last: datetime
+
+
+def parse_date(text: str, now: datetime) -> DateSpan | None:
+    """Return the span that `text` names, None if it has no form of a date.
+
+    The forms: `2026-11-21` with an optional `14:03`, `14:03:22` and offset; `today`, `yesterday`; `3 days ago` (or
+    weeks: a day; hours or minutes: that second). Without an offset the time is that of the zone of `now`.
+
+    Raises:
+        ValueError: there is no such day or time; the message is a clause.
+
+    """
+    words = " ".join(text.split()).lower()
+    if words in _DAYS:
+        return _day(now, _DAYS[words])
+    if ago := _AGO.fullmatch(words):
+        number, unit = int(ago["number"]), ago["unit"]
+        if unit in {"day", "week"}:
+            return _day(now, number * (7 if unit == "week" else 1))
+        moment = (now.astimezone(UTC) - timedelta(**{f"{unit}s": number})).replace(microsecond=0)
+        return DateSpan(moment, moment)
+    if iso := _ISO.fullmatch(words):
+        return _iso(iso, now)
+    return None
+
+
+def _day(now: datetime, ago: int) -> DateSpan:
+    start = now.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None) - ago * _DAY
+    return _span(start, _DAY, now)
+
+
+def _iso(found: re.Match[str], now: datetime) -> DateSpan:
+    try:
+        start = datetime.fromisoformat(f"{found['date']}T{found['time'] or '00:00'}{(found['seconds'] or '')[:3]}")
+        length = _DAY if not found["time"] else _SECOND if found["seconds"] else _MINUTE
+        if found["zone"]:
+            zone = datetime.strptime(found["zone"].upper(), "%z").tzinfo
+            return DateSpan(start.replace(tzinfo=zone), (start + (length - _SECOND)).replace(tzinfo=zone))
+        return _span(start, length, now)
+    except (ValueError, OverflowError):
+        raise ValueError(f"there is no such time as {found[0]}") from None
+
+
+def _span(start: datetime, length: timedelta, now: datetime) -> DateSpan:
+    """Return the span of local times; it includes both passes of an hour that a clock change repeats."""
+    return DateSpan(_zoned(start, now), _zoned((start + (length - _SECOND)).replace(fold=1), now))
+
+
+def _zoned(local: datetime, now: datetime) -> datetime:
+    """Return a local time with its time zone.
+
+    `now` may have the fixed offset of the system's zone, which differs in the other half of the year; then ask the
+    system. Keep any other zone.
+    """
+    if isinstance(now.tzinfo, timezone):
+        try:
+            if now.astimezone().utcoffset() == now.utcoffset():
+                return local.astimezone()
+        except (OSError, OverflowError, ValueError):  # years that the C library does not know
+            pass
+    return local.replace(tzinfo=now.tzinfo)
+
+
+HEAD = "HEAD"
+_ARCHIVE_NAME = re.compile(rf"{ARCHIVE}/memory_[^/]*\.md")
+_DATED_HEADING = re.compile(r"^#{1,6} +([0-9]{4}-[0-9]{2}-[0-9]{2})(?![0-9])", re.MULTILINE)
+# Not `@{1}`, `@{-1}` or `@{upstream}`, but `@{DATE}`: git reads a date that it does not understand as now.
+_LOOSE_DATE = re.compile(r"@\{(?!(?:-?[0-9]+|u|upstream|push)\})", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRecord:
+    """A commit with its trailers by name; `date` is the author's date, and missing trailers are None or empty."""
+
+    commit: str
+    parents: tuple[str, ...]
+    date: datetime
+    committed: datetime
+    author: str
+    email: str
+    subject: str
+    op: str | None
+    type: str | None
+    session: str | None
+    host: str | None
+    machine: str | None
+    entries: tuple[str, ...]
+    archive: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The changed paths between two commits, and the unified diff of `git diff`."""
+
+    old: str
+    new: str
+    changes: tuple[PathChange, ...]
+    text: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RotatedFile:
+    """An archive with the fields of the `memory-index.json` of older tools (spec R7).
+
+    `present` is whether the tree still has it; if not, the numbers are those of its last version in history. `days`
+    are the first and the last day of its entries that no earlier archive holds, None if it has no dates.
+    """
+
+    path: str
+    rotated_at: datetime
+    commit: str
+    present: bool
+    size: int
+    tokens: int
+    lines: int
+    days: tuple[str, str] | None
+    summary: str
+    summarized: bool
+
+
+def resolve(store: Store, text: str) -> str:
+    """Return the id of the commit that a revision or a date names; a day means its end (spec G3).
+
+    A date before the first save means what was imported of that time (by `replay`, `migrate`): the commit with the
+    last author date by then.
+
+    A commit of the project's own code counts as not found.
+
+    Raises:
+        NotFoundError: there is none; the message lists the accepted forms.
+
+    """
+    try:
+        span = parse_date(text, store.context.clock())
+    except ValueError as error:
+        raise NotFoundError(f"{text!r} is not a date: {error}.", f"Accepted dates: {FORMS}.") from None
+    if span is not None:
+        return _at(store, span, text)
+    commit = None if _LOOSE_DATE.search(text) else _revision(store.repository, text)
+    if commit is None:
+        raise NotFoundError(
+            f"{text!r} is neither a revision of the store nor a date.",
+            f"'gitmem log' lists the revisions; accepted dates: {FORMS}.",
+        )
+    return commit
+
+
+def _revision(repository: Repository, text: str) -> str | None:
+    try:
+        commit = repository.resolve(text)
+    except NotFoundError:
+        return None
+    return commit if repository.git.run("merge-base", commit, HEAD, ok=(0, 1)).strip() else None
+
+
+def _at(store: Store, span: DateSpan, text: str) -> str:
+    """Return the last commit made by a date, else the last imported one with an author date by then."""
+    git, tip = store.repository.git, store.repository.resolve(HEAD)
+    commit = newest_until(git, tip, span.last)
+    if commit is None or not store.repository.files(commit):
+        imported = log(git, tip, until=span.last)
+        commit = max(imported, key=lambda one: one.authored).oid if imported else None
+    if commit is None or not store.repository.files(commit):
+        raise NotFoundError(f"The store was still empty at {text!r}.", "'gitmem log -n 0' lists all of history.")
+    return commit
+
+
+def records(
+    store: Store,
+    *,
+    path: str | None = None,
+    op: str | None = None,
+    session: str | None = None,
+    kind: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int | None = None,
+    host: str | None = None,
+    machine: str | None = None,
+    after: str | None = None,
+) -> list[CommitRecord]:
+    """Return the commits that match all filters, newest first.
+
+    `session` is a session's id or a prefix of one, `kind` a memory type, `after` the full id of the commit behind
+    which to go on.
+
+    Raises:
+        NotFoundError: no commit in history has this path, or this session.
+
+    """
+    wanted = (
+        (Trailer.OP, op),
+        (Trailer.SESSION, session),
+        (Trailer.TYPE, kind),
+        (Trailer.HOST, host),
+        (Trailer.MACHINE, machine),
+    )
+    # Trailers hold values on one line.
+    trailers = {key.value: one_line(value, VALUE_LENGTH) for key, value in wanted if value}
+    git, tip = store.repository.git, store.repository.resolve(HEAD)
+    paths = [path] if path else []
+    found = log(git, tip, paths=paths, trailers=trailers, since=since, until=until, limit=limit, after=after)
+    if not found and path and not after and not log(git, tip, paths=paths, limit=1):
+        raise NotFoundError(f"{path} was never in the store.", "'gitmem at HEAD --list' lists the files.")
+    if not found and session:
+        only = {key: value for key, value in trailers.items() if key == Trailer.SESSION.value}
+        if not log(git, tip, trailers=only, limit=1):
+            raise NotFoundError(f"Nothing was saved in a session {session!r}.", "'gitmem log' names the sessions.")
+    return [record(commit) for commit in found]
+
+
+def record(commit: Commit) -> CommitRecord:
+    """Convert a commit to a record."""
+    return CommitRecord(
+        commit=commit.oid,
+        parents=commit.parents,
+        date=commit.authored,
+        committed=commit.committed,
+        author=commit.author,
+        email=commit.email,
+        subject=commit.subject,
+        op=commit.value(Trailer.OP),
+        type=commit.value(Trailer.TYPE),
+        session=commit.value(Trailer.SESSION),
+        host=commit.value(Trailer.HOST),
+        machine=commit.value(Trailer.MACHINE),
+        entries=commit.values(Trailer.ENTRY),
+        archive=commit.value(Trailer.ARCHIVE),
+    )
+
+
+def read_records(store: Store, oids: Iterable[str]) -> dict[str, CommitRecord]:
+    """Return the records of commits, by full id."""
+    return {oid: record(commit) for oid, commit in commits(store.repository.git, oids).items()}
+
+
+def read_at(store: Store, commit: str, path: str) -> bytes | None:
+    """Return the content of a file in a commit, None if the commit has no such file."""
+    found = store.repository.files(commit, path)
+    return store.repository.blob(found[0].oid) if [file.path for file in found] == [path] else None
+
+
+def last_version(repository: Repository, path: str, tip: str = HEAD) -> bytes | None:
+    """Return the last version of a file that was deleted before `tip`, None if it never existed."""
+    removed = repository.git.run("rev-list", "--max-count=1", tip, "--", path).decode().strip()
+    return repository.read(f"{removed}^", path) if removed else None
+
+
+def was_ever_there(repository: Repository, path: str, tip: str = HEAD) -> bool:
+    """Return whether a file of this path is, or ever was, in the tree of a commit up to `tip`."""
+    return bool(repository.git.run("rev-list", "--max-count=1", repository.resolve(tip), "--", path))
+
+
+def difference(store: Store, old: str | None, new: str, path: str | None = None, *, brief: bool = False) -> Difference:
+    """Return the difference between two commits; without `old`, between `new` and its first parent.
+
+    With `brief` its text says only how many lines of which files changed.
+    """
+    repository = store.repository
+    if old is None:
+        parents = read_records(store, [new])[new].parents
+        old = parents[0] if parents else empty_tree(repository.git)
+    paths = [path] if path else []
+    changes = tuple(repository.changes(old, new, *paths))
+    text = (diff_stat if brief else diff)(repository.git, old, new, *paths)
+    return Difference(old, new, changes, text)
+
+
+def changed_lines(store: Store, found: Collection[CommitRecord]) -> dict[str, str]:
+    """Return the statistics of each commit as `git log --stat` prints them; "" for a commit without changes."""
+    by_commit = stats(store.repository.git, [one.commit for one in found])
+    return {one.commit: by_commit.get(one.commit, "") for one in found}
+
+
+def edits_by_hand(store: Store, path: str | None = None) -> bytes:
+    """Return the unified diff of the edits by hand that are not committed yet."""
+    tip = store.repository.resolve(HEAD)
+    edited = [name for name in store.files.edited() if path is None or name == path or name.startswith(f"{path}/")]
+    return diff_work_tree(store.repository.git, tip, edited) if edited else b""
+
+
+def shown(store: Store, commit: str) -> bytes:
+    """Return the output of `git show` for a commit."""
+    return show(store.repository.git, commit)
+
+
+def rotations(store: Store, revision: str = HEAD) -> list[RotatedFile]:
+    """Return every rotation up to a revision, oldest first (spec R7).
+
+    Archives deleted by retention (spec R13) are included, not `present`; those of undone rotations are not.
+    """
+    commit = store.repository.resolve(revision)
+    files = {file.path: file for file in store.repository.files(commit, ARCHIVE, SUMMARIES)}
+    first = _first_additions(store, commit, {path: file.oid for path, file in files.items()})
+    undone = _undone(store, commit) if any(path not in files for path in first) else ()
+    kept = [found for found in first.values() if found.path in files or found.commit.oid not in undone]
+    kept.sort(key=lambda found: (found.commit.authored, found.path))
+    oids = [files[found.path].oid if found.path in files else found.oid for found in kept]
+    seen: set[str] = set()
+    return [
+        _rotated(found, data, seen, present=found.path in files, summarized=summary_path(found.path) in files)
+        for found, data in zip(kept, store.repository.blobs(oids), strict=True)
+    ]
+
+
+def _first_additions(store: Store, commit: str, present: Mapping[str, str]) -> dict[str, Addition]:
+    """Return the commit that first added each archive, by path."""
+    git = store.repository.git
+    first = {found.path: found for found in additions(git, commit, ARCHIVE) if _ARCHIVE_NAME.fullmatch(found.path)}
+    for path in present:
+        if path not in first and _ARCHIVE_NAME.fullmatch(path):  # a merge added it
+            first[path] = Addition(log(git, commit, paths=[path])[-1], path, present[path])
+    return first
+
+
+def _undone(store: Store, commit: str) -> Collection[str]:
+    from gitmem.history.undo_plan import Reversal, undone_commits
+
+    found = log(store.repository.git, commit, trailers={Trailer.OP: Op.UNDO})
+    return undone_commits(Reversal(undo.oid, undo.values(Trailer.UNDOES)) for undo in found)
+
+
+def _rotated(found: Addition, data: bytes, seen: set[str], *, present: bool, summarized: bool) -> RotatedFile:
+    summary = summary_path(found.path)
+    return RotatedFile(
+        path=found.path,
+        rotated_at=found.commit.authored,
+        commit=found.commit.oid,
+        present=present,
+        size=len(data),
+        tokens=tokens_of_size(len(data)),
+        lines=data.count(b"\n") + (not data.endswith(b"\n") and bool(data)),
+        days=_days(data.decode("utf-8", "replace"), seen),
+        summary=summary,
+        summarized=summarized,
+    )
+
+
+def _days(text: str, seen: set[str]) -> tuple[str, str] | None:
+    """Return the first and the last day of an archive's entries that are not in `seen`, and add the entries to it.
+
+    Entries that a rotation carries over, such as Core Decisions, are in all later archives, too.
+    """
+    dated = {line["id"]: line["time"][:10] for line in re.finditer(FIRST_LINE, text) if " " in line["time"]}
+    days = [day for entry, day in dated.items() if entry not in seen] or list(dated.values())
+    seen.update(dated)
+    days += _DATED_HEADING.findall(text)
+    return (min(days), max(days)) if days else None

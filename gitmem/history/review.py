@@ -1,0 +1,299 @@
+"""Documents that wait for a person, and the person's answer.
+
+List documents that hold two versions, or are a second version, for review (docs/format.md, "Merging").
+
+Tested through `tests/history/test_review.py`.
+
+Pairs of facts in force that contradict each other and wait for a person (spec V6).
+
+Tested through `tests/cli/commands/test_review.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from gitmem.document.document import Document
+from gitmem.document.ids import MEMORY
+from gitmem.document.message import Message, Op, Trailer
+from gitmem.errors import GitmemError, NotFoundError
+from gitmem.facts.validity import what_holds
+from gitmem.git.log import log, was_at
+from gitmem.merge.documents import REVIEW, beside_path, is_beside, taken, without_mark
+from gitmem.store.fact_lines import with_facts
+from gitmem.store.headers import known_facts
+from gitmem.store.transact import transact
+from gitmem.text.difference import merge_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitmem.facts.fact import Fact
+    from gitmem.git.treediff import PathChange
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+
+REVIEW_FIELD = "review"  # the field of the front matter, as in gitmem.merge.documents
+_FIELD = b"\nreview:"
+_BESIDE = ".other-"
+_FACT = re.compile(r"[a-z][0-9a-z]{10}")
+_FACTS = re.compile(rb"\nreview: \[([a-z][0-9a-z]{10}(?:, [a-z][0-9a-z]{10})*)\]\r?\n")
+
+
+@dataclass(frozen=True, slots=True)
+class ToReview:
+    """A document to review; `places` are its sections with two versions, () for a file that is a second version."""
+
+    path: str
+    places: tuple[str, ...]
+
+
+def documents_to_review(store: Store) -> list[ToReview]:
+    """Return the documents of the tip that hold two versions; contradicting facts are no such documents."""
+    return without_facts(to_review(store))
+
+
+def review_since(store: Store, before: Sequence[ToReview], changes: Sequence[PathChange]) -> list[ToReview]:
+    """Return the documents to review after these changes of a commit, of which `before` were those to review."""
+    changed = {change.path for change in changes}
+    new = {change.path: change.new for change in changes if change.new is not None and change.mode.startswith("100")}
+    found = [item for item in before if item.path not in changed]
+    documents = [path for path in new if path.endswith(".md")]
+    for path, data in zip(documents, store.repository.blobs([new[path] for path in documents]), strict=True):
+        if _FIELD in data:
+            found += _marked(path, data)
+    found += [ToReview(path, ()) for path in new if _BESIDE in path and is_second_version(path)]
+    return sorted(without_facts(found), key=lambda item: item.path)
+
+
+def without_facts(items: Iterable[ToReview]) -> list[ToReview]:
+    """Return these documents without contradictions of facts, which are no two versions of a document."""
+    found = []
+    for item in items:
+        facts = contradicted(item.places, item.path)
+        places = tuple(place for place in item.places if place not in facts)
+        if places or not item.places:
+            found.append(ToReview(item.path, places))
+    return found
+
+
+def contradicted(places: Sequence[str], path: str) -> list[str]:
+    """Return the ids of the facts that a fact contradicts, from the places of its review field."""
+    return [place for place in places if path.startswith("facts/") and _FACT.fullmatch(place)]
+
+
+def to_review(store: Store, revision: str = "HEAD") -> list[ToReview]:
+    """Return the documents with a field `review`, and second versions, by path; starts three processes at most."""
+    from gitmem.git.treediff import read_tree
+
+    repository = store.repository
+    try:
+        commit = repository.resolve(revision)
+    except NotFoundError:
+        return []
+    options = ("--files-with-matches", "-z", "--full-name", "--text", "-e", f"^{REVIEW_FIELD}:")
+    output = repository.git.run("grep", *options, commit, "--", "*.md", ok=(0, 1))
+    tree = {path: oid for path, (mode, oid) in read_tree(repository.git, commit).items() if mode.startswith("100")}
+    names = [name.partition(":")[2] for name in output.decode("utf-8", "surrogateescape").split("\0")[:-1]]
+    marked = [path for path in names if path in tree]
+    waiting: list[ToReview] = []
+    for path, data in zip(marked, repository.blobs([tree[path] for path in marked]), strict=True):
+        waiting += _marked(path, data)
+    waiting += [ToReview(path, ()) for path in tree if _BESIDE in path and is_second_version(path)]
+    return sorted(waiting, key=lambda item: item.path)
+
+
+def is_second_version(path: str) -> bool:
+    """Return whether a file is the second version of another one."""
+    from gitmem.merge.documents import is_beside  # late: few stores have one
+
+    return is_beside(path)
+
+
+def _marked(path: str, data: bytes) -> Iterator[ToReview]:
+    header = data[: data.find(b"\n---", 3) + 1]
+    facts = _FACTS.search(header) if path.startswith("facts/") else None
+    if facts:  # as gitmem writes it; to read the whole header takes YAML
+        yield ToReview(path, tuple(facts[1].decode().split(", ")))
+        return
+    places = Document.parse(data).get(REVIEW_FIELD)
+    if isinstance(places, list) and places:
+        yield ToReview(path, tuple(map(str, places)))
+
+
+_SECONDS = 300.0
+_MERGES = 100  # merges to search for one document
+
+
+class Take(StrEnum):
+    """Which of two versions to keep."""
+
+    OURS = "ours"  # this machine's version
+    THEIRS = "theirs"
+    BOTH = "both"
+    EDIT = "edit"  # the file as the person edited it
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """A merge that kept two versions: its commit, both parents, and the machines of each side."""
+
+    merge: str
+    ours: str
+    theirs: str
+    our_machines: tuple[str, ...]
+    their_machines: tuple[str, ...]
+
+
+def resolve_review(store: Store, path: str, take: Take) -> str:
+    """Keep one version of a document and return the new commit.
+
+    Raises:
+        NotFoundError: the document does not hold two versions.
+        GitmemError: it is a contradicting fact, or was changed in the same lines since the merge.
+
+    """
+    waiting = {item.path for item in to_review(store)}
+    if path not in waiting:
+        beside = [item for item in waiting if is_beside(item) and _original(item, path)]
+        if len(beside) != 1:
+            raise NotFoundError(f"{path} holds no two versions.", "'gitmem review' lists the documents that do.")
+        path = beside[0]
+    facts = contradicted(next(item.places for item in to_review(store) if item.path == path), path)
+    if facts:
+        raise GitmemError(
+            f"{path} is a fact that contradicts {', '.join(facts)}.",
+            "'gitmem review' lists such pairs by number; '--take newer', 'older' or 'both' decides one.",
+        )
+    sides = sides_of(store, path) if take in {Take.OURS, Take.THEIRS} else None
+    trailers = ((Trailer.OP.value, Op.REVIEW.value), (Trailer.TOOK.value, take.value))
+    message = Message(f"Review {path}: {take.value}", trailers)
+
+    def plan(transaction: Transaction) -> bool:
+        if is_beside(path):
+            changes = _choose_file(store, transaction, path, take, sides)
+        else:
+            data = _choose(store, transaction.read(path) or b"", path, take, sides)
+            changes = with_facts(transaction, data) if path == MEMORY else {path: data}
+        return transaction.commit(message, changes)
+
+    outcome = transact(store, plan, purpose="review")
+    if not outcome.value:
+        raise GitmemError(f"{path} was not changed.", "See 'gitmem review'.")
+    return outcome.commits[-1]
+
+
+def sides_of(store: Store, path: str) -> Sides:
+    """Return the newest merge that left two versions of a document.
+
+    Raises:
+        NotFoundError: there is none.
+
+    """
+    git, repository = store.repository.git, store.repository
+    tip = repository.resolve("HEAD")
+    output = git.run("--literal-pathspecs", "rev-list", "--merges", "--full-history", tip, "--", path, timeout=_SECONDS)
+    for merge in output.decode().split()[:_MERGES]:
+        first, second, *_ = git.run("rev-parse", f"{merge}^@").decode().split()
+        held = [_places(repository.read(commit, path), path) for commit in (merge, first, second)]
+        if held[0] - (held[1] & held[2]):
+            machines = [_machines(store, f"{other}..{own}") for own, other in ((first, second), (second, first))]
+            if _is_own_second(store, first, second, machines):
+                return Sides(merge, second, first, machines[1], machines[0])
+            return Sides(merge, first, second, machines[0], machines[1])
+    raise NotFoundError(f"No merge in history left two versions of {path}.", "Edit it, then '--take edit'.")
+
+
+def _is_own_second(store: Store, first: str, second: str, machines: Sequence[tuple[str, ...]]) -> bool:
+    """Return whether the second parent of a merge is this machine's side: its branch was there.
+
+    Machines can bear one name. Only where the reflog does not tell, as in a new clone, the names decide.
+    """
+    was_here = was_at(store.repository.git)
+    if (first in was_here) != (second in was_here):
+        return second in was_here
+    return store.context.machine in machines[1] and store.context.machine not in machines[0]
+
+
+def _places(data: bytes | None, path: str) -> set[str]:
+    if data is None:
+        return set()
+    if is_beside(path):
+        return {path}
+    places = Document.parse(data).get(REVIEW)
+    return {*map(str, places)} if isinstance(places, list) else set()
+
+
+def _machines(store: Store, span: str) -> tuple[str, ...]:
+    return tuple(sorted({commit.value(Trailer.MACHINE) or commit.author for commit in log(store.repository.git, span)}))
+
+
+def _choose(store: Store, now: bytes, path: str, take: Take, sides: Sides | None) -> bytes:
+    if sides is None:
+        return without_mark(now)
+    read = store.repository.read
+    merged = read(sides.merge, path) or b""
+    chosen, other = (sides.ours, sides.theirs) if take is Take.OURS else (sides.theirs, sides.ours)
+    result = taken(merged, read(chosen, path) or b"", read(other, path) or b"", _places(now, path))
+    if now == merged:
+        return result
+    carried = merge_lines(now, merged, result)
+    if carried is None:
+        raise GitmemError(
+            f"{path} has been changed since, in the same lines.", "Edit the file as it should be, then '--take edit'."
+        )
+    return without_mark(carried)
+
+
+def _original(beside: str, path: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    stem, suffix = os.path.splitext(name)
+    other = beside.rpartition("/")
+    return other[0] == folder and other[2].startswith(f"{stem}.other-") and other[2].endswith(suffix)
+
+
+def _choose_file(
+    store: Store, transaction: Transaction, beside: str, take: Take, sides: Sides | None
+) -> dict[str, bytes | None]:
+    """Return the changes of files that resolve a second version in a file of its own."""
+    other = transaction.read(beside) or b""
+    folder, _, name = beside.rpartition("/")
+    stem, _, rest = name.rpartition(".other-")
+    suffix = os.path.splitext(rest)[1]
+    path = f"{folder}/{stem}{suffix}" if folder else f"{stem}{suffix}"
+    if take is Take.EDIT:
+        return {beside: None}
+    if sides is None:
+        number = 2
+        while transaction.read(second := f"{path.removesuffix(suffix)}-{number}{suffix}") is not None:
+            number += 1
+        return {second: other, beside: None}
+    mine = store.repository.read(sides.ours if take is Take.OURS else sides.theirs, path)
+    keeps_other = mine is not None and beside_path(path, mine) == beside
+    return {beside: None, **({path: other} if keeps_other else {})}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two facts that contradict each other."""
+
+    newer: Fact
+    older: Fact
+
+
+def waiting_pairs(store: Store) -> list[Pair]:
+    """Return the waiting pairs, each once, in the order of their newer facts."""
+    facts = {fact.id: fact for fact in known_facts(store)}
+    disputed = {one: status.disputes for one, status in what_holds(facts.values()).items() if status.disputes}
+    pairs = []
+    for one, others in disputed.items():
+        for other in others:
+            older, newer = sorted((facts[one], facts[other]), key=lambda fact: (fact.when, fact.id))
+            if newer.id == one:
+                pairs.append(Pair(newer, older))
+    return sorted(pairs, key=lambda pair: (pair.newer.when, pair.newer.id, pair.older.when, pair.older.id))

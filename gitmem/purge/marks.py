@@ -1,0 +1,397 @@
+"""Fingerprints of purged texts, and finding them.
+
+Rolling hashes that find every place of a content that may hold a purged text (docs/format.md, "Purging").
+
+The sum of a window is the exclusive or of a table's values for its bytes, each rotated left by its position. A running
+sum of the whole content is computed once; the windows of one length then cost one shift and one exclusive or of it,
+however long they are.
+
+Tested through `tests/purge/test_marks.py`.
+
+Purging (spec G7): records by which every machine finds and removes a purged text.
+
+A record travels with the memory and must not hold the purged text. For each text it has the length, sixteen bits of a
+sum that can be taken of all places of a content at once, and a digest that is slow to make (scrypt, RFC 7914). Who has
+the text finds it by them, and then knows it; who has not learns nothing, but can try a guess: what was purged because
+it leaked is to be changed all the same.
+
+What is found is replaced by `MARKER`, in whichever form gitmem itself may have written it: as JSON, in lower case, as a
+name, indented, or cut off at an ellipsis. The same texts turn the same bytes into the same bytes on every machine.
+
+Finding purged texts by their records (docs/format.md, "Purging").
+
+Tested through `tests/purge/test_marks.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitmem.document.ids import slug
+from gitmem.text.difference import changed_range
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+_BITS = 8
+_BYTE = 0xFF
+
+
+def sums_of(text: bytes) -> tuple[int, int]:
+    """Return the two sums of a text."""
+    first, second = (summed.to_bytes(len(text) + 1, "little")[-1] for summed in _running(text))
+    return first, second
+
+
+class Windows:
+    """The sums of all windows of a content."""
+
+    def __init__(self, data: bytes) -> None:
+        self._size = len(data)
+        self._running = _running(data)
+
+    def places(self, length: int, sums: Collection[tuple[int, int]]) -> Iterator[tuple[int, tuple[int, int]]]:
+        """Yield the start of each window of this length with one of these sums, and the sums."""
+        wanted: dict[int, set[int]] = {}
+        for first, second in sums:
+            wanted.setdefault(first, set()).add(second)
+        planes = [(one ^ one >> _BITS * length).to_bytes(self._size + 1, "little") for one in self._running]
+        end = self._size - length + 1
+        for turn in range(min(_BITS, end)):  # the sum of the window at i is rotated by i
+            one, other = (plane[turn:end:_BITS] for plane in planes)
+            for first, seconds in wanted.items():
+                mark, at = bytes([_turned(first, turn)]), -1
+                turned = {_turned(second, turn): second for second in seconds}
+                while (at := one.find(mark, at + 1)) >= 0:
+                    if other[at] in turned:
+                        yield at * _BITS + turn, (first, turned[other[at]])
+
+
+def _turned(byte: int, by: int) -> int:
+    """Return a byte rotated left."""
+    return (byte << by | byte >> _BITS - by) & _BYTE
+
+
+def _table(number: int) -> bytes:
+    """Return a permutation of all bytes, the same on all machines."""
+    ranks = sorted(range(256), key=lambda byte: hashlib.sha256(b"gitmem purge %d %d" % (number, byte)).digest())
+    return bytes(ranks)
+
+
+# For each table and each position modulo eight, the table with its bytes rotated.
+_TABLES = tuple(
+    tuple(bytes(_turned(byte, by) for byte in table) for by in range(_BITS)) for table in (_table(0), _table(1))
+)
+
+
+def _running(data: bytes) -> list[int]:
+    """Return for each table the running exclusive or as a number, byte i covering the bytes before i."""
+    found = []
+    for turned in _TABLES:
+        plane = bytearray(len(data))
+        for by in range(_BITS):
+            plane[by::_BITS] = data[by::_BITS].translate(turned[by])
+        number, step, mask = int.from_bytes(plane, "little"), _BITS, (1 << _BITS * len(data)) - 1
+        while step < _BITS * len(data):
+            number = (number ^ number << step) & mask
+            step *= 2
+        found.append(number << _BITS)
+    return found
+
+
+MARKER = b"(purged)"  # needs no escape in YAML, JSON, markdown and a commit message
+NAME = "purged"  # in the name of a file
+LEAST = 4  # bytes of a text; shorter ones are parts of other words
+MOST = 64 * 1024
+MOST_TEXTS = 1000
+MAX_BYTES = 256 * 1024  # bytes of a record with the most texts
+_PART = 8  # bytes of a truncated text; fewer say nothing
+_ELLIPSIS = "…".encode()
+_WORK = 2**14  # scrypt: 16 MB and some 40 ms a digest
+_SALT_BYTES = 16
+_DIGEST_BYTES = 32
+_NAME_DIGITS = 4
+_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
+
+
+@dataclass(frozen=True, slots=True)
+class Print:
+    """The fingerprint of a purged text: its length in bytes, two sums of a window, and a digest."""
+
+    length: int
+    sums: tuple[int, int]
+    digest: bytes
+
+
+@dataclass(frozen=True)
+class PurgeRecord:
+    """A purge: its id, its time, the salt of its digests, and the fingerprints of its texts."""
+
+    id: str
+    created: str
+    salt: bytes
+    prints: tuple[Print, ...]
+
+    def render(self) -> bytes:
+        """Return the record as it is stored (docs/format.md, "Purging")."""
+        texts = [{"length": one.length, "sums": list(one.sums), "scrypt": one.digest.hex()} for one in self.prints]
+        record = {"v": 1, "id": self.id, "created": self.created, "salt": self.salt.hex(), "texts": texts}
+        return json.dumps(record, indent=1).encode() + b"\n"
+
+    @cached_property
+    def key(self) -> str:
+        """Return a key for this machine: the id and a digest of the record."""
+        return f"{self.id} {hashlib.sha256(self.render()).hexdigest()}"
+
+
+def make_record(identifier: str, created: str, salt: bytes, texts: Iterable[bytes]) -> PurgeRecord:
+    """Return the record of purging these texts; `salt` is random."""
+    prints = (Print(len(text), sums_of(text), digest_of(text, salt)) for text in {*texts})
+    return PurgeRecord(identifier, created, salt, tuple(sorted(prints, key=lambda one: one.digest)))
+
+
+def read_record(data: bytes, identifier: str) -> PurgeRecord | None:
+    """Return the record in a file, None unless it is exactly as gitmem writes one."""
+    if len(data) > MAX_BYTES or not _ID.fullmatch(identifier):
+        return None
+    try:
+        fields = json.loads(data)
+        prints = tuple(_print(text) for text in fields["texts"])
+        record = PurgeRecord(identifier, str(fields["created"]), bytes.fromhex(fields["salt"]), prints)
+        dated = datetime.fromisoformat(record.created).tzinfo is not None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    fits = dated and len(record.salt) == _SALT_BYTES and 0 < len(prints) <= MOST_TEXTS
+    # No other field, no other type, and the texts in order.
+    return record if fits and record.render() == data else None
+
+
+def _print(said: dict[str, object]) -> Print:
+    length, sums, digest = said["length"], said["sums"], bytes.fromhex(str(said["scrypt"]))
+    if type(length) is not int or not LEAST <= length <= MOST or len(digest) != _DIGEST_BYTES:
+        raise ValueError
+    if not isinstance(sums, list) or len(sums) != 2 or not all(map(_is_byte, sums)):  # noqa: PLR2004
+        raise ValueError
+    return Print(length, (sums[0], sums[1]), digest)
+
+
+def _is_byte(value: object) -> bool:
+    return type(value) is int and 0 <= value <= 255  # noqa: PLR2004
+
+
+def digest_of(text: bytes, salt: bytes) -> bytes:
+    """Return the digest of a text in a record; slow on purpose."""
+    return hashlib.scrypt(text, salt=salt, n=_WORK, r=8, p=1, maxmem=1 << 26, dklen=_DIGEST_BYTES)
+
+
+# Removal ----------------------------------------------------------------------------------------------------
+
+
+class Replacer:
+    """Replaces texts by the marker; `met` are the forms that were found."""
+
+    def __init__(self, texts: Iterable[bytes]) -> None:
+        self.texts = sorted({*texts}, key=lambda text: (-len(text), text))
+        self.met: set[bytes] = set()
+        self._forms = sorted({form for text in self.texts for form in forms(text)}, key=lambda form: (-len(form), form))
+
+    def __bool__(self) -> bool:
+        """Return whether there are texts to remove."""
+        return bool(self._forms)
+
+    def clean(self, data: bytes) -> bytes:
+        """Return a content without the texts."""
+        for form in self._forms:
+            if form in data:
+                self.met.add(form)
+                data = data.replace(form, MARKER)
+        if _ELLIPSIS in data:
+            for text in self.texts:
+                data = _without_parts(data, text)
+        return data
+
+    def count(self, data: bytes) -> int:
+        """Return the number of occurrences of the texts in a content."""
+        return self.clean(data).count(MARKER) - data.count(MARKER)
+
+    def holds(self, data: bytes) -> bool:
+        """Return whether a content contains one of the texts."""
+        return any(form in data for form in self._forms) or self.clean(data) != data
+
+    def clean_path(self, path: bytes) -> bytes:
+        """Return a path without the texts; two paths hardly ever become the same."""
+        parts = path.split(b"/")
+        for place, part in enumerate(parts):
+            clean = part
+            for form in self._forms:
+                clean = clean.replace(form, NAME.encode())
+            if clean != part:
+                digits = hashlib.sha256(path).hexdigest()[:_NAME_DIGITS]
+                stem, dot, suffix = clean.partition(b".")
+                parts[place] = b"%s-%s%s%s" % (stem, digits.encode(), dot, suffix)
+        return b"/".join(parts)
+
+
+def forms(text: bytes) -> set[bytes]:
+    """Return the forms in which gitmem may have written a text."""
+    found = {text, text.replace(b"\r\n", b"\n").replace(b"\n", b"\n  ")}
+    try:
+        words = text.decode()
+    except UnicodeDecodeError:
+        return found
+    found |= {json.dumps(words, ensure_ascii=plain)[1:-1].encode() for plain in (True, False)}
+    found |= {json.dumps(form.decode())[1:-1].encode() for form in tuple(found)}  # JSON in JSON, as tools print it
+    short = {words.lower(), slug(words)}
+    return found | {form for form in map(str.encode, short) if len(form) >= _PART}
+
+
+def _without_parts(data: bytes, text: bytes) -> bytes:
+    """Return a content without truncated parts of a text beside an ellipsis."""
+    if len(text) <= _PART or (text[:_PART] not in data and text[-_PART:] not in data):
+        return data
+    backwards = text[::-1]
+    pieces = data.split(_ELLIPSIS)
+    for place, piece in enumerate(pieces):
+        bare = piece.rstrip(b" ,;:.\n") if place + 1 < len(pieces) else b""
+        if head := _overlap(bare, text):
+            pieces[place] = bare[:-head] + MARKER + piece[len(bare) :]
+        piece = pieces[place]  # noqa: PLW2901
+        bare = piece.lstrip(b" \n") if place else b""
+        if tail := _overlap(bare[: len(text)][::-1], backwards):
+            pieces[place] = piece[: len(piece) - len(bare)] + MARKER + bare[tail:]
+    return _ELLIPSIS.join(pieces)
+
+
+def _overlap(data: bytes, text: bytes) -> int:
+    """Return the length of the longest proper prefix of a text that a content ends with; 0 if too short.
+
+    Knuth, Morris and Pratt's method: linear also for texts that repeat themselves.
+    """
+    start = data.find(text[:_PART], max(len(data) - len(text) + 1, 0))
+    if start < 0:
+        return 0
+    borders, size = [0], 0
+    for byte in text[1 : len(data) - start]:
+        size = _longer(text, borders, size, byte)
+        borders.append(size)
+    size = 0
+    for byte in data[start:]:
+        size = _longer(text, borders, size, byte)
+    return size if size >= _PART else 0
+
+
+def _longer(text: bytes, borders: list[int], size: int, byte: int) -> int:
+    """Return the length of the matched prefix after one more byte."""
+    while size and text[size] != byte:
+        size = borders[size - 1]
+    return size + (text[size] == byte)
+
+
+_CHUNK = 1 << 20  # bytes searched at a time
+_SUMS = 1 << 16  # different sums: one window in so many matches by chance
+# Digests that a record, and all records, may cost beyond three times as many as chance explains. One takes some 40 ms.
+_SPARE, _SPARE_IN_ALL = 4, 20
+_TIMES = 3
+
+
+class _Wanted(NamedTuple):
+    key: str
+    salt: bytes
+    print: Print
+
+
+class Seeker:
+    """Looks for the texts of records; `found` holds them by the key of their record.
+
+    The work for records with a key in `limited` is bounded; one that exceeds it is dropped and listed in `tired`.
+    """
+
+    def __init__(
+        self, records: Sequence[PurgeRecord], known: Iterable[bytes] = (), *, limited: Collection[str] = ()
+    ) -> None:
+        keyed = {record.key: record for record in records}
+        self.found: dict[str, set[bytes]] = {key: set() for key in keyed}
+        self.tired: set[str] = set()
+        self._limited = {*limited}
+        self._texts = {key: len(record.prints) for key, record in keyed.items()}
+        self._wanted: dict[int, dict[tuple[int, int], list[_Wanted]]] = {}
+        self._digests: dict[tuple[bytes, bytes], bytes] = {}
+        self._spent: Counter[str] = Counter()
+        self._looked = 0
+        for key, record in keyed.items():
+            for one in record.prints:
+                alike = self._wanted.setdefault(one.length, {}).setdefault(one.sums, [])
+                alike.append(_Wanted(key, record.salt, one))
+        self._given = {*known}
+        for text in self._given:
+            self._try(text, sums_of(text), free=True)
+
+    @property
+    def known(self) -> set[bytes]:
+        """Return all texts found or given."""
+        return self._given.union(*self.found.values())
+
+    @property
+    def done(self) -> bool:
+        """Return whether all texts are found."""
+        return not self._wanted
+
+    def seek(self, data: bytes, before: bytes = b"") -> None:
+        """Search a content; parts that are also in `before` were searched already."""
+        if self.done:
+            return
+        longest = max(self._wanted)
+        start, end = changed_range(before, data)
+        start, end = max(start - longest + 1, 0), min(end + longest - 1, len(data))
+        for at in range(start, end, _CHUNK):
+            self._look(data[at : min(at + _CHUNK + longest - 1, end)])
+
+    def _look(self, data: bytes) -> None:
+        self._looked += len(data)
+        windows = Windows(data)
+        for length in sorted(length for length in self._wanted if length <= len(data)):
+            for at, sums in windows.places(length, tuple(self._wanted[length])):
+                self._try(data[at : at + length], sums)
+
+    def _try(self, text: bytes, sums: tuple[int, int], *, free: bool = False) -> None:
+        for wanted in tuple(self._wanted.get(len(text), {}).get(sums, ())):
+            if (text, wanted.salt) not in self._digests and not free and self._is_too_much(wanted.key):
+                self.tired.add(wanted.key)
+                self._drop(wanted.key)
+            elif wanted.key not in self.tired and self._digest(text, wanted) == wanted.print.digest:
+                self.found[wanted.key].add(text)
+                self._spent[wanted.key] -= not free
+                self._drop(wanted.key, wanted.print)
+
+    def _drop(self, key: str, found: Print | None = None) -> None:
+        """Stop the search for a text of a record; without one, for all of them."""
+        for length, alike in tuple(self._wanted.items()):
+            for sums, those in tuple(alike.items()):
+                those[:] = [one for one in those if one.key != key or found not in {None, one.print}]
+                if not those:
+                    del alike[sums]
+            if not alike:
+                del self._wanted[length]
+
+    def _digest(self, text: bytes, wanted: _Wanted) -> bytes:
+        if (text, wanted.salt) not in self._digests:
+            self._spent[wanted.key] += 1
+            self._digests[text, wanted.salt] = digest_of(text, wanted.salt)
+        return self._digests[text, wanted.salt]
+
+    def _is_too_much(self, key: str) -> bool:
+        if key not in self._limited:
+            return False
+        chance = _TIMES * self._looked / _SUMS
+        spent = sum(self._spent[one] for one in self._limited)
+        in_all = _SPARE_IN_ALL + chance * sum(self._texts[one] for one in self._limited & self._texts.keys())
+        return self._spent[key] >= _SPARE + chance * self._texts[key] or spent >= in_all

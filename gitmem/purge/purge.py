@@ -1,0 +1,237 @@
+"""Purging a text, or all secrets, out of a store and out of its history (spec G7).
+
+The record of the purge is committed first and then applied as on any other machine (gitmem.purge.rewrite), so
+there is one way to rewrite history.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+
+from gitmem.document.entry import MemoryType
+from gitmem.document.message import Message, Op, Trailer
+from gitmem.errors import RefusedError
+from gitmem.git.packing import every_object
+from gitmem.git.rewrite import Occurrences, Written, contents, find, history
+from gitmem.git.setup import ROOT_MESSAGE
+from gitmem.platform.programs import read_resource
+from gitmem.purge.marks import LEAST, MARKER, MOST, MOST_TEXTS, Replacer, forms, make_record
+from gitmem.purge.records import MOST_UNASKED, Journal, answer, followed_at, record_path
+from gitmem.purge.rewrite import apply, locked, oldest_affected, plain_files, read_file
+from gitmem.redact.redact import redact
+from gitmem.store.maintenance import own_refs
+from gitmem.store.store import Store
+from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction, readings
+from gitmem.sync.remotes import remotes
+from gitmem.text.sentences import count
+
+_GUESSABLE = 12  # bytes; a shorter text may be guessed
+_WIDE = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+_TEMPLATES = ("FORMAT.md", "config.yaml", "memory.md", "gitattributes", "gitignore")
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """The result of a purge, or of its preview.
+
+    `texts` counts different texts, `commits` the commits that added one, `rewritten` those with a new id, and `objects`
+    those read afterwards to verify. `files` are the paths that ever held a text. `notices` are messages for the user,
+    `beyond` says where copies may remain.
+    """
+
+    texts: int
+    files: tuple[str, ...]
+    commits: int
+    rewritten: int = 0
+    objects: int = 0
+    notices: tuple[str, ...] = ()
+    beyond: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PurgePlan:
+    """The texts to purge, in all forms that were found, and a preview of the result.
+
+    `needed` is whether history, an unreachable object or the private folder holds one of them.
+    """
+
+    texts: frozenset[bytes]
+    purge: Purge
+    needed: bool
+
+
+def plan_purge(store: Store, sought: str | re.Pattern[str] | None) -> PurgePlan:
+    """Find a text, all matches of a pattern within lines, or, with None, every secret in the store and its history.
+
+    Secrets are found by today's redaction rules.
+
+    Raises:
+        RefusedError: the text is too short, or part of the store's format; or too many different texts match.
+
+    """
+    git = store.repository.git
+    walked = history(git, [commit for _, commit in own_refs(store).values() if commit])
+    texts = {_checked(sought)} if isinstance(sought, str) else _found_in(store, walked, sought)
+    replacer = Replacer(texts | {wide for text in texts for wide in _wide_forms(text)})
+    found = find(git, walked, replacer)
+    forms_met = {form for form in replacer.met if LEAST <= len(form) <= MOST}
+    needed = bool(found) or _lingers(store, replacer)
+    return PurgePlan(frozenset(texts | forms_met), _described(store, walked, texts, found), needed)
+
+
+def purge(store: Store, plan: PurgePlan) -> Purge:
+    """Remove the texts of a plan from the store and its history.
+
+    Raises:
+        BusyError: another process kept the store's lock.
+        GitmemError: something could not be removed; the next run continues from there.
+
+    """
+    now = store.context.clock()
+    texts = sorted(plan.texts)
+    records = [
+        make_record(_identifier(now), now.isoformat(timespec="seconds"), os.urandom(16), texts[at : at + MOST_TEXTS])
+        for at in range(0, len(texts), MOST_TEXTS)
+    ]
+    where = f" from {count(len(plan.purge.files), 'file')}" if plan.purge.files else ""
+    message = Message(f"Purge {count(plan.purge.texts, 'text')}{where}", ((Trailer.OP.value, Op.PURGE.value),))
+    changes = {record_path(record.id): record.render() for record in records}
+
+    def commit(transaction: Transaction) -> bool:
+        answer(store, {record.key for record in records}, yes=True)
+        Journal().write(store.private)  # the next command finishes if this process is killed
+        return transaction.commit(message, changes)
+
+    outcome = transact(store, commit, purpose="purge", scan=True)
+    with locked(store) as lock:
+        done = apply(store, lock, followed_at(store, outcome.commits[-1]), plan.texts)
+    notices = (*outcome.notices, *done.notices)
+    return replace(plan.purge, rewritten=done.commits, objects=done.objects, notices=notices)
+
+
+def _identifier(now: datetime) -> str:
+    return f"{now:%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
+
+
+def _found_in(store: Store, walked: Sequence[Written], pattern: re.Pattern[str] | None) -> set[bytes]:
+    """Return the matches of a pattern in some commits, or the secrets without one; each distinct line is read once."""
+    find = partial(_secrets, allow=store.config.redaction.allow) if pattern is None else partial(_matches, pattern)
+    seen, found = set[bytes](), set[bytes]()
+    paths = sorted({change.path for one in walked for change in one.changes})
+    for data in (*(one.raw.partition(b"\n\n")[2] for one in walked), b"\n".join(paths), *_files(store, walked)):
+        fresh: list[bytes] = []
+        for line in (*data.split(b"\n"), b""):
+            if line and line not in seen:
+                fresh.append(line)
+                seen.add(line)
+            elif fresh and line in seen:
+                found |= find(b"\n".join(fresh))
+                fresh = []
+        found |= find(b"\n".join(fresh))
+    if pattern is not None and len(found) > MOST_TEXTS:
+        raise RefusedError(f"{len(found):,} different texts match; {MOST_TEXTS:,} are the most.", "Narrow the pattern.")
+    return {text for text in found if LEAST <= len(text) <= MOST and not _is_own(text)}
+
+
+def _files(store: Store, walked: Sequence[Written]) -> Iterator[bytes]:
+    """Yield the files that commits added; one with zero bytes also decoded from UTF-16 or UTF-32."""
+    for _, data, _ in contents(store.repository.git, walked):
+        yield data
+        if b"\0" in data:
+            yield from (text.encode("utf-8", "replace") for text in readings(data))
+
+
+def _wide_forms(text: bytes) -> list[bytes]:
+    """Return a text in UTF-16 and UTF-32, as Windows programs write it; [] if it is not UTF-8."""
+    try:
+        words = text.decode()
+    except UnicodeDecodeError:
+        return []
+    return [words.encode(encoding) for encoding in _WIDE]
+
+
+def _matches(pattern: re.Pattern[str], data: bytes) -> set[bytes]:
+    lines = data.decode("utf-8", "surrogateescape").split("\n")
+    return {found.group().encode("utf-8", "surrogateescape") for line in lines for found in pattern.finditer(line)}
+
+
+def _secrets(data: bytes, allow: Sequence[str]) -> set[bytes]:
+    text = data.decode("utf-8", "surrogateescape")
+    secrets = ((finding.kind, text[finding.start : finding.end]) for finding in redact(text, allow=allow).findings)
+    # An unclosed tag would make everything after it private, but it is usually a mention of the tag.
+    return {
+        words.encode("utf-8", "surrogateescape")
+        for kind, words in secrets
+        if kind != "private" or words.lower().endswith("</private>")
+    }
+
+
+def _checked(pattern: str) -> bytes:
+    text = pattern.encode("utf-8", "surrogateescape")
+    if not LEAST <= len(text.strip()) <= len(text) <= MOST:
+        raise RefusedError(
+            f"A text to purge has {LEAST} to {MOST:,} bytes.",
+            "A shorter one would match inside other words: give more of it.",
+        )
+    if _is_own(text):
+        raise RefusedError(
+            "This text is part of the format of every store, which could not be read without it.",
+            "Give more of the text around it.",
+        )
+    return text
+
+
+def _is_own(text: bytes) -> bool:
+    words = [ROOT_MESSAGE, MARKER.decode(), "gitmem <gitmem@localhost>", *(f"{key}: " for key in Trailer)]
+    words += [*Op, *(f"**{kind.value}**" for kind in MemoryType), "id: ", "kind: ", "created: "]
+    own = [*map(str.encode, words), *(read_resource("templates", "store", name) for name in _TEMPLATES)]
+    return any(form in data for form in forms(text) for data in own)
+
+
+def _described(store: Store, walked: Sequence[Written], texts: set[bytes], found: Occurrences) -> Purge:
+    brought, files = 0, set[bytes]()
+    for commit in walked:
+        paths = {one.path for one in commit.changes if one.new in found.blobs or one.path in found.paths}
+        files |= paths
+        brought += bool(paths) or commit.oid in found.commits
+    names = tuple(sorted(map(os.fsdecode, files)))
+    return Purge(len(texts), names, brought, beyond=_beyond(store, oldest_affected(walked, found), texts))
+
+
+def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str, ...]:
+    """Return a sentence for each place that a purge does not reach."""
+    sentences = [
+        f"{remote.name} ({remote.shown}) holds it until the next 'gitmem sync', and its host may keep it in forks, "
+        "pull requests, caches and backups after that: ask it to remove them."
+        for remote in remotes(store)
+    ]
+    if sentences:
+        sentences.append("Other machines follow at their next sync; a clone that never syncs keeps it.")
+    sentences.append("Agents keep transcripts of their own: look into those, too.")
+    if not store.own_repository and oldest:
+        options = [f"--contains={oid}" for oid in oldest]
+        named = store.repository.git.run("for-each-ref", "--format=%(refname)", *options).decode("utf-8", "replace")
+        others = sorted({*named.split()} - own_refs(store).keys())
+        if others:
+            sentences.append(f"The project's own refs hold it: {', '.join(others)}.")
+    sentences.append("If it is a secret, change it: others may have seen it.")
+    if any(len(text) < _GUESSABLE for text in texts):
+        sentences.append(
+            "It is short: a reader of the memory could find it by trying guesses against the record of this purge."
+        )
+    if len(texts) > MOST_UNASKED:
+        sentences.append(f"Other machines ask before they purge more than {MOST_UNASKED} texts ('gitmem review').")
+    return tuple(sentences)
+
+
+def _lingers(store: Store, replacer: Replacer) -> bool:
+    """Return whether an unreachable object of the store's own repository, or a private file, holds a text."""
+    if any(replacer.holds(read_file(path)) for path in plain_files(store.private)):
+        return True
+    return store.own_repository and any(replacer.holds(data) for _, data in every_object(store.repository.git))

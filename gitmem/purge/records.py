@@ -1,0 +1,271 @@
+"""Records of purges, and how far one that is under way has come.
+
+The state of purges in the private folder: records applied, commits scanned, and the journal of a running purge.
+
+Tested through `tests/purge/test_judge.py`.
+
+Read the records of purges from commits, and choose which this machine follows (docs/format.md, "Purging").
+
+Records made or accepted here are followed. Those of other machines are followed within limits on their number and on
+what they would remove (gitmem.purge.judge); the others wait for an answer.
+
+Tested through `tests/purge/test_judge.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from gitmem.document.ids import PURGED
+from gitmem.purge.marks import MAX_BYTES, PurgeRecord, read_record
+from gitmem.store.store import PURGING
+
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+
+
+_STATE = "purged.json"
+_VERSION = 2
+_MOST_CLEAN = 40
+_MAX_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The records of purges on this machine, each by its key.
+
+    `records` were applied, and the history of the commits in `clean` holds none of their texts. The person made or
+    accepted those in `agreed` and refused those in `refused`; `waiting` maps those without an answer to the reason.
+    `aside` are invalid files in the records' folder. `removed` counts the bytes removed unasked since the last answer,
+    `told` says in words what the last purges of other machines removed.
+    """
+
+    records: tuple[str, ...] = ()
+    clean: tuple[str, ...] = ()
+    agreed: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    waiting: Mapping[str, str] = field(default_factory=dict)
+    aside: tuple[str, ...] = ()
+    removed: int = 0
+    told: tuple[str, ...] = ()
+
+    def with_clean(self, commits: Iterable[str]) -> State:
+        """Return the state with more clean commits, without the oldest beyond the limit."""
+        return replace(self, clean=tuple(dict.fromkeys((*commits, *self.clean)))[:_MOST_CLEAN])
+
+    def with_waiting(self, waiting: Mapping[str, str]) -> State:
+        """Return the state with more waiting records, which no longer count as applied."""
+        left = tuple(key for key in self.records if key not in waiting)
+        return replace(self, records=left, waiting={**self.waiting, **waiting})
+
+    def with_answer(self, keys: Collection[str], *, yes: bool) -> State:
+        """Return the state with the person's answer on some records, which replaces earlier ones."""
+        waiting = {key: why for key, why in self.waiting.items() if key not in keys}
+        agreed, refused = ([key for key in held if key not in keys] for held in (self.agreed, self.refused))
+        (agreed if yes else refused).extend(sorted(keys))
+        records = self.records if yes else tuple(key for key in self.records if key not in keys)
+        return replace(self, records=records, agreed=tuple(agreed), refused=tuple(refused), waiting=waiting, removed=0)
+
+
+def read_state(private: str) -> State:
+    """Read the state; an empty one if it cannot be read, so that everything is scanned and judged again."""
+    try:
+        fields = _read(private, _STATE)
+        if fields["v"] != _VERSION:
+            return State()
+        lists = {name: tuple(map(str, fields[name])) for name in ("records", "clean", "agreed", "refused", "aside")}
+        waiting = {str(key): str(why) for key, why in fields["waiting"].items()}
+        told = tuple(map(str, fields.get("told", ())))
+        return State(**lists, waiting=waiting, removed=int(fields["removed"]), told=told)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return State()
+
+
+def write_state(private: str, state: State) -> None:
+    """Write the state; ignore failures, after which everything is scanned and judged again."""
+    with contextlib.suppress(OSError):
+        fields = {"v": _VERSION, **{name: getattr(state, name) for name in state.__slots__}}
+        _write(private, _STATE, fields, sync=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """The steps left after the new commits are written; each is idempotent.
+
+    `moves` maps refs to their old and new values (None: deleted), `files` paths of the work tree to both blob ids and
+    the mode; `stash` are the entries of the rewritten stash, newest first.
+    """
+
+    records: tuple[str, ...] = ()
+    moves: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    files: Mapping[str, tuple[str | None, str | None, str]] = field(default_factory=dict)
+    stash: tuple[tuple[str, str], ...] = ()
+
+    def write(self, private: str) -> None:
+        """Write the journal and sync it to disk."""
+        _write(private, PURGING, {"v": 1, **{name: getattr(self, name) for name in self.__slots__}}, sync=True)
+
+    @staticmethod
+    def read(private: str) -> Journal:
+        """Read the journal; an empty one if the purge had only begun."""
+        try:
+            fields = _read(private, PURGING)
+            return Journal(
+                tuple(fields["records"]),
+                {ref: (old, new) for ref, (old, new) in fields["moves"].items()},
+                {path: (old, new, mode) for path, (old, new, mode) in fields["files"].items()},
+                tuple((oid, words) for oid, words in fields["stash"]),
+            )
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return Journal()
+
+    @staticmethod
+    def remove(private: str) -> None:
+        """Delete the journal."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(private, PURGING))
+
+
+def _read(private: str, name: str) -> Any:
+    with open(os.path.join(private, name), "rb") as file:
+        return json.loads(file.read(_MAX_BYTES))
+
+
+def _write(private: str, name: str, fields: Mapping[str, object], *, sync: bool) -> None:
+    path = os.path.join(private, name)
+    with open(f"{path}.new", "w", encoding="ascii") as file:
+        file.write(json.dumps(fields))
+        file.flush()
+        if sync:
+            os.fsync(file.fileno())
+    os.replace(f"{path}.new", path)
+
+
+SUFFIX = ".json"
+MOST_UNASKED = 128  # texts, of all records that are followed unasked
+_MOST_FILES = 1000
+_MOST_ASIDE = 100  # that are remembered
+_MOST_LISTED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The records of some commits, and the invalid files in the records' folder."""
+
+    records: tuple[PurgeRecord, ...]
+    aside: tuple[str, ...]
+
+
+def record_path(identifier: str) -> str:
+    """Return the path of the record of a purge."""
+    return f"{PURGED}/{identifier}{SUFFIX}"
+
+
+def read_records(store: Store, commits: Iterable[str]) -> Records:
+    """Return the records of some commits, mostly by one process.
+
+    If there are more than `_MOST_FILES` files, those known here are read first, and the others up to that number.
+    """
+    with store.repository.reading() as objects:
+        folders = objects.infos([f"{commit}:{PURGED}" for commit in dict.fromkeys(commits)])
+    trees = {folder.oid for folder in folders if folder is not None and folder.kind == "tree"}
+    entries = {(one.path, one.oid): one for tree in sorted(trees) for one in store.repository.files(tree)}
+    known = _known(read_state(store.private)) if len(entries) > _MOST_FILES else set()
+    ordered = sorted(entries.values(), key=lambda one: (one.path.removesuffix(SUFFIX) not in known, one.path))
+    fit = [
+        one
+        for one in ordered[: max(_MOST_FILES, len(known))]
+        if one.path.endswith(SUFFIX) and one.mode.startswith("100") and one.size <= MAX_BYTES
+    ]
+    contents = store.repository.blobs([one.oid for one in fit])
+    read = {one: read_record(data, one.path.removesuffix(SUFFIX)) for one, data in zip(fit, contents, strict=True)}
+    records = {record.key: record for record in read.values() if record is not None}
+    aside = dict.fromkeys(f"{PURGED}/{one.path}" for one in ordered if read.get(one) is None)
+    return Records(tuple(records[key] for key in sorted(records)), tuple(sorted(aside)[:_MOST_ASIDE]))
+
+
+def _known(state: State) -> set[str]:
+    return {key.partition(" ")[0] for key in (*state.agreed, *state.records, *state.refused, *state.waiting)}
+
+
+def look_at_records(store: Store, commits: Iterable[str]) -> Records:
+    """Read the records of commits, and save the lists of waiting records and invalid files."""
+    found = read_records(store, commits)
+    before = read_state(store.private)
+    here = {record.key for record in found.records}
+    waiting = {key: why for key, why in before.waiting.items() if key in here}
+    after = replace(before, aside=found.aside, waiting=waiting)
+    after = after.with_waiting(_too_many(after, found.records))
+    if after != before:
+        write_state(store.private, after)
+    return found
+
+
+def followed(store: Store, records: Iterable[PurgeRecord]) -> list[PurgeRecord]:
+    """Return the records that are neither refused nor waiting here."""
+    state = read_state(store.private)
+    return [record for record in records if record.key not in {*state.refused, *state.waiting}]
+
+
+def followed_at(store: Store, *commits: str | None) -> list[PurgeRecord]:
+    """Return the records of some commits that this machine follows."""
+    return followed(store, look_at_records(store, filter(None, commits)).records)
+
+
+def answer(store: Store, keys: Collection[str], *, yes: bool) -> None:
+    """Save whether the person accepts some records."""
+    write_state(store.private, read_state(store.private).with_answer(keys, yes=yes))
+
+
+def followed_paths(store: Store) -> set[str]:
+    """Return the paths of the records that this machine follows."""
+    state = read_state(store.private)
+    return {record_path(key.partition(" ")[0]) for key in (*state.agreed, *state.records)}
+
+
+def unfollowed(store: Store) -> list[str]:
+    """Return the paths of the records that wait for an answer or were refused."""
+    state = read_state(store.private)
+    return [record_path(key.partition(" ")[0]) for key in (*state.waiting, *state.refused)]
+
+
+def news(before: State, after: State) -> list[str]:
+    """Return notices on followed and waiting records, and on invalid files, that `before` lacks."""
+    notices = []
+    if after.removed > before.removed:
+        names = ", ".join(record_path(key.partition(" ")[0]) for key in after.records if key not in before.records)
+        notices.append(
+            f"A purge of another machine was followed: it took {after.removed - before.removed:,} bytes out of texts"
+            f"{f' ({names})' if names else ''}."
+        )
+    for key, why in after.waiting.items():
+        if key not in before.waiting:
+            path = record_path(key.partition(" ")[0])
+            notices.append(
+                f"{path}: this purge of another machine waits for your answer: {why}. See 'gitmem review {path}'."
+            )
+    notices += [
+        f"{path} is not a valid record of a purge; it is ignored." for path in after.aside if path not in before.aside
+    ]
+    more = len(notices) - _MOST_LISTED
+    return [*notices[:_MOST_LISTED], *([f"… and {more} more."] if more > 0 else [])]
+
+
+def _too_many(state: State, records: Sequence[PurgeRecord]) -> dict[str, str]:
+    """Return the unanswered records beyond `MOST_UNASKED` texts, with a reason; applied ones count first."""
+    answered = {*state.agreed, *state.refused, *state.waiting}
+    texts = 0
+    waiting = {}
+    for record in sorted(records, key=lambda one: (one.key not in state.records, one.key)):
+        if record.key in answered:
+            continue
+        if texts + len(record.prints) > MOST_UNASKED:
+            waiting[record.key] = f"more than {MOST_UNASKED} texts would be purged unasked"
+        else:
+            texts += len(record.prints)
+    return waiting

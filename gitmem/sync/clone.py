@@ -1,0 +1,274 @@
+"""Make a store out of a memory elsewhere, and backups.
+
+Make a store as a clone of a remote's memory (docs/format.md, "Synchronising").
+
+Tested through `tests/cli/commands/test_sync.py` and `tests/sync/test_remotes.py`.
+
+Back a memory up into one file, and restore it: a git bundle (docs/sync.md, "Backups").
+
+A bundle is read as a remote is, with the same checks, and nothing is sent back to it.
+
+Tested through `tests/cli/commands/test_backups.py` and `tests/cli/commands/test_backups.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gitmem.document.ids import CONFIG
+from gitmem.errors import GitFailedError, GitmemError, NotFoundError, NotSavedError, UnreadableError, UsageError
+from gitmem.git.packing import is_bundle, is_whole, write_bundle
+from gitmem.git.remote import Connection, Remote, check_url
+from gitmem.git.repository import move_ref, read_refs
+from gitmem.git.setup import check_out, make_root
+from gitmem.git.treediff import read_tree
+from gitmem.platform.clock import Context
+from gitmem.platform.programs import is_running
+from gitmem.purge.rewrite import clean_incoming, sweep
+from gitmem.store.init import Place, complete_store, make_store
+from gitmem.store.maintenance import REF
+from gitmem.store.merge_commits import merge_bases
+from gitmem.store.settings import personal_folder
+from gitmem.store.store import Store
+from gitmem.store.transact import transact
+from gitmem.store.transcripts import sync_transcripts
+from gitmem.sync.guard import check_extent, check_incoming, check_signed
+from gitmem.sync.remotes import DEFAULT, ONCE, add_remote, forget
+from gitmem.sync.rounds import Options, Synced, fetch_memory, note_synced, sync
+from gitmem.text.terminal import mask_urls
+
+
+def clone_store(
+    start: str, context: Context, place: Place, url: str, *, asks: bool, options: Options, once: bool = False
+) -> Store:
+    """Clone a remote's memory as the store of the project around the folder `start`, and return it.
+
+    With `once` the address is read now and not kept as a remote, as of a backup.
+
+    Raises:
+        NotFoundError: the remote holds no memory.
+        GitmemError: the project has a store already; or as `sync`.
+
+    """
+    check_url(url)
+    made = make_store(start, context, place)
+    store = made.store
+    root = make_root(store.repository.git)
+    if not made.new and store.tip not in {None, root}:
+        raise GitmemError(
+            f"This project has a store already, at {store.root}.",
+            f"'gitmem remote add {mask_urls(url)}' and 'gitmem sync' merge the two.",
+        )
+    try:
+        remote = Remote(ONCE, url, url, backup=True) if once else add_remote(store, DEFAULT, url)
+        connection = Connection(store.repository.layout, context.environ, own=store.own_repository, asks=asks)
+        held = _fetched(remote, connection, options)
+        check_extent(store, remote, held, {root})
+        check_signed(store, remote, held, {root})
+        os.makedirs(store.private, mode=0o700, exist_ok=True)  # holds the state of purges
+        theirs = clean_incoming(store, held, held)
+        check_incoming(
+            store, remote, root, theirs, options.accept, shared=bool(merge_bases(store.repository.git, root, theirs))
+        )
+    except BaseException:
+        if made.new and store.own_repository and _holds_nothing(store.root):
+            shutil.rmtree(store.root, ignore_errors=True)
+        raise
+    _check_out(store, theirs)
+    if once:
+        forget(store, remote.name)
+    else:
+        note_synced(store, remote, theirs)
+    complete_store(store)
+    if held != theirs:
+        sweep(store)
+    return store
+
+
+def _fetched(remote: Remote, connection: Connection, options: Options) -> str:
+    theirs = fetch_memory(remote, connection, options)
+    if theirs is None:
+        remedy = "'gitmem init', 'gitmem remote add URL' and 'gitmem sync' make one."
+        remedy = "'gitmem backup FILE' makes one that does." if remote.backup else remedy
+        raise NotFoundError(f"{remote.shown} holds no memory.", remedy)
+    return theirs
+
+
+def _holds_nothing(root: str) -> bool:
+    return os.listdir(root) == [".git"]
+
+
+def _check_out(store: Store, commit: str) -> None:
+    """Move the branch to a commit, and check it out into the empty work tree."""
+    branch = store.repository.branch()
+    if not move_ref(store.repository.git, branch, commit, store.tip, "gitmem clone"):
+        raise GitmemError("Another process moved the memory branch.", "Try again.")
+    check_out(store.repository.git, commit)
+    store.mark(commit)
+
+
+_FULL = "No space left"  # git of a full disk, before what it says of its own failure
+RECORDS = {
+    "sessions": "sessions/",
+    "facts": "facts/",
+    "episodes": "episodes/",
+    "patterns": "patterns/bugs/",
+    "knowledge": "patterns/project/",
+}
+SETTINGS_SUFFIX = ".settings.yaml"  # of the file beside a backup with the person's settings
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup: its file and size in bytes, the commits of memory and transcripts, the copy of the settings; or "".
+
+    `records` are the numbers of its documents, by the names of `RECORDS`.
+    """
+
+    file: str
+    bytes: int
+    commit: str
+    transcripts: str
+    settings: str
+    records: Mapping[str, int]
+
+
+def is_backup(address: str) -> bool:
+    """Return whether an address is the path of a backup."""
+    return is_bundle(address)
+
+
+def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
+    """Write the whole memory to a new file, read it back, and put the person's settings beside it.
+
+    Edits by hand are committed first. The file appears when it is whole and checked.
+
+    Raises:
+        UsageError: the file exists.
+        NotSavedError: it cannot be written.
+        GitmemError: it does not hold what it should.
+
+    """
+    settings = _settings_beside(store, file)
+    taken = next((path for path in (file, settings) if path and os.path.lexists(path)), "")
+    if taken:
+        raise UsageError(f"{taken} exists already.", "Name a new file.")
+    transact(store, lambda _: None, purpose="backup", scan=True)
+    git, branch = store.repository.git, store.repository.branch()
+    refs = [branch, *(read_refs(git, REF) if transcripts else [])]
+    unfinished = f"{file}.tmp-{os.getpid()}"
+    places = {unfinished: file}
+    try:
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        _remove_litter(file)
+        held = write_bundle(git, unfinished, refs, store.context.environ)
+        if settings:
+            places[unfinished + SETTINGS_SUFFIX] = settings
+            shutil.copyfile(_own_settings(store), unfinished + SETTINGS_SUFFIX)
+        for path in places:
+            _write_through(path)
+        for path, place in places.items():
+            os.replace(path, place)
+    except (OSError, GitFailedError) as error:
+        raise NotSavedError(
+            f"{file} could not be written: {_reason(error)}.", "Name a file in a folder with room that can be written."
+        ) from error
+    finally:
+        for path in places:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+    paths = read_tree(git, held[branch])
+    records = {name: sum(path.startswith(folder) for path in paths) for name, folder in RECORDS.items()}
+    return Backup(file, os.path.getsize(file), held[branch], held.get(REF, ""), settings, records)
+
+
+def _remove_litter(file: str) -> None:
+    """Remove what killed backups to this file have left beside it."""
+    folder, name = os.path.split(file)
+    unfinished = re.compile(rf"{re.escape(name)}\.tmp-([0-9]+)([.-].*)?")
+    for other in os.listdir(folder):
+        found, path = unfinished.fullmatch(other), os.path.join(folder, other)
+        if found and not is_running(int(found[1])):
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)
+            else:
+                os.unlink(path)
+
+
+def _write_through(path: str) -> None:
+    """Wait until a file is on its disk, which may be taken out now."""
+    with open(path, "rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _reason(error: OSError | GitFailedError) -> str:
+    if isinstance(error, OSError):
+        return str(error.strerror)
+    lines = [line for line in error.stderr.splitlines() if line.strip()]
+    lines += [line for line in lines if _FULL in line]
+    return lines[-1].removeprefix("fatal: ").removeprefix("error: ") if lines else error.message
+
+
+def restore_into(start: str, context: Context, place: Place, file: str, options: Options) -> Store:
+    """Make the store of the project around the folder `start` out of a backup. Raises as `clone_store`."""
+    _check(file)
+    store = clone_store(start, context, place, file, asks=False, options=options, once=True)
+    _restore_transcripts(store, file, options)
+    return store
+
+
+def merge_in(store: Store, file: str, options: Options) -> Synced:
+    """Merge a backup into a store. Raises as `gitmem.sync.rounds.sync`."""
+    _check(file)
+    try:
+        done = sync(store, Remote(ONCE, file, file, backup=True), _reader(store), options)
+    finally:
+        forget(store, ONCE)
+    _restore_transcripts(store, file, options)
+    return done
+
+
+def _restore_transcripts(store: Store, file: str, options: Options) -> None:
+    try:
+        sync_transcripts(store, Remote(ONCE, file, file, backup=True), _reader(store), options, ref=REF)
+    finally:
+        forget(store, ONCE)
+
+
+def _reader(store: Store) -> Connection:
+    return _Reader(store.repository.layout, store.context.environ, own=store.own_repository)
+
+
+class _Reader(Connection):
+    """A connection to a file that is read and not written."""
+
+    def push(self, remote: Remote, oid: str, ref: str, expected: str | None) -> None:
+        """Send nothing: a bundle is not written again."""
+
+
+def _check(file: str) -> None:
+    if not os.path.isfile(file):
+        raise NotFoundError(f"There is no file {file}.", "'gitmem backup FILE' makes one.")
+    if not is_bundle(file):
+        raise UsageError(
+            f"{file} is no backup.", "'gitmem backup FILE' makes one; 'gitmem migrate' reads other memories."
+        )
+    if not is_whole(file):
+        raise UnreadableError(
+            f"{file} is cut off or damaged: it does not end with its checksum.",
+            "Nothing was restored. Take another copy of it.",
+        )
+
+
+def _own_settings(store: Store) -> str:
+    return os.path.join(personal_folder(store.context.environ, store.context.home), CONFIG)
+
+
+def _settings_beside(store: Store, file: str) -> str:
+    """Return the path of the copy of the person's settings beside a backup, "" where there are none."""
+    return file + SETTINGS_SUFFIX if os.path.isfile(_own_settings(store)) else ""

@@ -1,0 +1,354 @@
+"""One exchange of the memory branch with a remote, in rounds.
+
+Retry syncs that lost a race against another machine, with random pauses (docs/sync.md).
+
+All machines push to one branch by compare-and-swap: of concurrent pushes one succeeds, and the others start over.
+
+Sync the memory branch with a remote (spec G5; docs/sync.md).
+
+A round fetches, merges, pushes, and then moves the branch and updates the work tree. If another machine pushed first,
+the round leaves nothing behind and is repeated after a random pause. Merge commits are deterministic, pushes are
+compare-and-swap, never forced. No lock is held during network access.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeVar
+
+from gitmem.document.message import Message, Op, Trailer
+from gitmem.errors import BusyError, GitmemError
+from gitmem.git.log import Fork, commits, count_commits, fork
+from gitmem.git.remote import Connection, PushRacedError
+from gitmem.git.repository import MEMORY_BRANCH, move_refs
+from gitmem.git.signatures import Signatures
+from gitmem.git.trust import IdentityLookup
+from gitmem.history.changes_by_others import others_changes
+from gitmem.purge.records import news, read_state, unfollowed
+from gitmem.purge.rewrite import clean_incoming, follow, sweep
+from gitmem.store.findings import MAKE_ROOM, crowded
+from gitmem.store.merge_commits import fast_forward, merge_commits
+from gitmem.store.moved import follow_arrived
+from gitmem.store.recovery import new_pending_ref
+from gitmem.store.transact import transact
+from gitmem.sync.guard import (
+    SIGNED,
+    Accept,
+    check_extent,
+    check_incoming,
+    check_losses,
+    check_project,
+    check_rewritten,
+    check_signed,
+    note_losses,
+)
+from gitmem.sync.remotes import FETCHED, REFS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitmem.git.index import Look
+    from gitmem.git.remote import Remote
+    from gitmem.store.store import Store
+
+
+T = TypeVar("T")
+
+ATTEMPTS = 40
+_SHORTEST_PAUSE = 0.05  # seconds; the minimum duration of a round for pauses
+_MOST_ROUNDS = 16.0  # rounds; the longest pause, enough for sixteen machines that all push
+_LONGEST_PAUSE = 10.0  # seconds
+
+
+class SyncStep(StrEnum):
+    """The steps of a sync, as shown to the user."""
+
+    FETCH = "fetching"
+    MERGE = "merging"
+    PUSH = "pushing"
+    WAIT = "waiting, since another machine pushed first"
+    FILES = "updating the files"
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """Time and randomness: `random` returns a number from 0 to 1, `sleep` waits for seconds, `clock` counts them."""
+
+    random: Callable[[], float] = field(default=lambda: int.from_bytes(os.urandom(4), "big") / 2**32)
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to sync: unusual states to accept, a callback for each step, and limits."""
+
+    accept: Collection[Accept] = ()
+    progress: Callable[[str], None] = lambda _: None
+    attempts: int = ATTEMPTS
+    chance: Chance = Chance()
+
+
+def in_rounds(attempt: Callable[[int], T | None], options: Options, remote: str) -> T:
+    """Run `attempt` with the number of the round until it returns something else than None, and return that.
+
+    Raises:
+        BusyError: every round returned None.
+
+    """
+    chance = options.chance
+    for number in range(1, options.attempts + 1):
+        began = chance.clock()
+        done = attempt(number)
+        if done is not None:
+            return done
+        if number < options.attempts:
+            options.progress(SyncStep.WAIT)
+            chance.sleep(pause(number, chance.random(), chance.clock() - began))
+    raise BusyError(
+        f"Other machines pushed to {remote} first, {options.attempts} times.",
+        "Nothing is lost; sync again later.",
+    )
+
+
+def pause(number: int, random: float, took: float) -> float:
+    """Return the seconds to wait after `number` failed rounds, the last of which took `took` seconds.
+
+    `random` is from 0 to 1: exponential backoff with full jitter, so that machines that failed together spread out. The
+    unit is the duration of a round, which depends on network and machine.
+    """
+    return random * min(min(2.0 ** min(number - 1, 30), _MOST_ROUNDS) * max(took, _SHORTEST_PAUSE), _LONGEST_PAUSE)
+
+
+_REF = f"refs/heads/{MEMORY_BRANCH}"  # of the memory, on every remote
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """The result of a sync: commits received and sent, without merges, documents to review, rounds, notices."""
+
+    remote: str
+    commit: str
+    came: int
+    went: int
+    review: tuple[str, ...]
+    rounds: int
+    notices: tuple[str, ...]
+
+
+def sync(store: Store, remote: Remote, connection: Connection, options: Options) -> Synced:
+    """Sync the memory branch with a remote; both hold the same commit when it returns.
+
+    Raises:
+        UnreachableError: the remote cannot be reached; local commits stay for the next sync.
+        RefusedError: the remote's commits are unsafe, were rewritten, or would remove much of this memory.
+        StoreFormatError: the remote's memory is of a newer format; nothing was touched.
+        BusyError: other machines pushed first in every round.
+        GitmemError: the remote denies access, or rejects the push.
+
+    """
+    return _Sync(store, remote, connection, options).run()
+
+
+def fetch_memory(remote: Remote, connection: Connection, options: Options) -> str | None:
+    """Fetch the memory branch of a remote and return its commit, None if there is none. Raises as `sync`.
+
+    It may hold purged texts; see `gitmem.purge.rewrite.clean_incoming`.
+    """
+    options.progress(SyncStep.FETCH)
+    return connection.fetch(remote, _REF, f"{FETCHED}/{remote.name}/{MEMORY_BRANCH}")
+
+
+def note_synced(store: Store, remote: Remote, commit: str) -> None:
+    """Record the commit of a remote in refs, so that the next sync detects a rewrite."""
+    move_refs(store.repository.git, _notes(store, remote, commit), "gitmem sync")
+
+
+def _notes(store: Store, remote: Remote, commit: str) -> dict[str, tuple[str | None, str | None]]:
+    refs = [f"{REFS}/{remote.name}/{MEMORY_BRANCH}"]
+    if store.own_repository:  # for the user's own git
+        refs.append(f"refs/remotes/{remote.name}/{MEMORY_BRANCH}")
+    return {ref: (known, commit) for ref in refs if (known := store.repository.tip(ref)) != commit}
+
+
+class _Sync:
+    """One sync, in one or more rounds."""
+
+    def __init__(self, store: Store, remote: Remote, connection: Connection, options: Options) -> None:
+        self._store, self._remote, self._connection, self._options = store, remote, connection, options
+        self._git = store.repository.git
+        self._held: dict[
+            str, tuple[str | None, str | None]
+        ] = {}  # refs that protect new objects, deleted when the branch has moved
+        self._seen_ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
+        self._notices: list[str] = []
+        self._purges = read_state(store.private)
+        self._lost: Mapping[str, float] = {}
+        self._began: str | None = None
+        self._local: str | None = None  # the branch with edits by hand committed; None if unknown
+
+    def run(self) -> Synced:
+        with self._store.repository.reading() as objects:
+            objects.start()
+            before = others_changes(self._store)
+            try:
+                done = in_rounds(self._round, self._options, self._remote.called)
+            finally:
+                move_refs(self._git, self._held)
+            new = (one for one in others_changes(self._store).values() if before.get(one.id) != one)
+            notices = (f"{one.id} of yours was {one}. 'gitmem review' accepts or refuses it." for one in new)
+            return replace(done, notices=(*done.notices, *notices))
+
+    def _round(self, number: int) -> Synced | None:
+        """Run one round; None if another machine or process was faster."""
+        seen = self._store.repository.tip(self._seen_ref)
+        held, local = self._fetch()
+        check_extent(self._store, self._remote, held, {local, seen})
+        if seen is None and held is not None:
+            check_project(self._store, self._remote, local, held, self._options.accept)
+        check_signed(self._store, self._remote, held, {local, seen})
+        if self._follow_purges(held):
+            return None
+        theirs = None if held is None else clean_incoming(self._store, held, held)
+        both = None if theirs is None else fork(self._git, local, theirs)
+        if both is None or not (seen and both.is_in_second(seen)):
+            check_rewritten(
+                self._store, self._remote, seen, theirs, self._options.accept, purges=unfollowed(self._store)
+            )
+        review: tuple[str, ...] = ()
+        target = local
+        if theirs is not None and both is not None and theirs not in both.bases:
+            check_incoming(self._store, self._remote, local, theirs, self._options.accept, shared=bool(both.bases))
+            target, review = self._merged(both)
+            self._lost = check_losses(self._store, self._remote, local, target, self._options.accept)
+        try:
+            if target != held:
+                target = self._signed(target)
+            refused = None if target == held else self._push(target, held, purged=held != theirs)
+        except PushRacedError:
+            return None
+        self._options.progress(SyncStep.FILES)
+        adopted = self._adopt(local, target, {} if refused else _notes(self._store, self._remote, target))
+        if refused is not None:
+            raise refused
+        note_synced(self._store, self._remote, target)
+        if held != theirs:
+            sweep(self._store)
+        if not adopted:
+            return None
+        return self._result(number, both, target, review)
+
+    def _push(self, target: str, held: str | None, *, purged: bool) -> GitmemError | None:
+        """Push, and return the remote's refusal, after which the merge is adopted nevertheless."""
+        self._options.progress(SyncStep.PUSH)
+        try:
+            self._connection.push(self._remote, target, _REF, held)
+        except GitmemError as error:
+            if purged:
+                error.message += " What was purged here can still be read there."
+            return error
+        return None
+
+    def _signed(self, target: str) -> str:
+        """Return the commit to push: if the person wants signed ones, a signed commit on top of one that is not."""
+        store = self._store
+        if store.config.remote.trust != SIGNED:
+            return target
+        signatures = Signatures(store.repository.layout, store.context.environ)
+        if signatures.is_signed(target):
+            return target
+        layout = store.repository.layout
+        author = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
+        date = f"@{int(store.context.clock().timestamp())} +0000"
+        message = Message("Sign the memory", ((Trailer.OP.value, Op.SIGN.value),)).render()
+        signed = signatures.sign(target, message, author, date)
+        held = new_pending_ref(store)
+        move_refs(self._git, {held: (None, signed)})
+        self._held[held] = (signed, None)
+        return signed
+
+    def _fetch(self) -> tuple[str | None, str]:
+        """Fetch while searching for edits by hand; return the remote's commit, and the branch with the edits."""
+        tip = self._store.at_rest() if self._local is None else None
+        with self._store.files.look(tip or "") as look:
+            if tip is not None:
+                look.start()
+            else:
+                self._local = self._local or self._settle()
+            try:
+                held = fetch_memory(self._remote, self._connection, self._options)
+            except GitmemError:  # still commit the edits
+                self._settled(look)
+                raise
+            return held, self._settled(look)
+
+    def _settled(self, look: Look) -> str:
+        """Return the tip of the branch once the edits that `look` found are committed."""
+        if self._local is None:
+            tip = None if look.edited() else self._store.at_rest(checked=True)
+            self._local = tip or self._settle()
+            self._began = self._began or self._local
+        return self._local
+
+    def _settle(self) -> str:
+        """Commit edits by hand, and return the tip of the branch."""
+        outcome = transact(self._store, lambda _: None, purpose="sync", scan=True)
+        self._notices += [notice for notice in outcome.notices if notice not in self._notices]
+        tip = self._store.tip
+        if tip is None:
+            raise BusyError("Another process deleted the memory branch.", "Try again.")
+        self._began = self._began or tip
+        return tip
+
+    def _follow_purges(self, held: str | None) -> bool:
+        """Apply records of purges to the store; True if commits got new ids, so that a new round is needed.
+
+        This is the only place where a sync replaces history, here and, by the next push, on the remote.
+        """
+        answers: dict[str, bool] | None = None if Accept.PURGE in self._options.accept else {}
+        done = follow(self._store, [held] if held else [], answers=answers)
+        if done is None:
+            return False
+        self._notices += [notice for notice in done.notices if notice not in self._notices]
+        self._began = self._local = None
+        return True
+
+    def _merged(self, both: Fork) -> tuple[str, tuple[str, ...]]:
+        local, theirs = both.tips
+        if both.bases and (done := follow_arrived(self._store, both)):  # edits that were committed with plain git
+            theirs = done.oid
+            self._held.update(done.held)
+            tips = (next(one for one in both.commits if one.oid == local), commits(self._git, [theirs])[theirs])
+            both = replace(both, tips=(local, theirs), commits=tips)
+        if local in both.bases:
+            return theirs, ()
+        self._options.progress(SyncStep.MERGE)
+        merge = merge_commits(self._store, both)
+        self._held.update(merge.held)
+        return merge.oid, merge.review
+
+    def _adopt(self, local: str, target: str, notes: Mapping[str, tuple[str | None, str | None]]) -> bool:
+        if target == local:
+            return True
+        self._local = None
+        notices = fast_forward(self._store, local, target, purpose="sync", notes={**notes, **self._held})
+        if notices is not None:
+            self._held.clear()
+            note_losses(self._store, self._lost, accepted=Accept.DELETIONS in self._options.accept)
+        self._notices += notices or ()
+        return notices is not None
+
+    def _result(self, number: int, both: Fork | None, target: str, review: tuple[str, ...]) -> Synced:
+        if both is not None and both.tips[0] == self._began:
+            came, went = both.count(1), both.count(0)
+        else:
+            came = count_commits(self._git, target, without=self._began)
+            went = both.count(0) if both is not None else count_commits(self._git, target, without=None)
+        full = crowded(self._store)
+        self._notices += [f"{full} {MAKE_ROOM}"] if full else []
+        notices = (*self._notices, *news(self._purges, read_state(self._store.private)))
+        return Synced(self._remote.name, target, came, went, review, number, notices)

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.document.entry import MemoryType, Save
+from gitmem.document.ids import make_id
+from gitmem.history.authors import How, Origin, People
+from gitmem.platform.clock import Context
+from gitmem.search.engine import answer
+from gitmem.sessions.save import save
+from gitmem.store.store import Store
+from tests.copies import accept
+from tests.history.test_records import START
+from tests.own_settings import own_settings
+
+if TYPE_CHECKING:
+    from tests.conftest import RunsGit
+    from tests.copies import StoreCopies
+
+FACT = "---\nid: d7k2p9qx3mw\nkind: decision\ndescription: Use pixi.\n---\n\nUse pixi.\n"
+
+
+class Team:
+    """A store that two people write to, each with their own git name."""
+
+    def __init__(self, store: Store, folder: Path) -> None:
+        self.store = store
+        self.folder = folder
+
+    def of(self, name: str, machine: str = "box") -> Store:
+        """Return the store as this person opens it."""
+        home = self.folder / name
+        home.mkdir(exist_ok=True)
+        address = f"{name.lower().replace(' ', '.')}@example.org"
+        (home / ".gitconfig").write_text(f"[user]\n\tname = {name}\n\temail = {address}\n", encoding="utf-8")
+        environ = {**self.store.context.environ, "HOME": str(home), "USERPROFILE": str(home)}
+        return accept(self.folder / "project", Context(environ, str(home), machine, lambda: START))
+
+
+@pytest.fixture
+def team(tmp_path: Path, home: Path, environ: dict[str, str], new_store: StoreCopies) -> Team:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return Team(new_store(folder, Context(environ, str(home), "box", lambda: START), START), tmp_path)
+
+
+def saved(store: Store, text: str, kind: MemoryType = MemoryType.DECISION, session: str = "") -> str:
+    identifier = make_id(int(START.timestamp() * 1000), os.urandom(7))
+    return save(store, Save(identifier, START, text, kind, (), session, "cli")).id
+
+
+def author(name: str) -> dict[str, str]:
+    return {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": "someone@example.com"}
+
+
+def test_a_memory_is_of_the_author_of_its_first_commit(team: Team):
+    ada, kim = team.of("Ada", "laptop"), team.of("김 민수")
+    ours = saved(ada, "Use uv for every command of the project")
+    theirs = saved(kim, "Write dates as ISO 8601 in every log", session="11112222")
+
+    people = People(ada)
+    assert people.other(ours) == ""
+    assert people.other(theirs) == "김 민수"
+    assert people.origin(ours) == Origin("Ada", "ada@example.org", "laptop", "cli", How.COMMAND)
+    assert str(people.origin(theirs)) == "by 김 민수, on box, saved by the agent"
+    assert People(kim).other(ours) == "Ada"
+
+
+def test_an_unknown_id_has_no_origin(team: Team):
+    store = team.of("Ada")
+    saved(store, "Use uv for every command of the project")
+    people = People(store)
+    for unknown in ("d0000000000", "01jd0000000000000000", "", "\t", "0"):
+        assert people.origin(unknown) is None
+        assert people.other(unknown) == ""
+
+
+def test_the_index_goes_on_and_may_be_deleted(team: Team):
+    ada, kim = team.of("Ada"), team.of("Kim")
+    first = saved(ada, "Use uv for every command of the project")
+    assert People(kim).other(first) == "Ada"
+    second = saved(kim, "Write dates as ISO 8601 in every log")
+    assert [People(kim).other(one) for one in (first, second)] == ["Ada", ""]
+    index = Path(ada.private, "known", "origins")
+    before = index.read_bytes()
+    for broken in (b"", b"origins 2\n", before[:-5], b"\0" * 40):
+        index.write_bytes(broken)
+        assert [People(kim).other(one) for one in (first, second)] == ["Ada", ""]
+    index.unlink()
+    assert People(ada).other(second) == "Kim"
+    assert index.read_bytes() == before
+
+
+def test_a_later_commit_does_not_claim_a_memory(team: Team, bare_git: RunsGit):
+    ada = team.of("Ada")
+    ours = saved(ada, "Use uv for every command of the project")
+    assert People(ada).other(ours) == ""
+    message = f"Claim\n\nGitmem-Op: save\nGitmem-Fact: {ours}\nGitmem-Entry: {ours}\n"
+    bare_git(
+        Path(ada.root), "commit", "--allow-empty", "--date=2001-01-01T00:00:00Z", "-m", message, env=author("Mallory")
+    )
+    assert People(ada).other(ours) == ""
+
+
+def test_a_file_committed_with_plain_git_is_of_its_author(team: Team, bare_git: RunsGit):
+    ada = team.of("Ada")
+    path = Path(ada.root, "facts", "decision", "d7k2p9qx3mw-use-pixi.md")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(FACT, encoding="utf-8")
+    bare_git(Path(ada.root), "add", ".")
+    bare_git(Path(ada.root), "commit", "-m", "Decide on pixi", env=author("Kim"))
+    origin = People(ada).origin("d7k2p9qx3mw")
+    assert origin is not None
+    assert (origin.author, origin.how) == ("Kim", How.EDIT)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Save a decision\n\nGitmem-Op: save",
+        "Save a decision\n\nGitmem-Op: save\nGitmem-Entry: d7k2p9qx3mv",
+        "Merge\n\nGitmem-Op: sync",
+    ],
+    ids=["that names no id", "that names another id", "a merge"],
+)
+def test_a_commit_of_gitmem_s_form_hides_no_author(team: Team, bare_git: RunsGit, message: str):
+    ada = team.of("Ada")
+    root = Path(ada.root)
+    if message.startswith("Merge"):
+        bare_git(root, "checkout", "-q", "-b", "side")
+        bare_git(root, "commit", "-q", "--allow-empty", "-m", "side", env=author("Kim"))
+        bare_git(root, "checkout", "-q", "-")
+        bare_git(root, "commit", "-q", "--allow-empty", "-m", "main", env=author("Kim"))
+        bare_git(root, "merge", "-q", "--no-commit", "side")
+    path = root / "facts" / "decision" / "d7k2p9qx3mw-use-pixi.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(FACT, encoding="utf-8")
+    bare_git(root, "add", ".")
+    bare_git(root, "commit", "-q", "-m", message, env=author("Kim"))
+    assert People(ada).other("d7k2p9qx3mw") == "Kim"
+
+
+def test_other_names_and_addresses_of_the_person_count(team: Team):
+    ada, work = team.of("Ada"), team.of("Ada Lovelace")
+    theirs = saved(work, "Use uv for every command of the project")
+    assert People(ada).other(theirs) == "Ada Lovelace"
+    own_settings(ada.context, "author:\n  also: [ADA.lovelace@example.org]\n")
+    assert People(Store(ada.root, ada.context)).other(theirs) == ""
+
+
+def test_names_are_one_short_line(team: Team, bare_git: RunsGit):
+    ada = team.of("Ada")
+    message = "Note\n\nGitmem-Op: save\nGitmem-Entry: d7k2p9qx3mw\n"
+    name = "x\u202e\u200b" + "y" * 500
+    bare_git(Path(ada.root), "commit", "--allow-empty", "-m", message, env=author(name))
+    assert len(People(ada).other("d7k2p9qx3mw")) <= 80
+
+
+def test_a_document_without_an_id_is_of_who_added_it(team: Team, bare_git: RunsGit):
+    ada = team.of("Ada")
+    root = Path(ada.root)
+    for name, who in (("ours", "Ada <ada@example.org>"), ("theirs", "Mallory <m@example.com>")):
+        (root / "knowledge").mkdir(exist_ok=True)
+        (root / "knowledge" / f"{name}.md").write_text(f"# Keys\n\nSend the zebra keys to {name}.\n", encoding="utf-8")
+        bare_git(root, "add", "-A")
+        bare_git(root, "commit", "-qm", "More", f"--author={who}")
+    people = People(ada)
+    assert people.other("knowledge/ours.md") == ""
+    assert people.other("knowledge/theirs.md") == "Mallory"
+    hits = answer(ada, "zebra keys").hits
+    assert {(hit.path, hit.author) for hit in hits} == {("knowledge/ours.md", ""), ("knowledge/theirs.md", "Mallory")}

@@ -1,0 +1,656 @@
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from gitmem.archives.rotate import check
+from gitmem.document.entry import Entry, MemoryType, Save
+from gitmem.document.ids import make_id
+from gitmem.errors import NotFoundError
+from gitmem.history.origin import blame, entry_origin, find_entry
+from gitmem.history.records import difference, parse_date, read_records, records, resolve, rotations, shown
+from gitmem.platform.clock import Context
+from gitmem.sessions.save import save
+from gitmem.store.init import Place, init_store
+from gitmem.store.store import Store
+from tests.own_settings import own_settings
+
+if TYPE_CHECKING:
+    from tests.conftest import RunsGit
+    from tests.copies import StoreCopies
+
+
+SEOUL = timezone(timedelta(hours=9))
+NOW = datetime(2026, 11, 21, 14, 3, 22, 500_000, SEOUL)
+needs_tzset = pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of the process cannot be changed here")
+
+
+def span(text: str, now: datetime = NOW) -> tuple[str, str]:
+    found = parse_date(text, now)
+    assert found is not None
+    return found.first.isoformat(), found.last.isoformat()
+
+
+@pytest.mark.parametrize(
+    "text, first, last",
+    [
+        ("2026-11-21", "2026-11-21T00:00:00+09:00", "2026-11-21T23:59:59+09:00"),
+        ("2024-02-29", "2024-02-29T00:00:00+09:00", "2024-02-29T23:59:59+09:00"),
+        ("2026-11-21 14:03", "2026-11-21T14:03:00+09:00", "2026-11-21T14:03:59+09:00"),
+        ("2026-11-21T14:03", "2026-11-21T14:03:00+09:00", "2026-11-21T14:03:59+09:00"),
+        ("2026-11-21 14:03:22", "2026-11-21T14:03:22+09:00", "2026-11-21T14:03:22+09:00"),
+        ("2026-11-21T14:03:22.123456", "2026-11-21T14:03:22+09:00", "2026-11-21T14:03:22+09:00"),
+        ("2026-11-21T14:03Z", "2026-11-21T14:03:00+00:00", "2026-11-21T14:03:59+00:00"),
+        ("2026-11-21 14:03:22 +0100", "2026-11-21T14:03:22+01:00", "2026-11-21T14:03:22+01:00"),
+        ("2026-11-21T14:03-05:30", "2026-11-21T14:03:00-05:30", "2026-11-21T14:03:59-05:30"),
+        ("today", "2026-11-21T00:00:00+09:00", "2026-11-21T23:59:59+09:00"),
+        (" Yesterday ", "2026-11-20T00:00:00+09:00", "2026-11-20T23:59:59+09:00"),
+        ("3 days ago", "2026-11-18T00:00:00+09:00", "2026-11-18T23:59:59+09:00"),
+        ("1 day  ago", "2026-11-20T00:00:00+09:00", "2026-11-20T23:59:59+09:00"),
+        ("2 weeks ago", "2026-11-07T00:00:00+09:00", "2026-11-07T23:59:59+09:00"),
+        ("0 days ago", "2026-11-21T00:00:00+09:00", "2026-11-21T23:59:59+09:00"),
+        ("5 hours ago", "2026-11-21T00:03:22+00:00", "2026-11-21T00:03:22+00:00"),
+        ("10 minutes ago", "2026-11-21T04:53:22+00:00", "2026-11-21T04:53:22+00:00"),
+    ],
+)
+def test_forms(text: str, first: str, last: str):
+    assert span(text) == (first, last)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "junk",
+        "2026",
+        "2026-11",
+        "20261121",
+        "2026-11-21x",
+        "2026-1-2",
+        "14:03",
+        "2026-11-21 14",
+        "2026-11-21 2pm",
+        "2026-11-21+09:00",
+        "last week",
+        "ago",
+        "days ago",
+        "-3 days ago",
+        "three days ago",
+        "99999 days ago",
+        "3 fortnights ago",
+        "٣ days ago",
+        "HEAD",
+        "yesterday noon",
+    ],
+)
+def test_other_words_are_no_date(text: str):
+    assert parse_date(text, NOW) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-02-30", "2026-13-01", "0000-01-01", "2026-11-21 24:01", "2026-11-21 14:60", "2026-11-21 14:03+25:00"]
+)
+def test_a_date_that_does_not_exist(text: str):
+    with pytest.raises(ValueError, match="no such time as"):
+        parse_date(text, NOW)
+
+
+def test_the_ends_of_the_calendar():
+    assert parse_date("9999-12-31", NOW) is not None
+    assert parse_date("0001-01-01", NOW) is not None
+    assert parse_date("9999 weeks ago", NOW) is not None
+
+
+def hours(text: str, now: datetime) -> float:
+    found = parse_date(text, now)
+    assert found is not None
+    return (found.last.astimezone(UTC) - found.first.astimezone(UTC) + timedelta(seconds=1)) / timedelta(hours=1)
+
+
+def test_summer_time_of_a_zone_that_knows_it():
+    berlin: tzinfo = ZoneInfo("Europe/Berlin")
+    now = datetime(2026, 11, 21, 12, 0, tzinfo=berlin)
+
+    assert span("2026-07-01", now)[1] == "2026-07-01T23:59:59+02:00"
+    assert span("2026-12-01", now)[1] == "2026-12-01T23:59:59+01:00"
+    assert hours("2026-03-29", now) == 23
+    assert hours("2026-10-25", now) == 25
+    assert hours("2026-10-25 02:30", now) > 1  # the clocks show it twice: both are meant
+    assert span("3 hours ago", datetime(2026, 10, 25, 4, 0, tzinfo=berlin))[0] == "2026-10-25T00:00:00+00:00"
+
+
+@needs_tzset
+def test_summer_time_of_the_system(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+    time.tzset()
+    try:
+        now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC).astimezone()  # as a door gives it
+        assert span("2026-07-01", now) == ("2026-07-01T00:00:00+02:00", "2026-07-01T23:59:59+02:00")
+        assert span("2026-12-01", now)[1] == "2026-12-01T23:59:59+01:00"
+        assert hours("2026-10-25", now) == 25
+        # A clock of another zone is taken at its word.
+        assert span("2026-07-01", NOW)[1] == "2026-07-01T23:59:59+09:00"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+START = datetime(2026, 11, 18, 9, 0, 0, tzinfo=timezone(timedelta(hours=9)))
+MEMORY = "memory.md"
+LONG = "a sentence that is long enough for git to take it for a copy of another one"
+SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
+
+
+@dataclass
+class Clock:
+    now: datetime = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, **by: int) -> datetime:
+        self.now += timedelta(**by)
+        return self.now
+
+
+@dataclass
+class Memory:
+    """A store with a clock of its own, and what was saved to it."""
+
+    store: Store
+    clock: Clock
+    ids: list[str] = field(default_factory=list)
+    archive: str | None = None
+
+    def save(self, text: str, session: str = "", kind: MemoryType = MemoryType.NOTE, host: str = "cli") -> str:
+        at = self.clock.forward(minutes=1)
+        identifier = make_id(int(at.timestamp() * 1000), os.urandom(7))
+        saved = save(self.store, Save(identifier, at, text, kind, (), session, host))
+        self.ids.append(saved.id)
+        self.archive = saved.archive
+        return saved.commit or ""
+
+    def write(self, path: str, text: str) -> None:
+        full = os.path.join(self.store.root, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+
+    def rotate(self) -> str:
+        """Fill memory.md until it rotates; returns the archive's path."""
+        self.archive = None
+        while self.archive is None:
+            self.save(f"filler {len(self.ids)}: {LONG}", "filler")
+        return self.archive
+
+    def tip(self) -> str:
+        return self.store.repository.resolve("HEAD")
+
+
+@pytest.fixture
+def memory(tmp_path: Path, home: Path, environ: dict[str, str], new_store: StoreCopies) -> Memory:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    clock = Clock()
+    return Memory(new_store(folder, Context(environ, str(home), "box", clock), START), clock)
+
+
+@pytest.fixture
+def small(memory: Memory) -> Memory:
+    """A store that rotates early."""
+    own_settings(memory.store.context, SMALL)
+    memory.store = Store(memory.store.root, memory.store.context)
+    return memory
+
+
+# resolve
+
+
+def test_revisions(memory: Memory):
+    first, second = memory.save("one"), memory.save("two")
+
+    assert resolve(memory.store, "HEAD") == second
+    assert resolve(memory.store, "HEAD~1") == first
+    assert resolve(memory.store, first[:10]) == first
+    assert resolve(memory.store, "gitmem") == second
+    assert resolve(memory.store, "gitmem@{1}") == first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "junk",
+        "",
+        "--all",
+        "HEAD~99",
+        "HEAD:memory.md",
+        "HEAD@{junk}",
+        "HEAD@{yesterday}",
+        "a\0b",
+        "2026-02-30",
+        "\n",
+        "한국",
+    ],
+)
+def test_what_is_neither_revision_nor_date(memory: Memory, text: str):
+    memory.save("one")
+    with pytest.raises(NotFoundError) as raised:
+        resolve(memory.store, text)
+    assert raised.value.remedy
+
+
+def test_dates_mean_the_end_of_what_they_name(memory: Memory):
+    on_18th = [memory.save("one"), memory.save("two")]
+    minute = memory.clock.now
+    memory.clock.forward(days=2)
+    on_20th = memory.save("three")
+    memory.clock.forward(days=1)
+    asked = memory.store
+
+    assert resolve(asked, "2026-11-18") == on_18th[1]
+    assert resolve(asked, "2026-11-19") == on_18th[1]
+    assert resolve(asked, "yesterday") == on_20th
+    assert resolve(asked, "2 days ago") == on_18th[1]
+    assert resolve(asked, "today") == on_20th
+    assert resolve(asked, "2999-01-01") == on_20th
+    assert resolve(asked, f"{minute:%Y-%m-%d %H:%M}") == on_18th[1]
+    assert resolve(asked, f"{minute - timedelta(minutes=1):%Y-%m-%d %H:%M}") == on_18th[0]
+    assert resolve(asked, f"{minute.astimezone(UTC):%Y-%m-%dT%H:%MZ}") == on_18th[1]
+
+
+@pytest.mark.parametrize("text", ["2026-11-17", "1970-01-01", "1900-01-01", "4000 days ago"])
+def test_before_the_store_there_was_nothing(memory: Memory, text: str):
+    memory.save("one")
+    with pytest.raises(NotFoundError, match="store was still empty"):
+        resolve(memory.store, text)
+
+
+def test_the_zone_is_that_of_the_clock(memory: Memory):
+    memory.clock.now = datetime(2026, 11, 20, 23, 30, tzinfo=START.tzinfo)  # 14:30 UTC
+    late = memory.save("just before midnight in Seoul")
+    memory.clock.forward(hours=1)
+    memory.save("after midnight in Seoul, the same day in UTC")
+
+    assert resolve(memory.store, "2026-11-20") == late
+
+
+def test_commits_that_are_not_memorys_are_none(tmp_path: Path, home: Path, environ: dict[str, str], bare_git: RunsGit):
+    project = tmp_path / "project"
+    project.mkdir()
+    bare_git(project, "init", "-q")
+    bare_git(project, "commit", "-q", "--allow-empty", "-m", "code")
+    code = bare_git(project, "rev-parse", "HEAD")
+    clock = Clock()
+    context = Context(environ, str(home), "box", clock)
+    memory = Memory(init_store(str(project), context, Place.BRANCH).store, clock)
+    saved = memory.save("in branch mode")
+
+    assert resolve(memory.store, "HEAD") == saved
+    for text in ("main", code, code[:8]):
+        with pytest.raises(NotFoundError):
+            resolve(memory.store, text)
+
+
+# records
+
+
+def test_what_happened(memory: Memory):
+    commit = memory.save("Use uv, not pnpm", "1b4e51f0-77aa", MemoryType.DECISION, "claude-code")
+
+    newest = records(memory.store, limit=1)[0]
+
+    assert newest.commit == commit
+    assert newest.date == memory.clock.now
+    assert (newest.op, newest.type, newest.host, newest.machine) == ("save", "decision", "claude-code", "box")
+    assert newest.session == "1b4e51f0-77aa"
+    assert newest.entries == (memory.ids[-1],)
+    assert newest.archive is None
+    assert [record.op for record in records(memory.store)] == ["save", "init", "init"]
+
+
+def test_filters(small: Memory):
+    a = small.save("one", "1b4e-a", MemoryType.DECISION)
+    b = small.save("two", "1b4e-b")
+    archive = small.rotate()
+
+    def found(**options: object) -> list[str]:
+        return [record.commit for record in records(small.store, **options)]  # type: ignore[arg-type]
+
+    assert found(session="1b4e-a") == [a]
+    assert found(session="1b4e") == [b, a]
+    assert found(kind="decision") == [a]
+    assert found(kind="pattern") == []
+    assert found(op="save", session="1b4e", limit=1) == [b]
+    assert found(since=small.clock.now + timedelta(days=1)) == []
+    rotation = records(small.store, op="rotate")[0]
+    assert rotation.archive == archive
+    assert found(path="archive") == found(path=archive) == [rotation.commit]
+
+
+@pytest.mark.parametrize(
+    "options", [{"session": "nobody"}, {"path": "nowhere.md"}, {"path": "nowhere.md", "op": "save"}]
+)
+def test_what_never_was_is_not_found(memory: Memory, options: dict[str, str]):
+    memory.save("one", "somebody")
+    with pytest.raises(NotFoundError):
+        records(memory.store, **options)  # type: ignore[arg-type]
+
+
+def test_hostile_values_are_found_as_they_were_stored(memory: Memory):
+    session = "a\nGitmem-Op: rotate\x1b[2J\0 b"
+    commit = memory.save("x\nGitmem-Op: undo\n", session)
+
+    found = records(memory.store, session=session)
+
+    assert [record.commit for record in found] == [commit]
+    assert found[0].op == "save"
+    assert found[0].session == "a Gitmem-Op: rotate [2J b"
+
+
+def test_plain_commits_of_a_person_are_records_too(memory: Memory, bare_git: RunsGit):
+    memory.write("notes 메모.md", "x\n")
+    bare_git(Path(memory.store.root), "add", "-A")
+    bare_git(Path(memory.store.root), "commit", "-qm", "By hand")
+
+    newest = records(memory.store, path="notes 메모.md")[0]
+    assert (newest.subject, newest.op, newest.session, newest.author) == ("By hand", None, None, "Ada")
+
+
+# differences
+
+
+def test_difference_to_the_commit_before(memory: Memory):
+    first = memory.save("one")
+    second = memory.save("two")
+
+    changed = difference(memory.store, None, second)
+
+    assert (changed.old, changed.new) == (first, second)
+    assert "memory.md" in [change.path for change in changed.changes]
+    assert b"two" in changed.text
+    assert difference(memory.store, first, second, MEMORY).changes == tuple(
+        change for change in changed.changes if change.path == MEMORY
+    )
+    assert shown(memory.store, second).startswith(b"commit ")
+
+
+def test_difference_of_the_first_commit(memory: Memory):
+    first = records(memory.store)[-1].commit
+    assert difference(memory.store, None, first).changes == ()
+    assert read_records(memory.store, [first])[first].parents == ()
+
+
+# rotations
+
+
+def entry_line(day: str, number: int) -> str:
+    identifier = make_id(number, bytes(7))
+    return f"- [{day} 10:00:00] **Note**: text {number} ^{identifier}\n"
+
+
+def archived(memory: Memory, path: str, text: str) -> str:
+    memory.clock.forward(hours=1)
+    memory.write(path, text)
+    check(memory.store)
+    return memory.tip()
+
+
+def test_no_rotation_yet(memory: Memory):
+    memory.write("archive/notes.md", "not an archive\n")
+    check(memory.store)
+    assert rotations(memory.store) == []
+
+
+def test_rotation(small: Memory):
+    small.save("kept for ever", kind=MemoryType.DECISION)
+    path = small.rotate()
+    data = small.store.read(path)
+    assert data
+
+    found = rotations(small.store)
+
+    assert len(found) == 1
+    item = found[0]
+    assert (item.path, item.present, item.summarized) == (path, True, True)
+    assert item.summary == path.replace("archive", "summaries").replace(".md", ".summary.md")
+    assert (item.size, item.tokens, item.lines) == (len(data), -(-len(data) // 4), data.count(b"\n"))
+    assert item.days == ("2026-11-18", "2026-11-18")
+    rotation = records(small.store, op="rotate")[0]
+    assert (item.rotated_at, item.commit) == (rotation.date, rotation.commit)
+    assert rotations(small.store, records(small.store)[-1].commit) == []
+
+
+def test_days_are_those_of_new_entries(memory: Memory):
+    carried, new = entry_line("2026-01-01", 1), entry_line("2026-02-03", 2)
+    archived(memory, "archive/memory_20260102_000000.md", carried)
+    archived(memory, "archive/memory_20260204_000000.md", carried + new)
+    archived(memory, "archive/memory_20260205_000000.md", carried + new)
+    archived(memory, "archive/memory_20260206_000000.md", "## 2025-12-30\n\nprose\n### 2025-12-31 evening\n")
+    archived(memory, "archive/memory_20260207_000000.md", "prose of 2020-01-01 without a line's end")
+    archived(memory, "archive/memory_20260208_000000.md", "")
+
+    found = rotations(memory.store)
+
+    assert [item.days for item in found] == [
+        ("2026-01-01", "2026-01-01"),
+        ("2026-02-03", "2026-02-03"),
+        ("2026-01-01", "2026-02-03"),  # nothing in it is new
+        ("2025-12-30", "2025-12-31"),
+        None,
+        None,
+    ]
+    assert [item.lines for item in found] == [1, 2, 2, 4, 1, 0]
+
+
+def test_summaries_and_edits_are_seen(memory: Memory):
+    path = "archive/memory_20260102_000000.md"
+    added = archived(memory, path, "one\n")
+    when = rotations(memory.store)[0].rotated_at
+    memory.write("summaries/memory_20260102_000000.summary.md", "---\n---\nshort\n")
+    archived(memory, path, "one\ntwo\n")
+
+    found = rotations(memory.store)
+
+    assert [(item.commit, item.rotated_at, item.lines, item.summarized) for item in found] == [(added, when, 2, True)]
+
+
+def test_retention_takes_an_archive_out_of_the_tree_not_out_of_history(small: Memory):
+    first = small.rotate()
+    own_settings(small.store.context, SMALL + "  max_archives: 1\n")
+    small.store = Store(small.store.root, small.store.context)
+    small.clock.forward(days=1)
+    second = small.rotate()
+
+    found = rotations(small.store)
+
+    assert [(item.path, item.present) for item in found] == [(first, False), (second, True)]
+    assert found[0].lines > 3
+    assert found[0].days == ("2026-11-18", "2026-11-18")
+    assert small.store.repository.read(found[0].commit, first) is not None
+
+
+def test_a_rotation_that_was_undone_is_none(memory: Memory, bare_git: RunsGit):
+    root = Path(memory.store.root)
+    added = archived(memory, "archive/memory_20260102_000000.md", "one\n")
+    archived(memory, "archive/memory_20260103_000000.md", "two\n")
+    bare_git(root, "rm", "-q", "archive/memory_20260102_000000.md")
+    bare_git(root, "commit", "-q", "-m", f"Undo\n\nGitmem-Op: undo\nGitmem-Undoes: {added}")
+
+    assert [item.path for item in rotations(memory.store)] == ["archive/memory_20260103_000000.md"]
+
+
+def test_an_archive_that_came_into_being_in_a_merge(memory: Memory, bare_git: RunsGit):
+    root = Path(memory.store.root)
+    bare_git(root, "switch", "-qc", "side")
+    bare_git(root, "commit", "-q", "--allow-empty", "-m", "side")
+    bare_git(root, "switch", "-q", "gitmem")
+    memory.save("main")
+    bare_git(root, "merge", "-q", "--no-commit", "side")
+    memory.write("archive/memory_20260102_000000.md", "one\n")
+    bare_git(root, "add", "-A")
+    bare_git(root, "commit", "-qm", "merge")
+
+    found = rotations(memory.store)
+
+    assert [(item.path, item.commit) for item in found] == [("archive/memory_20260102_000000.md", memory.tip())]
+
+
+# blame and entries
+
+
+def test_each_line_leads_to_its_save_also_through_rotations(small: Memory):
+    saved = {small.save(f"fact {n} {LONG}", f"session-{n}", MemoryType.DECISION): f"session-{n}" for n in range(3)}
+    archive = small.rotate()
+    small.save("after", "session-9")
+
+    for path, all_of_them in ((archive, True), (MEMORY, False)):
+        facts = [line for line in blame(small.store, path) if "fact" in line.text]
+        assert not all_of_them or len(facts) == len(saved)
+        for line in facts:
+            assert line.origin
+            assert line.origin.session == saved[line.origin.commit]
+            assert line.origin.session[-1] in line.text[line.text.index("fact") :][:7]
+            assert (line.origin.host, line.origin.machine) == ("cli", "box")
+            assert line.origin.date.utcoffset() == timedelta(hours=9)
+    assert not [line for line in blame(small.store, archive) if line.origin is None or line.origin.op == "rotate"]
+
+
+def test_words_that_were_saved_twice_belong_to_each_save(memory: Memory):
+    text = f"title\n{LONG}\n\n```\n{LONG} in code\n```"
+    first = memory.save(text, "first")
+    second = memory.save(text, "second")
+
+    lines = blame(memory.store, MEMORY)
+
+    owners = [line.origin.commit for line in lines if line.origin and line.origin.op == "save" and line.text.strip()]
+    assert owners == [first] * 5 + [second] * 5
+    inside = next(line.number for line in lines if line.origin and line.origin.commit == second) + 1
+    assert [line.origin.commit for line in blame(memory.store, MEMORY, (inside, inside + 1)) if line.origin] == [
+        second
+    ] * 2
+
+
+def test_what_a_person_wrote_inside_an_entry_stays_theirs(memory: Memory):
+    memory.save("title\nsecond line of it")
+    text = (memory.store.read(MEMORY) or b"").decode()
+    memory.write(MEMORY, text.replace("second line", "a better second line"))
+    before = [line for line in blame(memory.store, MEMORY) if "better" in line.text]
+    check(memory.store)
+    after = [line for line in blame(memory.store, MEMORY) if "better" in line.text]
+
+    assert [line.origin for line in before] == [None]
+    assert [line.origin.op for line in after if line.origin] == ["edit"]
+
+
+def test_range_and_numbers(memory: Memory):
+    memory.save("one")
+    everything = blame(memory.store, MEMORY)
+
+    assert blame(memory.store, MEMORY, (2, 4)) == everything[1:4]
+    assert [line.number for line in everything] == list(range(1, len(everything) + 1))
+    for lines in ((0, 1), (3, 2), (1, 999), (999, 999)):
+        with pytest.raises(NotFoundError):
+            blame(memory.store, MEMORY, lines)
+    with pytest.raises(NotFoundError):
+        blame(memory.store, "nowhere.md")
+
+
+def test_files_no_commit_holds(memory: Memory):
+    memory.write("새 file.md", "one\r\ntwo")
+    memory.write("empty.md", "")
+
+    assert [(line.text, line.origin) for line in blame(memory.store, "새 file.md")] == [("one", None), ("two", None)]
+    assert blame(memory.store, "empty.md") == []
+
+
+def test_entry_is_found_where_it_stands(small: Memory):
+    commit = small.save("Use uv\nand say why", "1b4e", MemoryType.DECISION)
+    identifier = small.ids[-1]
+    archive = small.rotate()
+
+    found = find_entry(small.store, identifier)
+
+    assert isinstance(found.entry, Entry)
+    assert found.entry.text == "Use uv\nand say why"
+    paths = [place.path for place in found.places]
+    assert paths[0] == MEMORY
+    assert archive in paths
+    assert "daily/2026/11/2026-11-18.md" in paths
+    for place in found.places:
+        lines = (small.store.read(place.path) or b"").decode().split("\n")
+        assert identifier in lines[place.line - 1]
+    assert found.text.startswith("- [")
+    assert found.origin
+    assert (found.origin.commit, found.origin.session) == (commit, "1b4e")
+    assert entry_origin(small.store, identifier) == found.origin
+
+
+def test_entry_that_was_taken_out_comes_from_history(memory: Memory):
+    commit = memory.save("gone")
+    identifier = memory.ids[-1]
+    for path in (MEMORY, "daily/2026/11/2026-11-18.md"):
+        memory.write(path, "nothing\n")
+    check(memory.store)
+
+    found = find_entry(memory.store, identifier)
+
+    assert found.entry.text == "gone"
+    assert found.places == ()
+    assert found.origin
+    assert found.origin.commit == commit
+
+
+def test_entry_by_hand_has_no_origin(memory: Memory):
+    line = entry_line("2026-11-18", 7)
+    memory.write("notes.md", f"# 한국\n\n{line}")
+    check(memory.store)
+
+    found = find_entry(memory.store, make_id(7, bytes(7)))
+
+    assert [(place.path, place.line) for place in found.places] == [("notes.md", 3)]
+    assert found.origin is None
+
+
+def test_no_such_entry(memory: Memory):
+    identifier = make_id(5, bytes(7))
+    memory.save(f"mentions ^{identifier} in passing")
+    with pytest.raises(NotFoundError):
+        find_entry(memory.store, identifier)
+
+
+def test_reading_needs_no_branch(memory: Memory, bare_git: RunsGit):
+    commit = memory.save("one")
+    bare_git(Path(memory.store.root), "switch", "-q", "--detach")
+
+    assert resolve(memory.store, "HEAD") == commit
+    assert records(memory.store, limit=1)[0].commit == commit
+    assert rotations(memory.store) == []
+    assert blame(memory.store, MEMORY)
+    assert find_entry(memory.store, memory.ids[0]).places
+
+
+def test_nothing_is_written_by_reading(small: Memory, environ: dict[str, str]):
+    small.rotate()
+
+    def state() -> dict[str, float]:
+        return {
+            os.path.join(folder, name): os.lstat(os.path.join(folder, name)).st_mtime_ns
+            for folder, _, names in os.walk(small.store.root)
+            for name in names
+        }
+
+    before = state()
+    resolve(small.store, "today")
+    records(small.store)
+    rotations(small.store)
+    blame(small.store, MEMORY)
+    find_entry(small.store, small.ids[0])
+    difference(small.store, None, small.tip())
+    assert state() == before

@@ -1,0 +1,463 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from gitmem.archives.rotate import check
+from gitmem.document.entry import MemoryType, Save, entry_ids
+from gitmem.document.ids import make_id, summary_path
+from gitmem.errors import GitmemError, NotFoundError
+from gitmem.git.process import Git
+from gitmem.history.undo import reversals, undo
+from gitmem.platform.clock import Context
+from gitmem.sessions.save import save
+from gitmem.store.init import Place, init_store
+from gitmem.store.store import Store
+from tests.copies import accept
+from tests.own_settings import own_settings
+
+
+class Memory:
+    """A store in a project, with time that moves on a minute at each look."""
+
+    def __init__(self, project, environ, bare_git, new_store):
+        self.now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+        self.git = lambda *args: bare_git(self.root, *args)
+        environ = {**environ, "XDG_CONFIG_HOME": "", "APPDATA": ""}
+        self.context = Context(environ, str(project / "home"), "host", self.clock)
+        self.store = new_store(project, self.context, self.now)
+        accept(project, self.context._replace(home=environ["HOME"]))  # of the commands that tests start
+        self.root = project / ".gitmem"
+
+    def clock(self):
+        self.now += timedelta(minutes=1)
+        return self.now
+
+    def configure(self, text):
+        (self.root / "config.yaml").write_text(text)
+        self.git("commit", "-qam", "configure")
+        own_settings(self.context, text)
+        self.store = Store(str(self.root), self.context)
+
+    def save(self, text, kind=MemoryType.NOTE, session=""):
+        at = self.clock()
+        identifier = make_id(int(at.timestamp() * 1000), os.urandom(7))
+        return save(self.store, Save(identifier, at, text, kind, (), session, "test"))
+
+    def rotate(self):
+        """Rotate `memory.md`, however small it is."""
+        self.configure("rotation:\n  threshold_tokens: 150\n  carryover_tokens: 30\n")
+        found, _ = check(self.store)
+        assert found.archive
+        assert self.git("log", "-1", "--format=%(trailers:key=Gitmem-Op,valueonly)").strip() == "summarize"
+        rotation = self.git("rev-parse", "HEAD~1")
+        self.configure("")
+        return rotation, found.archive
+
+    def write(self, path, text):
+        (self.root / path).write_text(text)
+
+    def tip_after_edit(self):
+        self.git("add", "--all")
+        self.git("commit", "-qm", "By hand")
+        return self.tip()
+
+    def undo(self, *args, **options):
+        result = undo(self.store, *args, **options)
+        self.healthy()
+        return result
+
+    def healthy(self):
+        assert self.git("status", "--porcelain") == ""
+        assert self.git("fsck", "--strict", "--no-dangling") == ""
+
+    def tip(self):
+        return self.git("rev-parse", "HEAD")
+
+    def read(self, path):
+        file = self.root / path
+        return file.read_text() if file.exists() else None
+
+    def texts(self):
+        """Return the files of the store that hold anything of the memory, by path."""
+        paths = self.git("ls-files", "*.md").splitlines()
+        return {path: self.read(path) for path in paths if path != "FORMAT.md"}
+
+    def ids(self):
+        return set().union(*(entry_ids(text) for text in self.texts().values()))
+
+
+@pytest.fixture
+def memory(tmp_path, environ, bare_git, new_store):
+    return Memory(tmp_path, environ, bare_git, new_store)
+
+
+def test_the_middle_one_of_three_saves(memory):
+    first, second, third = memory.save("one"), memory.save("two", MemoryType.DECISION), memory.save("three")
+    before = memory.tip()
+    done = memory.undo(revision=second.commit[:7])
+    assert memory.ids() == {first.id, third.id}
+    assert (done.commit, done.undone[0].commit) == (memory.tip(), second.commit)
+    assert {*done.files} == {"memory.md", "daily/2026/11/2026-11-21.md", "facts/decision/df24gy2rt2h-two.md"}
+    assert memory.git("rev-parse", "HEAD^") == before
+    assert memory.git("log", "-1", "--format=%s") == 'Undo "Save decision: two"'
+    trailers = memory.git("log", "-1", "--format=%(trailers:only)").splitlines()
+    assert {"Gitmem-Op: undo", f"Gitmem-Undoes: {second.commit}", "Gitmem-Machine: host"} == set(trailers)
+
+
+def test_the_last_save_leaves_everything_byte_for_byte_as_it_was(memory):
+    memory.save("one")
+    tree = memory.git("rev-parse", "HEAD^{tree}")
+    memory.save("two", MemoryType.ISSUE)
+    memory.undo()
+    assert memory.git("rev-parse", "HEAD^{tree}") == tree
+
+
+def test_twice_is_the_same_as_once(memory):
+    saved = memory.save("one")
+    memory.save("two")
+    first = memory.undo(revision=saved.commit)
+    again = memory.undo(revision=saved.commit)
+    assert (again.commit, again.undone, again.files) == (None, (), ())
+    assert [(item.commit, by) for item, by in again.already] == [(saved.commit, first.commit)]
+    assert memory.tip() == first.commit
+
+
+def test_without_an_argument_it_goes_back_one_by_one_past_what_others_did(memory):
+    one, two = memory.save("one"), memory.save("two")
+    (memory.root / "notes.md").write_text("mine\n")
+    memory.git("add", "notes.md")
+    memory.git("commit", "-qm", "Mine")
+    assert memory.undo().undone[0].commit == two.commit
+    assert memory.undo().undone[0].commit == one.commit
+    with pytest.raises(NotFoundError):
+        memory.undo()
+    assert memory.read("notes.md") == "mine\n"
+    assert memory.ids() == set()
+
+
+def test_an_undo_can_be_undone(memory):
+    memory.save("one")
+    two = memory.save("two")
+    memory.save("three")
+    texts = memory.texts()
+    gone = memory.undo(revision=two.commit)
+    back = memory.undo(revision=gone.commit)
+    assert memory.texts() == texts
+    assert back.undone[0].commit == gone.commit
+    assert memory.git("log", "-1", "--format=%s") == 'Redo "Save note: two"'
+    assert memory.undo(revision=two.commit).undone[0].commit == two.commit
+    assert two.id not in memory.ids()
+
+
+@pytest.mark.parametrize("length", [26, 8])
+def test_by_the_id_of_the_entry(memory, length):
+    saved = memory.save("one")
+    memory.now += timedelta(days=400)
+    memory.save("two")
+    assert memory.undo(revision=f"^{saved.id}"[:length]).undone[0].commit == saved.commit
+    assert saved.id not in memory.ids()
+
+
+def test_a_save_that_was_rotated_since_leaves_the_archive_too(memory):
+    one = memory.save("one " * 200)
+    two = memory.save("two")
+    _, archive = memory.rotate()
+    assert one.id in memory.read(archive)
+    done = memory.undo(revision=one.commit)
+    assert archive in done.files
+    assert memory.ids() == {two.id}
+
+
+def test_a_rotation_after_further_saves(memory):
+    one, two = memory.save("one " * 200), memory.save("two", MemoryType.ISSUE)
+    whole = memory.read("memory.md")
+    rotation, archive = memory.rotate()
+    memory.write(summary_path(archive), "It was a day.\n")
+    memory.tip_after_edit()
+    three = memory.save("three", MemoryType.DECISION)
+    memory.write("memory.md", memory.read("memory.md").replace("## Current State\n", "## Current State\n\nCalm.\n"))
+    four = memory.save("four")
+    done = memory.undo(revision=rotation)
+    assert memory.read(archive) is None
+    assert memory.git("ls-files", "archive", "summaries") == ""
+    text = memory.read("memory.md")
+    assert entry_ids(text) == {one.id, two.id, three.id, four.id}
+    assert "Calm." in text
+    assert text.index(three.id) < text.index("## Current State") < text.index(one.id) < text.index(four.id)
+    memory.undo(revision=done.commit)
+    assert memory.read(archive) == whole
+    assert memory.read(summary_path(archive)) == "It was a day.\n"
+    assert entry_ids(memory.read("memory.md")) == {two.id, three.id, four.id}
+
+
+def test_a_rotation_that_another_one_followed(memory):
+    memory.save("one " * 200)
+    first, _ = memory.rotate()
+    memory.save("two " * 200)
+    second, _ = memory.rotate()
+    tip = memory.tip()
+    with pytest.raises(GitmemError, match=second[:10]):
+        memory.undo(revision=first)
+    assert memory.tip() == tip
+    memory.undo(revision=second)
+    memory.undo(revision=first)
+    assert memory.git("ls-files", "archive") == ""
+    assert entry_ids(memory.read("memory.md")) == memory.ids()
+
+
+def test_a_rotation_whose_archive_has_left_the_tree(memory):
+    one = memory.save("one " * 200)
+    rotation, archive = memory.rotate()
+    memory.undo(revision=one.commit)
+    two = memory.save("two " * 200)
+    memory.git("rm", "-q", archive)
+    memory.git("commit", "-qm", "Away with it")
+    memory.undo(revision=rotation)
+    assert memory.ids() == {two.id}
+
+
+def test_a_rotation_that_is_undone_says_that_it_will_come_again(memory):
+    memory.save("one " * 30_000)
+    memory.save("two")
+    done = memory.undo(revision="HEAD~2")
+    assert done.undone[0].op == "rotate"
+    assert memory.git("ls-files", "summaries") == ""
+    assert "next save rotates" in done.notices[0]
+
+
+def test_a_session_among_others(memory):
+    mine = [memory.save(f"mine {number}", session="aaaa-1") for number in range(2)]
+    other = memory.save("other", session="bbbb-2")
+    mine.append(memory.save("mine 3", MemoryType.DECISION, session="aaaa-1"))
+    last = memory.save("last")
+    memory.undo(revision=mine[1].commit)
+    done = memory.undo(session="aaaa")
+    assert memory.ids() == {other.id, last.id}
+    assert [item.commit for item in done.undone] == [mine[2].commit, mine[0].commit]
+    assert [item.commit for item, _ in done.already] == [mine[1].commit]
+    assert memory.git("log", "-1", "--format=%s") == "Undo session aaaa-1 (2 commits)"
+    memory.undo(revision="HEAD")
+    assert memory.ids() == {other.id, last.id, mine[0].id, mine[2].id}
+    memory.undo(session="aaaa-1")
+    assert memory.undo(session="aaaa-1").undone == ()
+
+
+def test_a_session_must_be_one(memory):
+    memory.save("one", session="abc")
+    memory.save("two", session="abd")
+    memory.save("three", session="ab")
+    with pytest.raises(NotFoundError, match=r"abc.*abd"):
+        memory.undo(session="a")
+    for unknown in ("", "z", "a\nb", "x" * 10_000, "\0"):
+        with pytest.raises(NotFoundError):
+            memory.undo(session=unknown)
+    assert len(memory.undo(session="ab").undone) == 1
+
+
+def test_an_edit_by_hand_is_taken_back_by_line(memory):
+    saved = memory.save("one")
+    memory.write("memory.md", memory.read("memory.md").replace("## Current State\n", "## Current State\n\nCalm.\n"))
+    edit = memory.save("two")
+    done = memory.undo(revision=f"{edit.commit}^")
+    assert done.undone[0].op == "edit"
+    assert "Calm." not in memory.read("memory.md")
+    assert memory.ids() == {saved.id, edit.id}
+
+
+def test_what_is_not_committed_yet_is_committed_first(memory):
+    saved = memory.save("one")
+    memory.write("memory.md", memory.read("memory.md").replace("## Current State\n", "## Current State\n\nCalm.\n"))
+    memory.undo(revision=saved.commit)
+    assert "Calm." in memory.read("memory.md")
+    assert memory.git("log", "-2", "--format=%s").splitlines()[1] == "Edit by hand: memory.md"
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_lines_that_have_changed_again_are_a_conflict(memory, committed):
+    memory.write("notes.md", "one\n")
+    memory.tip_after_edit()
+    memory.write("notes.md", "two\n")
+    edit = memory.tip_after_edit()
+    memory.save("of something else")
+    memory.write("notes.md", "three\n")
+    later = memory.tip_after_edit() if committed else memory.tip()
+    with pytest.raises(GitmemError, match=r"notes\.md") as raised:
+        undo(memory.store, revision=edit)
+    assert (later[:10] if committed else "uncommitted edit") in raised.value.message
+    assert (memory.tip(), memory.read("notes.md")) == (later, "three\n")
+    assert not list((memory.root / ".tmp").iterdir())
+
+
+def test_configuration_and_the_first_files_can_be_undone_too(memory):
+    memory.configure("rotation:\n  enabled: false\n")
+    memory.undo(revision="HEAD")
+    assert "enabled: false" not in memory.read("config.yaml")
+    memory.undo(revision="HEAD~2")
+    assert memory.git("ls-files") == ""
+
+
+def test_the_first_commit_and_merges_cannot(memory):
+    root = memory.git("rev-list", "--max-parents=0", "HEAD")
+    with pytest.raises(GitmemError, match="first commit"):
+        memory.undo(revision=root)
+    memory.git("switch", "-qc", "side")
+    memory.git("commit", "-q", "--allow-empty", "-m", "side")
+    memory.git("switch", "-q", "gitmem")
+    memory.git("merge", "-q", "--no-ff", "--no-edit", "side")
+    with pytest.raises(GitmemError, match="merge"):
+        memory.undo(revision="HEAD")
+
+
+@pytest.mark.parametrize(
+    "revision", ["nosuch", "deadbeef", "^nosuch", "", "-x", "a\0b", "2026-11-21", "yesterday", "2026-13-41", "^"]
+)
+def test_what_is_not_there(memory, revision):
+    memory.save("one")
+    with pytest.raises(NotFoundError):
+        memory.undo(revision=revision)
+
+
+def test_a_commit_of_another_branch_is_not_of_this_memory(memory):
+    memory.git("switch", "-q", "-c", "other")
+    memory.git("commit", "-q", "--allow-empty", "-m", "other")
+    memory.git("switch", "-q", "gitmem")
+    with pytest.raises(NotFoundError, match="history"):
+        memory.undo(revision="other")
+
+
+def test_what_a_person_reverted_is_undone(memory):
+    one, two = memory.save("one"), memory.save("two")
+    memory.git("revert", "--no-edit", two.commit)
+    again = memory.undo(revision=two.commit)
+    assert again.already[0][1] == memory.tip()
+    assert memory.undo().undone[0].commit == one.commit
+
+
+def test_a_revert_that_names_the_commit_in_short(memory):
+    saved = memory.save("one")
+    memory.git("revert", "--no-edit", "--reference", saved.commit)
+    assert memory.undo(revision=saved.commit).undone == ()
+
+
+def test_two_machines_undo_the_same_and_then_meet(memory, tmp_path, bare_git):
+    kept, saved = memory.save("kept"), memory.save("gone")
+    other = tmp_path / "other" / ".gitmem"
+    bare_git(tmp_path, "clone", "-q", str(memory.root), str(other))
+    undo(accept(other.parent, memory.context), revision=saved.commit)
+    first = memory.undo(revision=saved.commit)
+    memory.git("pull", "-q", "--no-rebase", "--no-edit", str(other), "gitmem")
+    again = memory.undo(revision=saved.commit)
+    assert again.commit is None
+    assert [item.commit for item, _ in again.already] == [saved.commit]
+    memory.undo(revision=first.commit)
+    assert memory.ids() == {kept.id, saved.id}
+    memory.undo(revision=saved.commit)
+    assert memory.ids() == {kept.id}
+
+
+def test_an_entry_that_came_back_by_another_way_goes_again(memory):
+    saved = memory.save("one")
+    text = memory.read("memory.md")
+    memory.undo(revision=saved.commit)
+    memory.write("memory.md", text)
+    assert memory.undo(revision=saved.commit).undone
+    assert memory.ids() == set()
+
+
+def test_a_link_is_left_to_git(memory):
+    (memory.root / "link.md").symlink_to("memory.md")
+    memory.git("add", "link.md")
+    memory.git("commit", "-qm", "link")
+    with pytest.raises(GitmemError, match=r"link\.md"):
+        memory.undo(revision="HEAD")
+
+
+def test_a_dry_run_changes_nothing(memory):
+    saved = memory.save("one")
+    memory.write("memory.md", memory.read("memory.md") + "\nmine\n")
+    tip, texts = memory.tip(), memory.texts()
+    done = undo(memory.store, revision=saved.commit, dry_run=True)
+    assert (done.commit, done.undone[0].commit) == (None, saved.commit)
+    assert "memory.md" in done.files
+    assert (memory.tip(), memory.texts()) == (tip, texts)
+
+
+def test_in_a_branch_of_the_project(tmp_path, environ, bare_git):
+    bare_git(tmp_path, "init", "-q")
+    bare_git(tmp_path, "commit", "-q", "--allow-empty", "-m", "code")
+    context = Context(environ, str(tmp_path / "home"), "host", lambda: datetime(2026, 11, 21, 12, tzinfo=UTC))
+    store = init_store(str(tmp_path), context, Place.BRANCH).store
+    saved = save(store, Save(make_id(1, os.urandom(7)), context.clock(), "one"))
+    assert undo(store).undone[0].commit == saved.commit
+    assert bare_git(tmp_path, "status", "--porcelain") == ""
+    with pytest.raises(NotFoundError):
+        undo(store, revision="main")
+
+
+KILLED = """
+import os, signal, sys
+from gitmem.cli.main import main
+from gitmem.cli.app import real_door
+from gitmem.git import fast_import, index, worktree
+from gitmem.store import store
+
+def dies(owner, name, before):
+    real = getattr(owner, name)
+    def then(*args, **kwargs):
+        if before:
+            os.kill(os.getpid(), signal.SIGKILL)
+        real(*args, **kwargs)
+        os.kill(os.getpid(), signal.SIGKILL)
+    setattr(owner, name, then)
+
+owners = (fast_import.Writer, worktree.WorkTree, index.IndexUpdate, store.Store)
+dies(next(owner for owner in owners if owner.__name__ == sys.argv[1]), sys.argv[2], sys.argv[3] == "before")
+main(sys.argv[4:], real_door)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(
+    "step", ["Writer.finish", "WorkTree.stage", "WorkTree.publish", "IndexUpdate.finish", "Store.mark"]
+)
+def test_killed_and_repeated(memory, environ, step, when):
+    one, two, three = memory.save("one"), memory.save("two"), memory.save("three")
+    command = ["-c", KILLED, *step.split("."), when, "-C", str(memory.root.parent), "undo", two.commit]
+    run = subprocess.run([sys.executable, *command], env=environ, capture_output=True, timeout=60, check=False)
+    assert run.returncode == -signal.SIGKILL, run.stderr
+    memory.undo(revision=two.commit)
+    assert memory.ids() == {one.id, three.id}
+    assert memory.git("log", "--format=%s", "--grep=Gitmem-Undoes") == 'Undo "Save note: two"'
+
+
+def test_two_processes_at_once(memory, environ):
+    kept, saved = memory.save("kept"), memory.save("gone")
+    command = [sys.executable, "-m", "gitmem", "-C", str(memory.root.parent), "undo", saved.commit]
+    both = [subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
+    said = [process.communicate(timeout=60) for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    assert sorted(b"already" in out for out, _ in said) == [False, True], said
+    assert memory.git("rev-list", "--count", "--grep=Gitmem-Undoes", "HEAD") == "1"
+    assert memory.ids() == {kept.id}
+    memory.healthy()
+
+
+def test_what_a_message_says_it_undoes_starts_no_process_for_each(box, monkeypatch):
+    """A commit that came from elsewhere may name as many as it likes, and whatever it likes."""
+    box.put({"a.md": b"1\n"})
+    named = " ".join(f"{number:07x}" for number in range(3_000))
+    hostile = f"x\n\nGitmem-Op: undo\nGitmem-Undoes: {named} --output=x HEAD^{{/((a*)*)*b}} {box.tip()[:9]}\n"
+    box.git("commit", "--allow-empty", "-qm", hostile)
+    started = []
+    start = Git._start
+    monkeypatch.setattr(Git, "_start", lambda git, *args, **more: started.append(args[0]) or start(git, *args, **more))
+    [found] = reversals(box.reopen().repository.git, "HEAD")
+    assert len(started) == 2
+    assert found.undoes[-1] == box.git("rev-parse", "HEAD~1")

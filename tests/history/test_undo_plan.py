@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.archives.plans import Limits, plan_rotation
+from gitmem.document.document import Document
+from gitmem.document.entry import Entry, MemoryType, add_entry, entry_ids, find_entries, remove_entries, render_entry
+from gitmem.document.ids import MEMORY, archive_path, make_id, summary_path
+from gitmem.history.undo_plan import (
+    Change,
+    Reversal,
+    UndoConflictError,
+    carry_over,
+    introduced,
+    plan_undo,
+    rotated,
+    undone_commits,
+)
+
+EMPTY_MEMORY = (
+    b"---\nid: memory\nkind: memory\n---\n# Memory\n\n## Core Decisions\n\n## Current State\n\n"
+    b"## Recent Context\n\n## Known Issues\n"
+)
+DAY = "daily/2026/11/2026-11-21.md"
+EMPTY_DAY = b"---\nid: day-2026-11-21\nkind: daily\n---\n# 2026-11-21\n\n## Timeline\n"
+ARCHIVE = archive_path("20261121_140000")
+
+
+def never(*versions):
+    raise AssertionError("entries alone need no merge of lines")
+
+
+def conflict(*versions):
+    return None
+
+
+def entry(number, text="text"):
+    return Entry(make_id(1_700_000_000_000 + number, b"abcdefg"), "12:00:00", "Note", text)
+
+
+def add(data, section, item):
+    document = Document.parse(data)
+    return document.with_body(add_entry(document.body, section, item, document.newline)).render()
+
+
+def ids(data):
+    return entry_ids(data.decode()) if data else set()
+
+
+class Memory:
+    """The files of a store and what each commit did to them, as the rest of gitmem does it."""
+
+    def __init__(self):
+        self.files = {MEMORY: EMPTY_MEMORY}
+        self.commits = []
+
+    def commit(self, files):
+        changes = [Change(path, self.files.get(path), content) for path, content in files.items()]
+        self.commits.append([change for change in changes if change.before != change.after])
+        self.files = self.files | files
+
+    def save(self, number, kind=MemoryType.NOTE, text="text"):
+        item = entry(number, text)
+        day = self.files.get(DAY) or EMPTY_DAY
+        memory = self.files[MEMORY] or EMPTY_MEMORY
+        self.commit({DAY: add(day, kind.label, item), MEMORY: add(memory, kind.section, item)})
+        return item.id
+
+    def rotate(self, archive):
+        data = self.files[MEMORY]
+        body = Document.parse(data).body
+        header = data[: len(data) - len(body.encode())].decode()
+        plan = plan_rotation(body, header=header, stamp="x", taken=(), limits=Limits(len(data) // 4, len(data) // 16))
+        assert plan is not None
+        self.commit({archive: data, MEMORY: plan.remaining.encode()})
+
+    def undo(self, number, merge_lines=never):
+        changes = self.commits[number]
+        current = {path: self.files.get(path) for path in {MEMORY, *(change.path for change in changes)}}
+        new = introduced(changes)
+        current |= {path: content for path, content in self.files.items() if ids(content) & new}
+        if archive := rotated(changes):
+            current |= {path: self.files.get(path) for path in (archive, summary_path(archive))}
+        self.commit(plan_undo(changes, current, merge_lines))
+
+    def ids(self):
+        return set().union(*map(ids, self.files.values()))
+
+
+SAVES = st.lists(st.tuples(st.sampled_from(MemoryType), st.sampled_from(["text", "two\n\nlines", "## no heading"])))
+
+
+@given(SAVES.filter(bool), st.data())
+def test_undoing_any_save_leaves_exactly_the_others(saves, data):
+    memory = Memory()
+    saved = [memory.save(number, *what) for number, what in enumerate(saves)]
+    victims = data.draw(st.lists(st.integers(0, len(saves) - 1), unique=True))
+    for victim in victims:
+        memory.undo(victim)
+    left = {identifier for number, identifier in enumerate(saved) if number not in victims}
+    assert ids(memory.files[MEMORY]) == left
+    assert ids(memory.files[DAY]) == left
+    if not left:
+        assert memory.files[MEMORY] == EMPTY_MEMORY
+
+
+@given(SAVES)
+def test_what_is_undone_from_the_last_on_leaves_no_trace(saves):
+    memory = Memory()
+    states = []
+    for number, what in enumerate(saves):
+        states.append(memory.files)
+        memory.save(number, *what)
+    for number, files in reversed(list(enumerate(states))):
+        memory.undo(number)
+        assert {path: text for path, text in memory.files.items() if text is not None} == files
+
+
+@given(SAVES.filter(bool), st.data())
+def test_undoing_an_undo_brings_back_the_entries_where_they_stood(saves, data):
+    memory = Memory()
+    for number, what in enumerate(saves):
+        memory.save(number, *what)
+    before = {
+        path: sorted(find_entries(text.decode()), key=lambda f: f.entry.id) for path, text in memory.files.items()
+    }
+    memory.undo(data.draw(st.integers(0, len(saves) - 1)))
+    later = memory.save(len(saves), text="meanwhile")
+    memory.undo(len(saves))
+    for path, found in before.items():
+        now = {f.entry.id: f.entry for f in find_entries(memory.files[path].decode())}
+        assert now.pop(later).text == "meanwhile"
+        assert now == {f.entry.id: f.entry for f in found}
+
+
+@given(st.lists(st.sampled_from(["save", "rotate", "undo save", "undo rotation", "redo"]), max_size=25), st.data())
+def test_whatever_is_undone_nothing_else_is_lost(actions, data):
+    memory = Memory()
+    live, gone, rotations = {}, {}, []
+    for action in actions:
+        number = len(memory.commits)
+        if action == "save":
+            live[memory.save(number, data.draw(st.sampled_from(MemoryType)))] = number
+        elif action == "rotate" and len(ids(memory.files[MEMORY])) > 1:
+            memory.rotate(archive_path(f"{number:02d}"))
+            rotations.append(number)
+        elif action == "undo save" and live:
+            identifier = data.draw(st.sampled_from(sorted(live)))
+            memory.undo(live.pop(identifier))
+            gone[identifier] = number
+        elif action == "redo" and gone:
+            identifier = data.draw(st.sampled_from(sorted(gone)))
+            memory.undo(gone.pop(identifier))
+            live[identifier] = number
+        elif action == "undo rotation" and rotations:
+            rotation = rotations.pop()
+            in_archive = ids(memory.files[rotated(memory.commits[rotation])])
+            memory.undo(rotation)
+            assert in_archive <= ids(memory.files[MEMORY])
+        assert memory.ids() == set(live)
+        assert ids(memory.files.get(DAY)) == set(live)
+        assert set().union(*(ids(text) for path, text in memory.files.items() if path != DAY)) == set(live)
+
+
+def test_entries_go_from_wherever_they_stand_by_now():
+    memory = Memory()
+    first = memory.save(1)
+    memory.save(2)
+    memory.rotate(ARCHIVE)
+    memory.undo(0)
+    assert first not in memory.ids()
+
+
+def test_a_rotation_is_taken_back_with_its_summary_and_keeps_what_was_saved_since():
+    memory = Memory()
+    first, second = memory.save(1, text="x" * 2000), memory.save(2)
+    memory.rotate(ARCHIVE)
+    memory.files[summary_path(ARCHIVE)] = b"---\nid: summary\n---\nIt was a day.\n"
+    third = memory.save(3)
+    memory.undo(0)
+    memory.undo(2)
+    assert memory.files[ARCHIVE] is None
+    assert memory.files[summary_path(ARCHIVE)] is None
+    assert ids(memory.files[MEMORY]) == {second, third}
+    assert first not in memory.ids()
+
+
+def test_an_archive_that_comes_back_does_not_bring_back_what_was_taken_out_meanwhile():
+    memory = Memory()
+    first, second = memory.save(1, text="x" * 2000), memory.save(2)
+    memory.rotate(ARCHIVE)
+    memory.undo(2)
+    memory.undo(0)
+    memory.undo(3)
+    assert memory.files[ARCHIVE] is not None
+    assert first not in memory.ids()
+    assert second in memory.ids()
+
+
+def test_a_rotation_is_known_by_what_it_did():
+    whole = EMPTY_MEMORY + render_entry(entry(1)).encode()
+    rest = Change(MEMORY, whole, EMPTY_MEMORY)
+    assert rotated([Change(ARCHIVE, None, whole), rest]) == ARCHIVE
+    assert rotated([Change(ARCHIVE, None, whole + b"more"), rest]) is None
+    assert rotated([Change("notes.md", None, whole), rest]) is None
+    assert rotated([Change(ARCHIVE, None, whole)]) is None
+
+
+def test_prose_is_merged_by_line_and_entries_by_id():
+    base = add(EMPTY_MEMORY, "Recent Context", entry(1))
+    edited = base.replace(b"## Current State\n", b"## Current State\n\nAll is well.\n")
+    onto = add(remove(edited, entry(1)), "Recent Context", entry(2))
+    seen = []
+
+    def merge(*versions):
+        seen.extend(versions)
+        return versions[0].replace(b"\nAll is well.\n", b"")
+
+    result = plan_undo([Change(MEMORY, base, edited)], {MEMORY: onto}, merge)[MEMORY]
+    assert b"All is well" not in result
+    assert ids(result) == {entry(2).id}
+    assert seen == [onto, edited, base]
+
+
+def remove(data, item):
+    document = Document.parse(data)
+    return document.with_body(remove_entries(document.body, {item.id})).render()
+
+
+@pytest.mark.parametrize(
+    "before,after,current",
+    [
+        (b"one\n", b"two\n", b"three\n"),
+        (b"one\n", b"two\n", None),
+        (None, b"two\n", b"three\n"),
+        (b"one\n", None, b"three\n"),
+    ],
+)
+def test_what_has_changed_again_is_a_conflict(before, after, current):
+    with pytest.raises(UndoConflictError) as raised:
+        plan_undo([Change("notes.md", before, after)], {"notes.md": current}, conflict)
+    assert raised.value.path == "notes.md"
+
+
+@pytest.mark.parametrize(
+    "before,after,current,result",
+    [
+        (b"one\n", b"two\n", b"two\n", b"one\n"),
+        (b"one\n", b"two\n", b"one\n", b"one\n"),
+        (None, b"two\n", b"two\n", None),
+        (None, b"two\n", None, None),
+        (b"one\n", None, None, b"one\n"),
+        (b"\xff\n", b"\xfe\x00\n", b"\xfe\x00\n", b"\xff\n"),
+    ],
+)
+def test_what_has_not_changed_since_is_exactly_as_before(before, after, current, result):
+    assert plan_undo([Change("notes.md", before, after)], {"notes.md": current}, never) == {"notes.md": result}
+
+
+def test_a_log_that_was_removed_and_made_again_gets_its_entries_back():
+    before, current = add(EMPTY_DAY, "Note", entry(1)), add(EMPTY_DAY, "Decision", entry(2))
+    result = plan_undo([Change(DAY, before, None)], {DAY: current}, never)[DAY]
+    assert ids(result) == {entry(1).id, entry(2).id}
+
+
+def test_a_save_whose_log_was_removed_since_has_nothing_left_there():
+    before, after = add(EMPTY_DAY, "Note", entry(1)), add(add(EMPTY_DAY, "Note", entry(1)), "Note", entry(2))
+    assert plan_undo([Change(DAY, before, after)], {DAY: None}, never) == {DAY: None}
+
+
+def test_crlf_stays():
+    day = EMPTY_DAY.replace(b"\n", b"\r\n")
+    one = add(day, "Note", entry(1))
+    two = add(one, "Note", entry(2))
+    assert plan_undo([Change(DAY, day, one)], {DAY: two}, never)[DAY] == add(day, "Note", entry(2))
+    result = carry_over(DAY, day, one, add(day, "Note", entry(2)), never)
+    assert result == two
+
+
+def test_a_header_is_lines_like_others():
+    base = EMPTY_DAY.replace(b"kind: daily", b"kind: daily\nmood: good")
+    onto = add(base, "Note", entry(1))
+    result = plan_undo(
+        [Change(DAY, EMPTY_DAY, base)], {DAY: onto}, lambda ours, *_: ours.replace(b"\nmood: good", b"")
+    )[DAY]
+    assert result == add(EMPTY_DAY, "Note", entry(1))
+
+
+A, B, C, D = ("a" * 40, "b" * 40, "c" * 40, "d" * 40)
+
+
+@pytest.mark.parametrize(
+    "history,undone",
+    [
+        ([], {}),
+        ([(B, (A,))], {A: B}),
+        ([(C, (B,)), (B, (A,))], {B: C}),
+        ([(D, (C,)), (C, (B,)), (B, (A,))], {C: D, A: B}),
+        ([(D, (A,)), (C, (B,)), (B, (A,))], {A: D, B: C}),
+        ([(C, (A, B))], {A: C, B: C}),
+    ],
+)
+def test_what_is_undone_by_what(history, undone):
+    assert undone_commits(Reversal(*item) for item in history) == undone

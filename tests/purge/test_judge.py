@@ -1,0 +1,340 @@
+"""Records of purges from elsewhere: what they may do unasked, what waits, and what stops nothing (docs/format.md)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.errors import NotFoundError, RefusedError
+from gitmem.purge.marks import make_record
+from gitmem.purge.records import read_state
+from gitmem.purge.review import answer_purge, preview_purge, waiting_purges
+from gitmem.store.doctor import examine
+from gitmem.store.findings import Level
+from gitmem.store.init import Place
+from gitmem.store.status import CHECKS, check_purges
+from gitmem.store.store import Store
+from gitmem.sync.clone import clone_store
+from gitmem.sync.guard import Accept
+from gitmem.sync.rounds import Options
+from tests.own_settings import own_settings
+from tests.store.machines import Machine, converge, make_pair
+from tests.store.purges import SECRET, clean, files_with, purge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+NOW = "2026-11-21T12:00:00+00:00"
+SALT = b"0123456789abcdef"
+BUILD = "knowledge/build.md"
+
+
+def plant(each: Machine, *texts: str, number: int = 0, data: bytes | None = None, name: str = "") -> str:
+    """Have a machine push the record of a purge that it does not carry out itself; returns the record's path.
+
+    It is, or calls itself, one that the person listed: its purges are limited, too.
+    """
+    identifier = f"20261121-120000-{number:06x}"
+    record = make_record(identifier, NOW, SALT, [text.encode() for text in texts])
+    path = name or f"purged/{identifier}.json"
+    (each.root / path).parent.mkdir(parents=True, exist_ok=True)
+    (each.root / path).write_bytes(record.render() if data is None else data)
+    each.git("add", "-A")
+    message = f"Nothing to see\n\nGitmem-Machine: {each.name}"
+    each.git("commit", "-q", "--author=gitmem <gitmem@localhost>", "-m", message)
+    each.git("push", "-q", "origin", "HEAD:gitmem")
+    return path
+
+
+def make_rich(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:
+    first, second = make_pair(machine)
+    for number in range(6):
+        first.save(f"Decision {number}: the build runs in container {number}, since it is the same everywhere then.")
+    first.write(BUILD, "# Build\n\n" + "".join(f"Step {number} of the build.\n" for number in range(80)))
+    converge(first, second)
+    return first, second
+
+
+@pytest.fixture
+def rich(made_once: Callable[..., tuple[Machine, Machine]]) -> tuple[Machine, Machine]:
+    """Two machines with a memory of some size."""
+    return made_once(make_rich, "laptop", "desktop")
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("memory.md", "Gitmem-Op", "gitmem@localhost", "## Recent Context"),
+        ("2026-11-21", "kind: memory", "desktop", "# Build"),
+        ("knowledge", "**Note**", "ada@example.org"),
+    ],
+)
+def test_what_gitmem_goes_by_is_not_purged_unasked(rich: tuple[Machine, Machine], texts: tuple[str, ...]):
+    eve, victim = rich
+    paths = [plant(eve, text, number=number) for number, text in enumerate(texts)]
+    old = victim.tip
+    done = victim.sync()
+    assert victim.store.repository.is_ancestor(old, victim.tip), "no commit has another id"
+    assert [one.path for one in waiting_purges(victim.store)] == paths
+    assert [path for path in paths if not any(path in notice for notice in done.notices)] == []
+    own = victim.save("goes on as before")
+    assert victim.sync().notices == (), "it is asked once"
+    assert own in victim.entries()
+    victim.sound()
+
+
+def test_text_that_stands_only_in_history_does_not_vanish_unasked(rich: tuple[Machine, Machine]):
+    eve, victim = rich
+    words = [f"Lesson {number} {'that was learned the hard way and written down. ' * 12}.\n" for number in range(9)]
+    victim.write("knowledge/old.md", "".join(words))
+    converge(*rich)
+    (victim.root / "knowledge" / "old.md").unlink()
+    victim.sync()
+    eve.sync(Accept.DELETIONS)
+    plant(eve, *(word.strip() for word in words))
+    victim.sync()
+    assert len(waiting_purges(victim.store)) == 1
+    assert words[5] in victim.git("log", "-p", "--format=")
+
+
+def test_much_does_not_go_bit_by_bit(rich: tuple[Machine, Machine]):
+    eve, victim = rich
+    words = [f"Lesson {number:02} " + "that was learned the hard way. " * 20 for number in range(60)]
+    victim.write("knowledge/lessons.md", "\n".join(words))
+    converge(*rich)
+    for number in range(9):
+        plant(eve, words[number], number=number)
+        victim.sync()
+        eve.git("fetch", "-q", "origin")
+        eve.git("reset", "-q", "--hard", "origin/gitmem")
+    left = victim.read("knowledge/lessons.md")
+    assert sum(word.strip() in left for word in words) >= 60 - 6
+    assert waiting_purges(victim.store)
+
+
+def test_a_record_that_waited_for_its_text_is_judged_when_it_comes(rich: tuple[Machine, Machine]):
+    eve, victim = rich
+    plant(eve, "the release of the spring")
+    victim.sync()
+    assert waiting_purges(victim.store) == []
+    for number in range(60):
+        victim.write(f"knowledge/plan{number}.md", f"# Plan {number}\n\nFor the release of the spring.\n")
+    victim.sync()
+    assert "the release of the spring" in victim.read("knowledge/plan3.md")
+    assert len(waiting_purges(victim.store)) == 1
+
+
+def test_a_record_that_sees_to_the_rest_is_not_held_up_by_one_that_waits(rich: tuple[Machine, Machine]):
+    eve, victim = rich
+    victim.save(f"The key is {SECRET}.")
+    converge(*rich)
+    plant(eve, "Gitmem-Op")
+    victim.sync()
+    eve.git("rm", "-q", "-r", "purged")
+    eve.git("commit", "-q", "-m", "x")
+    purge(eve.store, SECRET)
+    eve.sync()
+    victim.sync()
+    clean(victim)
+
+
+MALFORMED = {
+    "a sum that is no byte": lambda said: said["texts"][0].update(sums=[256, 0]),
+    "a field more": lambda said: said.update(more=1),
+    "a newer version": lambda said: said.update(v=2),
+    "another id": lambda said: said.update(id="20261121-120000-ffffff"),
+    "no texts": lambda said: said.update(texts=[]),
+    "a text of a gigabyte": lambda said: said["texts"][0].update(length=10**9),
+}
+
+
+def malformed(how: str) -> bytes:
+    """Return a record that is malformed as one of `MALFORMED` says."""
+    said = json.loads(make_record("20261121-120000-000000", NOW, SALT, [b"Gitmem-Op"]).render())
+    MALFORMED[how](said)
+    return json.dumps(said, indent=1).encode() + b"\n"
+
+
+@pytest.mark.parametrize("half", [0, 1])  # a notice names five
+def test_what_is_no_record_is_named_and_stops_nothing(
+    rich: tuple[Machine, Machine], remote: Path, tmp_path: Path, half: int
+):
+    eve, victim = rich
+    contents = [b"{", b" " * 300_000, b"[" * 100_000, *map(malformed, MALFORMED)]
+    paths = {plant(eve, data=data, number=number) for number, data in enumerate(contents) if number // 5 == half}
+    if half:
+        paths.add(plant(eve, "x" * 9, name="purged/README.md"))
+    done = victim.sync()
+    assert {path for path in paths if any(path in notice for notice in done.notices)} == paths
+    warnings = [one for one in examine(victim.store, CHECKS) if one.level is Level.WARNING]
+    assert {path for path in paths if any(path in one.details for one in warnings)} == paths
+    victim.save("goes on")
+    assert victim.sync().notices == ()
+    victim.sound()
+    (tmp_path / "fresh").mkdir()
+    context = victim.context._replace(machine="fresh")
+    store = clone_store(str(tmp_path / "fresh"), context, Place.PROJECT, str(remote), asks=False, options=Options())
+    assert store.tip == victim.tip
+    assert paths <= set(read_state(store.private).aside)
+
+
+def test_a_thousand_records_cost_few_digests(rich: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch):
+    eve, victim = rich
+    from gitmem.purge import marks as model
+    from gitmem.purge.marks import Print, PurgeRecord
+
+    (eve.root / "purged").mkdir()
+    memory = eve.read("memory.md").encode()
+    for number in range(1000):
+        text = memory[number % 400 : number % 400 + 10 + number % 7]
+        record = PurgeRecord(f"20261121-120000-{number:06x}", NOW, SALT[:-2] + number.to_bytes(2, "big"), (
+            Print(len(text), model.sums_of(text), b"x" * 32),
+        ))  # fmt: skip
+        (eve.root / f"purged/20261121-120000-{number:06x}.json").write_bytes(record.render())
+    path = plant(eve, "nothing of the kind", number=2000)
+    digests: list[bytes] = []
+    monkeypatch.setattr("gitmem.purge.marks.digest_of", lambda text, _: digests.append(text) or b"")
+    done = victim.sync()
+    assert len(digests) < 400
+    assert len(done.notices) < 10
+    assert (victim.root / path).exists()
+    digests.clear()
+    victim.save("goes on")
+    victim.sync()
+    assert len(digests) < 100
+
+
+def test_a_purge_that_waits_is_shown_and_accepted(rich: tuple[Machine, Machine]):
+    eve, victim = rich
+    path = plant(eve, "of the build")
+    victim.sync()
+    preview = preview_purge(victim.store, path)
+    assert preview.shown == ("of the build",)
+    assert preview.files == (BUILD,)
+    assert "of the build" in victim.read(BUILD)
+    answer_purge(victim.store, path, yes=True)
+    assert "of the build" not in victim.read(BUILD)
+    assert files_with(victim.root, "of the build") == []
+    assert waiting_purges(victim.store) == []
+    victim.sync()
+    victim.sound()
+    with pytest.raises(NotFoundError):
+        preview_purge(victim.store, path)
+
+
+def test_a_purge_that_was_refused_is_not_asked_about_again(rich: tuple[Machine, Machine]):
+    eve, victim = rich
+    path = plant(eve, "of the build")
+    victim.sync()
+    answer_purge(victim.store, path, yes=False)
+    victim.save("more")
+    assert victim.sync().notices == ()
+    assert waiting_purges(victim.store) == []
+    assert "of the build" in victim.read(BUILD)
+    victim.sync(Accept.PURGE)
+    assert "of the build" in victim.read(BUILD), "what was refused once is not accepted with all others"
+    assert (victim.root / path).exists(), "the record stays for other machines"
+
+
+def test_a_remote_that_followed_what_waits_here_is_not_merged(rich: tuple[Machine, Machine]):
+    eve, victim = rich
+    path = plant(eve, "of the build")
+    eve.sync()
+    answer_purge(eve.store, path, yes=True)
+    eve.sync()
+    with pytest.raises(RefusedError, match=path):
+        victim.sync()
+    assert "of the build" in victim.read(BUILD)
+    answer_purge(victim.store, path, yes=True)
+    converge(eve, victim)
+    assert "of the build" not in victim.read(BUILD)
+
+
+def test_records_of_the_transcripts_branch_count_for_nothing(rich: tuple[Machine, Machine]):
+    eve, victim = rich
+    from gitmem.store.transcripts import REMOTE_REF
+
+    record = make_record("20261121-120000-000000", NOW, SALT, [b"in container 3"])
+    blob = eve.git("hash-object", "-w", "--stdin", stdin=record.render())
+    tree = eve.git("mktree", stdin=f"100644 blob {blob}\t20261121-120000-000000.json\n".encode())
+    tree = eve.git("mktree", stdin=f"040000 tree {tree}\tpurged\n".encode())
+    commit = eve.git("-c", "user.name=E", "-c", "user.email=e@x.y", "commit-tree", tree, "-m", "x")
+    eve.git("push", "-q", "origin", f"{commit}:{REMOTE_REF}")
+    from gitmem.git.remote import Connection
+    from gitmem.store.transcripts import sync_transcripts
+    from gitmem.sync.remotes import find_remote
+
+    connection = Connection(victim.store.repository.layout, victim.context.environ)
+    with pytest.raises(RefusedError):
+        sync_transcripts(victim.store, find_remote(victim.store, None), connection, Options())
+    victim.sync()
+    assert "in container 3" in victim.read("memory.md")
+
+
+@pytest.mark.parametrize("how", ["not listed", "another author", "gitmem"])
+def test_a_purge_that_is_not_of_the_persons_own_machine_asks(pair: tuple[Machine, Machine], how: str):
+    first, second = pair
+    first.save(f"Deploys use {SECRET} on the build machine, and nobody is to know that of us.")
+    converge(*pair)
+    if how == "another author":
+        first.git("config", "user.name", "Mallory")
+        first.git("config", "user.email", "mallory@example.org")
+    elif how == "gitmem":  # which anybody may call themselves
+        second.git("config", "user.name", "Ada")
+        second.git("config", "user.email", "ada@example.org")
+    else:
+        own_settings(second.context, "purge:\n  machines: [desktop]\n")
+    first.store, second.store = (Store(str(each.root), each.context) for each in pair)
+    purge(first.store, SECRET)
+    first.sync()
+    with pytest.raises(RefusedError, match="by a purge that is not followed here"):
+        second.sync()
+    [waiting] = waiting_purges(second.store)
+    assert "which purge.machines does not list" in waiting.why
+    assert SECRET in second.read("memory.md")
+    answer_purge(second.store, waiting.path, yes=True)
+    second.sync()
+    clean(*pair)
+
+
+@pytest.mark.parametrize("how", ["in a merge", "in place of another"])
+def test_a_purge_whose_commit_hides_asks(pair: tuple[Machine, Machine], how: str):
+    """A record that no commit seems to have added, or that another one stood in before, is not the person's."""
+    first, second = pair
+    first.save("Deploys use the green button, and the red one is for an emergency of the whole team.")
+    first.save(f"The key {SECRET} is nobody's.")
+    converge(*pair)
+    purge(first.store, SECRET)
+    converge(*pair)
+    [path] = [one.name for one in (first.root / "purged").glob("*.json")]
+    name = path if how == "in place of another" else "20261121-120000-dddddd.json"
+    record = make_record(name.removesuffix(".json"), NOW, SALT, [b"the green button"])
+    (first.root / "purged" / name).write_bytes(record.render())
+    first.git("add", "-A")
+    tree = first.git("write-tree")
+    parents = ["-p", "HEAD", *(("-p", "HEAD~1") if how == "in a merge" else ())]
+    mallory = ("-c", "user.name=Mallory", "-c", "user.email=mallory@example.org")
+    commit = first.git(*mallory, "commit-tree", tree, *parents, "-m", "Nothing to see")
+    first.git("push", "-q", "origin", f"{commit}:gitmem")
+    with contextlib.suppress(RefusedError):  # of a record that was changed
+        second.sync()
+    assert "the green button" in second.read("memory.md")
+
+
+def test_what_a_purge_of_ones_own_machine_removed_is_in_log_and_status(pair: tuple[Machine, Machine]):
+    first, second = pair
+    first.save(f"Deploys use {SECRET} on the build machine, and nobody is to know that of us.")
+    converge(*pair)
+    purge(first.store, SECRET)
+    converge(*pair)
+    clean(*pair)
+    [note] = [one for one in check_purges(second.store) if one.level is Level.NOTE]
+    assert re.search(r"bytes, in \d+ files of today \(purged/", note.details[0])
+    assert not [one for one in check_purges(first.store) if one.level is Level.NOTE]
+    for each in pair:
+        assert re.search(r"^Purge 1 text from \d+ files$", each.git("log", "--format=%s"), re.MULTILINE)

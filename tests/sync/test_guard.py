@@ -1,0 +1,456 @@
+"""The memory of another project, at an address that was mistaken, is merged only if that is meant."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.archives.clear import clear
+from gitmem.archives.rotate import check, consolidate_due
+from gitmem.document.ids import make_id
+from gitmem.errors import ExitCode, RefusedError
+from gitmem.git.remote import Connection
+from gitmem.history.undo import undo
+from gitmem.purge.purge import plan_purge, purge
+from gitmem.store.init import Place, init_store
+from gitmem.store.maintenance import REF
+from gitmem.store.transcripts import REMOTE_REF, put, read, sync_transcripts
+from gitmem.sync.guard import Accept
+from gitmem.sync.remotes import add_remote, find_remote, remove_remote
+from gitmem.sync.rounds import Options
+from tests.own_settings import own_settings
+from tests.store.machines import NOON, Machine, converge, make_pair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gitmem.platform.clock import Context
+    from tests.conftest import RunsGit
+
+
+@pytest.fixture
+def stranger(tmp_path: Path, context: Context, bare_git: RunsGit, remote: Path) -> Machine:
+    """A store of another project, made in the same second by the same person, with this project's remote."""
+    root = tmp_path / "stranger"
+    root.mkdir()
+    made = init_store(str(root), context._replace(clock=lambda: NOON), Place.PROJECT).store
+    add_remote(made, "origin", str(remote))
+    return Machine(Path(made.root), "stranger", context, bare_git)
+
+
+def test_another_projects_memory_is_not_merged_unasked(machine, stranger: Machine, remote: Path, bare_git: RunsGit):
+    first = machine("laptop")
+    first.save("of the first")
+    first.sync()
+    before, refs = stranger.tip, bare_git(remote, "for-each-ref")
+    with pytest.raises(RefusedError, match="another project's") as caught:
+        stranger.sync()
+    assert caught.value.exit_code == ExitCode.REFUSED
+    assert "--accept other-project" in caught.value.remedy
+    assert (stranger.tip, bare_git(remote, "for-each-ref")) == (before, refs)
+    stranger.save("of the stranger")
+    stranger.sync(Accept.OTHER_PROJECT)
+    for each in (first, stranger, first, stranger):
+        each.sync()  # nobody is asked again
+    assert first.tip == stranger.tip
+    assert sorted(first.entries()) == sorted(first.ids | stranger.ids)
+
+
+def test_a_purge_of_another_project_is_not_followed(machine, stranger: Machine):
+    first = machine("laptop")
+    first.save("the fish is swordfish-1234-blue")
+    first.sync()
+    purge(first.store, plan_purge(first.store, "swordfish-1234-blue"))
+    first.sync()
+    stranger.save("the fish is swordfish-1234-blue")
+    with pytest.raises(RefusedError, match="another project's"):
+        stranger.sync()
+    assert "swordfish-1234-blue" in stranger.read("memory.md")
+
+
+def test_a_store_without_a_commit_of_its_own_takes_any_memory(machine, stranger: Machine):
+    first = machine("laptop")
+    first.save("one")
+    first.sync()
+    stranger.git("update-ref", "HEAD", stranger.git("rev-list", "--max-parents=0", "HEAD"))
+    stranger.git("reset", "-q", "--hard")
+    assert stranger.sync().commit == first.tip
+
+
+def test_stores_from_before_projects_had_ids_go_on(machine, remote: Path, context: Context, tmp_path: Path, bare_git):
+    """They have commits in common, made by `init` without the trailer, and are not asked, nor is a second remote."""
+    first, second = machine("laptop"), machine("desktop")
+    message = first.git("log", "-1", "--format=%B", "HEAD").replace("Gitmem-Project", "X-Not")
+    old = first.git("commit-tree", "HEAD^{tree}", "-p", "HEAD^", "-m", message)
+    for each in (first, second):
+        each.git("fetch", "-q", str(first.root), old)
+        each.git("update-ref", "HEAD", old)
+    first.save("one")
+    first.sync()
+    second.save("two")
+    converge(first, second)
+    bare_git(tmp_path, "init", "-q", "--bare", str(tmp_path / "spare.git"))
+    first.git("push", "-q", str(tmp_path / "spare.git"), "HEAD:gitmem")
+    remove_remote(second.store, "origin")
+    add_remote(second.store, "origin", str(tmp_path / "spare.git"))
+    second.sync()
+
+
+OPS = ("consolidate", "retain", "clear", "undo", "rotate", "migrate", "")
+PROMPT, DECISION = "User Prompt", "Decision"
+
+
+def entry(day: int, number: int, label: str, text: str) -> str:
+    moment = NOON - timedelta(days=day, minutes=number)
+    identifier = make_id(int(moment.timestamp() * 1000), hashlib.sha256(f"{day} {number}".encode()).digest())
+    return f"- [{moment:%H:%M:%S}] **{label}**: {text} ^{identifier}\n"
+
+
+def write_day(each: Machine, day: int) -> str:
+    """Write the log of a day so long ago, with what only it says; returns its path."""
+    date = f"{NOON - timedelta(days=day):%Y-%m-%d}"
+    path = f"daily/{date[:4]}/{date[5:7]}/{date}.md"
+    head = f"---\nid: day-{date}\nkind: daily\ncreated: {date}T00:00:00Z\ndate: {date}\n---\n# {date}\n\n"
+    asked = [entry(day, one, PROMPT, f"On day {day}, please look at part {one} of the build.") for one in range(4)]
+    decided = entry(day, 9, DECISION, f"On day {day} we decided for uv, number {day}.")
+    hand = f"By hand on day {day}: the build machine was moved.\n"
+    each.write(path, f"{head}## Timeline\n\n{''.join(asked)}\n## Decision\n\n{decided}\n## Notes\n\n{hand}")
+    return path
+
+
+def commit(each: Machine, op: str = "", *, push: bool = True) -> None:
+    """Commit all as a person with git, or an attacker, would, and say that it is something else."""
+    each.git("add", "-A")
+    each.git("commit", "-q", "-m", f"Tidy\n\nGitmem-Op: {op}\n" if op else "Tidy")
+    if push:
+        each.git("push", "-q", "origin", "HEAD:gitmem")
+
+
+def make_days(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:
+    first, second = make_pair(machine)
+    for day in range(10, 24):
+        write_day(first, day)
+    first.sync()
+    second.sync()
+    return first, second
+
+
+@pytest.fixture
+def days(made_once: Callable[..., tuple[Machine, Machine]]) -> tuple[Machine, Machine]:
+    """Two machines that hold the logs of some days."""
+    return made_once(make_days, "laptop", "desktop")
+
+
+def refused(each: Machine, match: str = "would remove much of this memory") -> None:
+    """Check that a sync is refused, and touches nothing."""
+    tip = each.tip
+    with pytest.raises(RefusedError, match=match):
+        each.sync()
+    assert each.tip == tip
+    each.sound()
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_days_that_go_nowhere_are_not_removed_unasked(days: tuple[Machine, Machine], op: str):
+    eve, victim = days
+    eve.git("rm", "-q", "-r", "daily")
+    commit(eve, op)
+    refused(victim)
+    victim.sync(Accept.DELETIONS)
+    assert not (victim.root / "daily").exists()
+
+
+def test_a_consolidation_elsewhere_passes(days: tuple[Machine, Machine]):
+    first, second = days
+    done = consolidate_due(first.store)
+    assert len(done.done) >= 2
+    first.sync()
+    second.sync()
+    assert first.tip == second.tip
+    assert not (second.root / "daily").exists()
+    for commit_ in reversed([one.commit for one in done.done]):
+        undo(first.store, revision=commit_)
+    first.sync()
+    second.sync()
+    assert (second.root / "daily").exists(), "and so does its undo"
+    assert first.tip == second.tip
+
+
+def test_a_consolidation_to_months_passes(pair: tuple[Machine, Machine]):
+    first, second = pair
+    for day in range(60, 80):
+        write_day(first, day)
+    first.sync()
+    second.sync()
+    consolidate_due(first.store)
+    consolidate_due(first.store)
+    assert (first.root / "monthly").exists()
+    first.sync()
+    second.sync()
+    assert first.tip == second.tip
+
+
+@pytest.mark.parametrize("what", ["no decisions", "nothing by hand", "no sentences", "other decisions"])
+def test_a_week_that_does_not_hold_what_its_days_held_is_no_consolidation(days: tuple[Machine, Machine], what: str):
+    eve, victim = days
+    consolidate_due(eve.store)
+    for path in (eve.root / "weekly").rglob("*.md"):
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        spoiled = {
+            "no decisions": [line for line in lines if "**Decision**" not in line],
+            "nothing by hand": [line for line in lines if "By hand on" not in line],
+            "no sentences": [line for line in lines if not line.startswith("- ") or "**" in line],
+            "other decisions": [line.replace("we decided for uv", "nobody minds what") for line in lines],
+        }[what]
+        assert spoiled != lines
+        path.write_text("".join(spoiled), encoding="utf-8")
+    commit(eve, "consolidate")
+    refused(victim)
+
+
+def test_what_is_not_over_is_not_consolidated(pair: tuple[Machine, Machine]):
+    eve, victim = pair
+    victim.now = NOON - timedelta(days=10)
+    for day in range(10, 14):
+        write_day(eve, day)
+    eve.sync()
+    victim.sync()
+    consolidate_due(eve.store)
+    eve.sync()
+    path = "daily/2026/11/2026-11-11.md"
+    assert (victim.root / path).exists()
+    victim.now = NOON
+    victim.sync()
+    assert not (victim.root / path).exists()
+
+
+def test_a_small_memory_is_not_emptied(pair: tuple[Machine, Machine]):
+    eve, victim = pair
+    for number in range(3):
+        victim.save(f"number {number} of the few things that are known")
+    converge(*pair)
+    for path in ("daily", "memory.md"):
+        eve.git("rm", "-q", "-r", path)
+    commit(eve)
+    refused(victim)
+
+
+FACT = (
+    "---\nname: n{0}\ndescription: d\nid: d000000000{0}\nkind: decision\nstatus: active\n---\nUse tool {0} for this.\n"
+)
+
+
+@pytest.mark.parametrize("how", ["removed", "emptied", "replaced", "retired", "folder", "truncated"])
+def test_facts_do_not_go_though_they_are_little_among_much(pair: tuple[Machine, Machine], how: str):
+    eve, victim = pair
+    victim.write("knowledge/much.md", "".join(f"Line {number} of much that is known.\n" for number in range(3000)))
+    paths = [f"facts/decision/d000000000{number}-n.md" for number in range(5)]
+    for number, path in enumerate(paths):
+        victim.write(path, FACT.format(number))
+    victim.sync()
+    eve.sync()
+    for path in paths:
+        text = eve.read(path)
+        head, _, body = text.rpartition("---\n")
+        new = {
+            "emptied": f"{head}---\n",
+            "replaced": f"{head}---\nNothing is known of this one here.\n",
+            "retired": text.replace("active", "retired"),
+            "truncated": f"{head}---\n{body[:8]}\n",
+        }.get(how, "")
+        (eve.root / path).write_text(new) if new else (eve.root / path).unlink()
+    if how == "folder":
+        shutil.rmtree(eve.root / "facts")
+        eve.write("facts", "a file in the way\n")
+    commit(eve)
+    refused(victim)
+
+
+def test_memory_that_is_replaced_in_place_is_noticed(pair: tuple[Machine, Machine]):
+    eve, victim = pair
+    for number in range(8):
+        victim.save(f"number {number} of the things that are known, each in some words")
+    converge(*pair)
+    for path in [eve.root / "memory.md", *(eve.root / "daily").rglob("*.md")]:
+        path.write_text(path.read_text().replace("number", "nothing").replace("things", "stuff"))
+    commit(eve)
+    refused(victim)
+
+
+def test_renamed_and_rotated_is_not_lost(days: tuple[Machine, Machine]):
+    first, second = days
+    for number in range(60):
+        first.save(f"number {number} of the things that are known, each in some words, and some more words")
+    first.write("knowledge/a.md", "".join(f"Line {number}.\n" for number in range(100)))
+    converge_commits(first, second)
+    first.git("mv", "knowledge/a.md", "knowledge/b.md")
+    commit(first, push=False)
+    own_settings(first.context, "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n")
+    first.store = type(first.store)(first.store.root, first.context)
+    assert check(first.store)[0].archive
+    first.sync()
+    second.sync()
+    assert first.tip == second.tip
+    assert list((second.root / "archive").iterdir())
+
+
+def test_archives_go_as_the_settings_here_have_it_too(pair: tuple[Machine, Machine]):
+    first, second = pair
+    for number in range(5):
+        text = "".join(f"Line {line} of archive {number}.\n" for line in range(50))
+        first.write(f"archive/memory_2026110{number + 1}_120000.md", text)
+    first.sync()
+    second.sync()
+    for path in sorted((first.root / "archive").iterdir())[:4]:
+        path.unlink()
+    commit(first, "retain")
+    refused(second)
+    own_settings(second.context, "rotation:\n  max_archives: 1\n")
+    second.store = type(second.store)(second.store.root, second.context)
+    second.sync()
+    assert len(list((second.root / "archive").iterdir())) == 1
+
+
+def test_what_is_cleared_elsewhere_is_asked_about_above_a_share(days: tuple[Machine, Machine]):
+    first, second = days
+    assert clear(first.store, days=12).files
+    first.sync()
+    refused(second)
+    second.sync(Accept.DELETIONS)
+    converge_commits(first, second)
+
+
+def test_an_undone_save_passes(pair: tuple[Machine, Machine]):
+    first, second = pair
+    first.save("kept, of the laptop")
+    first.save("said in error")
+    converge(*pair)
+    undo(first.store)
+    first.sync()
+    second.sync()
+    assert "said in error" not in second.read("memory.md")
+
+
+def test_transcripts_are_not_emptied_unasked(pair: tuple[Machine, Machine]):
+    eve, victim = pair
+
+    def exchange(each: Machine, *accept: Accept) -> None:
+        connection = Connection(each.store.repository.layout, each.context.environ)
+        sync_transcripts(each.store, find_remote(each.store, None), connection, Options(accept))
+
+    for number in range(3):
+        put(victim.store, f"session-{number}", NOON, [f'{{"text": "line {line}"}}' for line in range(9)])
+    exchange(victim)
+    exchange(eve)
+    tree = eve.git("mktree", stdin=b"")
+    emptied = eve.git("commit-tree", tree, "-p", REF, "-m", "Gitmem-Op: transcript")
+    eve.git("push", "-q", "origin", f"{emptied}:{REMOTE_REF}")
+    with pytest.raises(RefusedError, match="would remove much"):
+        exchange(victim)
+    assert read(victim.store, "session-1")
+    exchange(victim, Accept.DELETIONS)
+    assert read(victim.store, "session-1") is None
+
+
+def test_the_record_of_a_purge_is_not_removed_unasked(days: tuple[Machine, Machine]):
+    from tests.store.purges import purge
+
+    first, second = days
+    first.save("The key is tok_swordfish-4242/Q7, says Ada.")
+    converge_commits(first, second)
+    purge(first.store, "tok_swordfish-4242/Q7")
+    converge_commits(first, second)
+    first.git("rm", "-q", "-r", "purged")
+    commit(first)
+    refused(second, "the record of a purge")
+
+
+def converge_commits(*machines: Machine) -> None:
+    for each in (*machines, *machines):
+        each.sync()
+
+
+def test_small_losses_of_several_syncs_add_up(machine):
+    """Ten of thirty percent left three of eighty files."""
+    first, second = make_pair(machine)
+    for number in range(80):
+        first.write(
+            f"knowledge/{number}.md", f"# Note {number}\n\nWhat is said in note {number}, and nowhere else.\n" * 3
+        )
+    first.sync()
+    second.sync()
+    files = sorted((second.root / "knowledge").iterdir())
+    for path in files[:24]:
+        path.unlink()
+    commit(second)
+    first.sync()
+    for path in files[24:41]:
+        path.unlink()
+    commit(second)
+    refused(first, "with what 1 syncs of the last 30 days removed")
+    assert len(list((first.root / "knowledge").iterdir())) == 56
+    first.sync(Accept.DELETIONS)
+    assert len(list((first.root / "knowledge").iterdir())) == 39
+    files[41].unlink()
+    commit(second)
+    first.sync()
+
+
+def test_losses_of_long_ago_do_not_count(machine):
+    first, second = make_pair(machine)
+    for number in range(20):
+        first.write(
+            f"knowledge/{number}.md", f"# Note {number}\n\nWhat is said in note {number}, and nowhere else.\n" * 3
+        )
+    first.sync()
+    second.sync()
+    files = sorted((second.root / "knowledge").iterdir())
+    for start in range(0, 12, 4):
+        for path in files[start : start + 4]:
+            path.unlink()
+        commit(second)
+        first.sync()
+        first.now += timedelta(days=31)
+
+
+@pytest.mark.parametrize("lines", [1, 2])
+def test_a_memory_of_a_line_is_not_emptied_unasked(machine, lines):
+    first, second = make_pair(machine)
+    first.write("knowledge/a.md", "# A\n\n" + "".join(f"Line {number}.\n\n" for number in range(lines)))
+    first.sync()
+    second.sync()
+    for name in ("knowledge", "daily", "facts"):
+        shutil.rmtree(second.root / name, ignore_errors=True)
+    memory = second.root / "memory.md"
+    memory.write_text("".join(line for line in memory.read_text().splitlines(keepends=True) if "**" not in line))
+    commit(second)
+    refused(first)
+
+
+def test_small_trims_of_many_documents_add_up(machine):
+    first, second = make_pair(machine)
+    for number in range(12):
+        lines = "".join(f"Line {line} of note {number}, and of no other.\n" for line in range(20))
+        first.write(f"knowledge/{number}.md", f"# Note {number}\n\n{lines}")
+    first.sync()
+    second.sync()
+
+    def trim(count: int, *, instead: str = "") -> None:
+        for path in (second.root / "knowledge").iterdir():
+            kept = path.read_text().splitlines(keepends=True)[:-count]
+            path.write_text("".join(kept) + (f"{path.name} {instead}" * count if instead else ""))
+        commit(second)
+
+    trim(5)
+    first.sync()
+    trim(4)
+    refused(first, "with what 1 syncs of the last 30 days removed")
+    first.sync(Accept.DELETIONS)
+    for word in "ab":
+        trim(3, instead=f"holds another line for this {word}.\n")
+        first.sync()

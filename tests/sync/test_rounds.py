@@ -1,0 +1,596 @@
+"""Several machines and a remote between them: what each saved is on all of them, whatever happens on the way."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.document.document import Document
+from gitmem.document.entry import MemoryType, entry_ids
+from gitmem.errors import BusyError, ExitCode, GitmemError, RefusedError, StoreFormatError, UnreachableError
+from gitmem.git.process import Git
+from gitmem.git.remote import Connection, PushRacedError
+from gitmem.store.store import Store
+from gitmem.store.transact import transact
+from gitmem.sync import remotes as incoming
+from gitmem.sync.guard import Accept
+from gitmem.sync.remotes import add_remote, find_remote
+from gitmem.sync.rounds import Chance, SyncStep, pause
+from tests.property.hostile import Objects, Said
+from tests.store.machines import Machine, converge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from gitmem.platform.spawn import Running
+    from tests.conftest import RunsGit
+
+
+def test_the_first_sync_with_an_empty_remote(machine: Callable[[str], Machine], remote: Path, bare_git: RunsGit):
+    first = machine("laptop")
+    first.save("one")
+    done = first.sync()
+    assert (done.came, done.review) == (0, ())
+    assert done.went > 0
+    assert bare_git(remote, "rev-parse", "refs/heads/gitmem") == first.tip == done.commit
+    assert bare_git(remote, "for-each-ref", "--format=%(refname)") == "refs/heads/gitmem"
+    assert first.sync() == type(done)("origin", done.commit, 0, 0, (), 1, ())
+
+
+def test_what_two_machines_saved_is_on_both(pair: tuple[Machine, Machine]):
+    first, second = pair
+    one = first.save("of the laptop", MemoryType.DECISION)
+    first.sync()
+    two = second.save("of the desktop")
+    done = second.sync()
+    assert (done.came, done.went) == (1, 1)
+    first.sync()
+    assert first.tip == second.tip
+    assert set(first.entries()) == {one, two}
+    assert {one, two} <= entry_ids(first.read("memory.md"))
+    converge(*pair)
+
+
+def test_both_machines_make_the_same_merge_commit(pair: tuple[Machine, Machine], tmp_path: Path, bare_git: RunsGit):
+    first, second = pair
+    first.save("of the laptop")
+    second.save("of the desktop")
+    copies = []
+    for each, other in (pair, pair[::-1]):  # each merges the other's memory, without a word between them
+        bare = tmp_path / f"{each.name}.git"
+        bare_git(tmp_path, "clone", "--quiet", "--bare", str(other.root), str(bare))
+        each.git("remote", "set-url", "origin", str(bare))
+        copies.append((each, bare))
+    tips = {each.sync().commit for each, _ in copies}
+    assert len(tips) == 1
+    assert first.tip == second.tip
+    assert first.git("log", "-1", "--format=%an <%ae> %cn %s") == (
+        f"gitmem <gitmem@localhost> gitmem {first.git('log', '-1', '--format=%s')}"
+    )
+    assert "Gitmem-Op: merge" in first.git("log", "-1", "--format=%b")
+
+
+def test_three_machines_meet_in_any_order(machine: Callable[[str], Machine]):
+    machines = [machine(name) for name in ("laptop", "desktop", "server")]
+    for number, each in enumerate(machines * 2):
+        each.save(f"number {number}", [*MemoryType][number])
+        if number % 3:
+            each.sync()
+    converge(*machines)
+
+
+def test_an_edit_by_hand_is_committed_and_synced(pair: tuple[Machine, Machine]):
+    first, second = pair
+    first.write("knowledge/a.md", "# A\n\nBy hand.\n")
+    first.sync()
+    second.write("memory.md", second.read("memory.md").replace("## Known Issues\n", "## Known Issues\n\nBy hand.\n"))
+    second.sync()
+    converge(*pair)
+    assert first.read("knowledge/a.md") == "# A\n\nBy hand.\n"
+    assert "By hand." in first.read("memory.md")
+
+
+def test_the_same_line_changed_on_both_is_kept_twice_and_said(pair: tuple[Machine, Machine]):
+    first, second = pair
+    first.write("knowledge/a.md", "# A\n\nIt builds.\n\nMore.\n")
+    converge(*pair)
+    first.write("knowledge/a.md", "# A\n\nIt builds fast.\n\nMore.\n")
+    second.write("knowledge/a.md", "# A\n\nIt fails.\n\nMore.\n")
+    first.sync()
+    assert second.sync().review == ("knowledge/a.md",)
+    converge(*pair)
+    text = first.read("knowledge/a.md")
+    assert "It builds fast.\n" in text
+    assert "It fails.\n" in text
+    assert Document.parse(text.encode()).get("review") == ["A"]
+
+
+def test_a_branch_that_moves_between_merge_and_push_is_merged_again(pair: tuple[Machine, Machine]):
+    first, second = pair
+    second.save("before")
+    others = iter(range(2))
+
+    def interrupt(step: str) -> None:
+        if step == SyncStep.PUSH and next(others, None) is not None:
+            first.save("meanwhile")
+            first.sync()
+
+    second.save("of the desktop")
+    assert second.sync(progress=interrupt).rounds == 3
+    merges = second.git("rev-list", "--merges", "--count", "HEAD")
+    assert merges == "1", "a round in vain leaves nothing in history"
+    converge(*pair)
+
+
+def test_a_save_while_it_is_synced_goes_with_it(pair: tuple[Machine, Machine]):
+    first, second = pair
+    first.save("one")
+    first.sync()
+    saved = []
+
+    def interrupt(step: str) -> None:
+        if step == SyncStep.FILES and not saved:
+            saved.append(second.save("meanwhile"))
+
+    second.save("two")
+    second.sync(progress=interrupt)
+    assert saved
+    assert saved[0] in second.entries()
+    converge(*pair)
+
+
+def test_an_edit_by_hand_while_it_is_synced_is_kept(pair: tuple[Machine, Machine]):
+    first, second = pair
+    first.save("one")
+    first.sync()
+    edited = []
+
+    def interrupt(step: str) -> None:
+        if step == SyncStep.FILES and not edited:
+            edited.append("by hand, just now")
+            second.write("memory.md", f"{second.read('memory.md')}\n{edited[0]}\n")
+
+    second.sync(progress=interrupt)
+    converge(*pair)
+    assert edited[0] in first.read("memory.md")
+
+
+def test_others_that_are_always_quicker_are_not_raced_for_ever(pair: tuple[Machine, Machine]):
+    first, second = pair
+
+    def interrupt(step: str) -> None:
+        if step == SyncStep.PUSH:
+            first.save("meanwhile")
+            first.sync()
+
+    second.save("one")
+    pauses: list[float] = []
+    times = itertools.count()
+    chance = Chance(random=lambda: 1.0, sleep=pauses.append, clock=lambda: next(times) * 3.0)
+    with pytest.raises(BusyError, match="first, 4 times"):
+        second.sync(progress=interrupt, attempts=4, chance=chance)
+    assert pauses == [3.0, 6.0, 10.0], (
+        "up to a round's time, which doubles up to ten seconds; none where nothing follows"
+    )
+    second.sound()
+    converge(*pair)
+
+
+def test_no_lock_is_held_while_the_network_is_waited_for(pair: tuple[Machine, Machine]):
+    _, second = pair
+    held = []
+
+    def look(step: str) -> None:
+        if step in {SyncStep.FETCH, SyncStep.MERGE, SyncStep.PUSH}:
+            second.store.lock("test").acquire(0).release()
+            held.append(step)
+
+    second.save("one")
+    second.sync(progress=look)
+    assert held == [SyncStep.FETCH, SyncStep.PUSH]
+
+
+def test_a_remote_that_is_not_there_is_no_loss(pair: tuple[Machine, Machine], remote: Path):
+    first, _ = pair
+    first.save("offline")
+    remote.rename(remote.with_name("away.git"))
+    with pytest.raises(GitmemError, match="no repository that can be read"):
+        first.sync()
+    first.git("remote", "set-url", "origin", "http://127.0.0.1:9/x.git")
+    with pytest.raises(UnreachableError) as caught:
+        first.sync()
+    assert caught.value.exit_code == ExitCode.UNREACHABLE
+    remote.with_name("away.git").rename(remote)
+    first.git("remote", "set-url", "origin", str(remote))
+    converge(*pair)
+
+
+def test_what_was_edited_by_hand_is_committed_also_without_a_remote(pair: tuple[Machine, Machine]):
+    first, _ = pair
+    first.git("remote", "set-url", "origin", "http://127.0.0.1:9/x.git")
+    first.write("knowledge/hand.md", "# By hand\n")
+    with pytest.raises(UnreachableError):
+        first.sync()
+    assert first.git("show", "HEAD:knowledge/hand.md") == "# By hand"
+    first.sound()
+
+
+def test_what_is_edited_while_git_fetches_is_kept(pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch):
+    first, second = pair
+    first.write("knowledge/shared.md", "# Shared\n")
+    for one in (first, second, first):
+        one.sync()
+    first.write("knowledge/shared.md", "# Shared\n\nFrom the first.\n")
+    first.sync()
+    fetch, done = Connection.fetch, []
+
+    def edited_after(connection: Connection, *args: object) -> str | None:
+        fetched = fetch(connection, *args)
+        if not done:
+            done.append(True)
+            second.store.files.look().edited()  # nothing yet
+            second.write("knowledge/shared.md", "# Shared\n\nBy hand.\n")
+        return fetched
+
+    monkeypatch.setattr(Connection, "fetch", edited_after)
+    second.sync()
+    assert {"From the first.", "By hand."} <= {*second.read("knowledge/shared.md").splitlines()}
+    converge(*pair)
+
+
+def test_a_sync_starts_few_processes(pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch):
+    first, second = pair
+    converge(*pair)
+    started: list[str] = []
+    start = Git._start
+
+    def counted(git: Git, args: tuple[str, ...], env: Mapping[str, str] | None, *, stdin: bool) -> Running:
+        started.append(next(arg for arg in args if not arg.startswith("-") and "=" not in arg))
+        return start(git, args, env, stdin=stdin)
+
+    first.save("one")
+    first.sync()
+    second.save("two")
+    monkeypatch.setattr(Git, "_start", counted)
+    second.sync()
+    looking = ["diff-index", "ls-files"]
+    merging = ["config", "cat-file", *looking, "fetch", "rev-list", "log", "fast-import", "push"]
+    merging += ["update-index", "update-ref"]
+    assert sorted(set(started) - {"ls-tree"}) == sorted(merging)
+    assert len(started) <= len(merging) + 2  # `ls-tree`, and `update-ref` for the fetched ref and the branch
+    second.sync()  # which sees what it pushed
+    started.clear()
+    second.sync()  # nothing to do
+    assert sorted(started) == sorted(["cat-file", "config", "fetch", *looking])
+
+
+def test_a_remote_that_takes_nothing_still_gives(pair: tuple[Machine, Machine], remote: Path):
+    first, second = pair
+    one = first.save("one")
+    first.sync()
+    hook = remote / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho no more today >&2\nexit 1\n")
+    hook.chmod(0o755)
+    second.save("two")
+    with pytest.raises(GitmemError, match="did not take"):
+        second.sync()
+    assert one in second.entries()
+    second.sound()
+    hook.unlink()
+    converge(*pair)
+
+
+def test_a_remote_that_was_emptied_stops_the_sync_and_says_so(pair: tuple[Machine, Machine], remote: Path, bare_git):
+    first, _second = pair
+    first.save("one")
+    first.sync()
+    tip = first.tip
+    bare_git(remote, "update-ref", "-d", "refs/heads/gitmem")
+    with pytest.raises(RefusedError, match="holds no memory any more"):
+        first.sync()
+    assert first.tip == tip
+    assert first.git("for-each-ref", "--format=%(objectname)", "refs/gitmem/backup") == tip
+    assert bare_git(remote, "for-each-ref") == ""
+    first.sync(Accept.REWRITTEN)
+    assert bare_git(remote, "rev-parse", "refs/heads/gitmem") == tip
+    converge(*pair)
+
+
+def test_a_remote_that_was_force_pushed_stops_the_sync_and_nothing_is_forced(
+    pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit
+):
+    first, second = pair
+    old = first.tip
+    first.save("one")
+    first.sync()
+    bare_git(remote, "update-ref", "refs/heads/gitmem", old)
+    first.save("two")
+    with pytest.raises(RefusedError, match="serves an old state"):
+        first.sync()
+    assert bare_git(remote, "rev-parse", "refs/heads/gitmem") == old
+    second.save("three")
+    second.sync()
+    first.sync(Accept.REWRITTEN)
+    converge(*pair)
+
+
+def test_a_branch_that_is_no_memory_is_refused(machine: Callable[[str], Machine], remote: Path, bare_git: RunsGit):
+    first = machine("laptop")
+    tree = bare_git(remote, "hash-object", "-w", "-t", "tree", "--stdin", stdin=b"")
+    bare_git(remote, "update-ref", "refs/heads/gitmem", bare_git(remote, "commit-tree", "-m", "Something", tree))
+    with pytest.raises(RefusedError, match="is not a memory"):
+        first.sync()
+    with pytest.raises(RefusedError, match="is not a memory"):
+        first.sync(Accept.OTHER_PROJECT)
+
+
+def test_memories_that_began_apart_become_one_when_that_is_meant(pair: tuple[Machine, Machine]):
+    first, second = pair
+    ids = {first.save("one"), second.save("two")}
+    root = first.git("commit-tree", "-m", "Begin", "HEAD^{tree}")
+    first.git("update-ref", "refs/heads/gitmem", root)
+    second.sync()
+    first.git("update-ref", "-d", "refs/gitmem/remotes/origin/gitmem")
+    with pytest.raises(RefusedError, match="shares no history"):
+        first.sync()
+    first.sync(Accept.OTHER_PROJECT)
+    second.sync()
+    assert set(second.entries()) == ids
+    assert first.tip == second.tip
+    first.sound()
+
+
+def test_a_newer_format_is_not_touched(pair: tuple[Machine, Machine]):
+    first, second = pair
+    text = first.read("FORMAT.md")
+    first.write("FORMAT.md", text.replace("version: 2", "version: 3"))
+    first.git("commit", "-qam", "Upgrade")
+    first.git("push", "-q", "origin", "gitmem")
+    second.save("one")
+    tip = second.tip
+    with pytest.raises(StoreFormatError, match="has format version 3") as caught:
+        second.sync()
+    assert caught.value.exit_code == ExitCode.STORE_FORMAT
+    assert second.tip == tip
+    second.sound()
+
+
+HOSTILE = {
+    "a link": ("120000", "knowledge/link.md"),
+    "a link for a folder": ("120000", "facts"),
+    "a submodule": ("160000", "module"),
+    "git's folder in other letters": ("100644", "x/.GIT/config"),
+    "git's folder as Windows names it": ("100644", "git~1"),
+    "gitmem's temporary files": ("100644", ".tmp/x"),
+    "a control character": ("100644", "a\x1b[31m.md"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_what_could_leave_the_store_is_refused(
+    pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit, what: str
+):
+    _, second = pair
+    mode, path = HOSTILE[what]
+    blob = bare_git(remote, "hash-object", "-w", "--stdin", stdin=b"/etc/passwd")
+    oid = bare_git(remote, "rev-parse", "gitmem") if mode == "160000" else blob
+    tree = _planted(remote, bare_git, path, mode, oid)
+    commit = bare_git(remote, "commit-tree", "-p", "gitmem", "-m", "Harmless", tree)
+    bare_git(remote, "update-ref", "refs/heads/gitmem", commit)
+    tip = second.tip
+    with pytest.raises(RefusedError):
+        second.sync()
+    assert second.tip == tip
+    second.sound()
+
+
+def _planted(remote: Path, bare_git: RunsGit, path: str, mode: str, oid: str) -> str:
+    """Return the remote's tree with one more entry that no git would add to an index."""
+    *folders, name = path.split("/")
+    kind = "commit" if mode == "160000" else "blob"
+    entry = f"{mode} {kind} {oid}\t{name}"
+    for folder in reversed(folders):
+        entry = f"040000 tree {bare_git(remote, 'mktree', '--missing', stdin=entry.encode())}\t{folder}"
+    listed = bare_git(remote, "ls-tree", "gitmem")
+    return bare_git(remote, "mktree", "--missing", stdin=f"{listed}\n{entry}\n".encode())
+
+
+@pytest.mark.parametrize("folder", [b"knowledge", b"purged"])
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_tree_without_end_is_not_looked_through(
+    pair: tuple[Machine, Machine], remote: Path, folder: bytes, hidden: bool
+):
+    first, _ = pair
+    objects = Objects(remote)
+    own = {(b"FORMAT.md",): (b"100644", objects.write("blob", b"---\nversion: 2\n---\n"))}
+    bomb = objects.tree({**own, (folder,): (b"40000", objects.endless(10, 10))})
+    commit = objects.commit(bomb, [first.tip], Said())
+    if hidden:  # in the middle of history
+        commit = objects.commit(objects.tree(own), [commit], Said())
+    objects.point("refs/heads/gitmem", commit)
+    with pytest.raises(RefusedError, match=r"a commit with 10,000,000,00. files"):
+        first.sync()
+    first.save("and on")
+    assert not first.git("for-each-ref", "refs/gitmem/fetched")
+    first.sound()
+
+
+@pytest.mark.parametrize("kind", ["blob", "tree", "tag"])
+def test_a_branch_that_is_no_commit_is_refused(pair: tuple[Machine, Machine], remote: Path, kind: str):
+    first, _ = pair
+    objects = Objects(remote)
+    blob = objects.write("blob", b"x")
+    made = {"blob": blob, "tree": objects.tree({(b"x",): (b"100644", blob)}), "tag": objects.tag(first.tip, "commit")}
+    objects.point("refs/heads/gitmem", made[kind])
+    with pytest.raises(RefusedError, match="something else than commits"):
+        first.sync()
+    first.sound()
+
+
+def test_more_than_comes_at_once_is_refused(pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch):
+    """One large blob under many names takes no room on the remote, and all the room there is here."""
+    monkeypatch.setattr(incoming, "MOST_BYTES", 10_000)
+    first, second = pair
+    for number in range(3):
+        second.write(f"knowledge/{number}.md", "x" * 4_000)
+    second.sync()
+    with pytest.raises(RefusedError, match="more than one sync takes"):
+        first.sync()
+    first.sound()
+
+
+def test_names_that_one_file_system_takes_for_one_are_refused(pair: tuple[Machine, Machine], remote: Path, bare_git):
+    _, second = pair
+    blob = bare_git(remote, "hash-object", "-w", "--stdin", stdin=b"x")
+    listed = bare_git(remote, "ls-tree", "gitmem")
+    more = f"100644 blob {blob}\ta.md\n100644 blob {blob}\tA.md\n"
+    tree = bare_git(remote, "mktree", stdin=f"{listed}\n{more}".encode())
+    commit = bare_git(remote, "commit-tree", "-p", "gitmem", "-m", "Harmless", tree)
+    bare_git(remote, "update-ref", "refs/heads/gitmem", commit)
+    with pytest.raises(RefusedError, match="on some file systems is the same as"):
+        second.sync()
+
+
+def test_what_would_remove_most_of_the_memory_is_refused_until_it_is_meant(pair: tuple[Machine, Machine]):
+    first, second = pair
+    for number in range(20):
+        first.write(f"knowledge/{number}.md", f"# {number}\n")
+    converge(*pair)
+    for number in range(20):
+        (first.root / f"knowledge/{number}.md").unlink()
+    first.sync()
+    tip = second.tip
+    with pytest.raises(RefusedError, match=r"would remove much of this memory: .*; 20 of"):
+        second.sync()
+    assert second.tip == tip
+    second.save("something")
+    with pytest.raises(RefusedError):
+        second.sync()
+    second.sync(Accept.DELETIONS)
+    assert not (second.root / "knowledge").exists()
+    converge(*pair)
+
+
+def test_a_memory_that_was_cut_to_nothing_is_refused(pair: tuple[Machine, Machine]):
+    first, second = pair
+    first.write("knowledge/a.md", "# A\n\n" + "Something to know.\n" * 2000)
+    converge(*pair)
+    first.write("knowledge/a.md", "# A\n")
+    first.sync()
+    with pytest.raises(RefusedError, match="much of this memory"):
+        second.sync()
+
+
+def test_what_a_person_pulls_and_pushes_with_git_is_fine(pair: tuple[Machine, Machine]):
+    first, second = pair
+    first.save("one")
+    first.git("push", "-q")
+    second.save("two")
+    second.git("fetch", "-q")
+    assert "behind 1" in second.git("status", "-sb")
+    second.sync()
+    assert second.git("status", "-sb") == "## gitmem...origin/gitmem"
+    first.git("pull", "-q")
+    converge(*pair)
+
+
+def test_a_file_becomes_a_folder_on_another_machine(pair: tuple[Machine, Machine]):
+    first, second = pair
+    first.write("notes", "a file\n")
+    converge(*pair)
+    (first.root / "notes").unlink()
+    first.write("notes/a.md", "in a folder\n")
+    first.sync()
+    second.sync()
+    assert second.read("notes/a.md") == "in a folder\n"
+    converge(*pair)
+
+
+def test_histories_that_crossed_are_merged_once(pair: tuple[Machine, Machine], bare_git: RunsGit, tmp_path: Path):
+    """Two machines merge each other's commits and go on, each with a remote of its own; then they meet."""
+    first, second = pair
+    own = {}
+    for each in pair:
+        each.write(f"knowledge/{each.name}.md", f"# {each.name}\n")
+        own[each.name] = tmp_path / f"own of {each.name}.git"
+        transact(each.store, lambda _: None, purpose="test", scan=True)
+        bare_git(tmp_path, "clone", "-q", "--bare", str(each.root), str(own[each.name]))
+    for each, other in (pair, pair[::-1]):
+        each.git("fetch", "-q", str(own[other.name]), "gitmem")
+        # As a person's git does it: another commit on each side, of the same two parents.
+        each.git("merge", "-q", "--no-ff", "-m", f"By {each.name}", "FETCH_HEAD")
+        each.save(f"again of {each.name}")
+    for each in pair:
+        each.sync()
+    for each in pair:
+        each.sync()
+    assert first.tip == second.tip
+    assert first.ids | second.ids <= set(first.entries())
+
+
+def test_a_crash_after_the_branch_moved_is_made_up_for(pair: tuple[Machine, Machine], crashing):
+    first, second = pair
+    for point in ("no file is written", "one file is written", "the files are written, the index is not"):
+        first.write(f"knowledge/a {point}.md", f"{point}\n")
+        first.save(f"before {point}")
+        first.sync()
+        second.save(f"here before {point}")
+        second.write("knowledge/b.md", f"{point}\n")
+        with crashing(point):
+            second.sync()
+        second.store = Store(str(second.root), second.context)
+        converge(*pair)
+
+
+def test_a_crash_before_the_commits_of_a_person_elsewhere_are_in_the_files_takes_nothing_back(
+    pair: tuple[Machine, Machine], crashing
+):
+    """What another machine committed as an edit by hand is not in this work tree, though the branch has it."""
+    first, second = pair
+    first.write("memory.md", first.read("memory.md") + "\nBy hand, elsewhere.\n")
+    first.sync()
+    with crashing("no file is written"):
+        second.sync()
+    second.store = Store(str(second.root), second.context)
+    converge(*pair)
+    assert "By hand, elsewhere." in second.read("memory.md")
+
+
+def test_passwords_in_urls_are_not_said(machine: Callable[[str], Machine]):
+    first = machine("laptop", url="http://ada:s3cr3t-pass@127.0.0.1:9/x.git?token=abc123")
+    remote = find_remote(first.store, None)
+    assert "s3cr3t" not in remote.shown
+    assert "abc123" not in remote.shown
+    with pytest.raises(UnreachableError) as caught:
+        first.sync()
+    assert "s3cr3t" not in f"{caught.value} {caught.value.remedy} {caught.value.__cause__} {caught.value.__cause__!r}"
+    assert "abc123" not in f"{caught.value} {caught.value.remedy} {caught.value.__cause__}"
+
+
+@pytest.mark.parametrize("url", ["ext::sh -c 'touch /tmp/x'", "--upload-pack=x", "fd::17", "foo://x", "", "a\nb"])
+def test_what_is_no_url_is_refused(pair: tuple[Machine, Machine], url: str):
+    with pytest.raises(RefusedError):
+        add_remote(pair[0].store, "other", url)
+
+
+def test_two_pushes_that_race_are_told_apart(pair: tuple[Machine, Machine]):
+    first, second = pair
+    remote = find_remote(first.store, None)
+    connections = [Connection(each.store.repository.layout, each.context.environ) for each in pair]
+    first.save("one")
+    connections[0].push(remote, first.tip, "refs/gitmem/lease", None)
+    with pytest.raises(PushRacedError):
+        connections[1].push(remote, second.tip, "refs/gitmem/lease", None)
+    with pytest.raises(PushRacedError):
+        connections[1].push(remote, second.tip, "refs/gitmem/lease", second.tip)
+    first.save("two")
+    connections[0].push(remote, first.tip, "refs/gitmem/lease", first.git("rev-parse", "HEAD~1"))
+
+
+def test_a_pause_doubles_and_is_never_longer_than_ten_seconds():
+    assert [pause(number, 1.0, 0.5) for number in (1, 2, 3, 4)] == [0.5, 1.0, 2.0, 4.0]
+    assert max(pause(number, 1.0, took) for number in range(1, 50) for took in (0.0, 1.0, 600.0)) == 10.0
