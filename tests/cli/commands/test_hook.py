@@ -30,7 +30,7 @@ from gitmem.store.store import Store
 from gitmem.text.stems import estimate_tokens
 from tests.cli.commands.project import Runner
 from tests.copies import accept
-from tests.recorded import DATA, EVERY_EVENT, EVERY_EVENT_TRANSCRIPT, SESSIONS, payloads_in, payloads_of
+from tests.recorded import EVERY_EVENT, EVERY_EVENT_TRANSCRIPT, SESSIONS, payloads_in, payloads_of, transcript_of
 
 ROOT = Path(__file__).resolve().parents[3]
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -186,7 +186,7 @@ def test_every_recorded_payload(host, some, monkeypatch):
 def test_every_recorded_file_to_both_commands(host, monkeypatch, some):
     """Transcripts to the hook, payloads to the replay, and what each is for."""
     host.here("config", "tiers.automatic", "false")  # what they tell is long ago
-    found = [str(path) for path in ([*SESSIONS[:6], EVERY_EVENT_TRANSCRIPT] if some else [*DATA.rglob("*.json*")])]
+    found = [str(path) for path in (*SESSIONS[: 6 if some else None], EVERY_EVENT_TRANSCRIPT, transcript_of("claude"))]
     payloads = [str(EVERY_EVENT)]
     said = json.loads(host.run("replay", "--json", *payloads, *found))
     assert len(said["files"]) == len({*found, *payloads})
