@@ -64,10 +64,11 @@ class Run(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a run writes and what it is called: a folder for files beside the empty one, and a new session's id."""
+    """Where a run writes: a folder for files beside the empty one, a new session's id, and the person's environment."""
 
     files: str
     session: str
+    environ: Mapping[str, str]
 
     def put(self, name: str, text: str) -> str:
         """Write a file and return its path."""
@@ -84,7 +85,7 @@ class Program(NamedTuple):
     models: Mapping[Size, str]
     run: Callable[[Request, str, Place], Run]
     read: Callable[[bytes, Place], Answer]
-    recorded: Callable[[Mapping[str, str], Place], Iterator[str]] = lambda _environ, _place: iter(())
+    recorded: Callable[[Place], Iterator[str]] = lambda _: iter(())
 
 
 _DROID_TOOLS = (
@@ -164,7 +165,15 @@ def _opencode(request: Request, model: str, place: Place) -> Run:
 def _copilot(request: Request, model: str, place: Place) -> Run:
     words = ["--silent", "--no-color", "--no-auto-update", "--no-ask-user", "--no-custom-instructions", "--no-remote"]
     words += ["--disable-builtin-mcps", "--available-tools=none", "--session-id", place.session, *_named(model)]
-    return Run([*words, "--log-dir", place.files], _whole(request), {"COPILOT_AUTO_UPDATE": "false"})
+    # It records sessions in a database of its home: so that is a new folder, with the person's settings and sign-in.
+    home = os.path.join(place.files, "home")
+    os.mkdir(home)
+    own = _home(place.environ, "COPILOT_HOME", ".copilot")
+    for name in ("config.json", "settings.json"):
+        with contextlib.suppress(OSError):
+            os.symlink(os.path.join(own, name), os.path.join(home, name))
+    environ = {"COPILOT_AUTO_UPDATE": "false", "COPILOT_HOME": home}
+    return Run([*words, "--log-dir", place.files], _whole(request), environ)
 
 
 def _droid(request: Request, model: str, place: Place) -> Run:
@@ -292,22 +301,18 @@ def _home(environ: Mapping[str, str], variable: str, name: str) -> str:
     return environ.get(variable) or os.path.join(environ.get("HOME") or os.path.expanduser("~"), name)
 
 
-def _of_gemini(environ: Mapping[str, str], place: Place) -> Iterator[str]:
+def _of_gemini(place: Place) -> Iterator[str]:
     """Yield what Gemini CLI records of a session: a file of its folder for projects, by the first part of the id."""
-    top = os.path.join(_home(environ, "GEMINI_CLI_HOME", ""), ".gemini", "tmp")
+    top = os.path.join(_home(place.environ, "GEMINI_CLI_HOME", ""), ".gemini", "tmp")
     for folder, _, names in os.walk(top):
         yield from (os.path.join(folder, name) for name in names if place.session[:8] in name)
         if os.path.basename(folder) == place.session:
             yield folder
 
 
-def _of_copilot(environ: Mapping[str, str], place: Place) -> Iterator[str]:
-    yield os.path.join(_home(environ, "COPILOT_HOME", ".copilot"), "session-state", place.session)
-
-
-def _of_droid(environ: Mapping[str, str], place: Place) -> Iterator[str]:
+def _of_droid(place: Place) -> Iterator[str]:
     """Yield the folder of droid's sessions in the run's folder, whose name has the folder's."""
-    top = os.path.join(_home(environ, "FACTORY_HOME", ".factory"), "sessions")
+    top = os.path.join(_home(place.environ, "FACTORY_HOME", ".factory"), "sessions")
     mark = os.path.basename(os.path.dirname(place.files))
     with contextlib.suppress(OSError):
         yield from (os.path.join(top, name) for name in os.listdir(top) if mark in name)
@@ -320,7 +325,7 @@ PROGRAMS = {
     "gemini": Program("gemini", {Size.SMALL: "flash", Size.LARGE: "pro"}, _gemini, _read_gemini, _of_gemini),
     "qwen": Program("qwen", _CHOSEN, _qwen, _read_qwen),
     "opencode": Program("opencode", _CHOSEN, _opencode, _read_opencode),
-    "copilot": Program("copilot", _CHOSEN, _copilot, _read_text, _of_copilot),
+    "copilot": Program("copilot", _CHOSEN, _copilot, _read_text),
     "droid": Program("droid", _CHOSEN, _droid, _read_droid, _of_droid),
 }
 
@@ -355,7 +360,7 @@ class AgentModel:
     def ask(self, request: Request, deadline: float) -> Answer:
         """See `Model.ask`."""
         with _one_at_a_time(), tempfile.TemporaryDirectory(prefix="gitmem-", ignore_cleanup_errors=True) as top:
-            place = Place(os.path.join(top, "files"), str(uuid.uuid4()))
+            place = Place(os.path.join(top, "files"), str(uuid.uuid4()), self._environ)
             folder = os.path.join(top, "empty")
             os.mkdir(place.files)
             os.mkdir(folder)
@@ -364,7 +369,7 @@ class AgentModel:
                 out, err, code = self._output(run, folder, deadline)
                 answer = self._agent.read(out, place)
             finally:
-                for path in [*self._agent.recorded(self._environ, place)]:
+                for path in [*self._agent.recorded(place)]:
                     shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else _remove(path)
         if not answer.text and not answer.refused:
             said = _brief((err or out)[:_SHOWN].decode("utf-8", "replace"))
