@@ -1,7 +1,7 @@
 """Where a gitmem process begins: the script `gitmem` and `python -m gitmem`.
 
 This runs before anything else is imported. `python -m` itself looks for `gitmem` in the current folder
-first, before any line of gitmem's runs (docs/format.md, "Processes"). Not even `__future__` may be imported above.
+first, before any line of gitmem's runs (docs/security.md, "Processes"). Not even `__future__` may be imported above.
 
 Tested through `tests/test_main.py`.
 """

@@ -1,4 +1,4 @@
-"""Settings: one table of all keys, their values, and the values a tracked file may set (docs/format.md, "Settings").
+"""Settings: one table of all keys, their values, and the values a tracked file may set (docs/settings.md, "Settings").
 
 Rows such as "spec R2" are those of docs/spec.md.
 

@@ -1,6 +1,6 @@
 """Errors, with a message for the user and an exit code.
 
-Exit codes are an interface (docs/format.md, "Exit codes"): scripts may rely on them, so a number never changes its
+Exit codes are an interface (docs/commands.md, "Exit codes"): scripts may rely on them, so a number never changes its
 meaning.
 """
 

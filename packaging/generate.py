@@ -1,27 +1,40 @@
-"""Make the plugins, manifests and the man page, which ship beside the wheel, out of the sources in the wheel.
+"""Make the plugins, manifests, the man page and the tables of pages, which ship beside the wheel, out of its sources.
 
-    python packaging/generate.py      write `plugin/`, `gemini-extension/`, the marketplace, `server.json`, the man page
+    python packaging/generate.py              write `plugin/`, `gemini-extension/`, the marketplace, `server.json`, the
+                                              man page, and what stands between the marks `generated` in docs/
+    python packaging/generate.py --released   fail unless these can be published: the address is set
 
 `templates/claude` has the skills, commands and agents, `hooks/` the scripts that hosts run; `packaging/` what only a
 plugin has. `tests/packaging/` fails where the output is not what this script makes, except for the man page, whose
 layout differs from one Python to the next: there it looks for the commands and options.
 """
 
+# ruff: noqa: SLF001  # what a parser has, argparse says under private names only
 from __future__ import annotations
 
+import argparse
 import json
+import os
+import re
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import frontmatter
 
 from gitmem import __version__
+from gitmem.cli.main import COMMANDS, GROUPS, PLUMBING, build_parser
+from gitmem.config import RULES, Config
 from gitmem.hosts.agents import claude_code, gemini
+from gitmem.hosts.all import NAMES, find_host
 from gitmem.hosts.host import SCRIPT, Place, Scope, command, shared_server
+from gitmem.hosts.settings import HOOKS, MCP
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gitmem.hosts.host import Host
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,19 +46,29 @@ NAME = "gitmem"
 _USER = Place(Scope.USER, "", "", {})
 SUMMARY = "A memory for coding agents that lives in git: every session remembered, every save a commit."
 MAINTAINERS = {"name": "The gitmem developers"}
-# The release fills in who publishes: the repository's owner, and the repository (.github/workflows/release.yml).
-REGISTERED = "io.github.OWNER/gitmem"
+ADDRESS = "Repository"  # of [project.urls] in pyproject.toml: the one place that says where gitmem is published
 _REGISTRY_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 _MISSING = "missing.sh"
+NONE = "\u2013"
 _SECONDS = 10
 _SECONDS_OF_THE_END = 3  # Codex warns where it is more, and Claude Code waits for less
 
 
 def generated() -> dict[str, bytes]:
-    """Return all files but the man page, by path."""
+    """Return all files but the man page, by path; without an address there is no `server.json`."""
     files = {f"{PLUGIN}/{name}": data for name, data in plugin().items()}
     files |= {f"{EXTENSION}/{name}": data for name, data in extension().items()}
-    return files | {".claude-plugin/marketplace.json": _json(marketplace()), "server.json": _json(registry())}
+    files |= {f"docs/{name}": _with_table(ROOT / "docs" / name, make()) for name, make in TABLES.items()}
+    files[".claude-plugin/marketplace.json"] = _json(marketplace())
+    owner, repository = published()
+    return files | ({"server.json": _json(registry(owner, repository))} if owner else {})
+
+
+def published() -> tuple[str, str]:
+    """Return the owner and the address of the repository, as pyproject.toml says; both "" while it says nothing."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    found = re.fullmatch(r"https://github\.com/([\w-]+)/[\w.-]+", project.get("urls", {}).get(ADDRESS, ""))
+    return (found[1], found[0]) if found else ("", "")
 
 
 def plugin() -> dict[str, bytes]:
@@ -140,8 +163,11 @@ def marketplace() -> dict[str, object]:
     return {"name": NAME, "description": "gitmem, a memory in git", "owner": MAINTAINERS, "plugins": [listed]}
 
 
-def registry() -> dict[str, object]:
-    """Return the entry in the registry of MCP servers, which shows at most 100 characters of description."""
+def registry(owner: str, repository: str) -> dict[str, object]:
+    """Return the entry in the registry of MCP servers, which shows at most 100 characters of description.
+
+    The registry finds its name in the page of the package, as a comment: README.md has to have it.
+    """
     package = {
         "registryType": "pypi",
         "identifier": "gitmem-store",
@@ -153,11 +179,11 @@ def registry() -> dict[str, object]:
     }
     return {
         "$schema": _REGISTRY_SCHEMA,
-        "name": REGISTERED,
+        "name": f"io.github.{owner}/gitmem",
         "title": NAME,
         "description": SUMMARY,
         "version": __version__,
-        "repository": {"url": "https://github.com/OWNER/REPO", "source": "github"},
+        "repository": {"url": repository, "source": "github"},
         "packages": [package],
     }
 
@@ -166,14 +192,152 @@ def man_page() -> bytes:
     """Return the man page, made of the parsers of all commands by argparse-manpage."""
     from argparse_manpage.manpage import Manpage
 
-    from gitmem.cli.main import COMMANDS, PLUMBING, build_parser
-
     parser = build_parser([name for name in COMMANDS if name not in PLUMBING])
     parser.man_short_description = "a memory for coding agents that lives in git"
     # Without a date, so that it does not change from day to day.
     page = Manpage(parser, {"project_name": NAME, "version": __version__, "manual_title": "gitmem manual"})
     page.date = ""
     return f"{page}\n".encode()
+
+
+def _with_table(page: Path, table: str) -> bytes:
+    """Return a page with this between its marks."""
+    text = page.read_text(encoding="utf-8")
+    if not _MARKED.search(text):
+        raise ValueError(f"{page} has no marks for its table")
+    return _MARKED.sub(lambda found: f"{found[1]}\n{table.strip()}\n\n{found[2]}", text).encode()
+
+
+def settings_table() -> str:
+    """Return the table of all settings: what is their default, what they may be, what a store's file may set."""
+    lines = ["| setting | default | values | a store's file may set | what it is |", "| --- | --- | --- | --- | --- |"]
+    for key, rule in RULES.items():
+        group, _, name = key.partition(".")
+        default = getattr(getattr(Config(), group), name)
+        if isinstance(default, bool):
+            values, value = "true, false", str(default).lower()
+        elif isinstance(default, int):
+            values, value = f"{rule.minimum:,} to {rule.maximum:,}", f"{default:,}"
+        elif isinstance(default, tuple):
+            values, value = "texts", ""
+        else:
+            values = ", ".join(f"`{choice}`" for choice in rule.choices) or "a text"
+            value = f"`{default}`" if default else ""
+        tracked = f"{rule.tracked[0]:,} to {rule.tracked[1]:,}" if rule.tracked else NONE
+        lines.append(f"| `{key}` | {value or 'none'} | {values} | {tracked} | {rule.help} |")
+    return "\n".join(lines)
+
+
+def hosts_table() -> str:
+    """Return the files that `gitmem install` changes for each host: of a project, and of a person (`--user`)."""
+    lines = ["| agent | hooks | with `--user` | MCP server | with `--user` |", "| --- | --- | --- | --- | --- |"]
+    for name in sorted(NAMES):
+        host = find_host(name)
+        cells = [_files(host, scope, part) for part in (HOOKS, MCP) for scope in (Scope.PROJECT, Scope.USER)]
+        lines.append(f"| {host.title}: `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _files(host: Host, scope: Scope, part: str) -> str:
+    if scope not in host.scopes:
+        return NONE
+    edits = host.edits(Place(scope, "", "~", {}))
+    files = [edit.path.lstrip("/") if scope is Scope.PROJECT else edit.path for edit in edits if edit.part == part]
+    if len(files) > 1:  # an executable file an event
+        return f"`{os.path.dirname(files[0])}/`: " + ", ".join(f"`{os.path.basename(file)}`" for file in files)
+    return "".join(f"`{file}`" for file in files) or NONE
+
+
+def commands_reference() -> str:
+    """Return the reference of all commands, made of their parsers."""
+    parsers = _choices(build_parser([name for name in COMMANDS if name not in PLUMBING]))
+    parts = []
+    for title, group in GROUPS.items():
+        parts.append(f"## {title[:1].upper()}{title[1:]}")
+        parts += [part for name in group for part in _command(name, COMMANDS[name], parsers[name])]
+    return "\n\n".join(parts)
+
+
+def _command(name: str, line: str, parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the paragraphs about a command: usage, description, arguments, its own commands, examples."""
+    yield f"### gitmem {name}"
+    yield f"`{_usage(name, parser)}`: {line}"
+    yield _escaped(parser.description or "")
+    own = _choices(parser)
+    examples = (parser.epilog or "").removeprefix("examples:\n").rstrip()
+    if own:
+        yield "| | | example |\n| --- | --- | --- |\n" + "\n".join(
+            f"| `{_cell(_usage(f'{name} {word}', one))}` | {_cell(_sentence(parser, word))} "
+            f"| `{_cell(_example(examples, f'{name} {word}'))}` |"
+            for word, one in own.items()
+        )
+    rows = [row for one in (parser, *own.values()) for row in _arguments(one)]
+    if rows:
+        yield "| | |\n| --- | --- |\n" + "\n".join(dict.fromkeys(rows))
+    if examples:
+        yield "```\n" + "\n".join(example.removeprefix("  ") for example in examples.split("\n")) + "\n```"
+
+
+def _choices(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the commands below a parser, by name."""
+    found = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return dict(found[0].choices) if found else {}
+
+
+def _sentence(parser: argparse.ArgumentParser, word: str) -> str:
+    """Return the line of help of one of a command's own commands."""
+    (action,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return next(choice.help or "" for choice in action._choices_actions if choice.dest == word)
+
+
+def _example(examples: str, words: str) -> str:
+    """Return the first example of a command; itself, where it needs no arguments."""
+    found = re.search(rf"^ *(.*\bgitmem {words}\b.*?)(?:   .*)?$", examples, re.MULTILINE)
+    return found[1] if found else f"gitmem {words}"
+
+
+def _usage(words: str, parser: argparse.ArgumentParser) -> str:
+    """Return a command with its arguments; argparse lays its own lines out differently from one Python to the next."""
+    parts = ["gitmem", words]
+    for action in _shown(parser):
+        if not action.option_strings:
+            name = _metavar(action)
+            parts.append({"?": f"[{name}]", "*": f"[{name}...]", "+": f"{name}..."}.get(str(action.nargs), name))
+    return " ".join([*parts, *(["..."] if _choices(parser) else [])])
+
+
+def _arguments(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield a row for each argument that has a help text."""
+    formatter = argparse.HelpFormatter("gitmem")
+    for action in _shown(parser):
+        if action.help:
+            value = "" if action.nargs == 0 else f" {_metavar(action)}"
+            name = ", ".join(action.option_strings) + value if action.option_strings else _metavar(action)
+            yield f"| `{_cell(name)}` | {_cell(formatter._expand_help(action))} |"
+
+
+def _shown(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    hidden = argparse._HelpAction | argparse._SubParsersAction
+    return [one for one in parser._actions if not isinstance(one, hidden) and one.help != argparse.SUPPRESS]
+
+
+def _metavar(action: argparse.Action) -> str:
+    if isinstance(action.metavar, str):
+        return action.metavar
+    return "|".join(map(str, action.choices)) if action.choices else action.dest.upper()
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+def _escaped(text: str) -> str:
+    """Return a description as markdown: what looks like a tag is text."""
+    return re.sub(r"(?<![`\w])<([\w/-]+)>", r"`<\1>`", text)
+
+
+TABLES = {"settings.md": settings_table, "hosts.md": hosts_table, "commands.md": commands_reference}
+_MARKED = re.compile(r"(<!-- generated by packaging/generate.py -->\n).*?\n(<!-- end -->)", re.DOTALL)
 
 
 def _sources(folder: str) -> dict[str, bytes]:
@@ -185,7 +349,20 @@ def _json(value: object) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
 
 
+def unpublishable() -> str:
+    """Return what is missing for a release, "" if nothing is."""
+    owner, _ = published()
+    if not owner:
+        return f"pyproject.toml names no {ADDRESS} on GitHub in [project.urls]: CONTRIBUTING.md says what to set."
+    if f"<!-- mcp-name: io.github.{owner}/gitmem -->" not in (ROOT / "README.md").read_text(encoding="utf-8"):
+        return f"README.md lacks the line <!-- mcp-name: io.github.{owner}/gitmem -->."
+    return "" if (ROOT / "server.json").is_file() else "server.json is missing: run python packaging/generate.py"
+
+
 def main() -> int:
+    if sys.argv[1:] == ["--released"]:
+        print(unpublishable() or "The address is set.")
+        return bool(unpublishable())
     for folder in (PLUGIN, EXTENSION):
         shutil.rmtree(ROOT / folder, ignore_errors=True)
     for name, data in (generated() | {MAN: man_page()}).items():

@@ -174,7 +174,7 @@ def boxes(context: Context, bare_git: RunsGit):
     return lambda root: Box(Path(root), context, bare_git)
 
 
-# Where a process can end once the branch has moved; each is what docs/format.md, "Order of writes", lets happen.
+# Where a process can end once the branch has moved; each is what docs/architecture.md, "Order of writes", lets happen.
 CRASHES = {
     "no file is written": "gitmem.git.worktree.WorkTree.publish",
     "one file is written": "gitmem.git.worktree.WorkTree.publish",

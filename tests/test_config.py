@@ -172,9 +172,9 @@ def test_a_tracked_file_sets_numbers_within_bounds_around_the_default_and_nothin
         assert not is_harmless(key, most + 1)
 
 
-def test_the_page_on_the_format_has_the_same_table():
+def test_the_page_of_settings_has_the_same_table():
     """Compare each row: the setting, its default, what it may be, what a tracked file may say."""
-    text = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+\.\w+)` \| (.*?) \| (.*?) \| (.*?) \|", text, re.MULTILINE)
     assert rows == [(key, *described(key)) for key in RULES]
 

@@ -1,6 +1,6 @@
 """Lines of logs that show facts, and marks on ended facts.
 
-Mark text about facts that no longer hold, wherever documents are printed (docs/format.md, "Facts").
+Mark text about facts that no longer hold, wherever documents are printed (docs/memory.md, "What holds").
 
 A line is found by the id of its fact, or by its type and words in archives and weeks older than these ids. Other
 memories tell a fact if it was learned from them, or if they contain its words.
@@ -8,7 +8,7 @@ memories tell a fact if it was learned from them, or if they contain its words.
 The lines of facts in `memory.md`: views that follow their facts, and a person's edits of them.
 
 A line is an entry with the id of its fact. Struck out, ticked off or deleted, it ends the fact; reworded, it rewords it
-(docs/format.md, "Facts").
+(docs/memory.md, "What holds").
 """
 
 from __future__ import annotations

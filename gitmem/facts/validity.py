@@ -4,7 +4,8 @@ What a person does to a fact, as a change of its value: end it, reword it, bring
 
 Tested through `tests/facts/test_lines.py`.
 
-Decide which facts hold now: for start text, search, recall, MCP, `show`, summaries and `memory.md` (format.md).
+Decide which facts hold now: for start text, search, recall, MCP, `show`, summaries, `memory.md`
+(docs/memory.md, "What holds").
 
 Only facts have a status, other memories do not. A session that starts loads this, so it stays light.
 

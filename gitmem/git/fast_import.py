@@ -2,7 +2,7 @@
 
 Recognize disk errors in messages of git. Tested through `tests/git/test_fast_import.py`.
 
-Write commits with `git fast-import`, move the branch by compare-and-swap (docs/format.md, "Order of writes").
+Write commits with `git fast-import`, move the branch by compare-and-swap (docs/architecture.md, "Order of writes").
 
 A `Writer` reads files at a given tip and adds commits on top of it. `finish` has fast-import sync their objects, then
 moves the branch from exactly that tip with `git update-ref`. fast-import's own update is no compare-and-swap: it only

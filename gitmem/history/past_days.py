@@ -1,6 +1,6 @@
 """The days that consolidation took away, for searches, and searches of history.
 
-The days that consolidation took out of the tree, as a search finds them (docs/format.md, "Tiers").
+The days that consolidation took out of the tree, as a search finds them (docs/memory.md, "Tiers").
 
 They are copies of what history holds, in the private folder, and can be deleted at any time: the background of a hook
 makes them again (`gitmem.history.past_days`). A search reads those that are there and waits for none.

@@ -1,4 +1,4 @@
-"""Writing hooks into a settings file and taking them back, with a record of it (docs/format.md, "Hosts").
+"""Writing hooks into a settings file and taking them back, with a record of it (docs/hosts.md, "What is written").
 
 First it is planned what the file will be; `carry_out` does it. The file is replaced whole or not at all, keeps its
 mode, and where it is a link (dotfiles managers) the file it leads to is changed.

@@ -6,7 +6,7 @@ Tested through `tests/cli/commands/test_install.py`.
 
 The script behind all hooks of this machine: written at install, removed with the last settings that need it.
 
-Which settings need it stands beside it in `users.json` (docs/format.md, "Hosts").
+Which settings need it stands beside it in `users.json` (docs/hosts.md, "What is written").
 
 Tested through `tests/cli/commands/test_install.py`.
 

@@ -2,7 +2,7 @@
 
 A plan is a list of items, each with its own date. Nothing here reads a file or a clock: contents and modification
 times are passed in. The formats are
-those of files the tools themselves wrote (docs/format.md, Memories of older tools).
+those of files the tools themselves wrote (docs/memory.md, "Memories of older tools").
 """
 
 from __future__ import annotations

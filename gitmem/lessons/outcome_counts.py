@@ -2,8 +2,8 @@
 
 Figures of a store: its size, its growth a week, and how often agents were told memories and used them (spec M7).
 
-All of it is counted from files, from history, and from the private record (docs/format.md, "Given texts"). No model is
-asked, and nothing leaves the machine. The record is this machine's, of 90 days; the cost of models is of 60.
+All of it is counted from files, from history, and from the private record (docs/memory.md, "What was given"). No model
+is asked, and nothing leaves the machine. The record is this machine's, of 90 days; the cost of models is of 60.
 
 `measure` returns these values. A WEEKS is a number for each of the last eight weeks, by the date of their Mondays, the
 oldest first; HOW is one of `given.HOWS`.

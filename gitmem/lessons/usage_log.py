@@ -4,7 +4,7 @@ Find the files and commands that a text for an agent names, so that their use ca
 
 Tested through `tests/lessons/test_outcome_counts.py`.
 
-Record texts given to agents and their use, a file a day in the private folder (docs/format.md, "Given texts").
+Record texts given to agents and their use, a file a day in the private folder (docs/memory.md, "What was given").
 
 The record keeps a session from being told a memory twice, and lets gitmem judge later whether it helped (spec M4, M7).
 A line is one write, so that hooks of several sessions need no lock.

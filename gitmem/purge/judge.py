@@ -1,4 +1,4 @@
-"""Limits on purges from other machines: a leaked token goes unasked, the memory does not (docs/format.md, "Purging").
+"""Limits on purges from other machines: a leaked token goes unasked, the memory does not (docs/sync.md, "Purging").
 
 A purge may change bodies only (no id, trailer, structural header field or name), and only a small share of the tree and
 of history.

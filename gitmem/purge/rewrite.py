@@ -8,7 +8,7 @@ a notice leaves the rest to the user.
 
 Tested through `tests/purge/test_rewrite.py`.
 
-Apply the records of purges to a store and to fetched commits (spec G7; docs/format.md, "Purging").
+Apply the records of purges to a store and to fetched commits (spec G7; docs/sync.md, "Purging").
 
 The records are files of the memory. Each machine removes the texts they describe from all commits, local and fetched,
 deterministically: all machines get the same new commits, and no push brings a text back. Commits that were scanned are

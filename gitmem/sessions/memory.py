@@ -1,6 +1,6 @@
 """The working memory of running sessions, kept in a private file.
 
-Keep the working memory of each running session in a private file (docs/format.md, "Working memory").
+Keep the working memory of each running session in a private file (docs/memory.md, "Working memory").
 
 It is never committed and stays on its machine. A file is replaced whole, by rename, and lists the events applied to it,
 so that a process killed before it empties the spool counts nothing twice.

@@ -1,4 +1,4 @@
-"""The state of a running session, as data (docs/format.md, "Working memory"). Pure.
+"""The state of a running session, as data (docs/memory.md, "Working memory"). Pure.
 
 Tested through `tests/sessions/test_working.py`.
 """

@@ -1,6 +1,6 @@
 """Keep the lines of facts in step with the facts, and the other way round.
 
-Keep facts and their lines in `memory.md` the same, in one commit (docs/format.md, "Facts").
+Keep facts and their lines in `memory.md` the same, in one commit (docs/memory.md, "Lines").
 
 A commit that changes facts changes their lines, and an edit of a line by hand is an edit of the fact. Loaded only where
 there are facts to look at, so that a note is saved without it.

@@ -8,7 +8,7 @@ same commit, and their syncs converge.
 
 Tested through `tests/sync/test_rounds.py` and `tests/property/test_sync_machine.py`.
 
-Fast-forward the branch and the work tree to a fetched commit (docs/format.md, "Synchronising").
+Fast-forward the branch and the work tree to a fetched commit (docs/sync.md, "Synchronising").
 
 The order is that of every write: stage all files, move the branch by compare-and-swap, put the files into place. If the
 process is killed after that, the next command does the rest (gitmem.store.recovery). The file `arriving` tells

@@ -12,9 +12,9 @@ repacks a whole repository once it has more than fifty packs.
 
 Recovery after a crash: bring the work tree up to the branch without losing an edit.
 
-docs/format.md, "Order of writes", lists the states that a crash can leave. `checkout` names the commit that the work
-tree last held. A file that equals that commit is replaced, and a file that equals the tip stays. Any other file was
-edited by a person: it is merged, or kept under another name.
+docs/architecture.md, "Order of writes", lists the states that a crash can leave. `checkout` names the commit that the
+work tree last held. A file that equals that commit is replaced, and a file that equals the tip stays. Any other file
+was edited by a person: it is merged, or kept under another name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The store: its repository, work tree, private folder, lock and format (docs/format.md, "Order of writes")."""
+"""The store: its repository, work tree, private folder, lock and format (docs/architecture.md, "Order of writes")."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ class Store:
         return self.files.glance(path, most)
 
     def mark(self, commit: str) -> None:
-        """Record that the work tree holds `commit` (`checkout` in docs/format.md, "Order of writes")."""
+        """Record that the work tree holds `commit` (`checkout` in docs/architecture.md, "Order of writes")."""
         write_mark(self.private, commit)
 
     def marked(self) -> str | None:

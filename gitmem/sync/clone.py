@@ -1,6 +1,6 @@
 """Make a store out of a memory elsewhere, and backups.
 
-Make a store as a clone of a remote's memory (docs/format.md, "Synchronising").
+Make a store as a clone of a remote's memory (docs/sync.md, "Synchronising").
 
 Tested through `tests/cli/commands/test_sync.py` and `tests/sync/test_remotes.py`.
 

@@ -5,7 +5,7 @@ Measure how much text a memory would lose from one tree to another, whatever ope
 A line is lost if no file of the new tree has it; renamed, rotated or joined files lose nothing. Entries may go that a
 weekly or monthly summary replaces, and archives that the retention settings here would delete.
 
-Refuse unsafe or surprising states of a remote before a merge; docs/format.md, "Trust", lists them.
+Refuse unsafe or surprising states of a remote before a merge; docs/security.md, "Trust", lists them.
 
 Tested through `tests/sync/test_rounds.py`.
 """

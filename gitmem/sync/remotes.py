@@ -1,6 +1,6 @@
 """A store's remotes, and what may come from them.
 
-The kinds of files of a remote's tree, with size limit and effect: the table of docs/format.md, "Trust".
+The kinds of files of a remote's tree, with size limit and effect: the table of docs/security.md, "Trust".
 
 `incoming` refuses files larger than their limit. A file of the last row is kept and merged; only people and searches
 read it.

@@ -1,4 +1,4 @@
-"""Days that were consolidated are found as they were: copies of what history holds (docs/format.md, "Tiers")."""
+"""Days that were consolidated are found as they were: copies of what history holds (docs/memory.md, "Tiers")."""
 
 from __future__ import annotations
 

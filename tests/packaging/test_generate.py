@@ -39,8 +39,9 @@ def test_what_is_shipped_is_what_the_script_makes():
     there = {
         path.relative_to(ROOT).as_posix() for name in folders for path in (ROOT / name).rglob("*") if path.is_file()
     }
+    beside = {"server.json"} & {path.name for path in ROOT.iterdir()}
     remedy = "run: python packaging/generate.py"
-    assert there | {"server.json"} == set(expected), remedy
+    assert there | beside | {f"docs/{name}" for name in GENERATE.TABLES} == set(expected), remedy
     assert [name for name, data in expected.items() if (ROOT / name).read_bytes() != data] == [], remedy
 
 
@@ -50,7 +51,7 @@ def test_each_file_is_in_its_format():
             assert isinstance(json.loads(data), dict)
         elif name.endswith(".toml"):
             assert set(tomllib.loads(data.decode())) == {"description", "prompt"}
-        elif name.endswith((".png", "LICENSE", ".sh")):
+        elif name.endswith((".png", "LICENSE", ".sh")) or name.startswith("docs/"):
             continue
         elif not name.endswith("README.md"):
             assert {"description"} <= set(frontmatter.loads(data.decode()).metadata), name
@@ -65,8 +66,9 @@ def test_each_file_is_in_its_format():
     ],
 )
 def test_versions_are_the_package_s(name, places):
+    made = json.dumps(GENERATE.registry("someone", "https://github.com/someone/memory")).encode()
     for place in places:
-        value = json.loads((ROOT / name).read_bytes())
+        value = json.loads(made if name == "server.json" else (ROOT / name).read_bytes())
         for key in place:
             value = value[key]
         assert value == __version__
@@ -140,9 +142,30 @@ def test_the_icon_is_a_square_png():
 
 
 def test_the_entry_in_the_registry_keeps_its_bounds():
-    entry = json.loads((ROOT / "server.json").read_bytes())
+    entry = GENERATE.registry("someone", "https://github.com/someone/memory")
     assert len(entry["description"]) <= 100
-    assert f"<!-- mcp-name: {entry['name']} -->" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert entry["name"] == "io.github.someone/gitmem"
+
+
+def test_nothing_is_released_before_the_address_is_set(monkeypatch):
+    monkeypatch.setattr(GENERATE, "published", lambda: ("", ""))
+    assert "[project.urls]" in GENERATE.unpublishable()
+    monkeypatch.setattr(GENERATE, "published", lambda: ("some-one", "https://github.com/some-one/memory"))
+    assert "<!-- mcp-name: io.github.some-one/gitmem -->" in GENERATE.unpublishable()
+    release = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    assert "packaging/generate.py --released" in release
+
+
+def test_no_page_names_an_owner_before_there_is_one():
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("p*/**/README.md"), ROOT / "pyproject.toml"]
+    assert [path.name for path in pages if re.search(r"OWNER/|REPO\b", path.read_text(encoding="utf-8"))] == []
+
+
+def test_each_command_of_a_command_has_its_sentence_and_example():
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `gitmem [a-z]+ [a-z]+.*", page, re.MULTILINE)
+    assert len(rows) > 20
+    assert [row for row in rows if len([cell for cell in re.split(r" (?<!\\)\| ", row) if cell.strip("| ")]) != 3] == []
 
 
 def test_the_man_page_has_each_command_and_option():

@@ -1,4 +1,4 @@
-"""Nothing that a project's configuration names is run by what reads the project's state (docs/format.md, "Trust")."""
+"""Nothing that a project's configuration names is run by what reads the project's state (docs/security.md, "Trust")."""
 
 from __future__ import annotations
 

@@ -398,7 +398,7 @@ def test_a_sync_with_a_hostile_remote(worlds: Worlds, remote: Hostile, looks: li
 
 @pytest.mark.parametrize("how", [(), ("--branch",)])
 def test_a_purge_of_one_statement_waits_for_the_person(worlds: Worlds, how: tuple[str, ...]):
-    """However small it is: no machine of the person's made it (docs/format.md, "Purging")."""
+    """However small it is: no machine of the person's made it (docs/sync.md, "Purging")."""
     with worlds.copy(*how) as world:
         statement = "Said before, number 3, of the raccoon"
         path = (b"purged", b"20261121-120000-dddddd.json")

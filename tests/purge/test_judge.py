@@ -1,4 +1,4 @@
-"""Records of purges from elsewhere: what they may do unasked, what waits, and what stops nothing (docs/format.md)."""
+"""Records of purges from elsewhere: what they may do unasked, what waits, and what stops nothing (docs/sync.md)."""
 
 from __future__ import annotations
 

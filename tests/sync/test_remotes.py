@@ -16,11 +16,11 @@ from gitmem.sync.remotes import ARRIVALS, arrival
 from gitmem.sync.rounds import Options
 from tests.property.hostile import LINK, PLAIN, Objects, Said
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "format.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "security.md"
 SIZES = {"64 KiB": 64 << 10, "100 MiB": 100 << 20}
 
 
-def test_the_table_is_that_of_the_format_page():
+def test_the_table_is_that_of_the_page():
     trust = PAGE.read_text(encoding="utf-8").partition("\n## Trust\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `(.+?)` \| (\d+ [KM]iB) \| (.+) \|$", trust, re.MULTILINE)
     assert [(pattern, SIZES[size], can) for pattern, size, can in rows] == [tuple(row) for row in ARRIVALS]

@@ -61,7 +61,7 @@ def test_a_day_that_was_consolidated_is_still_shown(gitmem):
 
 
 def test_a_day_that_one_clone_edits_while_another_consolidates_it_comes_back(tmp_path, home, environ):
-    """The change wins over the deletion, and the day joins its week again (docs/format.md, "Tiers")."""
+    """The change wins over the deletion, and the day joins its week again (docs/memory.md, "Tiers")."""
     one, other, remote = tmp_path / "one", tmp_path / "other", tmp_path / "remote.git"
     day, week = "daily/2026/01/2026-01-06.md", "weekly/2026/2026-W02.md"
 
