@@ -23,13 +23,13 @@ from gitmem.lessons.error import read_error
 from gitmem.lessons.error_occurrence import Sight
 from gitmem.lessons.fix import tell_error
 from gitmem.lessons.guide import guide
-from gitmem.lessons.known_errors import pattern_headers
 from gitmem.lessons.pattern import begun, render_pattern
 from gitmem.lessons.prompt import plain_query, remembered
+from gitmem.lessons.read import pattern_headers
 from gitmem.platform.clock import Context
 from gitmem.search.engine import answer
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.task import TaskType
+from gitmem.sessions.state import TaskType
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 

@@ -40,8 +40,8 @@ from gitmem.facts.statements import statements_of
 from gitmem.lessons.episode import parse_episode
 from gitmem.lessons.error_occurrence import is_bug
 from gitmem.lessons.fix import mends_of
-from gitmem.lessons.known_errors import known_patterns, match
 from gitmem.lessons.prompt import remembered
+from gitmem.lessons.read import known_patterns, match
 from gitmem.platform.clock import Context
 from gitmem.sessions.replay import replay
 from gitmem.sessions.start import start_parts

@@ -139,9 +139,8 @@ def show_pattern(store: Store, prefix: str, args: argparse.Namespace, door: Door
     """
     from statistics import mean
 
-    from gitmem.lessons.known_errors import known_patterns
     from gitmem.lessons.pattern import related
-    from gitmem.lessons.read import episode_paths, read_episode
+    from gitmem.lessons.read import episode_paths, known_patterns, read_episode
     from gitmem.store.headers import marked
     from gitmem.text.terminal import plain
 

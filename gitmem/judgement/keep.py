@@ -25,11 +25,11 @@ from gitmem.lessons.concept import has_own_name
 from gitmem.lessons.concepts import known_concepts, merging, naming
 from gitmem.lessons.episode import Episode, episode_id, episode_path, parse_episode, render_episode, title_of
 from gitmem.lessons.error_occurrence import find_sights
-from gitmem.lessons.learn_errors import patterns_with, rendered
+from gitmem.lessons.learn import patterns_with, rendered
 from gitmem.sessions.cleaned import find_session_file
 from gitmem.sessions.entries import relative_files
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.task import TaskType
+from gitmem.sessions.state import TaskType
 from gitmem.store.headers import known_facts
 from gitmem.store.transact import transact
 from gitmem.values import Value

@@ -24,17 +24,16 @@ from gitmem.facts.validity import in_force
 from gitmem.history.authors import People
 from gitmem.lessons.counts import BEGINS
 from gitmem.lessons.episode import REJECTED, UNMENDED, Episode, ending
+from gitmem.lessons.episodes import Ranked
 from gitmem.lessons.error import MATCH, from_other, without_risk
 from gitmem.lessons.knowledge_document import Knowledge, KnowledgeKind
-from gitmem.lessons.known_errors import own_part, pattern_headers, read_pattern, signature_of
-from gitmem.lessons.learn import Ranked
 from gitmem.lessons.pattern import LETTER, BugPattern
 from gitmem.lessons.project_knowledge import NEW_FILE, Command, command_lines, folder_of, read_commands
-from gitmem.lessons.read import known_knowledge
+from gitmem.lessons.read import known_knowledge, own_part, pattern_headers, read_pattern, signature_of
 from gitmem.search.query import fold, parse_query
 from gitmem.sessions.events import PLACE, is_place
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.task import TaskType, classify
+from gitmem.sessions.state import TaskType, classify
 from gitmem.store.headers import known_facts
 from gitmem.store.store import Store
 from gitmem.text.sentences import seen_times

@@ -23,7 +23,7 @@ from gitmem.document.ids import kind_id, tail_of
 from gitmem.document.scalars import flow, plain_value
 from gitmem.lessons.error import ErrorSignature, names_in
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.task import TaskType
+from gitmem.sessions.state import TaskType
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -17,6 +17,7 @@ from gitmem.lessons.episode import REJECTED, UNMENDED, Episode, episode_id, titl
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness
 from gitmem.lessons.error_occurrence import Sight, find_sights
 from gitmem.sessions.events import PLACE
+from gitmem.sessions.exchange import headline
 from gitmem.sessions.outcome import (
     Outcome,
     has_effect,
@@ -27,8 +28,7 @@ from gitmem.sessions.outcome import (
     rejects,
     verdict_of,
 )
-from gitmem.sessions.shortened import headline
-from gitmem.sessions.task import TaskStatus, TaskType, classify, follows_up, tells
+from gitmem.sessions.state import TaskStatus, TaskType, classify, follows_up, tells
 from gitmem.sessions.turns import human_text, is_trivial
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -6,8 +6,7 @@ import re
 
 from gitmem.lessons.counts import USELESS, usefulness_of
 from gitmem.lessons.error import MATCH, ErrorSignature, from_other, likeness, read_error, read_errors
-from gitmem.lessons.known_errors import match
-from gitmem.lessons.read import counts
+from gitmem.lessons.read import counts, match
 from gitmem.lessons.usage_log import ERROR, Given, known_to, note_asked
 from gitmem.search.engine import answer
 from gitmem.search.units import fields_in
@@ -23,7 +22,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitmem.lessons.known_errors import Matched
+    from gitmem.lessons.read import Matched
     from gitmem.search.hits import Hit
     from gitmem.store.store import Store
 

@@ -26,14 +26,13 @@ from gitmem.lessons.advice import (
 )
 from gitmem.lessons.counts import BEGINS, usefulness_of
 from gitmem.lessons.episode import FOLDER as EPISODES_FOLDER
+from gitmem.lessons.episodes import Ranked, ranked_episodes, similar
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness, names_in, quoted, read_errors
 from gitmem.lessons.fix import NAMES_A_FILE, is_lesson, logged_errors, logged_line, mend_line
-from gitmem.lessons.known_errors import match, own_part, read_pattern
-from gitmem.lessons.learn import Ranked, ranked_episodes, similar
 from gitmem.lessons.pattern import BUGS
 from gitmem.lessons.pattern import FOLDER as PATTERNS
 from gitmem.lessons.prompt import excerpt, needles_of, plain_query
-from gitmem.lessons.read import counts
+from gitmem.lessons.read import counts, match, own_part, read_pattern
 from gitmem.lessons.usage_log import GUIDE, Given, note_asked
 from gitmem.search.engine import Answer, answer
 from gitmem.search.hits import Hit
@@ -42,8 +41,7 @@ from gitmem.search.recall import with_own
 from gitmem.search.units import bare_text, fields_in
 from gitmem.sessions.memory import running
 from gitmem.sessions.outcome import MENDED
-from gitmem.sessions.state import WorkingMemory
-from gitmem.sessions.task import TaskStatus, TaskType, classify
+from gitmem.sessions.state import TaskStatus, TaskType, WorkingMemory, classify
 from gitmem.store.headers import marked
 from gitmem.store.store import Store
 from gitmem.values import Value

@@ -1,204 +1,297 @@
-"""Learn episodes and preferences at a session's end.
+"""Learn bug patterns and preferences from a finished session; remove what never helped (spec M5).
 
-Find episodes like a task, or with the same error (spec M2): by the search's one pass over the files, no index.
-
-Tested through `tests/lessons/test_cleanup.py`.
+Preferences go into the person's own store (`gitmem init --user`), for every project. A stated preference counts at
+once. A rule counts once it is repeated, in words such as "always" or because an earlier session has it, too, and only
+if it tells the agent how to work with this person. All other rules are the project's.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
-from math import log
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from datetime import timedelta
 
+from gitmem.document.ids import tail_of
 from gitmem.document.message import Message, Op, Trailer, one_line, session_message
-from gitmem.history.records import last_version
-from gitmem.lessons.counts import Count
-from gitmem.lessons.episode import FOLDER, Episode, ending, episode_path, parse_episode, render_episode
-from gitmem.lessons.episodes_from_turns import episodes_of, noting_growth
-from gitmem.lessons.error import MATCH, ErrorSignature, likeness, read_error
-from gitmem.lessons.read import counts, episode_paths, read_episode
-from gitmem.search.engine import answer
-from gitmem.search.hits import Hit
-from gitmem.sessions.cleaned import exchanges_in, find_session_file, redacted_with_runs
-from gitmem.sessions.memory import clean_event, read_working
-from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.task import TaskType
-from gitmem.sessions.transcript import Record, hook_events
-from gitmem.sessions.turns import Turn
-from gitmem.sessions.working import working_of
-from gitmem.store.store import Store
+from gitmem.errors import RefusedError
+from gitmem.facts.book import learn_told
+from gitmem.facts.compare import says_the_same
+from gitmem.facts.extract import facts_of_prompt
+from gitmem.facts.fact import FactKind
+from gitmem.facts.validity import in_force
+from gitmem.lessons.counts import USELESS, Count
+from gitmem.lessons.episode import episode_id, episode_path
+from gitmem.lessons.episodes_from_turns import tasks_in
+from gitmem.lessons.error import MATCH, ErrorSignature, likeness
+from gitmem.lessons.error_occurrence import find_sights, with_errors
+from gitmem.lessons.learn_project import learn_commands
+from gitmem.lessons.pattern import (
+    BUGS,
+    BugPattern,
+    begun,
+    parse_pattern,
+    pattern_id,
+    render_pattern,
+    seen_again,
+)
+from gitmem.lessons.read import counts, episode_paths, known_patterns, pattern_headers, read_episode, signature_of
+from gitmem.sessions.cleaned import boot_lines, redacted, redacted_with_runs
+from gitmem.sessions.entries import relative_files
+from gitmem.sessions.turns import is_restated
+from gitmem.store.headers import known_facts
+from gitmem.store.store import Store, own_store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
-from gitmem.values import Value
+from gitmem.text.sentences import count
 
+TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.lessons.episodes_from_turns import Notes
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-LIMIT = 5
-_WEIGHED, _LOOKED_AT = 30, 300  # hits that are weighed by usefulness; that are looked at for type, files or outcome
-_WORD = re.compile(r"\w[\w./-]*\w|\w")
-_MAX_WORDS = 40
-_SHARED_FILE = 0.25  # of a rank, for each file in common
-_SAME_TYPE = 1.5  # factor of a rank
+    from gitmem.facts.extract import Finding
+    from gitmem.facts.fact import Fact
+    from gitmem.lessons.error_occurrence import Sight
+    from gitmem.sessions.turns import Turn
 
 
-class Ranked(Value):
-    """An episode, its score, its counts, and the likeness of its error to the given one (0 if none was)."""
-
-    episode: Episode
-    path: str
-    score: float
-    count: Count
-    likeness: float = 0.0
-
-
-def similar(
-    store: Store,
-    description: str = "",
-    *,
-    files: Sequence[str] = (),
-    error: str = "",
-    type: TaskType | None = None,  # noqa: A002  # the field's name
-    outcome: Outcome | None = None,
-    limit: int = LIMIT,
-) -> list[Ranked]:
-    """Return the episodes most like a task: rank * usefulness * (1 + ln(retrieved + 1)), at most `limit`.
-
-    With `error`, the output of a failed command, only episodes with that error are returned, successes first; with
-    `files`, `type` and `outcome` only those that changed one of the files, and are of that type and outcome.
-    """
-    seen = read_error(error) if error else None
-    if error and seen is None:
-        return []
-    ranks = _candidates(store, description, files, seen, _LOOKED_AT if files or type or outcome else _WEIGHED)
-    found = [
-        one
-        for one in _ranked(store, ranks, files, seen)
-        if (type is None or one.episode.type is type)
-        and (outcome is None or one.episode.outcome is outcome)
-        and (not files or _shared(files, one.episode.files))
-    ]
-    if seen is not None:
-        found.sort(key=lambda one: one.episode.outcome is not Outcome.SUCCESS)
-    return found[:limit]
+_OF_PERSONS = (FactKind.PREFERENCE, FactKind.RULE)
+_AGAIN = re.compile(
+    r"\b(?:always|never|every time|from now on|again|i(?:'ve| have)? (?:already )?told you|as i said|how many times)\b"
+    r"|항상|언제나|매번|앞으로|다시 (?:말|한번)|또 말|말했(?:잖|듯|는데)|몇 번",
+    re.IGNORECASE,
+)
+_OF_PROJECT = re.compile(
+    r"`|[\w-]/[\w-]|\w\.[a-z]{1,5}\b|\b(?:repo|repository|project|branch|module|this|here|we|our)\b"
+    r"|프로젝트|저장소|우리|여기",
+    re.IGNORECASE,
+)
+_PREFERS = re.compile(
+    r"\bi(?:'d| would)?(?: \w+ly| much)? (?:prefer|hate|dislike|always|never|usually)\b|\bmy (?:[\w-]+ ){1,3}is\b"
+    r"|\bcall me\b|선호|좋아|싫|편(?:해|합)",
+    re.IGNORECASE,
+)
+# How to work with a person: answers, when to ask, comments and names, tests first, small changes.
+_MANNER = re.compile(
+    r"\b(?:answer|repl(?:y|ies)|respon[ds]|expla[in]|summar|speak|talk|tell me|show me|verbos|concise|brief|emoji"
+    r"|apolog)|\b(?:ask(?:ing|ed)?|confirm\w*|approv\w+|permission|wait for me|let me (?:know|decide|review))\b"
+    r"|\b(?:comments?|docstrings?|names?|naming|functions?|early returns?|one-liners?|tdd|tests? first)\b"
+    r"|\b(?:diffs?|patch(?:es)?|minimal|refactor\w*|rewrit\w+|clean ?up)\b"
+    r"|답(?:변|해|을|은)|대답|설명|요약|말투|존댓말|반말|이모지|물어|허락|확인(?:받|을 받| 받)|주석|이름|변수명|함수"
+    r"|리팩터|리팩토|최소한",
+    re.IGNORECASE,
+)
+# A rule about things ("every function needs …") is no order to the agent.
+_OF_THINGS = re.compile(
+    r"^(?:all|every|each|any|no|the)\b|(?<!you )\b(?:must|should|shall|needs?|has to|have to|are|is)\b"
+    r"|^모든|야 (?:해|한|합|돼|됩)|다\.?$",
+    re.IGNORECASE,
+)
 
 
-def ranked_episodes(
-    store: Store,
-    hits: Sequence[Hit],
-    alike: TaskType | None = None,
-) -> list[Ranked]:
-    """Return the episodes among hits, the best first; one of the type `alike` may be a little worse."""
-    found = _ranked(store, _ranks(hits))
-    return sorted(found, key=lambda one: -one.score * (_SAME_TYPE if one.episode.type is alike else 1))
-
-
-def _ranked(
-    store: Store, ranks: Mapping[str, float], files: Sequence[str] = (), error: ErrorSignature | None = None
-) -> list[Ranked]:
-    """Return the episodes of these paths, the best first; with `error` only those with that error."""
-    all_counts = counts(store) if ranks else {}
-    found = []
-    for path, rank in ranks.items():
-        episode = read_episode(store, path)
-        if episode is None:
-            continue
-        like = max((likeness(known, error) for known in episode.errors), default=0.0) if error else 0.0
-        if error is None or like > MATCH:
-            count = all_counts.get(episode.id, Count())
-            shared = 1 + _SHARED_FILE * _shared(files, episode.files)
-            found.append(Ranked(episode, path, weigh(rank * shared * (like or 1), count), count, like))
-    return sorted(found, key=lambda one: (-one.score, one.path))
-
-
-def _shared(named: Sequence[str], files: Sequence[str]) -> int:
-    """Return how many files one of the names means: a whole path, or the end of one."""
-    names = [name.replace("\\", "/").removeprefix("./") for name in named]
-    return sum(any(file == name or file.endswith(f"/{name}") for name in names) for file in files)
-
-
-def weigh(rank: float, count: Count) -> float:
-    """Return the score of an episode by its rank, its usefulness and how often it was told."""
-    return rank * count.usefulness * (1 + log(count.retrieved + 1))
-
-
-def _candidates(
-    store: Store, description: str, files: Sequence[str], error: ErrorSignature | None, limit: int
-) -> dict[str, float]:
-    """Return the paths of episodes for a task or an error with their ranks; all with the same rank for neither."""
-    names = " ".join(name.replace("\\", "/").rpartition("/")[2] for name in files)
-    message = f"{error.type} {error.message}" if error else ""
-    words = dict.fromkeys(_WORD.findall(f"{message} {names} {description}"))
-    if not words:
-        return dict.fromkeys(episode_paths(store), 1.0)
-    query = " ".join([*list(words)[:_MAX_WORDS], f"path:{FOLDER}/"])
-    return _ranks(answer(store, query, limit=limit).hits)
-
-
-def _ranks(hits: Sequence[Hit]) -> dict[str, float]:
-    ranks: dict[str, float] = {}
-    for hit in hits:
-        if hit.path.startswith(f"{FOLDER}/"):
-            ranks.setdefault(hit.path, hit.score)
-    return ranks
-
-
-def save_episodes(
-    store: Store, session: str, host: str, turns: Sequence[Turn], records: Iterable[Record] = ()
-) -> str | None:
-    """Save the episodes of a finished session; return the commit. A second call adds nothing.
-
-    `records` are those of its transcript, for plans and decisions; the agent's own notes come from working memory. A
-    task that went on since gets its new exchanges, unless a person changed its episode.
+def learn_lessons(store: Store, session: str, host: str, turns: Sequence[Turn]) -> None:
+    """Learn from the turns of a finished session; a second call adds nothing.
 
     Raises:
-        GitmemError: the episodes could not be committed.
+        GitmemError: the lessons could not be committed.
 
     """
-    if not turns:
+    learn_bugs(store, session, host, turns)
+    learn_commands(store, session, host, turns)
+    learn_preferences(store, session, host, turns)
+
+
+def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
+    """Save the errors of a finished session and their mends; return the commit. A second call adds nothing.
+
+    Raises:
+        GitmemError: the patterns could not be committed.
+
+    """
+    allow, project = store.config.redaction.allow, os.path.dirname(store.root)
+    sights = find_sights([redacted_with_runs(turn, allow) for turn in with_errors(turns)], project)
+    if not sights:
         return None
-    allow = store.config.redaction.allow
-    clean = [redacted_with_runs(turn, allow) for turn in turns]
-    noted = read_working(store, session)
-    grown: list[tuple[datetime, int]] = []
-    events = (clean_event(event, allow) for event in hook_events(noting_growth(records, grown), None))
-    working: list[Notes] = [*working_of(events)]
-    working += [*noted.earlier, noted] if noted else []
 
     def plan(transaction: Transaction) -> bool:
-        path = find_session_file(transaction, session, turns[0].started)
-        data = transaction.read(path) if path else None
-        if path is None or data is None:
-            return False
-        project = os.path.dirname(store.root)
-        made = episodes_of(clean, exchanges_in(data), path, working=working, project=project, grown=grown)
-        new = {one.id: one for one in made if _is_new(store, transaction, one)}
-        changes: dict[str, bytes | None] = {
-            episode_path(one.id, one.created): render_episode(one) for one in new.values()
-        }
-        message = _message(list(new.values()), session, host)
-        return bool(changes) and transaction.commit(message, changes, when=turns[-1].ended)
+        episodes = _episodes(transaction, turns, {sight.exchange for sight in sights})
+        told = [sight._replace(episode=episodes.get(sight.exchange, "")) for sight in sights]
+        changed, new = patterns_with(store, transaction, told)
+        changes = rendered(changed)
+        return transaction.commit(_message(changed, new, session, host), changes, when=turns[-1].ended)
 
-    outcome = transact(store, plan, purpose="episodes")
+    outcome = transact(store, plan, purpose="learn")
+    pattern_headers(store)  # so that the next error finds them in the cache
     return outcome.commits[-1] if outcome.value else None
 
 
-def _is_new(store: Store, transaction: Transaction, episode: Episode) -> bool:
-    """Return whether to write an episode: it is missing and was never cleared, or has more exchanges now."""
-    path = episode_path(episode.id, episode.created)
-    data = transaction.read(path)
-    if data is None:
-        return last_version(store.repository, path) is None
-    known = parse_episode(data)
-    return known is not None and set(known.exchanges) < set(episode.exchanges) and render_episode(known) == data
+def patterns_with(store: Store, transaction: Transaction, sights: Iterable[Sight]) -> tuple[dict[str, BugPattern], int]:
+    """Return the patterns that change with these sights, by path, and how many of them are new."""
+    known = {header.path: signature_of(header) for header in pattern_headers(store)}
+    changed: dict[str, BugPattern] = {}
+    new = 0
+    for sight in sights:
+        pattern = _known(transaction, known, changed, sight.error)
+        after = begun(sight) if pattern is None else seen_again(pattern, sight)
+        if pattern is None and transaction.read(after.path) is not None:
+            continue  # a person rewrote the file
+        new += pattern is None
+        known[after.path] = after.error
+        changed[after.path] = after
+    return changed, new
 
 
-def _message(episodes: Sequence[Episode], session: str, host: str) -> Message:
-    number = "1 episode" if len(episodes) == 1 else f"{len(episodes)} episodes"
-    tasks = "; ".join(f"{episode.task} ({ending(episode)})" for episode in episodes)
-    subject, ids = f"Remember {number}: {one_line(tasks, 60)}", (episode.id for episode in episodes)
-    return session_message(subject, Op.EPISODE, Trailer.EPISODE, ids, session=session, host=host)
+def _episodes(transaction: Transaction, turns: Sequence[Turn], wanted: set[str]) -> dict[str, str]:
+    """Return the ids of the existing episodes of these exchanges, by exchange."""
+    found: dict[str, str] = {}
+    for task in tasks_in(turns):
+        own = [turn.exchange_id for turn in task]
+        if wanted & set(own):
+            ids = (episode_id(task[0].session, exchange) for exchange in own)
+            there = (one for one in ids if transaction.read(episode_path(one, task[0].started)) is not None)
+            found |= dict.fromkeys(own, next(there, ""))
+    return found
+
+
+def _known(
+    transaction: Transaction, known: dict[str, ErrorSignature], changed: dict[str, BugPattern], error: ErrorSignature
+) -> BugPattern | None:
+    """Return the pattern that matches an error best; None if none does, or its file cannot be parsed."""
+    own = f"{BUGS}/{pattern_id(error)}.md"
+    likely = sorted(((likeness(one, error), path == own, path) for path, one in known.items()), reverse=True)
+    for score, _, path in likely:
+        if score <= MATCH:
+            break
+        if path in changed:
+            return changed[path]
+        try:
+            data = transaction.read(path)
+        except (RefusedError, OSError):
+            continue
+        pattern = parse_pattern(data) if data is not None else None
+        if pattern is not None and pattern.path == path:
+            return pattern
+    return None
+
+
+def rendered(changed: Mapping[str, BugPattern]) -> dict[str, bytes | None]:
+    """Return the files of patterns, without those whose header a person wrote in a form that cannot be edited."""
+    files: dict[str, bytes | None] = {}
+    for path, pattern in changed.items():
+        with contextlib.suppress(ValueError):
+            files[path] = render_pattern(pattern)
+    return files
+
+
+def _message(changed: dict[str, BugPattern], new: int, session: str, host: str) -> Message:
+    titles = [pattern.title for pattern in changed.values()]
+    number = "1 error" if len(titles) == 1 else f"{len(titles)} errors"
+    subject = f"Learn {number}{f', {new} new' if new else ''}: {one_line('; '.join(titles), 60)}"
+    ids = (pattern.id for pattern in changed.values())
+    return session_message(subject, Op.PATTERN, Trailer.PATTERN, ids, session=session, host=host)
+
+
+UNUSED_DAYS = 90  # since an error came last
+MIN_USAGE_COUNT = 2  # times that a pattern was seen or told, below which it is unused
+
+
+def stale_patterns(
+    store: Store, min_usage_count: int = MIN_USAGE_COUNT, told: Mapping[str, int] | None = None
+) -> list[str]:
+    """Return the files of bug patterns with fewer uses than `min_usage_count`, none of them in the last 90 days.
+
+    A use is an exchange in which the error came; `told` has how often a pattern was told, by id.
+    """
+    oldest = store.context.clock() - timedelta(days=UNUSED_DAYS)
+    counts = told or {}
+    return sorted(
+        pattern.path
+        for pattern in known_patterns(store)
+        if pattern.updated < oldest and len(pattern.seen) + counts.get(pattern.id, 0) < min_usage_count
+    )
+
+
+RETRIEVALS = 2  # times told, from which an old episode stays
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """The removed files, and the commit; None in a dry run and where nothing was to be done."""
+
+    episodes: tuple[str, ...]
+    patterns: tuple[str, ...]
+    commit: str | None = None
+
+
+def clean_up(store: Store, *, dry_run: bool = False) -> Cleaned:
+    """Remove old useless episodes and unused bug patterns from the tree; history keeps them, an undo restores them."""
+    found = _found(store)
+    if dry_run or not (found.episodes or found.patterns):
+        return found
+
+    def plan(transaction: Transaction) -> bool:
+        paths = (*found.episodes, *found.patterns)
+        changes: dict[str, bytes | None] = {path: None for path in paths if transaction.read(path) is not None}
+        numbers = f"{count(len(found.episodes), 'episode')} and {count(len(found.patterns), 'pattern')}"
+        message = Message(f"Clean up {numbers} that were of no use", ((Trailer.OP.value, Op.CLEAR.value),))
+        return bool(changes) and transaction.commit(message, changes)
+
+    outcome = transact(store, plan, purpose="cleanup", scan=True)
+    return Cleaned(found.episodes, found.patterns, outcome.commits[-1] if outcome.value else None)
+
+
+def _found(store: Store) -> Cleaned:
+    uses = counts(store)
+    config = store.config.cleanup
+    oldest = store.context.clock() - timedelta(days=config.max_age_days)
+    episodes = []
+    for path in episode_paths(store) if config.max_age_days else ():
+        episode = read_episode(store, path)
+        use = uses.get(episode.id, Count()) if episode else Count()
+        if episode and episode.ended < oldest and use.usefulness < USELESS and use.retrieved < RETRIEVALS:
+            episodes.append(path)
+    patterns = stale_patterns(store, config.min_usage_count, {id_: use.retrieved for id_, use in uses.items()})
+    return Cleaned(tuple(episodes), tuple(patterns))
+
+
+def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
+    """Save the person's preferences of a finished session into their own store; return the commit there.
+
+    Raises:
+        GitmemError: the preferences could not be committed.
+
+    """
+    own = own_store(store)
+    if own is None or not turns:
+        return None
+    mine = {tail_of(turn.exchange_id) for turn in turns}
+    before = [
+        fact
+        for fact in in_force(known_facts(store))
+        if fact.kind in _OF_PERSONS and any(tail_of(source) not in mine for source in fact.sources)
+    ]
+    findings = [finding for finding in _stated(store, turns) if _is_persons(finding, before)]
+    return learn_told(own, session, host, findings)
+
+
+def _stated(store: Store, turns: Sequence[Turn]) -> Iterator[Finding]:
+    """Yield the preferences and rules in the person's own words."""
+    boot, project, allow = boot_lines(store), os.path.dirname(store.root), store.config.redaction.allow
+    for turn in turns:
+        clean = redacted(turn, allow)
+        for finding in facts_of_prompt(clean, "", relative_files(turn.files, (project, turn.cwd))):
+            if finding.kind in _OF_PERSONS and not is_restated(finding.text, boot):
+                yield finding
+
+
+def _is_persons(finding: Finding, before: Sequence[Fact]) -> bool:
+    if finding.files or _OF_PROJECT.search(finding.text):
+        return False
+    if finding.kind is FactKind.PREFERENCE:
+        return bool(_PREFERS.search(finding.text) or _MANNER.search(finding.text))
+    if not _MANNER.search(finding.text) or _OF_THINGS.search(finding.text):
+        return False
+    if _AGAIN.search(finding.text):
+        return True
+    return any(says_the_same(fact.description, finding.text) for fact in before)

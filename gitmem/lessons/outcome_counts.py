@@ -54,17 +54,16 @@ from itertools import islice
 from statistics import mean, median
 from typing import Any
 
-from gitmem.document.message import Op
+from gitmem.document.ids import digest, slug
+from gitmem.document.message import Message, Op, Trailer
 from gitmem.facts.edit import BOTH_HOLD
 from gitmem.facts.fact import Fact
 from gitmem.history.records import CommitRecord, records
 from gitmem.judgement.ask import Ledger
-from gitmem.lessons.cleanup import add_told
-from gitmem.lessons.counts import BY_PERSON, count_of, join
+from gitmem.lessons.counts import BY_PERSON, FOLDER, count_of, join, with_told
 from gitmem.lessons.error_occurrence import find_sights
-from gitmem.lessons.known_errors import match_error, pattern_headers, read_pattern
 from gitmem.lessons.pattern import LETTER, pattern_id
-from gitmem.lessons.read import count_files, episode_paths, read_episode
+from gitmem.lessons.read import count_files, episode_paths, match_error, pattern_headers, read_episode, read_pattern
 from gitmem.lessons.usage_log import (
     ASKED,
     ERROR,
@@ -91,6 +90,8 @@ from gitmem.sessions.outcome import Outcome, judge_outcome
 from gitmem.sessions.turns import Turn, human_text
 from gitmem.store.headers import known_facts
 from gitmem.store.store import Store
+from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
 
 _COUNTED = frozenset({PROMPT, ERROR, GUIDE, RECALL, GET})  # a search shows but lines of a memory
 _VERDICTS = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILED: 0.0}
@@ -151,6 +152,33 @@ def _verdict(turns: Sequence[Turn], at: datetime) -> float | None:
         return None
     following = human_text(turns[index + 1].prompt) if index + 1 < len(turns) else ""
     return _VERDICTS.get(judge_outcome(turns[index], following))
+
+
+def judge(store: Store, identifier: str, *, helped: bool) -> str | None:
+    """Note a person's verdict on a memory in one commit, and return the commit."""
+    at = store.context.clock().isoformat(timespec="microseconds")
+    verdict = "helped" if helped else "did not help"
+    return add_told(store, {identifier: {f"{at}{BY_PERSON}": float(helped)}}, f"Note that {identifier} {verdict}")
+
+
+def add_told(store: Store, told: Rows, subject: str) -> str | None:
+    """Add told memories to this machine's file; return the commit, None if the file has all of them already."""
+
+    def plan(transaction: Transaction) -> bool:
+        path = machine_path(store)
+        before = transaction.read(path) or b""
+        after = with_told(before, told)
+        message = Message(subject, ((Trailer.OP.value, Op.COUNT.value),))
+        return before != after and transaction.commit(message, {path: after})
+
+    outcome = transact(store, plan, purpose="count")
+    return outcome.commits[-1] if outcome.value else None
+
+
+def machine_path(store: Store) -> str:
+    """Return the file in which this machine counts for this store."""
+    name = slug(store.context.machine) or "machine"
+    return f"{FOLDER}/{name}-{digest(store.context.machine, store.root)[:4].hex()}.json"
 
 
 WEEKS = 8

@@ -21,7 +21,7 @@ from gitmem.search.query import INSIDE, fold, parse_query
 from gitmem.search.recall import hit_head, is_view
 from gitmem.search.units import bare_text, fields_in
 from gitmem.sessions.outcome import OUTCOME
-from gitmem.sessions.task import follows_up
+from gitmem.sessions.state import follows_up
 from gitmem.sessions.turns import human_text, is_trivial
 from gitmem.text.fence import FENCE, opening
 from gitmem.text.stems import estimate_tokens
@@ -164,7 +164,7 @@ def _mends(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple
         return {}
     from gitmem.lessons.error import quoted
     from gitmem.lessons.fix import mends_of
-    from gitmem.lessons.known_errors import match
+    from gitmem.lessons.read import match
 
     found = [(plain(line), ids) for line, ids in mends_of(store, match(store, quoted(text)))]
     new = [(line, ids) for line, ids in found if ids[0] not in known and estimate_tokens(line) <= _MEND]
@@ -243,7 +243,7 @@ def _without_risk(store: Store, hit: Hit, text: str) -> str:
     if not hit.author and not hit.path.startswith(f"{BUGS}/"):
         return text
     from gitmem.lessons.error import without_risk
-    from gitmem.lessons.known_errors import has_others
+    from gitmem.lessons.read import has_others
 
     return without_risk(text, _handle(hit)) if hit.author or has_others(store, hit.path) else text
 

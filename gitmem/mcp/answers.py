@@ -18,7 +18,6 @@ from gitmem.document.ids import MEMORY, daily_path
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.history.origin import Line, blame, versions
 from gitmem.history.records import CommitRecord, resolve
-from gitmem.lessons.brief import brief
 from gitmem.lessons.guide import as_text, guide
 from gitmem.lessons.usage_log import SEARCH, Given, handles, note_asked
 from gitmem.mcp.calls import client_text
@@ -26,10 +25,9 @@ from gitmem.search.engine import answer
 from gitmem.search.hits import Hit, Passage, read_passage
 from gitmem.search.recall import is_handle, read_memory, with_own
 from gitmem.sessions import working
-from gitmem.sessions.memory import change_working, find_working, follow
+from gitmem.sessions.memory import brief, change_working, find_working, follow
 from gitmem.sessions.pending import glance
-from gitmem.sessions.state import HypothesisStatus, Step, WorkingMemory
-from gitmem.sessions.task import TaskStatus
+from gitmem.sessions.state import HypothesisStatus, Step, TaskStatus, WorkingMemory
 from gitmem.store.headers import marked
 from gitmem.store.store import Store
 from gitmem.text.fence import FENCE_TOKENS, fenced

@@ -141,7 +141,7 @@ def _look_at_all(store: Store) -> None:
 
 
 def _learn_project(store: Store) -> None:
-    from gitmem.lessons.learn_session import learn_project
+    from gitmem.lessons.learn_project import learn_project
 
     learn_project(store)
 
@@ -222,8 +222,8 @@ class _Steps:
         """Save a finished session's transcript (spec R14), exchanges (V1), facts (V4), concepts (V3), episodes (M2)."""
         from gitmem.facts.book import learn
         from gitmem.lessons.concepts import group
-        from gitmem.lessons.learn import save_episodes
-        from gitmem.lessons.learn_session import learn_lessons
+        from gitmem.lessons.episodes import save_episodes
+        from gitmem.lessons.learn import learn_lessons
         from gitmem.lessons.outcome_counts import count_given, note_use
         from gitmem.sessions.end import capture_recorded, keep_transcript, logged_turns, read_records
         from gitmem.sessions.exchanges import save_exchanges, turns_of

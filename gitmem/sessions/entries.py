@@ -14,8 +14,8 @@ from gitmem.document.entry import RECENT_CONTEXT, STATE, TIMELINE, Entry, Memory
 from gitmem.document.ids import session_tag
 from gitmem.sessions.cues import find_cues
 from gitmem.sessions.events import PLACE
+from gitmem.sessions.exchange import PROMPT_LENGTH, headline, texts_between, without_middle
 from gitmem.sessions.outcome import ERROR_LENGTH, MENDED, Fields, Outcome, judge_outcome, render_fields, told_error
-from gitmem.sessions.shortened import PROMPT_LENGTH, headline, kept, said
 from gitmem.sessions.turns import Turn, derived_id, human_text, is_restated, is_trivial, program
 from gitmem.text.sentences import is_korean, split
 from gitmem.text.sentences import shorten as shorten_all
@@ -198,9 +198,9 @@ def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_ch
         end = f"{MENDED}{_mended(failure, words)}" if _is_mended(failure) else ""
         errors.append(f"{_code(failure.command or failure.tool)}: {told_error(failure.error)}{end}")
     return Fields(
-        request=kept(asked, PROMPT_LENGTH),
-        answer=kept(done, answer_chars) if turn.closed else "",
-        said=said(map(human_text, turn.said), done, answer_chars),
+        request=without_middle(asked, PROMPT_LENGTH),
+        answer=without_middle(done, answer_chars) if turn.closed else "",
+        said=texts_between(map(human_text, turn.said), done, answer_chars),
         errors=tuple(dict.fromkeys(errors)),
         files=tuple(files) if turn.closed else (),
         outcome=_outcome(turn, done),

@@ -9,8 +9,8 @@ from datetime import datetime
 from gitmem.facts.book import learn
 from gitmem.hosts.all import file_of, find_host, writer
 from gitmem.lessons.concepts import group
-from gitmem.lessons.learn import save_episodes
-from gitmem.lessons.learn_session import learn_lessons
+from gitmem.lessons.episodes import save_episodes
+from gitmem.lessons.learn import learn_lessons
 from gitmem.lessons.outcome_counts import note_use
 from gitmem.sessions.end import capture_recorded, keep_transcript, read_lines, read_records
 from gitmem.sessions.exchanges import save_exchanges

@@ -1,17 +1,73 @@
-"""The state of a running session, as data (docs/memory.md, "Working memory"). Pure.
-
-Tested through `tests/sessions/test_working.py`.
-"""
+"""The state of a running session, and the type of task a request sets (docs/memory.md, "Working memory"). Pure."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from gitmem.sessions.task import TaskStatus, TaskType
+from gitmem.platform.clock import datetime
+from gitmem.text.data import matcher
+from gitmem.values import Value
+
+MAX_READ = 600  # characters of a request: the rest is pasted or explains
+
+
+class TaskType(StrEnum):
+    """The type of a task."""
+
+    BUG_FIX = "bug_fix"
+    FEATURE = "feature"
+    REFACTOR = "refactor"
+    TEST = "test"
+    DOCS = "docs"
+    QUESTION = "question"
+    SETUP = "setup"
+    REVIEW = "review"
+
+
+class TaskStatus(StrEnum):
+    """The state of a task."""
+
+    ACTIVE = "active"
+    COMPLETED = "completed"
+    ABANDONED = "abandoned"
+
+
+_WORDS = "tasks.tsv"
+# The least ambiguous type first: the first match wins.
+_ORDER = (
+    *(TaskType.REVIEW, TaskType.TEST, TaskType.BUG_FIX, TaskType.REFACTOR, TaskType.DOCS, TaskType.SETUP),
+    TaskType.FEATURE,
+)
+_SHORT = 60  # characters: a request that begins in the middle of a talk
+
+
+def classify(request: str) -> TaskType:
+    """Return the type of a request's task: a question by its form, else the first match, else a feature."""
+    text = _plain(request)
+    rest = matcher(_WORDS, "asks_politely").sub("", text)
+    asks = rest != text or _has("asks", text) or text.endswith(("?", "\N{FULLWIDTH QUESTION MARK}"))
+    if asks and not _has("orders", rest):
+        return TaskType.QUESTION
+    return next((kind for kind in _ORDER if _has(kind, text)), TaskType.FEATURE)
+
+
+def tells(request: str) -> bool:
+    """Return whether a request has no word of a task, an order or a question ("my user is ann")."""
+    return not any(_has(kind, _plain(request)) for kind in ("asks", "orders", *_ORDER))
+
+
+def follows_up(request: str) -> bool:
+    """Return whether a request continues the last task ("still broken", "2번으로", "and commit it")."""
+    text = _plain(request)
+    return len(text) <= _SHORT and _has("follow_up", text)
+
+
+def _plain(request: str) -> str:
+    return " ".join(request[:MAX_READ].split()).casefold()
+
+
+def _has(kind: str, text: str) -> bool:
+    return matcher(_WORDS, kind).search(text) is not None
 
 
 class HypothesisStatus(StrEnum):
@@ -22,8 +78,7 @@ class HypothesisStatus(StrEnum):
     REJECTED = "rejected"
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Value):
     """The task at hand; `turn` is the key of the turn that began it."""
 
     type: TaskType
@@ -33,8 +88,7 @@ class Task:
     turn: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Value):
     """A step of the plan, and whether it is `pending`, `in_progress` or `completed`; `key` is the host's id of it."""
 
     text: str
@@ -42,8 +96,7 @@ class Step:
     key: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(Value):
     """A tool call: the tool, its target, and whether it worked."""
 
     at: str
@@ -52,8 +105,7 @@ class ToolResult:
     worked: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorSeen:
+class ErrorSeen(Value):
     """A failed call: its command, the error's type and message, and the command that then worked ("" if none yet).
 
     `files` are the last files changed before it.
@@ -67,8 +119,7 @@ class ErrorSeen:
     files: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Touched:
+class Touched(Value):
     """A file that was read or changed, or a symbol that was named: how often, the last act and the one before, when.
 
     `changes` counts the acts that changed it.
@@ -82,8 +133,7 @@ class Touched:
     changes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
+class Hypothesis(Value):
     """A supposition with a confidence from 0 to 1, its evidence, and its conflicts: ids, or "a decision"."""
 
     id: str
@@ -94,8 +144,7 @@ class Hypothesis:
     conflicts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Value):
     """The context of a decision: files, symbols, and counts."""
 
     files: tuple[str, ...]
@@ -105,8 +154,7 @@ class Snapshot:
     step: int
 
 
-@dataclass(frozen=True, slots=True)
-class TaskDecision:
+class TaskDecision(Value):
     """A decision with its reason, time and context."""
 
     text: str
@@ -115,8 +163,7 @@ class TaskDecision:
     context: Snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(Value):
     """Counts over the session.
 
     `proposed` counts the calls that were to change files, `changes` those that did; `tokens` is by how much the agent's
@@ -132,8 +179,7 @@ class Statistics:
     context: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class EndedTask:
+class EndedTask(Value):
     """The notes of a task before the present one."""
 
     task: Task
@@ -142,8 +188,7 @@ class EndedTask:
     decisions: tuple[TaskDecision, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class WorkingMemory:
+class WorkingMemory(Value):
     """The state of a session. Times are RFC 3339; the newest item of a buffer is the last.
 
     `turn` is the key of the newest turn, `cwd` the folder in which the session began; files below it are named from it.
@@ -160,7 +205,7 @@ class WorkingMemory:
     symbols: tuple[Touched, ...] = ()
     hypotheses: tuple[Hypothesis, ...] = ()
     decisions: tuple[TaskDecision, ...] = ()
-    statistics: Statistics = field(default_factory=Statistics)
+    statistics: Statistics = Statistics()
     earlier: tuple[EndedTask, ...] = ()
     turn: str = ""
     cwd: str = ""
@@ -183,3 +228,14 @@ class WorkingMemory:
         steps = [step.text for step in self.steps if step.status != "completed"]
         failed = [f"Run `{error.command}` again" for error in self.failed if error.command]
         return tuple(dict.fromkeys((*steps, *failed)))
+
+
+def as_json(value: Value) -> dict[str, object]:
+    """Return a value of this module as an object of JSON."""
+    return {name: _json_of(field) for name, field in value._asdict().items()}
+
+
+def _json_of(value: object) -> object:
+    if isinstance(value, Value):
+        return as_json(value)
+    return [_json_of(item) for item in value] if isinstance(value, tuple) else value

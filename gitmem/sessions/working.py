@@ -9,7 +9,6 @@ sizes of the buffers and the confidence that makes a hypothesis a decision are t
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from gitmem.document.entry import MemoryType
@@ -29,11 +28,13 @@ from gitmem.sessions.state import (
     Step,
     Task,
     TaskDecision,
+    TaskStatus,
     ToolResult,
     Touched,
     WorkingMemory,
+    classify,
+    follows_up,
 )
-from gitmem.sessions.task import TaskStatus, classify, follows_up
 from gitmem.sessions.turns import human_text, is_trivial, turn_key
 
 if TYPE_CHECKING:
@@ -96,22 +97,22 @@ def start_task(memory: WorkingMemory, description: str, at: str) -> WorkingMemor
     if memory.task and (memory.steps or memory.decisions or memory.discoveries):
         ended = EndedTask(memory.task, memory.steps, memory.discoveries, memory.decisions)
         earlier = (*earlier, ended)[-_MAX_EARLIER:]
-    return replace(memory, task=task, steps=(), hypotheses=(), decisions=(), discoveries=(), earlier=earlier)
+    return memory._replace(task=task, steps=(), hypotheses=(), decisions=(), discoveries=(), earlier=earlier)
 
 
 def end_task(memory: WorkingMemory, status: TaskStatus) -> WorkingMemory:
     """End the task at hand, if there is one."""
-    return memory if memory.task is None else replace(memory, task=replace(memory.task, status=status))
+    return memory if memory.task is None else memory._replace(task=memory.task._replace(status=status))
 
 
 def set_plan(memory: WorkingMemory, steps: Sequence[Step]) -> WorkingMemory:
     """Replace the plan."""
-    return replace(memory, steps=tuple(replace(step, text=one_line(step.text, _LINE)) for step in steps[:_MAX_STEPS]))
+    return memory._replace(steps=tuple(step._replace(text=one_line(step.text, _LINE)) for step in steps[:_MAX_STEPS]))
 
 
 def note(memory: WorkingMemory, text: str) -> WorkingMemory:
     """Add a discovery."""
-    return replace(memory, discoveries=_pushed(memory.discoveries, [one_line(text, _LINE)], MAX_DISCOVERIES))
+    return memory._replace(discoveries=_pushed(memory.discoveries, [one_line(text, _LINE)], MAX_DISCOVERIES))
 
 
 def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> WorkingMemory:
@@ -125,15 +126,15 @@ def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> W
     seen = ErrorSeen(at, command, kind, one_line(message, _LINE), files=changed)
     same = (seen.command, seen.type, seen.message)
     others = tuple(one for one in memory.errors if (one.command, one.type, one.message) != same)
-    counts = replace(memory.statistics, errors=memory.statistics.errors + 1)
-    return replace(memory, errors=_pushed(others, [seen], MAX_ERRORS), statistics=counts)
+    counts = memory.statistics._replace(errors=memory.statistics.errors + 1)
+    return memory._replace(errors=_pushed(others, [seen], MAX_ERRORS), statistics=counts)
 
 
 def look_at_context(memory: WorkingMemory, tokens: int) -> WorkingMemory:
     """Count by how many tokens the agent's context grew since the last look; after a compaction it is smaller."""
     counts = memory.statistics
     more = max(tokens - counts.context, 0) if counts.context else 0
-    return replace(memory, statistics=replace(counts, tokens=counts.tokens + more, context=tokens))
+    return memory._replace(statistics=counts._replace(tokens=counts.tokens + more, context=tokens))
 
 
 def decide(memory: WorkingMemory, text: str, at: str, reason: str = "") -> WorkingMemory:
@@ -145,7 +146,7 @@ def decide(memory: WorkingMemory, text: str, at: str, reason: str = "") -> Worki
     symbols = tuple(symbol.path for symbol in memory.symbols[-MAX_RESULTS:])
     context = Snapshot(newest, symbols, len(memory.hypotheses), len(memory.decisions), memory.step)
     made = TaskDecision(line, one_line(reason, _LINE), at, context)
-    return replace(memory, decisions=(*memory.decisions, made)[-_MAX_NOTES:])
+    return memory._replace(decisions=(*memory.decisions, made)[-_MAX_NOTES:])
 
 
 def suppose(memory: WorkingMemory, text: str, confidence: float, evidence: Iterable[str] = ()) -> WorkingMemory:
@@ -155,15 +156,15 @@ def suppose(memory: WorkingMemory, text: str, confidence: float, evidence: Itera
     known = next((one for one in memory.hypotheses if says_the_same(one.text, said)), None)
     if known is not None:
         joined = tuple(dict.fromkeys((*known.evidence, *given)))
-        changed = replace(known, confidence=max(known.confidence, confidence), evidence=joined)
-        return replace(memory, hypotheses=tuple(changed if one is known else one for one in memory.hypotheses))
+        changed = known._replace(confidence=max(known.confidence, confidence), evidence=joined)
+        return memory._replace(hypotheses=tuple(changed if one is known else one for one in memory.hypotheses))
     number = 1 + max((int(one.id[1:]) for one in memory.hypotheses), default=0)
     rivals = tuple(one.id for one in memory.hypotheses if contradict(one.text, said))
     made = Hypothesis(f"h{number}", said, confidence, given, conflicts=rivals)
     others = (
-        replace(one, conflicts=(*one.conflicts, made.id)) if one.id in rivals else one for one in memory.hypotheses
+        one._replace(conflicts=(*one.conflicts, made.id)) if one.id in rivals else one for one in memory.hypotheses
     )
-    return replace(memory, hypotheses=(*others, made)[-_MAX_NOTES:])
+    return memory._replace(hypotheses=(*others, made)[-_MAX_NOTES:])
 
 
 def settle(
@@ -180,26 +181,26 @@ def settle(
     known = next((one for one in memory.hypotheses if one.id == identifier), None)
     if known is None:
         raise KeyError(identifier)
-    changed = replace(known, status=status, confidence=known.confidence if confidence is None else confidence)
+    changed = known._replace(status=status, confidence=known.confidence if confidence is None else confidence)
     decided = status is HypothesisStatus.CONFIRMED and changed.confidence >= CONFIRMED
     if not decided and status is not HypothesisStatus.REJECTED:
-        return replace(memory, hypotheses=tuple(changed if one is known else one for one in memory.hypotheses))
+        return memory._replace(hypotheses=tuple(changed if one is known else one for one in memory.hypotheses))
     now = (_DECIDED,) if decided else ()
     others = (
-        replace(one, conflicts=(*(rival for rival in one.conflicts if rival != identifier), *now))
+        one._replace(conflicts=(*(rival for rival in one.conflicts if rival != identifier), *now))
         if identifier in one.conflicts
         else one
         for one in memory.hypotheses
         if one is not known
     )
-    memory = replace(memory, hypotheses=tuple(others))
+    memory = memory._replace(hypotheses=tuple(others))
     return decide(memory, changed.text, at, "; ".join(changed.evidence)) if decided else memory
 
 
 def _after_prompt(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     prompt = human_text(event.text)
-    counts = replace(memory.statistics, prompts=memory.statistics.prompts + 1)
-    memory = replace(memory, statistics=counts, turn=turn_key(event), cwd=memory.cwd or event.cwd)
+    counts = memory.statistics._replace(prompts=memory.statistics.prompts + 1)
+    memory = memory._replace(statistics=counts, turn=turn_key(event), cwd=memory.cwd or event.cwd)
     if not prompt or is_trivial(prompt):
         return memory
     if memory.task is not None and memory.task.status is TaskStatus.ACTIVE and follows_up(prompt):
@@ -213,20 +214,20 @@ def _after_tool(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     result = ToolResult(event.at.isoformat(), event.tool, _what(memory, event), worked=True)
     counts = memory.statistics
     edits = bool(event.files)
-    counts = replace(counts, tools=counts.tools + 1, proposed=counts.proposed + edits, changes=counts.changes + edits)
+    counts = counts._replace(tools=counts.tools + 1, proposed=counts.proposed + edits, changes=counts.changes + edits)
     files = memory.files
     for path in relative_files(event.files, (memory.cwd,)):
         files = _touched(files, path, "changed", event, _MAX_FILES)
     if event.target and not event.files and event.tool in _READERS:
         for path in relative_files((event.target,), (memory.cwd,)):
             files = _touched(files, path, "read", event, _MAX_FILES)
-    memory = replace(memory, results=_pushed(memory.results, [result], MAX_RESULTS), files=files, statistics=counts)
+    memory = memory._replace(results=_pushed(memory.results, [result], MAX_RESULTS), files=files, statistics=counts)
     if event.command:
         errors = (
-            replace(one, mended_by=result.what) if not one.mended_by and works_now(one.command, result.what) else one
+            one._replace(mended_by=result.what) if not one.mended_by and works_now(one.command, result.what) else one
             for one in memory.errors
         )
-        memory = replace(memory, errors=tuple(errors))
+        memory = memory._replace(errors=tuple(errors))
     return memory if event.agent else _with_steps(memory, event)
 
 
@@ -237,11 +238,11 @@ def _with_steps(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
         return memory
     if event.tool == "TaskCreate":  # a plan step by step replaces one that was written at once
         known = [step for step in memory.steps if step.key]
-        return set_plan(memory, [*known, *(replace(step, key=step.key or str(len(known) + 1)) for step in steps)])
+        return set_plan(memory, [*known, *(step._replace(key=step.key or str(len(known) + 1)) for step in steps)])
     if event.tool == "TaskUpdate":
         [change] = steps
         changed = (
-            replace(step, text=change.text or step.text, status=change.status or step.status)
+            step._replace(text=change.text or step.text, status=change.status or step.status)
             if step.key == change.key
             else step
             for step in memory.steps
@@ -254,8 +255,8 @@ def _after_failure(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     what = _what(memory, event)
     result = ToolResult(event.at.isoformat(), event.tool, what, worked=False)
     counts = memory.statistics
-    counts = replace(counts, tools=counts.tools + 1, proposed=counts.proposed + bool(event.files))
-    memory = replace(memory, results=_pushed(memory.results, [result], MAX_RESULTS), statistics=counts)
+    counts = counts._replace(tools=counts.tools + 1, proposed=counts.proposed + bool(event.files))
+    memory = memory._replace(results=_pushed(memory.results, [result], MAX_RESULTS), statistics=counts)
     # What the person or the host refused is no error, nor that a search found nothing. Of another tool than a command
     # nothing tells later whether it works.
     if not event.command or not told_error(event.text) or only_reads(event.command):
@@ -272,7 +273,7 @@ def _after_answer(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     symbols = memory.symbols
     for name in dict.fromkeys(match[1] for match in _SYMBOL.finditer(event.text)):
         symbols = _touched(symbols, name, "named", event, _MAX_SYMBOLS)
-    return replace(memory, discoveries=_pushed(memory.discoveries, stated, MAX_DISCOVERIES), symbols=symbols)
+    return memory._replace(discoveries=_pushed(memory.discoveries, stated, MAX_DISCOVERIES), symbols=symbols)
 
 
 def _what(memory: WorkingMemory, event: HookEvent) -> str:

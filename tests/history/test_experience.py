@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.history.experience import UNKNOWN, brought, experience, own_counts
-from gitmem.lessons.cleanup import judge
 from gitmem.lessons.counts import BEGINS, Count, moving_average, with_told
-from gitmem.lessons.known_errors import known_patterns
-from gitmem.lessons.learn_errors import learn_bugs
+from gitmem.lessons.learn import learn_bugs
+from gitmem.lessons.outcome_counts import judge
 from gitmem.lessons.pattern import Solution, render_pattern
-from gitmem.lessons.read import counts
+from gitmem.lessons.read import counts, known_patterns
 from gitmem.sessions.turns import Failure, Turn
 from tests.history.test_authors import Team, team
 from tests.history.test_records import START

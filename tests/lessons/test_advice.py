@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitmem.lessons.cleanup import judge
 from gitmem.lessons.episode import Episode, episode_id, episode_path, render_episode
-from gitmem.lessons.learn import ranked_episodes
+from gitmem.lessons.episodes import ranked_episodes
+from gitmem.lessons.outcome_counts import judge
 from gitmem.search.engine import answer
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.task import TaskType
+from gitmem.sessions.state import TaskType
 
 TASK = "Add retries with backoff to the CSV importer of the prices feed"
 AT = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)

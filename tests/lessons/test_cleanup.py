@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.history.undo import undo
-from gitmem.lessons.cleanup import RETRIEVALS, add_told, clean_up, judge, machine_path
 from gitmem.lessons.counts import ALPHA, BEGINS, USELESS, Count, moving_average, parse_counts, total, with_told
 from gitmem.lessons.episode import render_episode
+from gitmem.lessons.episodes import similar, weigh
 from gitmem.lessons.error import MATCH
-from gitmem.lessons.learn import similar, weigh
-from gitmem.lessons.learn_errors import UNUSED_DAYS
+from gitmem.lessons.learn import RETRIEVALS, UNUSED_DAYS, clean_up
+from gitmem.lessons.outcome_counts import add_told, judge, machine_path
 from gitmem.lessons.read import counts, episode_paths, read_episode
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.replay import replay

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,8 +10,7 @@ from gitmem.lessons.episode import episode_id, episode_path, parse_episode, rend
 from gitmem.lessons.episodes_from_turns import episodes_of, noting_growth, tasks_in
 from gitmem.sessions.exchange import Exchange
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.state import Step, WorkingMemory
-from gitmem.sessions.task import TaskStatus, TaskType
+from gitmem.sessions.state import Step, TaskStatus, TaskType, WorkingMemory
 from gitmem.sessions.transcript import Record, Role
 from gitmem.sessions.turns import Failure, Run, Turn
 from gitmem.sessions.working import decide, end_task, note, set_plan, start_task
@@ -205,7 +203,7 @@ def test_the_working_memory_of_its_task_flows_into_an_episode():
     memory = start_task(WorkingMemory("s", AT.isoformat(), turn="t1"), "Fix the loader", AT.isoformat())
     memory = set_plan(memory, [Step("read it", "completed"), Step("mend it")])
     memory = note(decide(memory, "Use mmap", AT.isoformat(), "files are large"), "The file has a BOM")
-    other = set_plan(start_task(replace(memory, turn="t9"), "Write docs", AT.isoformat()), [Step("other")])
+    other = set_plan(start_task(memory._replace(turn="t9"), "Write docs", AT.isoformat()), [Step("other")])
     [episode] = told([turn(1, "Fix the loader")], working=[set_plan(memory, memory.steps[:1]), memory, other])
     assert other.earlier[0].steps == memory.steps
     assert told([turn(1, "Fix the loader")], working=[*other.earlier, other]) == [episode]

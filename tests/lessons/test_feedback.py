@@ -8,8 +8,7 @@ import pytest
 
 from gitmem.cli.recall_hooks import ERROR, help_for
 from gitmem.lessons.counts import ALPHA, BEGINS
-from gitmem.lessons.known_errors import known_patterns
-from gitmem.lessons.read import counts
+from gitmem.lessons.read import counts, known_patterns
 from gitmem.sessions.background import settle
 from gitmem.sessions.replay import replay
 from gitmem.store.store import Store

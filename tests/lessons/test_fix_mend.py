@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.lessons.cleanup import judge
 from gitmem.lessons.error import read_errors
 from gitmem.lessons.fix import tell_error
 from gitmem.lessons.guide import guide
-from gitmem.lessons.known_errors import known_patterns
-from gitmem.lessons.learn_errors import learn_bugs
+from gitmem.lessons.learn import learn_bugs
+from gitmem.lessons.outcome_counts import judge
 from gitmem.lessons.pattern import BugPattern, Solution, pattern_id, render_pattern
 from gitmem.lessons.prompt import TOKENS, tell_prompt
+from gitmem.lessons.read import known_patterns
 from gitmem.lessons.usage_log import all_given
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.store import Store

@@ -9,17 +9,17 @@ import pytest
 
 from gitmem.document.entry import MemoryType
 from gitmem.lessons.advice import Part, kind_of
-from gitmem.lessons.cleanup import judge
 from gitmem.lessons.episode import Episode, episode_id, episode_path, render_episode
 from gitmem.lessons.guide import as_text, guide
 from gitmem.lessons.knowledge_document import Knowledge, KnowledgeKind, render_knowledge
-from gitmem.lessons.learn_errors import learn_bugs
-from gitmem.lessons.learn_session import learn_commands
+from gitmem.lessons.learn import learn_bugs
+from gitmem.lessons.learn_project import learn_commands
+from gitmem.lessons.outcome_counts import judge
 from gitmem.lessons.usage_log import all_given
 from gitmem.sessions.memory import change_working
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.save import save
-from gitmem.sessions.task import TaskType
+from gitmem.sessions.state import TaskType
 from gitmem.sessions.turns import Failure, Run, Turn
 from gitmem.sessions.working import fail, start_task, suppose
 from gitmem.store.init import Place, init_store

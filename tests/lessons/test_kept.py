@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.history.undo import undo
-from gitmem.lessons.cleanup import clean_up, judge
-from gitmem.lessons.known_errors import known_patterns
-from gitmem.lessons.learn_errors import UNUSED_DAYS
-from gitmem.lessons.read import counts, read_episode
+from gitmem.lessons.learn import UNUSED_DAYS, clean_up
+from gitmem.lessons.outcome_counts import judge
+from gitmem.lessons.read import counts, known_patterns, read_episode
 from gitmem.platform.clock import Context
 from gitmem.sessions.replay import replay
 from gitmem.store.init import Place

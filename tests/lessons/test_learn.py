@@ -1,152 +1,133 @@
-"""A finished session's tasks become episodes, each a view of its exchanges (spec M2)."""
+"""Errors are learned at a session's end and in replay, and known again on another day (spec M3)."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from gitmem.history.undo import undo
-from gitmem.lessons.brief import TOKENS as BRIEF
-from gitmem.lessons.brief import brief_episode
-from gitmem.lessons.known_errors import known_patterns
-from gitmem.lessons.learn import save_episodes
-from gitmem.lessons.read import last_episode, read_episode
-from gitmem.sessions.background import settle
-from gitmem.sessions.end import read_records
-from gitmem.sessions.exchanges import turns_of
-from gitmem.sessions.memory import change_working, running
+from gitmem.lessons.error import MATCH
+from gitmem.lessons.learn import learn_bugs, learn_lessons
+from gitmem.lessons.read import known_patterns, match
 from gitmem.sessions.replay import replay
-from gitmem.sessions.task import TaskType
-from gitmem.sessions.working import note
+from gitmem.sessions.turns import Failure, Turn
+from gitmem.store.headers import known_facts
 from gitmem.store.store import Store
-from gitmem.text.stems import estimate_tokens
-from tests.desk import BEGAN, Recorder
+
+FIRST = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'\n3 failed in 1.2s"
+AGAIN = "  File \"/home/b/app/x.py\", line 90, in load\nModuleNotFoundError: No module named 'yaml'\n5 failed in 9.9s"
+OTHER = "ModuleNotFoundError: No module named 'redis'"
 
 
-def paths_of(desk) -> list[str]:
-    root = Path(desk.store.root)
-    return sorted(path.relative_to(root).as_posix() for path in root.glob("episodes/*/*/*.md"))
+def failed(desk, session: str, error: str, mend: str = "", *, command: str = "pytest -q", learned=learn_bugs) -> Turn:
+    """Have a session end in which this failed and perhaps was mended."""
+    desk.clock.now += timedelta(days=1)
+    at = desk.clock.now
+    failure = Failure(at, "Bash", "", command, error, command if mend else "", mend)
+    turn = Turn(session, "claude-code", "t-1", at, at, "Run the tests", "Done.", (), (failure,), closed=True)
+    desk.store = Store(desk.store.root, desk.store.context)
+    learned(desk.store, session, "claude-code", [turn])
+    return turn
 
 
-def test_each_task_of_a_session_becomes_an_episode_in_one_commit(desk, recorder, bare_git):
-    recorder.turn(4, "Rename the reader everywhere", "It is called source now.", mend="uv sync")
-    replay(desk.store, recorder.write())
-    paths = paths_of(desk)
-    assert len(paths) == 2
-    assert all(path.startswith("episodes/2026/10/e") for path in paths)
-    first = next(one for path in paths if (one := read_episode(desk.store, path)).task.startswith("CRLF"))
-    assert first.type is TaskType.FEATURE
-    assert first.outcome is None  # nothing shows one
-    assert first.session == "s-rec"
-    assert first.files == ("f1.py", "f2.py", "f3.py")
-    assert len(first.exchanges) == 3  # "And write its docs" goes on with it
-    assert dict(first.tools)["Bash"] >= 2
-    assert [error.message for error in first.errors] == ["it broke"]
-    assert first.gotchas == ()
-    assert not any("mended it" in tip for tip in first.tips)  # which lines were changed is not told
-    second = next(one for path in paths if (one := read_episode(desk.store, path)).id != first.id)
-    assert second.tips == ("it broke: `uv sync` mended it",)
-    [pattern] = known_patterns(desk.store)
-    assert pattern.episodes == (second.id,)
-    sessions = desk.text(next(Path(desk.store.root).glob("sessions/*/*/*.md")).relative_to(desk.store.root).as_posix())
-    assert all(f"^{identifier}" in sessions for identifier in first.exchanges)
+def test_an_error_is_known_again_with_what_mended_it(desk, bare_git):
+    first = failed(desk, "s-1", FIRST, "uv sync")
+    [found] = match(desk.store, AGAIN)
+    assert found.score > MATCH == 0.5  # the number of the design
+    assert found.solution is not None
+    assert (found.solution.text, found.solution.worked) == ("`uv sync`", (first.exchange_id,))
+    assert match(desk.store, OTHER) == []
+    assert match(desk.store, "all is well") == []
     root = Path(desk.store.root)
     assert bare_git(root, "status", "--porcelain") == ""
-    ops = bare_git(root, "log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)").split()
-    assert ops.count("episode") == 1
-
-
-def test_a_live_sessions_plan_stands_once_and_each_task_has_its_notes(desk, tmp_path):
-    recorder = Recorder(tmp_path / "s-live.jsonl", "s-live")
-    desk.clock.now = BEGAN + timedelta(minutes=1)
-    todos = {"todos": [{"content": "read it", "status": "completed"}, {"content": "mend it", "status": "pending"}]}
-    for number, prompt in enumerate(("Make the parser of numbers build", "Write the documentation of dates"), 1):
-        recorder.turn(number, prompt, f"The build of part {number} works now.", mend="uv sync")
-        if number == 1:
-            call = {"type": "tool_use", "id": "t-plan", "name": "TodoWrite", "input": todos}
-            recorder.record("assistant", [call])
-            at = recorder.record("user", [{"type": "tool_result", "tool_use_id": "t-plan", "content": "ok"}])
-            recorder.deliver("PostToolUse", at, "p-1", tool_name="TodoWrite", tool_use_id="t-plan", tool_input=todos)
-        recorder.live(desk.store)
-        recorder.payloads.clear()
-        settle(Store(desk.store.root, desk.store.context), lambda _: True)
-        change_working(desk.store, "s-live", lambda memory, n=number: note(memory, f"part {n} has a mark"))
-    recorder.deliver("SessionEnd", recorder.record("user", "bye", isMeta=True), "")
-    recorder.write()
-    recorder.live(desk.store)
-    settle(Store(desk.store.root, desk.store.context), lambda _: False)
-    first, second = sorted((read_episode(desk.store, path) for path in paths_of(desk)), key=lambda one: one.created)
-    assert first.plan == ("[x] read it", "[ ] mend it")
-    assert (first.tips[-1], second.tips[-1]) == ("part 1 has a mark", "part 2 has a mark")
-    assert second.plan == ()
-    assert (first.failed, second.failed) == (1, 1)
-    assert running(desk.store) == []
-
-
-def test_a_finished_session_that_is_resumed_is_told_its_last_task(desk, recorder):
-    recorder.turn(4, "Rename the reader everywhere", "It is called source now. Decision: use one name for it.")
-    replay(desk.store, recorder.write())
-    last = last_episode(desk.store, "s-rec")
-    assert last.task == "Rename the reader everywhere"
-    assert last_episode(desk.store, "s-other") is None
-    open_steps = last._replace(plan=("[x] find them", "[ ] rename them"), gotchas=("KeyError: nothing mended it", "x"))
-    assert brief_episode(open_steps).splitlines()[:4] == [
-        "Task (refactor, open): Rename the reader everywhere",
-        "To do: rename them",
-        "Failed: KeyError: nothing mended it",
-        "Decided: use one name for it.",
-    ]
-    assert estimate_tokens(brief_episode(last._replace(decisions=("a long one " * 20,) * 6))) <= BRIEF
-
-
-def test_links_of_an_episode_lead_to_the_sessions_file(desk, recorder):
-    replay(desk.store, recorder.write())
-    path = Path(desk.store.root) / paths_of(desk)[0]
-    link = path.read_text("utf-8").rpartition("](")[2].partition(")")[0]
-    assert (path.parent / link).resolve().is_file()
-
-
-def test_a_second_telling_and_one_after_an_undo_add_nothing(desk, recorder, bare_git):
-    transcript = recorder.write()
-    replay(desk.store, transcript)
-    root = Path(desk.store.root)
-    tip = bare_git(root, "rev-parse", "HEAD")
-    turns = turns_of(read_records(transcript), "s-rec", "claude-code")
-    assert save_episodes(desk.store, "s-rec", "claude-code", turns) is None
-    assert bare_git(root, "rev-parse", "HEAD") == tip
-    undo(desk.store, session="s-rec")
-    assert paths_of(desk) == []
-    replay(desk.store, transcript)
-    assert paths_of(desk) == []
-
-
-def test_a_task_that_goes_on_keeps_its_episode_unless_a_person_changed_it(desk, recorder, bare_git):
-    replay(desk.store, recorder.write())
-    [path] = paths_of(desk)
-    recorder.turn(4, "and make it faster", "It is twice as fast now, as it reads blocks.")
-    replay(desk.store, recorder.write())
-    assert paths_of(desk) == [path]
-    longer = read_episode(desk.store, path)
-    assert len(longer.exchanges) == 4
-    assert longer.task.startswith("CRLF")
-    file = Path(desk.store.root) / path
-    file.write_text(file.read_text("utf-8").replace("## Solution\n", "## Solution\n\nBy hand.\n"), "utf-8")
-    recorder.turn(5, "and now its tests", "It has tests of an empty file.")
-    replay(desk.store, recorder.write())
-    assert "By hand." in file.read_text("utf-8")
-    assert read_episode(desk.store, path).exchanges == longer.exchanges
-
-
-def test_a_secret_of_the_session_is_in_no_episode(desk, recorder):
-    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    recorder.turn(
-        4,
-        f"Deploy it with {token} <private>and my birthday</private>",
-        f"<private>We decided to use PRIVATE instead of pnpm.</private> {token}",
+    form = (
+        "--format=%s/%(trailers:key=Gitmem-Op,valueonly,separator=)/%(trailers:key=Gitmem-Pattern,valueonly,separator=)"
     )
-    replay(desk.store, recorder.write())
-    told = "".join(desk.text(path) for path in paths_of(desk))
-    assert "Deploy it" in told
-    assert token not in told
-    assert "birthday" not in told
-    assert "PRIVATE" not in told
+    subject, op, pattern = bare_git(root, "log", "-1", form).strip().split("/")
+    assert (subject, op, pattern) == (
+        "Learn 1 error, 1 new: ModuleNotFoundError: No module named 'yaml'",
+        "pattern",
+        found.pattern.id,
+    )
+
+
+def test_it_grows_with_each_exchange_and_with_no_second_telling(desk):
+    first = failed(desk, "s-1", FIRST, "pip install pyyaml")
+    second = failed(desk, "s-2", AGAIN, "uv sync", command="uv run pytest")
+    third = failed(desk, "s-3", FIRST, "uv sync")
+    [pattern] = known_patterns(desk.store)
+    assert pattern.seen == (first.exchange_id, second.exchange_id, third.exchange_id)
+    assert pattern.commands == ("pytest", "uv run")
+    best = pattern.best()
+    assert best is not None
+    assert best.text == "`uv sync`"
+    assert (pattern.created, pattern.updated) == (first.started, third.started)
+    assert learn_bugs(desk.store, "s-3", "claude-code", [third]) is None
+
+
+def test_what_is_undone_is_not_known(desk):
+    failed(desk, "s-1", FIRST, "uv sync")
+    undo(desk.store, revision=desk.store.tip)
+    assert match(desk.store, AGAIN) == []
+
+
+@pytest.mark.parametrize("gone", [1, 2, 3])
+def test_a_session_is_undone_although_a_later_one_met_the_same_error(desk, gone, bare_git):
+    turns = [
+        failed(desk, "s-1", FIRST, "pip install pyyaml", learned=learn_lessons),
+        failed(desk, "s-2", AGAIN, "uv sync", learned=learn_lessons),
+        failed(desk, "s-3", FIRST, "uv sync", learned=learn_lessons),
+    ]
+    done = undo(desk.store, session=f"s-{gone}")
+    assert done.commit
+    left = [turn.exchange_id for turn in turns if turn.session != f"s-{gone}"]
+    [pattern] = known_patterns(desk.store)
+    assert list(pattern.seen) == left
+    tried = {one.text: one.worked for one in pattern.solutions}
+    assert ("`pip install pyyaml`" in tried) is (gone != 1)
+    assert {exchange for worked in tried.values() for exchange in worked} == set(left)
+    body = (desk.store.read(pattern.path) or b"").decode()
+    assert ("Mended by: `pip install pyyaml`" in body) is (gone != 1)
+    assert bare_git(Path(desk.store.root), "status", "--porcelain") == ""
+    undo(desk.store, revision=done.commit)
+    assert {turn.exchange_id for turn in turns} == set(known_patterns(desk.store)[0].seen)
+
+
+def test_all_sessions_with_an_error_are_undone_one_by_one(desk):
+    for session in ("s-1", "s-2", "s-3"):
+        failed(desk, session, FIRST, "uv sync", learned=learn_lessons)
+    for session in ("s-2", "s-1", "s-3"):
+        undo(desk.store, session=session)
+    assert known_patterns(desk.store) == []
+    assert known_facts(desk.store) == []
+
+
+def test_secrets_are_not_learned(desk):
+    secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    failed(desk, "s-1", FIRST, f"curl -H 'Authorization: Bearer {secret}' example.org")
+    [pattern] = known_patterns(desk.store)
+    assert secret not in desk.text(pattern.path)
+    assert pattern.best() is not None
+
+
+def test_a_file_that_is_no_pattern_is_passed_over(desk):
+    failed(desk, "s-1", FIRST, "uv sync")
+    [pattern] = known_patterns(desk.store)
+    path = Path(desk.store.root) / pattern.path
+    path.write_text("mine", encoding="utf-8")
+    assert match(desk.store, AGAIN) == []
+    failed(desk, "s-2", FIRST, "uv lock")
+    assert path.read_text("utf-8") == "mine"
+
+
+def test_a_replayed_transcript_leaves_its_errors_once(desk, recorder):
+    path = recorder.write()
+    replay(desk.store, path)
+    [pattern] = known_patterns(desk.store)
+    assert len(pattern.seen) == 3
+    assert pattern.solutions == ()  # which lines were changed is not told
+    tip = desk.store.tip
+    replay(Store(desk.store.root, desk.store.context), path)
+    assert desk.store.tip == tip

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from gitmem.lessons.known_errors import known_patterns
-from gitmem.lessons.learn_errors import MIN_USAGE_COUNT, UNUSED_DAYS, learn_bugs, mark_stale, stale_patterns
+from gitmem.lessons.learn import MIN_USAGE_COUNT, UNUSED_DAYS, learn_bugs, stale_patterns
+from gitmem.lessons.learn_project import mark_stale
+from gitmem.lessons.read import known_patterns
 from gitmem.project.state import Commit, Past
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.store import Store

@@ -10,18 +10,17 @@ import pytest
 
 from gitmem.facts.book import learn
 from gitmem.judgement.ask import Asking, DayLimits, Ledger, Spent
-from gitmem.lessons.cleanup import add_told, clean_up, judge
 from gitmem.lessons.counts import Count
 from gitmem.lessons.episode import Episode, episode_path, render_episode
 from gitmem.lessons.fix import tell_error
-from gitmem.lessons.known_errors import pattern_headers
-from gitmem.lessons.learn_errors import UNUSED_DAYS, learn_bugs, mark_stale
-from gitmem.lessons.outcome_counts import MOST, count_given, measure, note_use
-from gitmem.lessons.read import counts
+from gitmem.lessons.learn import UNUSED_DAYS, clean_up, learn_bugs
+from gitmem.lessons.learn_project import mark_stale
+from gitmem.lessons.outcome_counts import MOST, add_told, count_given, judge, measure, note_use
+from gitmem.lessons.read import counts, pattern_headers
 from gitmem.lessons.usage_log import Given, read_notes, record
 from gitmem.project.state import Commit, Past
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.task import TaskType
+from gitmem.sessions.state import TaskType
 from gitmem.sessions.turns import Failure, Run, Turn
 
 if TYPE_CHECKING:

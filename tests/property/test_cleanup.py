@@ -13,14 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitmem.history.undo import undo
-from gitmem.lessons.cleanup import clean_up
 from gitmem.lessons.counts import with_told
 from gitmem.lessons.episode import Episode, episode_path, render_episode
 from gitmem.lessons.error import ErrorSignature
+from gitmem.lessons.learn import clean_up
 from gitmem.lessons.pattern import BugPattern, render_pattern
 from gitmem.platform.clock import Context
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.task import TaskType
+from gitmem.sessions.state import TaskType
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 

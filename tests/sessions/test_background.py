@@ -10,8 +10,8 @@ import pytest
 
 from gitmem.document.entry import find_entries
 from gitmem.errors import NotSavedError
-from gitmem.lessons.known_errors import known_patterns
 from gitmem.lessons.outcome_counts import measure
+from gitmem.lessons.read import known_patterns
 from gitmem.lessons.usage_log import read_notes
 from gitmem.sessions import end as session_end
 from gitmem.sessions.background import settle, tend

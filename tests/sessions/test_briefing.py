@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.sessions.briefing import Part, fit, joined
+from gitmem.sessions.start import Part, fit, with_frame
 from gitmem.text.stems import estimate_tokens
 
 PIECES = st.lists(st.text(min_size=1, max_size=60).map(lambda text: text.replace("\n", " ")), max_size=8).map(tuple)
@@ -14,7 +14,7 @@ PARTS = st.lists(
 
 
 def brief(*parts: Part, budget=200) -> str:
-    return joined("<lead>", fit("<lead>", parts, "</close>", budget), "</close>")
+    return with_frame("<lead>", fit("<lead>", parts, "</close>", budget), "</close>")
 
 
 def test_parts_in_their_order():

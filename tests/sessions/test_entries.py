@@ -15,8 +15,8 @@ from gitmem.sessions.entries import (
     relative_files,
     remember,
 )
+from gitmem.sessions.exchange import PROMPT_LENGTH
 from gitmem.sessions.outcome import Fields, split_fields
-from gitmem.sessions.shortened import PROMPT_LENGTH
 from gitmem.sessions.turns import Failure, Turn, content_lines
 
 BEGAN = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.sessions.shortened import LEFT_OUT, headline, kept, said
+from gitmem.sessions.exchange import LEFT_OUT, headline, texts_between, without_middle
 
 SENTENCE = "This is one sentence of a long answer that goes on. "
 
 
 def test_what_fits_is_kept_as_it_is() -> None:
     answer = "Done.\n\n```py\ndef f():\n    return 1\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |"
-    assert kept(answer, 6_000) == answer
+    assert without_middle(answer, 6_000) == answer
 
 
 def test_the_middle_of_a_long_answer_is_left_out_at_a_paragraph() -> None:
     parts = [f"Paragraph {number}. {SENTENCE * 3}".strip() for number in range(40)]
-    short = kept("\n\n".join(parts), 2_000)
+    short = without_middle("\n\n".join(parts), 2_000)
     assert len(short) <= 2_000 + len(LEFT_OUT) + 4
     shown = short.split("\n\n")
     assert shown[0] == parts[0]
@@ -29,7 +29,7 @@ def test_the_middle_of_a_long_answer_is_left_out_at_a_paragraph() -> None:
 def test_code_and_tables_at_the_ends_are_whole() -> None:
     code = "```py\n" + "\n".join(f"x = {number}" for number in range(30)) + "\n```"
     table = "| a | b |\n|---|---|\n" + "\n".join(f"| {number} | x |" for number in range(20))
-    short = kept(f"{code}\n\n{SENTENCE * 200}\n\n{table}", 1_500)
+    short = without_middle(f"{code}\n\n{SENTENCE * 200}\n\n{table}", 1_500)
     assert code in short
     assert table in short
     assert LEFT_OUT in short
@@ -37,11 +37,11 @@ def test_code_and_tables_at_the_ends_are_whole() -> None:
 
 def test_a_long_code_block_is_whole() -> None:
     code = "```py\n" + "\n".join(f"x = {number}" for number in range(100)) + "\n```"
-    assert kept(f"Look:\n\n{code}", 6_000) == f"Look:\n\n{code}"
+    assert without_middle(f"Look:\n\n{code}", 6_000) == f"Look:\n\n{code}"
 
 
 def test_one_long_line_is_cut_between_sentences() -> None:
-    short = kept(SENTENCE * 500, 1_000)
+    short = without_middle(SENTENCE * 500, 1_000)
     assert len(short) <= 1_000 + len(LEFT_OUT) + 4
     assert short.startswith(SENTENCE * 5)
     assert short.endswith("goes on.")
@@ -50,7 +50,7 @@ def test_one_long_line_is_cut_between_sentences() -> None:
 @given(st.text(st.sampled_from("ab `|\n.#-"), max_size=3_000), st.integers(50, 500))
 @settings(max_examples=100, deadline=None)
 def test_any_text_stays_about_within_its_limit(text: str, limit: int) -> None:
-    short = kept(text, limit)
+    short = without_middle(text, limit)
     assert len(short) <= limit + len(LEFT_OUT) + 4
     assert {*short.replace(LEFT_OUT, "")} <= {*text, "\n"}
 
@@ -70,7 +70,7 @@ def test_what_is_said_between_tool_calls_is_kept_whole() -> None:
         "원인은 잠금 파일이 남아 있기 때문입니다.",
         "The answer says this, too.",
     ]
-    assert said(texts, "Fixed. The answer\nsays this, too.", 6_000) == (texts[0], texts[1], texts[3])
-    assert said(["", "\n"], "", 6_000) == ()
-    (long,) = said([SENTENCE * 100], "", 1_000)
+    assert texts_between(texts, "Fixed. The answer\nsays this, too.", 6_000) == (texts[0], texts[1], texts[3])
+    assert texts_between(["", "\n"], "", 6_000) == ()
+    (long,) = texts_between([SENTENCE * 100], "", 1_000)
     assert LEFT_OUT in long

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.lessons.brief import brief
 from gitmem.sessions.events import HookEvent, HookKind, parse_payload
-from gitmem.sessions.state import HypothesisStatus, Step, WorkingMemory
-from gitmem.sessions.task import TaskStatus, TaskType
+from gitmem.sessions.memory import brief
+from gitmem.sessions.state import HypothesisStatus, Step, TaskStatus, TaskType, WorkingMemory
 from gitmem.sessions.working import (
     CONFIRMED,
     MAX_DISCOVERIES,

@@ -11,7 +11,7 @@ import pytest
 
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.hosts.host import command
-from gitmem.lessons.cleanup import add_told
+from gitmem.lessons.outcome_counts import add_told
 from gitmem.lessons.usage_log import Came, Given, record, record_came
 from gitmem.platform.programs import resource
 from gitmem.sessions.replay import replay

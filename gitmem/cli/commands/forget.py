@@ -12,7 +12,7 @@ from gitmem.cli.app import Door
 from gitmem.cli.output import Progress, agreed
 from gitmem.errors import ExitCode, UsageError
 from gitmem.history.records import parse_date
-from gitmem.lessons.cleanup import clean_up
+from gitmem.lessons.learn import clean_up
 from gitmem.purge.purge import Purge, PurgePlan, plan_purge, purge
 from gitmem.store.transcripts import Forgotten, forget_transcripts
 from gitmem.text.sentences import count

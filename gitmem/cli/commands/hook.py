@@ -292,8 +292,8 @@ def _stands(store: Store, payload: dict[str, object], found: Pending | None) -> 
     text = brief_working(store, session, found.events if found else ())
     if text:
         return text
-    from gitmem.lessons.brief import brief_episode
     from gitmem.lessons.read import last_episode
+    from gitmem.sessions.memory import brief_episode
 
     ended = last_episode(store, session)
     return brief_episode(ended) if ended else ""

@@ -10,19 +10,18 @@ from gitmem.cli.app import whole_number as number
 from gitmem.cli.document import episode_value, find_episode, pattern_value, show_episode, show_pattern
 from gitmem.document.document import Document
 from gitmem.errors import ExitCode, UsageError
-from gitmem.lessons.cleanup import judge
 from gitmem.lessons.concept import Concept
 from gitmem.lessons.counts import Count
 from gitmem.lessons.episode import Episode, ending
+from gitmem.lessons.episodes import similar
 from gitmem.lessons.knowledge_document import Knowledge, KnowledgeKind
-from gitmem.lessons.known_errors import known_patterns
-from gitmem.lessons.learn import similar
-from gitmem.lessons.learn_session import learn_project
+from gitmem.lessons.learn_project import learn_project
+from gitmem.lessons.outcome_counts import judge
 from gitmem.lessons.pattern import BugPattern
 from gitmem.lessons.project_knowledge import command_lines, read_commands
-from gitmem.lessons.read import counts, known_knowledge, newest_episodes
+from gitmem.lessons.read import counts, known_knowledge, known_patterns, newest_episodes
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.task import TaskType
+from gitmem.sessions.state import TaskType
 from gitmem.store.headers import marked
 from gitmem.store.store import Store
 from gitmem.text.terminal import plain

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import asdict
 
 from gitmem.cli.app import Door
 from gitmem.errors import ExitCode, NotFoundError, UsageError
-from gitmem.lessons.brief import brief
 from gitmem.lessons.guide import as_text, guide
 from gitmem.sessions import working
-from gitmem.sessions.memory import change_working, find_working
-from gitmem.sessions.state import HypothesisStatus, Step, WorkingMemory
-from gitmem.sessions.task import TaskStatus
+from gitmem.sessions.memory import brief, change_working, find_working
+from gitmem.sessions.state import HypothesisStatus, Step, TaskStatus, WorkingMemory, as_json
 from gitmem.sessions.working import settle
 from gitmem.text.terminal import plain
 
@@ -102,7 +99,7 @@ def run_task(args: argparse.Namespace, door: Door) -> int:
     else:
         memory = change_working(store, session, _change(args, door.context().clock().isoformat()))
     text = brief(memory) or "Nothing yet."
-    door.answer(args, {**asdict(memory), "pending": list(memory.pending)}, plain(f"Session {memory.session}\n{text}"))
+    door.answer(args, {**as_json(memory), "pending": list(memory.pending)}, plain(f"Session {memory.session}\n{text}"))
     return ExitCode.OK
 
 

@@ -9,9 +9,8 @@ from gitmem.history.records import records
 from gitmem.hosts.script import recorded_agents
 from gitmem.project.state import ProjectQuestions
 from gitmem.purge.review import waiting_purges
-from gitmem.sessions.briefing import Shown
 from gitmem.sessions.pending import glance, with_last_answers
-from gitmem.sessions.start import start_parts, start_text
+from gitmem.sessions.start import Shown, start_parts, start_text
 from gitmem.store.findings import FailureLog
 from gitmem.store.hook_spool import HookSpool
 from gitmem.sync.attempts import failures

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gitmem.facts.fact import FactKind
-from gitmem.lessons.known_errors import known_patterns
 from gitmem.lessons.pattern import BugPattern
-from gitmem.lessons.read import known_knowledge
+from gitmem.lessons.read import known_knowledge, known_patterns
 from gitmem.store.headers import marked
 from gitmem.web.pages.facts import fact_value
 from gitmem.web.pages.view import View, moment

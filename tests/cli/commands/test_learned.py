@@ -10,7 +10,7 @@ from gitmem.cli.app import real_door
 from gitmem.errors import ExitCode
 from gitmem.lessons import read as reading
 from gitmem.lessons.episode import parse_episode, render_episode
-from gitmem.lessons.learn_errors import learn_bugs
+from gitmem.lessons.learn import learn_bugs
 from gitmem.lessons.read import episode_paths, read_episode
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.store import Store

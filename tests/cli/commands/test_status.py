@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.cli.commands.status import _weeks
-from gitmem.lessons.cleanup import add_told
 from gitmem.lessons.episode import Episode, episode_path, render_episode
+from gitmem.lessons.outcome_counts import add_told
 from gitmem.lessons.usage_log import Came, Given, record, record_came
 from gitmem.platform.clock import Context
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.task import TaskType
+from gitmem.sessions.state import TaskType
 from gitmem.store.store import Store
 from tests.cli.commands.project import Runner
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.facts.book import learn
 from gitmem.lessons.concepts import group
-from gitmem.lessons.learn import save_episodes
+from gitmem.lessons.episodes import save_episodes
 from gitmem.sessions.exchanges import save_exchanges
 from gitmem.sessions.turns import Turn
 

@@ -11,7 +11,8 @@ from gitmem.facts.book import learn
 from gitmem.facts.edit import retire
 from gitmem.facts.validity import in_force
 from gitmem.lessons.knowledge_document import KnowledgeKind
-from gitmem.lessons.learn_session import learn_commands, learn_preferences, learn_project
+from gitmem.lessons.learn import learn_preferences
+from gitmem.lessons.learn_project import learn_commands, learn_project
 from gitmem.lessons.project_knowledge import read_commands
 from gitmem.lessons.read import known_knowledge
 from gitmem.sessions.background import tend

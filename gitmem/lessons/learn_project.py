@@ -1,42 +1,20 @@
-"""Learn project knowledge and preferences at a session's end.
-
-Write the documents of project knowledge (spec M3), one a kind, in one commit if any changed.
-
-Commands are counted at a session's end; everything else is read anew from the project's files, its git and the store.
-
-Learn the person's preferences into their own store (`gitmem init --user`), for use in every project.
-
-A stated preference counts at once. A rule counts once it is repeated, in words such as "always", "again", "항상", or
-because an earlier session has it, too, and only if it tells the agent how to work with this person: how to answer, when
-to ask, how to comment, name and change code. All other rules are the project's, as are those that name code or files.
-Without an own store everything stays in the project's.
-
-Learn errors with their mends, commands, and preferences of the person from a finished session.
-
-Tested through `tests/lessons/test_learn_session.py`.
-"""
+"""Count the commands of a project, and write what its files, git and memory tell, a document a kind (spec M3)."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gitmem.document.entry import find_entries
-from gitmem.document.ids import daily_path, tail_of
+from gitmem.document.ids import daily_path
 from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.facts.book import learn_told
-from gitmem.facts.compare import says_the_same
-from gitmem.facts.extract import facts_of_prompt
-from gitmem.facts.fact import FactKind
-from gitmem.facts.validity import in_force
 from gitmem.lessons.knowledge_document import Knowledge, KnowledgeKind, render_knowledge
-from gitmem.lessons.known_errors import known_patterns
-from gitmem.lessons.learn_errors import learn_bugs, mark_stale
+from gitmem.lessons.pattern import BugPattern, parse_pattern, render_pattern
 from gitmem.lessons.project_knowledge import (
     SETTINGS,
     Change,
@@ -62,21 +40,16 @@ from gitmem.lessons.project_stack import (
     stack_lines,
     structure_lines,
 )
+from gitmem.lessons.read import known_patterns
 from gitmem.project.files import list_files, names_in, project_code, read_text, sizes_of
 from gitmem.project.state import Past, read_past
-from gitmem.sessions.cleaned import boot_lines, redacted
-from gitmem.sessions.entries import EXCHANGE, relative_files
+from gitmem.sessions.entries import EXCHANGE
 from gitmem.sessions.outcome import split_fields
-from gitmem.sessions.turns import is_restated
-from gitmem.store.headers import known_facts
-from gitmem.store.store import own_store
 from gitmem.store.transact import transact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitmem.facts.extract import Finding
-    from gitmem.facts.fact import Fact
     from gitmem.sessions.turns import Turn
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
@@ -84,6 +57,7 @@ if TYPE_CHECKING:
 
 _DAYS = 90  # of daily logs that are read for files changed together
 _MAX_WORKFLOWS, _MAX_MANIFESTS = 10, 8
+_OFTEN = 5  # commits since a pattern's error came, from which a file of it changed a lot
 _FROM_FILES, _FROM_HISTORY = 1.0, 0.8  # confidence
 
 
@@ -217,89 +191,30 @@ def _message(subject: str, session: str = "", host: str = "") -> Message:
     return session_message(subject, Op.PATTERN, Trailer.PATTERN, (), session=session, host=host)
 
 
-_KINDS = (FactKind.PREFERENCE, FactKind.RULE)
-_AGAIN = re.compile(
-    r"\b(?:always|never|every time|from now on|again|i(?:'ve| have)? (?:already )?told you|as i said|how many times)\b"
-    r"|항상|언제나|매번|앞으로|다시 (?:말|한번)|또 말|말했(?:잖|듯|는데)|몇 번",
-    re.IGNORECASE,
-)
-_OF_PROJECT = re.compile(
-    r"`|[\w-]/[\w-]|\w\.[a-z]{1,5}\b|\b(?:repo|repository|project|branch|module|this|here|we|our)\b"
-    r"|프로젝트|저장소|우리|여기",
-    re.IGNORECASE,
-)
-_PREFERS = re.compile(
-    r"\bi(?:'d| would)?(?: \w+ly| much)? (?:prefer|hate|dislike|always|never|usually)\b|\bmy (?:[\w-]+ ){1,3}is\b"
-    r"|\bcall me\b|선호|좋아|싫|편(?:해|합)",
-    re.IGNORECASE,
-)
-# How to work with a person: answers, when to ask, comments and names, tests first, small changes.
-_MANNER = re.compile(
-    r"\b(?:answer|repl(?:y|ies)|respon[ds]|expla[in]|summar|speak|talk|tell me|show me|verbos|concise|brief|emoji"
-    r"|apolog)|\b(?:ask(?:ing|ed)?|confirm\w*|approv\w+|permission|wait for me|let me (?:know|decide|review))\b"
-    r"|\b(?:comments?|docstrings?|names?|naming|functions?|early returns?|one-liners?|tdd|tests? first)\b"
-    r"|\b(?:diffs?|patch(?:es)?|minimal|refactor\w*|rewrit\w+|clean ?up)\b"
-    r"|답(?:변|해|을|은)|대답|설명|요약|말투|존댓말|반말|이모지|물어|허락|확인(?:받|을 받| 받)|주석|이름|변수명|함수"
-    r"|리팩터|리팩토|최소한",
-    re.IGNORECASE,
-)
-# A rule about things ("every function needs …") is no order to the agent.
-_OF_THINGS = re.compile(
-    r"^(?:all|every|each|any|no|the)\b|(?<!you )\b(?:must|should|shall|needs?|has to|have to|are|is)\b"
-    r"|^모든|야 (?:해|한|합|돼|됩)|다\.?$",
-    re.IGNORECASE,
-)
+def changed_a_lot(pattern: BugPattern, past: Past) -> bool:
+    """Return whether most of a pattern's files are gone, or were changed by several commits, since its error came."""
+    since = Counter(file for commit in past.commits if commit.at > pattern.updated for file in commit.files)
+    there = frozenset(past.files)
+    changed = [file for file in pattern.files if since[file] >= _OFTEN or (since[file] and file not in there)]
+    return bool(changed) and 2 * len(changed) > len(pattern.files)
 
 
-def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
-    """Save the person's preferences of a finished session into their own store; return the commit there.
-
-    Raises:
-        GitmemError: the preferences could not be committed.
-
-    """
-    own = own_store(store)
-    if own is None or not turns:
+def mark_stale(store: Store, past: Past) -> str | None:
+    """Mark the patterns whose files changed a lot since; return the commit, None if there is no such pattern."""
+    found = [one for one in known_patterns(store) if not one.stale and changed_a_lot(one, past)]
+    if not found:
         return None
-    mine = {tail_of(turn.exchange_id) for turn in turns}
-    before = [
-        fact
-        for fact in in_force(known_facts(store))
-        if fact.kind in _KINDS and any(tail_of(source) not in mine for source in fact.sources)
-    ]
-    findings = [finding for finding in _stated(store, turns) if _is_persons(finding, before)]
-    return learn_told(own, session, host, findings)
+    outcome = transact(store, partial(_mark, found), purpose="learn")
+    return outcome.commits[-1] if outcome.value else None
 
 
-def _stated(store: Store, turns: Sequence[Turn]) -> Iterator[Finding]:
-    """Yield the preferences and rules in the person's own words."""
-    boot, project, allow = boot_lines(store), os.path.dirname(store.root), store.config.redaction.allow
-    for turn in turns:
-        clean = redacted(turn, allow)
-        for finding in facts_of_prompt(clean, "", relative_files(turn.files, (project, turn.cwd))):
-            if finding.kind in _KINDS and not is_restated(finding.text, boot):
-                yield finding
-
-
-def _is_persons(finding: Finding, before: Sequence[Fact]) -> bool:
-    if finding.files or _OF_PROJECT.search(finding.text):
-        return False
-    if finding.kind is FactKind.PREFERENCE:
-        return bool(_PREFERS.search(finding.text) or _MANNER.search(finding.text))
-    if not _MANNER.search(finding.text) or _OF_THINGS.search(finding.text):
-        return False
-    if _AGAIN.search(finding.text):
-        return True
-    return any(says_the_same(fact.description, finding.text) for fact in before)
-
-
-def learn_lessons(store: Store, session: str, host: str, turns: Sequence[Turn]) -> None:
-    """Learn from the turns of a finished session; a second call adds nothing.
-
-    Raises:
-        GitmemError: the lessons could not be committed.
-
-    """
-    learn_bugs(store, session, host, turns)
-    learn_commands(store, session, host, turns)
-    learn_preferences(store, session, host, turns)
+def _mark(found: Iterable[BugPattern], transaction: Transaction) -> bool:
+    changes: dict[str, bytes | None] = {}
+    for one in found:
+        data = transaction.read(one.path)
+        pattern = parse_pattern(data) if data is not None else None
+        if pattern is not None:
+            changes[one.path] = render_pattern(pattern._replace(stale=True))
+    number = "1 bug pattern" if len(changes) == 1 else f"{len(changes)} bug patterns"
+    message = Message(f"Mark {number} as stale: their files changed a lot", ((Trailer.OP.value, Op.PATTERN.value),))
+    return bool(changes) and transaction.commit(message, changes)

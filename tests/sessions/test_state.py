@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitmem.sessions.task import TaskType, classify, follows_up
+from gitmem.sessions.state import TaskType, classify, follows_up
 
 
 @pytest.mark.parametrize(
