@@ -21,7 +21,7 @@ from pathlib import Path
 
 from usefulness import DATA, Gitmem, Session, devmembench
 
-from gitmem.cli.app import real_door
+from gitmem.cli.app import real_app
 from gitmem.lessons.prompt import remembered
 from gitmem.sessions.end import read_records
 from gitmem.sessions.transcript import hook_events
@@ -52,7 +52,7 @@ def prompts_of(turns: Sequence[Turn]) -> list[tuple[str, str]]:
 
 def opened(home: str, project: Path) -> Store:
     """Return the store of a project."""
-    return Store(str(project / ".gitmem"), real_door()._replace(environ={**os.environ, "HOME": home}).context())
+    return Store(str(project / ".gitmem"), real_app()._replace(environ={**os.environ, "HOME": home}).context())
 
 
 def main() -> None:

@@ -45,7 +45,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.main import main as gitmem_main
 from gitmem.sessions.end import read_records
 from gitmem.sessions.transcript import hook_events
@@ -253,9 +253,9 @@ class Gitmem:
     def answer(self, *args: str) -> str:
         """Return what a command of gitmem prints, run in this process, which keeps the model loaded."""
         out, err = io.StringIO(), io.StringIO()
-        door = Door(self.environ, self.project, io.StringIO(), out, err)
+        app = App(self.environ, self.project, io.StringIO(), out, err)
         with mock.patch.object(near, "SECONDS", LATE):
-            code = gitmem_main(args, lambda: door)
+            code = gitmem_main(args, lambda: app)
         if code or "Only words" in err.getvalue():
             sys.exit(f"gitmem {args[0]} failed: {err.getvalue()}")
         return out.getvalue()

@@ -8,7 +8,7 @@ The official SDK of MCP, which comes with an extra.
 
 Tested through `tests/cli/commands/test_serve.py`.
 
-The command line's door: streams, environment, current folder and clock, passed to every command.
+The command line's app: streams, environment, current folder and clock, passed to every command.
 
 Tested through `tests/test_main.py`.
 """
@@ -105,7 +105,7 @@ SESSIONS = ("CLAUDE_CODE_SESSION_ID", "QWEN_CODE_SESSION_ID", "GEMINI_SESSION_ID
 VECTORS, TEXTS = "vectors", "texts"  # as in gitmem.vectors.cache and .scan.texts, which a save need not import
 
 
-class Door(Value):
+class App(Value):
     """Environment, current folder and streams of a command, and how it answers."""
 
     environ: Mapping[str, str]
@@ -114,8 +114,8 @@ class Door(Value):
     out: TextIO
     err: TextIO
 
-    def harmless(self) -> Door:
-        """Return this door with streams that escape all control characters but ASCII's.
+    def harmless(self) -> App:
+        """Return this app with streams that escape all control characters but ASCII's.
 
         Commands colour lines with ASCII's, and remove them from text that was read somewhere by `plain`.
         """
@@ -303,12 +303,12 @@ def machine_name() -> str:
     return os.uname().nodename or "unknown"
 
 
-def real_door() -> Door:
-    """Return the door of this process; its output is UTF-8 in any locale, and no character makes it fail."""
+def real_app() -> App:
+    """Return the app of this process; its output is UTF-8 in any locale, and no character makes it fail."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
     try:
         cwd = os.getcwd()
     except FileNotFoundError:  # the folder was removed under us
         cwd = os.sep
-    return Door(os.environ, cwd, sys.stdin, sys.stdout, sys.stderr)
+    return App(os.environ, cwd, sys.stdin, sys.stdout, sys.stderr)

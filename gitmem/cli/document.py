@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from gitmem.cli.app import Door
+    from gitmem.cli.app import App
     from gitmem.lessons.counts import Count
     from gitmem.lessons.episode import Episode
     from gitmem.lessons.pattern import BugPattern
@@ -28,12 +28,12 @@ _SHORTEST = 4  # characters of an episode's id
 FILES = "'gitmem at HEAD --list' lists the files."
 
 
-def print_document(args: argparse.Namespace, door: Door, value: object, data: bytes) -> None:
+def print_document(args: argparse.Namespace, app: App, value: object, data: bytes) -> None:
     """Print `value` as JSON with `--json`, else the document's bytes."""
     if args.json:
-        door.answer(args, value, "")
+        app.answer(args, value, "")
     else:
-        output.write_file(door, data)
+        output.write_file(app, data)
 
 
 def refuse_folder(store: Store, path: str) -> None:
@@ -47,14 +47,14 @@ def refuse_folder(store: Store, path: str) -> None:
         raise NotFoundError(f"{path} is a folder.", f"'gitmem at HEAD {path} --list' lists its files.")
 
 
-def named_path(store: Store, args: argparse.Namespace, door: Door, text: str) -> str:
+def named_path(store: Store, args: argparse.Namespace, app: App, text: str) -> str:
     """Return a path relative to the store for one that is relative to the store, or to the current folder inside it.
 
     Raises:
         RefusedError: it leads out of the store, or gitmem would not write a file of this name.
 
     """
-    here = os.path.normpath(os.path.abspath(door.folder(args)))
+    here = os.path.normpath(os.path.abspath(app.folder(args)))
     full = os.path.normpath(os.path.join(here, text))
     inside = _below(store, full)
     if inside is None and os.path.isabs(text):
@@ -99,7 +99,7 @@ def find_archive(store: Store, name: str | None) -> str:
     return path
 
 
-def show_episode(store: Store, prefix: str, args: argparse.Namespace, door: Door) -> None:
+def show_episode(store: Store, prefix: str, args: argparse.Namespace, app: App) -> None:
     """Print the episode whose id begins with a text, with what its task took."""
     from gitmem.lessons.counts import Count
     from gitmem.lessons.read import counts
@@ -109,7 +109,7 @@ def show_episode(store: Store, prefix: str, args: argparse.Namespace, door: Door
     episode, path = find_episode(store, prefix)
     body = marked(store, (store.read(path) or b"").decode("utf-8", "replace"))
     value = {**episode_value(episode, path, counts(store).get(episode.id, Count())), "text": body}
-    door.answer(args, value, plain("\n\n".join(filter(None, (body.rstrip(), _took(episode), path)))), "episode")
+    app.answer(args, value, plain("\n\n".join(filter(None, (body.rstrip(), _took(episode), path)))), "episode")
 
 
 def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
@@ -130,7 +130,7 @@ def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
     return episode, paths[0]
 
 
-def show_pattern(store: Store, prefix: str, args: argparse.Namespace, door: Door) -> None:
+def show_pattern(store: Store, prefix: str, args: argparse.Namespace, app: App) -> None:
     """Print the bug pattern whose id begins with a text, with related ones and the time until it was mended.
 
     Raises:
@@ -156,7 +156,7 @@ def show_pattern(store: Store, prefix: str, args: argparse.Namespace, door: Door
     times = [one.mended_in for path in paths if (one := read_episode(store, path)) and one.mended_in]
     seconds = mean(times) if times else None
     value = {**pattern_value(pattern), "related": [one.id for one in others], "mended_in": seconds}
-    door.answer(args, value, plain(marked(store, "\n".join(_pattern_lines(pattern, others, seconds)))), "pattern")
+    app.answer(args, value, plain(marked(store, "\n".join(_pattern_lines(pattern, others, seconds)))), "pattern")
 
 
 def episode_value(episode: Episode, path: str, count: Count) -> dict[str, object]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from gitmem.cli.app import Door
+    from gitmem.cli.app import App
     from gitmem.facts.fact import Fact
     from gitmem.facts.validity import Status
     from gitmem.search.engine import Answer
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 
-def project_folder(store: Store, args: argparse.Namespace, door: Door) -> str:
+def project_folder(store: Store, args: argparse.Namespace, app: App) -> str:
     """Return the folder of the project whose code facts speak of: the store's, else the one the command is in."""
     from gitmem.project.files import work_tree_of
 
     folder = os.path.dirname(store.root)
-    return folder if work_tree_of(folder)[0] else door.folder(args)
+    return folder if work_tree_of(folder)[0] else app.folder(args)
 
 
-def show_fact(store: Store, known: Fact, args: argparse.Namespace, door: Door) -> None:
+def show_fact(store: Store, known: Fact, args: argparse.Namespace, app: App) -> None:
     """Print a fact with its origin, the facts it supersedes, and the places of its line."""
     from gitmem.facts.edit import read_fact
     from gitmem.facts.validity import what_holds
@@ -57,7 +57,7 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, door: Door) -
     facts = {other.id: other for other in known_facts(store)}
     statuses = what_holds(facts.values())
     known, status = as_it_stands(known, statuses), statuses[known.id]
-    code = project_code(project_folder(store, args, door), store.context.environ)
+    code = project_code(project_folder(store, args, app), store.context.environ)
     stale = code.changed_since([known]).get(known.id, ()) if code else ()
     value = {**fact_value(known, stale), "text": text, "origin": dict(fact.origin)}
     value |= {"supersedes": list(fact.supersedes), "keywords": list(fact.keywords)}
@@ -87,7 +87,7 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, door: Door) -
     )
     lines = [text, "", *(f"{name + ':':<12}{value}" for name, value in about if value)]
     lines += ["", *place_lines(found)] if found else []
-    door.answer(args, value, plain("\n".join(lines)), "fact")
+    app.answer(args, value, plain("\n".join(lines)), "fact")
 
 
 def _standing(status: Status, facts: Mapping[str, Fact]) -> str:
@@ -174,7 +174,7 @@ class Found(Value):
 
 
 def find_hits(
-    args: argparse.Namespace, door: Door, *, deep: bool = False, history: bool = False, views: bool = False
+    args: argparse.Namespace, app: App, *, deep: bool = False, history: bool = False, views: bool = False
 ) -> Found:
     """Return the answer to the command's query; print once an hour why vectors were left out."""
     from gitmem.search.engine import answer
@@ -182,7 +182,7 @@ def find_hits(
     query = " ".join(args.query)
     if not query.strip():
         raise UsageError("The query is empty.", "Give words, or a filter such as type:decision.")
-    store = door.settled(args)
+    store = app.settled(args)
     began = store.context.clock()
     at = named_commit(args, store)
     found = answer(store, query, limit=args.limit, deep=deep, history=history, ended=args.all, at=at, views=views)
@@ -194,16 +194,16 @@ def find_hits(
         from gitmem.vectors.cache import is_news
 
         if is_news(store.private, "search", found.without_vectors):
-            door.notices((f"Only words were compared, not meanings. {found.without_vectors}",))
+            app.notices((f"Only words were compared, not meanings. {found.without_vectors}",))
     return Found(found, query, store, began)
 
 
-def note_hits(door: Door, found: Found, how: str, text: str, hits: Sequence[Hit]) -> None:
+def note_hits(app: App, found: Found, how: str, text: str, hits: Sequence[Hit]) -> None:
     """Note a question and its hits for `gitmem stats`; text that a person reads at a terminal costs no tokens."""
     from gitmem.lessons.usage_log import Given, handles, note_asked
 
-    printed = "" if door.out.isatty() else text
-    note_asked(found.store, Given(found.began, door.session(), how, handles(hits)), printed)
+    printed = "" if app.out.isatty() else text
+    note_asked(found.store, Given(found.began, app.session(), how, handles(hits)), printed)
 
 
 def left_out(found: Answer) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gitmem.cli.app import Door
+    from gitmem.cli.app import App
     from gitmem.hosts.install import Change
     from gitmem.hosts.settings import Shipped
 
@@ -40,26 +40,26 @@ def add_host_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def found_hosts(door: Door) -> list[Host]:
+def found_hosts(app: App) -> list[Host]:
     """Return the hosts that are on this machine: their program is on the PATH, or their folder in the home."""
     return [
         host
         for host in map(find_host, NAMES)
-        if find_program(host.name, door.environ, SCRIPTS_TOO) or os.path.isdir(os.path.join(door.home(), host.folder))
+        if find_program(host.name, app.environ, SCRIPTS_TOO) or os.path.isdir(os.path.join(app.home(), host.folder))
     ]
 
 
-def chosen_hosts(args: argparse.Namespace, door: Door) -> list[Host]:
+def chosen_hosts(args: argparse.Namespace, app: App) -> list[Host]:
     """Return the hosts that the command line names."""
     if args.all and args.host:
         raise UsageError(f"--all and {args.host} exclude each other.", "Give one of them.")
-    return found_hosts(door) if args.all else [find_host(args.host)] if args.host else []
+    return found_hosts(app) if args.all else [find_host(args.host)] if args.host else []
 
 
-def own_program(door: Door) -> str:
+def own_program(app: App) -> str:
     """Return the path of the `gitmem` that hooks are to start, "" if there is none."""
     beside = os.path.join(os.path.dirname(sys.executable), "gitmem.exe" if sys.platform == "win32" else "gitmem")
-    found = find_program("gitmem", door.environ, SCRIPTS_TOO)
+    found = find_program("gitmem", app.environ, SCRIPTS_TOO)
     return found or (beside if os.access(beside, os.X_OK) else "")
 
 
@@ -70,25 +70,25 @@ def chosen_scope(args: argparse.Namespace) -> Scope | None:
     return next((scope for scope in Scope if getattr(args, scope.value)), None)
 
 
-def find_manifest(args: argparse.Namespace, door: Door, scope: Scope, host: Host) -> Manifest | None:
+def find_manifest(args: argparse.Namespace, app: App, scope: Scope, host: Host) -> Manifest | None:
     """Return the manifest of a scope: in the user's store for their settings, else in the project's, if it has one."""
     from gitmem.store.locate import HOME_HOSTS, user_store
 
     if scope is Scope.USER:
         from gitmem.sync.remotes import check_hosts_untracked
 
-        root = user_store(door.home())
-        check_hosts_untracked(root, door.environ)
+        root = user_store(app.home())
+        check_hosts_untracked(root, app.environ)
         return Manifest(os.path.join(root, HOME_HOSTS, f"{host.label}.json"))
     try:
-        return Manifest(os.path.join(door.open(args).private, HOME_HOSTS, f"{host.label}.json"))
+        return Manifest(os.path.join(app.open(args).private, HOME_HOSTS, f"{host.label}.json"))
     except StoreNotFoundError:
         return None
 
 
-def place_of(args: argparse.Namespace, door: Door, scope: Scope) -> Place:
+def place_of(args: argparse.Namespace, app: App, scope: Scope) -> Place:
     """Return where a scope's settings are."""
-    return Place(scope, project_top(door.folder(args)), door.home(), door.environ)
+    return Place(scope, project_top(app.folder(args)), app.home(), app.environ)
 
 
 def by_path(items: Iterable[Edit | Shipped]) -> dict[str, list[Edit]]:
@@ -121,7 +121,7 @@ def project_top(start: str) -> str:
 
 
 def report_changes(
-    args: argparse.Namespace, door: Door, hosts: Sequence[Host], changes: Sequence[tuple[Scope, Change]], text: str
+    args: argparse.Namespace, app: App, hosts: Sequence[Host], changes: Sequence[tuple[Scope, Change]], text: str
 ) -> None:
     """Print `text`, or with --dry-run the diff of each file; with --json the changed files."""
     values = [
@@ -137,7 +137,7 @@ def report_changes(
     if args.dry_run:
         value["diff"] = "".join(_diff(change) for _, change in changes)
         text = plain(str(value["diff"]).rstrip("\n")) or text
-    door.answer(args, value, text)
+    app.answer(args, value, text)
 
 
 def _diff(change: Change) -> str:

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
-    from gitmem.cli.app import Door
+    from gitmem.cli.app import App
     from gitmem.store.findings import FailureLog
 
 
 # By name, with a line of help, as `gitmem --help` groups them. A command NAME is `configure_NAME(parser)` and
-# `run_NAME(args, door)` in the module of gitmem.cli.commands that `MODULES` names, else in the one of its own name.
+# `run_NAME(args, app)` in the module of gitmem.cli.commands that `MODULES` names, else in the one of its own name.
 GROUPS = {
     "begin": {
         "init": "make a store for this project",
@@ -158,36 +158,36 @@ _SHOWN = 300  # characters of an unexpected error
 _LOGGED = (ExitCode.BUSY, ExitCode.NOT_SAVED, ExitCode.UNFINISHED)
 
 
-def main(argv: Sequence[str], make_door: Callable[[], Door]) -> int:
+def main(argv: Sequence[str], make_app: Callable[[], App]) -> int:
     """Run one command line and return its exit code."""
     if list(argv) in (["--version"], ["-V"]):
         print(f"gitmem {__version__}")
         return ExitCode.OK
-    return _run(argv, make_door().harmless())
+    return _run(argv, make_app().harmless())
 
 
-def _run(argv: Sequence[str], door: Door) -> int:
+def _run(argv: Sequence[str], app: App) -> int:
     if command_word(argv) == "hook" and not {"-h", "--help"} & set(argv):
         from gitmem.cli.commands.hook import hook
 
-        return hook(argv, door)
+        return hook(argv, app)
     args = None
     try:
-        if "_ARGCOMPLETE" in door.environ:
-            _complete(door)
+        if "_ARGCOMPLETE" in app.environ:
+            _complete(app)
         args = parse(argv or ["--help"])
-        return int(_function("run", args.command)(args, door))
+        return int(_function("run", args.command)(args, app))
     except BrokenPipeError:  # `gitmem log | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
     except KeyboardInterrupt:
-        print("gitmem: interrupted.", file=door.err)
+        print("gitmem: interrupted.", file=app.err)
         return _INTERRUPTED
     except Exception as error:  # noqa: BLE001  # the one place where any error becomes words and an exit code
         as_json = getattr(args, "json", "--json" in argv)
         if isinstance(error, GitmemError):
-            return _report(error, door, args, as_json=as_json)
-        return _report_unexpected(error, door, args, as_json=as_json)
+            return _report(error, app, args, as_json=as_json)
+        return _report_unexpected(error, app, args, as_json=as_json)
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -291,51 +291,51 @@ def _function(act: str, name: str) -> Any:
     return getattr(sys.modules[module], f"{act}_{name.replace('-', '_')}")
 
 
-def _complete(door: Door) -> None:
+def _complete(app: App) -> None:
     """Answer the shell that wants to complete a command line, and end (https://kislyuk.github.io/argcomplete)."""
     import argcomplete
 
     from gitmem.cli.commands.completion import offer_words
 
-    words = door.environ.get("COMP_LINE", "").split()
+    words = app.environ.get("COMP_LINE", "").split()
     parser = build_parser([name for name in COMMANDS if name in words])
-    offer_words(parser, door)
+    offer_words(parser, app)
     argcomplete.autocomplete(parser)
 
 
-def _report(error: GitmemError, door: Door, args: argparse.Namespace | None, *, as_json: bool) -> int:
-    journal = _journal(door, args) if error.exit_code in _LOGGED or isinstance(error, GitFailedError) else None
+def _report(error: GitmemError, app: App, args: argparse.Namespace | None, *, as_json: bool) -> int:
+    journal = _journal(app, args) if error.exit_code in _LOGGED or isinstance(error, GitFailedError) else None
     if journal is not None:
         _record(journal, args, error.message)
     remedy = error.remedy or (_DAMAGE if journal is not None and isinstance(error, GitFailedError) else "")
-    _say(door, {"error": error.message, "remedy": remedy, "exit_code": int(error.exit_code)}, as_json=as_json)
+    _say(app, {"error": error.message, "remedy": remedy, "exit_code": int(error.exit_code)}, as_json=as_json)
     return error.exit_code
 
 
-def _report_unexpected(error: Exception, door: Door, args: argparse.Namespace | None, *, as_json: bool) -> int:
+def _report_unexpected(error: Exception, app: App, args: argparse.Namespace | None, *, as_json: bool) -> int:
     """Print one line and write the traceback to the log; print it if there is no store."""
     import traceback
 
     trace = "".join(traceback.format_exception(error))
     words = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")[:_SHOWN]
     report = {"error": f"An unexpected error: {words}", "remedy": "", "exit_code": int(ExitCode.FAILURE)}
-    journal = _journal(door, args)
+    journal = _journal(app, args)
     if journal is not None and _record(journal, args, words, trace):
         report["remedy"] = f"The details are in {journal.path}, and 'gitmem doctor' shows them. Please report it."
     else:
         report["traceback"] = trace
         report["remedy"] = "This is a bug in gitmem. Please report it with this whole text."
-    _say(door, report, as_json=as_json)
+    _say(app, report, as_json=as_json)
     return ExitCode.FAILURE
 
 
-def _journal(door: Door, args: argparse.Namespace | None) -> FailureLog | None:
+def _journal(app: App, args: argparse.Namespace | None) -> FailureLog | None:
     if args is None:
         return None
     try:
         from gitmem.store.findings import FailureLog
 
-        return FailureLog(door.open(args).private)
+        return FailureLog(app.open(args).private)
     except Exception:  # noqa: BLE001  # no store, or one that is the very trouble
         return None
 
@@ -347,7 +347,7 @@ def _record(journal: FailureLog, args: argparse.Namespace | None, message: str, 
     return journal.record(Failure(now(), str(getattr(args, "command", "")), message, trace))
 
 
-def _say(door: Door, report: dict[str, object], *, as_json: bool) -> None:
+def _say(app: App, report: dict[str, object], *, as_json: bool) -> None:
     from gitmem.text.terminal import mask_urls
 
     # A message may quote an address with its password.
@@ -355,21 +355,21 @@ def _say(door: Door, report: dict[str, object], *, as_json: bool) -> None:
     if as_json:
         import json
 
-        print(json.dumps(report, ensure_ascii=False), file=door.err)
+        print(json.dumps(report, ensure_ascii=False), file=app.err)
     else:
         from gitmem.text.terminal import plain
 
         trace, remedy = report.get("traceback", ""), report["remedy"]
-        print(plain(f"{trace}gitmem: {report['error']}" + (f"\n  {remedy}" if remedy else "")), file=door.err)
+        print(plain(f"{trace}gitmem: {report['error']}" + (f"\n  {remedy}" if remedy else "")), file=app.err)
 
 
 def run() -> None:
     """Run the command line of this process (the `gitmem` script)."""
     # A command makes few cycles and soon ends: collecting them at the usual pace costs 4 % of its time.
     gc.set_threshold(50_000, 20, 20)
-    from gitmem.cli.app import real_door
+    from gitmem.cli.app import real_app
 
-    code = main(sys.argv[1:], real_door)
+    code = main(sys.argv[1:], real_app)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import TextIO
 
-    from gitmem.cli.app import Door
+    from gitmem.cli.app import App
     from gitmem.history.origin import EntryFound, Line
     from gitmem.history.records import CommitRecord, Difference, RotatedFile
     from gitmem.store.findings import Finding
@@ -45,7 +45,7 @@ _BAR, _WIDTH = 24, 78  # characters of the bar, and of its line
 
 
 def agreed(
-    door: Door, would: str, preview: str, question: str, remedy: str = "Look with --dry-run, then repeat it with --yes."
+    app: App, would: str, preview: str, question: str, remedy: str = "Look with --dry-run, then repeat it with --yes."
 ) -> bool:
     """Show a preview and ask a yes-or-no question; `would` names the effect of a yes.
 
@@ -53,10 +53,10 @@ def agreed(
         RefusedError: nobody is at a terminal.
 
     """
-    if not door.can_ask():
+    if not app.can_ask():
         raise RefusedError(f"{would}, and nobody is at a terminal to be asked.", f"{remedy} Nothing was done.")
-    print(f"{preview}\n{question} [y/N] ", end="", file=door.err, flush=True)
-    return door.stdin.readline().strip().casefold() in {"y", "yes"}
+    print(f"{preview}\n{question} [y/N] ", end="", file=app.err, flush=True)
+    return app.stdin.readline().strip().casefold() in {"y", "yes"}
 
 
 class Progress:
@@ -118,25 +118,25 @@ _MINUTES = "%Y-%m-%d %H:%M"
 _COLOURS = (("+++", 1), ("---", 1), ("diff ", 1), ("commit ", 33), ("@@", 36), ("+", 32), ("-", 31))
 
 
-def write_file(door: Door, data: bytes) -> None:
+def write_file(app: App, data: bytes) -> None:
     """Print a file: on a terminal as text without control characters, elsewhere byte for byte."""
-    if door.out.isatty():
-        door.out.write(plain(data.decode("utf-8", "replace")))
+    if app.out.isatty():
+        app.out.write(plain(data.decode("utf-8", "replace")))
         return
-    door.out.flush()
-    door.out.buffer.write(data)
-    door.out.buffer.flush()
+    app.out.flush()
+    app.out.buffer.write(data)
+    app.out.buffer.flush()
 
 
-def write_patch(door: Door, data: bytes) -> None:
+def write_patch(app: App, data: bytes) -> None:
     """Print a commit or a diff as git printed it, in colour on a terminal."""
-    if not door.colour():
-        write_file(door, data)
+    if not app.colour():
+        write_file(app, data)
         return
     for line in plain(data.decode("utf-8", "replace")).splitlines(keepends=True):
         colour = next((number for prefix, number in _COLOURS if line.startswith(prefix)), None)
         bare = line.rstrip("\n")
-        door.out.write(line if colour is None else f"\033[{colour}m{bare}\033[0m{line[len(bare) :]}")
+        app.out.write(line if colour is None else f"\033[{colour}m{bare}\033[0m{line[len(bare) :]}")
 
 
 def commit_value(record: CommitRecord) -> dict[str, object]:
@@ -303,16 +303,16 @@ def _who(record: CommitRecord) -> str:
 _FINDINGS_COLOURS = {"ok": 32, "note": 36, "warning": 33, "problem": 31}  # ANSI colours
 
 
-def finding_lines(findings: Sequence[Finding], door: Door) -> list[str]:
+def finding_lines(findings: Sequence[Finding], app: App) -> list[str]:
     """Return findings as lines: the message, below it the places and the remedy."""
     lines = []
     for finding in findings:
-        lines.append(f"{_painted(finding.level, door)}  {finding.check:<12}{plain(finding.message)}")
+        lines.append(f"{_painted(finding.level, app)}  {finding.check:<12}{plain(finding.message)}")
         lines += [f"{'':<23}{plain(detail)}" for detail in finding.details]
         if finding.remedy:
             lines.append(f"{'':<21}> {plain(finding.remedy)}")
     return lines
 
 
-def _painted(level: str, door: Door) -> str:
-    return f"\033[{_FINDINGS_COLOURS[level]}m{level:<7}\033[0m" if door.colour() else f"{level:<7}"
+def _painted(level: str, app: App) -> str:
+    return f"\033[{_FINDINGS_COLOURS[level]}m{level:<7}\033[0m" if app.colour() else f"{level:<7}"

@@ -12,7 +12,7 @@ from gitmem.archives.archives import pending_archives
 from gitmem.archives.plans import tail_of_lines
 from gitmem.archives.rotate import check
 from gitmem.archives.summarize import read_summary
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.main import main
 from gitmem.config import Config
 from gitmem.importers.migrate import migrate
@@ -37,8 +37,8 @@ def write_memory(desk, data: bytes) -> bytes:
 
 def index(desk, environ) -> dict[str, object]:
     out = io.StringIO()
-    door = Door(environ, str(root(desk).parent), io.StringIO(), out, io.StringIO())
-    assert main(["index", "--json"], lambda: door) == 0
+    app = App(environ, str(root(desk).parent), io.StringIO(), out, io.StringIO())
+    assert main(["index", "--json"], lambda: app) == 0
     return json.loads(out.getvalue())
 
 

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.main import main
 
 
@@ -30,8 +30,8 @@ def save(name: str, count: int) -> int:
     for number in range(count):
         text = text_of(name, number)
         out, err = io.StringIO(), io.StringIO()
-        door = Door(os.environ, os.getcwd(), sys.stdin, out, err)
-        code = main(["save", "--json", "--", text], lambda: door)  # noqa: B023
+        app = App(os.environ, os.getcwd(), sys.stdin, out, err)
+        code = main(["save", "--json", "--", text], lambda: app)  # noqa: B023
         if code:
             sys.stderr.write(err.getvalue())
             return code

@@ -296,9 +296,9 @@ def test_a_save_behind_a_holder_that_stands_still_is_in_the_spool_and_says_so(pr
 
 HOLD = """
 import os, sys
-from gitmem.cli.app import real_door
+from gitmem.cli.app import real_app
 from gitmem.store.store import Store
-with Store(sys.argv[1], real_door().context()).lock("a test").acquire(10):
+with Store(sys.argv[1], real_app().context()).lock("a test").acquire(10):
     print("held", flush=True)
     sys.stdin.read()
 """

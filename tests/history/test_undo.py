@@ -403,7 +403,7 @@ def test_in_a_branch_of_the_project(tmp_path, environ, bare_git):
 KILLED = """
 import os, signal, sys
 from gitmem.cli.main import main
-from gitmem.cli.app import real_door
+from gitmem.cli.app import real_app
 from gitmem.git import fast_import, index, worktree
 from gitmem.store import store
 
@@ -418,7 +418,7 @@ def dies(owner, name, before):
 
 owners = (fast_import.Writer, worktree.WorkTree, index.IndexUpdate, store.Store)
 dies(next(owner for owner in owners if owner.__name__ == sys.argv[1]), sys.argv[2], sys.argv[3] == "before")
-main(sys.argv[4:], real_door)
+main(sys.argv[4:], real_app)
 """
 
 

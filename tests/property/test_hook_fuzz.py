@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.commands.hook import hook
 from gitmem.document.entry import find_entries, render_entry
 from gitmem.platform.clock import Context
@@ -130,7 +130,7 @@ def test_many_payloads_of_any_form(delivered):
     check_pure(delivered)
 
 
-# Through the door, into a store
+# Through the app, into a store
 
 
 class Watched:
@@ -149,7 +149,7 @@ class Watched:
     def deliver(self, data: bytes) -> str:
         out = io.StringIO()
         stdin = io.TextIOWrapper(io.BytesIO(data))
-        assert hook(["hook", "claude"], Door(self.environ, str(self.project), stdin, out, out)) == 0
+        assert hook(["hook", "claude"], App(self.environ, str(self.project), stdin, out, out)) == 0
         return out.getvalue()
 
     def settle(self) -> None:

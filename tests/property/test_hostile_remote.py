@@ -22,7 +22,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from gitmem.cli.app import Door, now
+from gitmem.cli.app import App, now
 from gitmem.cli.main import main
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import fold
@@ -127,9 +127,9 @@ class World:
             io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace", write_through=True)
             for _ in range(2)
         )
-        door = Door(self.environ, str(cwd or self.project), io.TextIOWrapper(io.BytesIO(stdin)), out, err)
+        app = App(self.environ, str(cwd or self.project), io.TextIOWrapper(io.BytesIO(stdin)), out, err)
         with mock.patch.object(background, "start"), _ends():
-            code = main(args, lambda: door)
+            code = main(args, lambda: app)
         said, told = (stream.buffer.getvalue().decode("utf-8") for stream in (out, err))
         return self.judge(Ran(args, code, said, told))
 

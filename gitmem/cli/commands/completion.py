@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.config import RULES
 from gitmem.errors import ExitCode, GitmemError
 from gitmem.facts.validity import in_force
@@ -31,7 +31,7 @@ def configure_completion(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=["bash", "zsh", "fish", "powershell"], help="the shell to complete in")
 
 
-def run_completion(args: argparse.Namespace, door: Door) -> int:
+def run_completion(args: argparse.Namespace, app: App) -> int:
     """Print the script with which a shell completes gitmem's commands and options.
 
     Put the line for your shell into its start-up file: ~/.bashrc; ~/.zshrc, after compinit; ~/.config/fish/config.fish;
@@ -46,18 +46,18 @@ def run_completion(args: argparse.Namespace, door: Door) -> int:
     """
     from argcomplete.shell_integration import shellcode
 
-    print(shellcode(["gitmem"], shell=args.shell), file=door.out)
+    print(shellcode(["gitmem"], shell=args.shell), file=app.out)
     return ExitCode.OK
 
 
-def offer_words(parser: argparse.ArgumentParser, door: Door) -> None:
+def offer_words(parser: argparse.ArgumentParser, app: App) -> None:
     """Complete arguments of a parser from the store: facts, sessions, settings, paths."""
     for action in parser._actions:  # noqa: SLF001  # argparse has no other way to list them
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             for sub in action.choices.values():
-                offer_words(sub, door)
+                offer_words(sub, app)
         elif (offered := _offered_for(action)) is not None:
-            action.completer = _completer(offered, door)  # type: ignore[attr-defined]
+            action.completer = _completer(offered, app)  # type: ignore[attr-defined]
 
 
 def _offered_for(action: argparse.Action) -> Callable[[Store], Offered] | None:
@@ -74,18 +74,18 @@ def _offered_for(action: argparse.Action) -> Callable[[Store], Offered] | None:
     return None
 
 
-def _completer(offered: Callable[[Store], Offered], door: Door) -> Callable[..., Offered]:
+def _completer(offered: Callable[[Store], Offered], app: App) -> Callable[..., Offered]:
     def complete(prefix: str, parsed_args: argparse.Namespace, **_: object) -> Offered:
         where = argparse.Namespace(
             user=getattr(parsed_args, "user", False), directory=getattr(parsed_args, "directory", None)
         )
         try:
-            found = offered(door.open(where))
+            found = offered(app.open(where))
         except (GitmemError, OSError):
             return {}
         found = {word: about for word, about in found.items() if word.startswith(prefix)}
         # bash shows no descriptions: append them to the completions when it only lists them.
-        listed = door.environ.get("_ARGCOMPLETE_SHELL") == "bash" and door.environ.get("COMP_TYPE") in _LISTS
+        listed = app.environ.get("_ARGCOMPLETE_SHELL") == "bash" and app.environ.get("COMP_TYPE") in _LISTS
         if listed and len(found) > 1:
             return {
                 _BLANK.join(filter(None, (word, *_SAID.sub(" ", about).split()))): "" for word, about in found.items()

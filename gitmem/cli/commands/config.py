@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.output import agreed
 from gitmem.config import Config, Untrusted, shown, value_of
 from gitmem.document.scalars import flow
@@ -40,7 +40,7 @@ def configure_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_config(args: argparse.Namespace, door: Door) -> int:
+def run_config(args: argparse.Namespace, app: App) -> int:
     """List all settings with their origin, print one, or change one.
 
     FROM names the origin of a value, the strongest first: your own settings for this store (here), the store's
@@ -70,7 +70,7 @@ def run_config(args: argparse.Namespace, door: Door) -> int:
     if args.key in {"trust", "untrust"}:
         if args.value is not None:
             check_key(args.value)
-        return _trust(args, door) if args.key == "trust" else _untrust(args, door)
+        return _trust(args, app) if args.key == "trust" else _untrust(args, app)
     if args.yes:
         raise UsageError("--yes goes with 'gitmem config trust'.", "Leave it out.")
     if args.key is not None:
@@ -78,37 +78,37 @@ def run_config(args: argparse.Namespace, door: Door) -> int:
     if args.unset and (args.key is None or args.value is not None):
         raise UsageError("--unset takes the name of a setting and no value.", "'gitmem config' lists all settings.")
     if args.unset or args.value is not None:
-        return _change(args, door)
-    return _print(args, door)
+        return _change(args, app)
+    return _print(args, app)
 
 
-def _print(args: argparse.Namespace, door: Door) -> int:
-    context = door.context()
-    config = read_config(context.environ, context.home, None if args.user else door.find(args))
+def _print(args: argparse.Namespace, app: App) -> int:
+    context = app.context()
+    config = read_config(context.environ, context.home, None if args.user else app.find(args))
     settings = find_settings(config)
-    door.notices(config.problems)
+    app.notices(config.problems)
     if args.key is None:
-        door.answer(args, [_setting_value(item) for item in settings], _table(settings))
+        app.answer(args, [_setting_value(item) for item in settings], _table(settings))
         return ExitCode.OK
     setting = next(item for item in settings if item.key == args.key)
     if setting.untrusted is not None:
-        door.notices((_not_trusted(setting.untrusted),))
-    door.answer(args, _setting_value(setting), _as_yaml(setting.value))
+        app.notices((_not_trusted(setting.untrusted),))
+    app.answer(args, _setting_value(setting), _as_yaml(setting.value))
     return ExitCode.OK
 
 
-def _change(args: argparse.Namespace, door: Door) -> int:
+def _change(args: argparse.Namespace, app: App) -> int:
     value = None if args.unset else read_value(args.key, args.value)
     if args.user:
-        context = door.context()
+        context = app.context()
         changed, note = set_for_all(context.environ, context.home, args.key, value), ""
     else:
-        changed = set_for_store(door.settled(args), args.key, value)
+        changed = set_for_store(app.settled(args), args.key, value)
         note = "" if changed.commit or value is None else ", your own settings for this store"
-    door.notices(changed.notices)
+    app.notices(changed.notices)
     text = f"{args.key} is not set any more" if value is None else f"{args.key} is {_as_yaml(value)}"
     commit = changed.commit
-    door.answer(
+    app.answer(
         args,
         {"key": args.key, "value": value, "file": changed.path, "commit": commit},
         f"{text} in {changed.path}{note}" + (f" (commit {commit[:10]})." if commit else "."),
@@ -148,36 +148,36 @@ def _as_yaml(value: object) -> str:
     return flow(list(value) if isinstance(value, tuple) else value)
 
 
-def _trust(args: argparse.Namespace, door: Door) -> int:
+def _trust(args: argparse.Namespace, app: App) -> int:
     """Show the values that the store's config.yaml asks for, and record the person's yes to them."""
-    store = door.settled(args)
+    store = app.settled(args)
     asked = [item for item in store.config.untrusted if args.value in {None, item.key}]
     if not asked:
-        door.answer(args, {"store": store.root, "trusted": []}, "No setting waits for your agreement.")
+        app.answer(args, {"store": store.root, "trusted": []}, "No setting waits for your agreement.")
         return ExitCode.OK
     would = f"{count(len(asked), 'setting')} of {asked[0].file} would count, for this store and on this machine"
     # Shown with --yes as well: the values may have changed since the person looked.
-    door.notices((f"{would}:\n{_lines(store.config, asked)}",))
+    app.notices((f"{would}:\n{_lines(store.config, asked)}",))
     remedy = "Repeat it with --yes if you want these values."
-    if args.yes or agreed(door, would, "", "Do you want these values?", remedy):
+    if args.yes or agreed(app, would, "", "Do you want these values?", remedy):
         agree(store.context, store.root, asked)
     else:
         asked = []
     values = [{"key": item.key, "value": item.value, "file": item.file} for item in asked]
     text = f"You trust {count(len(asked), 'setting')} now." if asked else "Nothing was changed."
-    door.answer(args, {"store": store.root, "trusted": values}, text)
+    app.answer(args, {"store": store.root, "trusted": values}, text)
     return ExitCode.OK
 
 
-def _untrust(args: argparse.Namespace, door: Door) -> int:
-    store = door.settled(args)
+def _untrust(args: argparse.Namespace, app: App) -> int:
+    store = app.settled(args)
     known = read_agreed(personal_folder(store.context.environ, store.context.home), store.root)
     keys = sorted(key for key in known if args.value in {None, key})
     if args.value is not None and not keys:
         raise RefusedError(f"You have not trusted {args.value} in this store.", "'gitmem config' lists what counts.")
     withdraw(store.context, store.root, keys)
     text = f"You do not trust {', '.join(keys)} any more." if keys else "You have trusted no setting of this store."
-    door.answer(args, {"store": store.root, "untrusted": keys}, text)
+    app.answer(args, {"store": store.root, "untrusted": keys}, text)
     return ExitCode.OK
 
 

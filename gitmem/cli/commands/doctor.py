@@ -18,7 +18,7 @@ from gitmem.text.sentences import count
 if TYPE_CHECKING:
     import argparse
 
-    from gitmem.cli.app import Door
+    from gitmem.cli.app import App
     from gitmem.hosts.host import Host
 
 
@@ -28,7 +28,7 @@ def configure_doctor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_doctor(args: argparse.Namespace, door: Door) -> int:
+def run_doctor(args: argparse.Namespace, app: App) -> int:
     """Check the store and name a remedy for each problem. It changes nothing. The exit code is 1 if there is a problem.
 
     With --json: {problems, warnings, checks: [{check, level, message, remedy, details}]}; a level is ok, note, warning
@@ -42,42 +42,42 @@ def run_doctor(args: argparse.Namespace, door: Door) -> int:
     """
     from gitmem.store.doctor import DEEP, FULL, examine
 
-    store = door.open(args)
-    with Progress(door.err) as progress:
+    store = app.open(args)
+    with Progress(app.err) as progress:
         found = examine(store, DEEP if args.deep else FULL, progress.step)
-        found = [*found, *_examine_hosts(args, door), *_examine_servers(args, door)]
+        found = [*found, *_examine_hosts(args, app), *_examine_servers(args, app)]
     levels = [finding.level for finding in found]
     problems, warnings = levels.count(Level.PROBLEM), levels.count(Level.WARNING)
     value = {"problems": problems, "warnings": warnings, "checks": [finding._asdict() for finding in found]}
     counted = [count(number, what) for number, what in ((problems, "problem"), (warnings, "warning")) if number]
     summary = " and ".join(counted) if counted else "No problem found"
-    door.answer(args, value, "\n".join([*finding_lines(found, door), "", f"{summary}."]))
+    app.answer(args, value, "\n".join([*finding_lines(found, app), "", f"{summary}."]))
     return ExitCode.FAILURE if problems else ExitCode.OK
 
 
-def _examine_hosts(args: argparse.Namespace, door: Door) -> list[Finding]:
+def _examine_hosts(args: argparse.Namespace, app: App) -> list[Finding]:
     """Check the hooks in the settings of each host that is on this machine."""
-    findings = [found for host in map(find_host, NAMES) if (found := _examine_host(args, door, host))]
+    findings = [found for host in map(find_host, NAMES) if (found := _examine_host(args, app, host))]
     if findings:
         return findings
     message = "No agent's sessions are remembered: no settings have hooks of gitmem's."
     return [Finding("host", Level.NOTE, message, "'gitmem install' lists the agents that are here.")]
 
 
-def _examine_host(args: argparse.Namespace, door: Door, host: Host) -> Finding | None:
+def _examine_host(args: argparse.Namespace, app: App, host: Host) -> Finding | None:
     """Check the hooks in the settings of one host; None if they have none."""
-    places = [place_of(args, door, scope) for scope in host.scopes]
+    places = [place_of(args, app, scope) for scope in host.scopes]
     hooked = {place.scope: path for place in places if (path := hooked_file(host, place))}
     if not hooked:
         return None
     renew = f"'gitmem install {host.name} --{next(iter(hooked)).value}' renews them."
     details = tuple(hooked.values())
-    if not own_program(door):
+    if not own_program(app):
         message = "'gitmem' is not on your PATH: hooks keep events, but only your next gitmem command saves them."
         remedy = "Add gitmem's folder to the PATH that your agent is started with."
         return Finding("host", Level.WARNING, message, remedy, details)
-    if not has_current_script(door.home()):
-        message = f"{script_path(door.home())}, which the hooks read, is missing or of another version."
+    if not has_current_script(app.home()):
+        message = f"{script_path(app.home())}, which the hooks read, is missing or of another version."
         return Finding("host", Level.WARNING, message, renew, details)
     for place in places:
         for item in (item for item in host.edits(place) if item.part == HOOKS):
@@ -92,7 +92,7 @@ def _examine_host(args: argparse.Namespace, door: Door, host: Host) -> Finding |
     return Finding("host", Level.OK, f"{host.title}'s sessions are remembered, by hooks in {details[0]}.")
 
 
-def _examine_servers(args: argparse.Namespace, door: Door) -> list[Finding]:
+def _examine_servers(args: argparse.Namespace, app: App) -> list[Finding]:
     """Check that the MCP server can run, if a host starts it."""
     from gitmem.cli.app import has_sdk
     from gitmem.platform.shipped import install_command
@@ -100,7 +100,7 @@ def _examine_servers(args: argparse.Namespace, door: Door) -> list[Finding]:
     findings = []
     told: set[str] = set()  # lists, which two hosts may share
     for host in map(find_host, NAMES):
-        items = [item for scope in host.scopes for item in host.edits(place_of(args, door, scope))]
+        items = [item for scope in host.scopes for item in host.edits(place_of(args, app, scope))]
         edits = (item for item in items if isinstance(item, Edit) and item.part == MCP)
         listings = [edit.path for edit in edits if edit.path not in told and is_present(edit)]
         told.update(listings)

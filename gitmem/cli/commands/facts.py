@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.hits import as_it_stands, fact_state, fact_value, project_folder, show_fact, stale_words
 from gitmem.document.entry import MemoryType, Save, clean_tag, clean_text
 from gitmem.document.ids import TAIL_BYTES, make_id
@@ -57,7 +57,7 @@ def configure_facts(parser: argparse.ArgumentParser) -> None:
         parts.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_facts(args: argparse.Namespace, door: Door) -> int:
+def run_facts(args: argparse.Namespace, app: App) -> int:
     """List, show, add and correct facts: decisions, rules, preferences, explanations, fixes and commands.
 
     Facts are learned when a session ends, from what you and the agent said in it, and told when a session starts. Each
@@ -80,30 +80,30 @@ def run_facts(args: argparse.Namespace, door: Door) -> int:
       gitmem facts supersede d4f7k2 d9efjx
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     if args.action == "list":
-        return _list(store, args, door)
+        return _list(store, args, app)
     if args.action == "add":
-        return _add(store, args, door)
+        return _add(store, args, app)
     from gitmem.facts.edit import confirm, edit, find_fact, retire, supersede_fact
 
     known = find_fact(store, args.fact)
     if args.action == "show":
-        show_fact(store, known, args, door)
+        show_fact(store, known, args, app)
         return ExitCode.OK
     before = {fact.id: fact for fact in known_facts(store)}
     if args.action == "edit":
-        commits = edit(store, known, door.stdin.read() if args.text == "-" else args.text)
+        commits = edit(store, known, app.stdin.read() if args.text == "-" else args.text)
     elif args.action == "retire":
         commits = retire(store, known, args.why)
     elif args.action == "supersede":
         commits = supersede_fact(store, known, find_fact(store, args.successor))
     else:
-        commits = confirm(store, known, project_folder(store, args, door))
+        commits = confirm(store, known, project_folder(store, args, app))
     again = find_fact(store, known.id)
     value = {**fact_value(again, ()), "commits": list(commits)}
     text = _told(store, before, again) if commits else f"{again.id} was {fact_state(again, ())} already."
-    door.answer(args, value, text)
+    app.answer(args, value, text)
     return ExitCode.OK
 
 
@@ -123,8 +123,8 @@ def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:
     return plain("\n".join(lines))
 
 
-def _add(store: Store, args: argparse.Namespace, door: Door) -> int:
-    text = door.stdin.read() if args.text == "-" else args.text
+def _add(store: Store, args: argparse.Namespace, app: App) -> int:
+    text = app.stdin.read() if args.text == "-" else args.text
     if not clean_text(text):
         raise RefusedError("There is no fact to add: the text is empty.", "Give it as an argument or on stdin.")
     try:
@@ -134,17 +134,17 @@ def _add(store: Store, args: argparse.Namespace, door: Door) -> int:
     at = store.context.clock()
     identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
     saved = save(store, Save(identifier, at, text, MemoryType(args.kind), tags, "", "cli"), scan=True)
-    door.notices(saved.notices)
+    app.notices(saved.notices)
     fact = find_fact(store, saved.id)
     value = {**fact_value(fact, ()), "commits": [saved.commit] if saved.commit else []}
-    door.answer(args, value, f"{fact.id} is {fact_state(fact, ())} now.")
+    app.answer(args, value, f"{fact.id} is {fact_state(fact, ())} now.")
     return ExitCode.OK
 
 
-def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
+def _list(store: Store, args: argparse.Namespace, app: App) -> int:
     every = known_facts(store)
     statuses = standing_of(every)
-    code = project_code(project_folder(store, args, door), store.context.environ)
+    code = project_code(project_folder(store, args, app), store.context.environ)
     found = [as_it_stands(fact, statuses) for fact in every if args.all or statuses[fact.id].holds]
     found = [fact for fact in found if args.kind in (None, fact.kind)]
     stale = code.changed_since(found) if code else {}
@@ -157,7 +157,7 @@ def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
         else _nothing(args, len(every), in_git=code is not None)
     )
     values = [{**fact_value(fact, stale.get(fact.id, ())), "author": authors[fact.id] or None} for fact in found]
-    door.answer(args, values, text)
+    app.answer(args, values, text)
     return ExitCode.OK
 
 
@@ -206,7 +206,7 @@ def configure_resolve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_resolve(args: argparse.Namespace, door: Door) -> int:
+def run_resolve(args: argparse.Namespace, app: App) -> int:
     """Mark an issue as resolved: its line leaves memory.md, and sessions are no longer told of it.
 
     'gitmem facts list --kind issue' lists the open ones; so does memory.md, with ^ID at the end of each. 'gitmem undo'
@@ -221,11 +221,11 @@ def run_resolve(args: argparse.Namespace, door: Door) -> int:
     """
     from gitmem.facts.edit import find_fact, retire
 
-    store = door.settled(args)
+    store = app.settled(args)
     known = find_fact(store, args.issue)
     if known.kind != FactKind.ISSUE:
         raise RefusedError(f"{known.id} is no issue, but a {known.kind}.", f"'gitmem facts retire {known.id}' ends it.")
     commits = retire(store, known, args.how) if known.binds else ()
     value = {"id": known.id, "status": "resolved", "commits": list(commits)}
-    door.answer(args, value, f"{known.id} is resolved{'' if commits else ' already'}.")
+    app.answer(args, value, f"{known.id} is resolved{'' if commits else ' already'}.")
     return ExitCode.OK

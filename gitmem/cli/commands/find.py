@@ -23,7 +23,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
 
-    from gitmem.cli.app import Door
+    from gitmem.cli.app import App
     from gitmem.search.engine import Answer
 
 
@@ -44,7 +44,7 @@ def configure_search(parser: argparse.ArgumentParser) -> None:
     add_search_arguments(parser, SEARCH_LIMIT)
 
 
-def run_search(args: argparse.Namespace, door: Door) -> int:
+def run_search(args: argparse.Namespace, app: App) -> int:
     """Find memories, each once, the best first.
 
     Words are found in all their forms, in English and Korean, and inside identifiers. There is no index, so a text
@@ -68,17 +68,17 @@ def run_search(args: argparse.Namespace, door: Door) -> int:
       gitmem search --at 2026-11-01 deploy
 
     """
-    answered = find_hits(args, door, deep=args.deep, history=args.history)
+    answered = find_hits(args, app, deep=args.deep, history=args.history)
     found = answered.answer
     hits = found.hits
     by_layer = args.by == "layer"
     if by_layer:
         hits.sort(key=lambda hit: list(LAYERS).index(hit.layer))
-    text = hits_text(hits, _marks(args, door), by_layer=by_layer, colour=door.colour())
-    door.answer(args, [hit_value(hit) for hit in hits], text, SEARCH)
-    note_hits(door, answered, SEARCH, text, hits)
+    text = hits_text(hits, _marks(args, app), by_layer=by_layer, colour=app.colour())
+    app.answer(args, [hit_value(hit) for hit in hits], text, SEARCH)
+    note_hits(app, answered, SEARCH, text, hits)
     if not args.json:
-        door.notices(_totals(found))
+        app.notices(_totals(found))
     return ExitCode.OK
 
 
@@ -95,8 +95,8 @@ def _totals(found: Answer) -> tuple[str, ...]:
     return (*notices, *left_out(found))
 
 
-def _marks(args: argparse.Namespace, door: Door) -> tuple[str, ...]:
-    return fold_words(" ".join(args.query)) if door.colour() else ()
+def _marks(args: argparse.Namespace, app: App) -> tuple[str, ...]:
+    return fold_words(" ".join(args.query)) if app.colour() else ()
 
 
 CANDIDATES = 50  # hits of which those are recalled that fit
@@ -114,7 +114,7 @@ def configure_recall(parser: argparse.ArgumentParser) -> None:
     add_search_arguments(parser, CANDIDATES)
 
 
-def run_recall(args: argparse.Namespace, door: Door) -> int:
+def run_recall(args: argparse.Namespace, app: App) -> int:
     """Print memories of a subject as context for an agent: the best entries whole, within a budget.
 
     The text is fenced and marked as data. A token is counted as four bytes of UTF-8.
@@ -132,7 +132,7 @@ def run_recall(args: argparse.Namespace, door: Door) -> int:
     from gitmem.search.recall import recall
     from gitmem.text.stems import estimate_tokens
 
-    answered = find_hits(args, door, views=True)
+    answered = find_hits(args, app, views=True)
     answer = answered.answer
     found = recall(answered.query, answer.hits, args.budget)
     value = {
@@ -143,14 +143,14 @@ def run_recall(args: argparse.Namespace, door: Door) -> int:
         "without_vectors": answer.without_vectors or None,
         "left_out": answer.left_out,
     }
-    door.answer(args, value, found.text)
-    note_hits(door, answered, RECALL, found.text, found.whole)
+    app.answer(args, value, found.text)
+    note_hits(app, answered, RECALL, found.text, found.whole)
     if not found.text and not args.json:
-        door.notices(
+        app.notices(
             ("Nothing found." if not answer.hits else "No entry fits into this budget. Give a larger --budget.",)
         )
     if not args.json:
-        door.notices(left_out(answer))
+        app.notices(left_out(answer))
     return ExitCode.OK
 
 
@@ -163,7 +163,7 @@ def configure_keywords(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_keywords(args: argparse.Namespace, door: Door) -> int:
+def run_keywords(args: argparse.Namespace, app: App) -> int:
     """List the keywords of the store with the number of entries that have each, or the entries with one keyword.
 
     They are derived from the files each time, so they are never out of date. In a store of more than 500 files the
@@ -176,22 +176,22 @@ def run_keywords(args: argparse.Namespace, door: Door) -> int:
       gitmem keywords pnpm
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     if args.word is not None:
         from gitmem.search.engine import answer
 
         hits = answer(store, args.word, limit=0 if args.limit is None else args.limit).hits
-        text = hits_text(hits, fold_words(args.word), by_layer=False, colour=door.colour())
-        door.answer(args, [hit_value(hit) for hit in hits], text)
+        text = hits_text(hits, fold_words(args.word), by_layer=False, colour=app.colour())
+        app.answer(args, [hit_value(hit) for hit in hits], text)
         return ExitCode.OK
     from gitmem.search.recall import LIMIT as MOST
     from gitmem.search.recall import keywords
 
     found, estimated = keywords(store, MOST if args.limit is None else args.limit)
     value = [{"word": keyword.word, "count": keyword.count} for keyword in found]
-    door.answer(args, value, "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in found))
+    app.answer(args, value, "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in found))
     if estimated and not args.json:
-        door.notices(("The numbers are estimated from a sample of the files.",))
+        app.notices(("The numbers are estimated from a sample of the files.",))
     return ExitCode.OK
 
 
@@ -202,7 +202,7 @@ def configure_get(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_get(args: argparse.Namespace, door: Door) -> int:
+def run_get(args: argparse.Namespace, app: App) -> int:
     """Print lines of a document of the store: all, some, the entry or section around one, or the memory of an id.
 
     Only documents of the store are read: links are not followed, and no path leads out of the store.
@@ -219,7 +219,7 @@ def run_get(args: argparse.Namespace, door: Door) -> int:
     from gitmem.search.hits import read_passage
     from gitmem.search.recall import is_handle, read_memory
 
-    store = door.settled(args)
+    store = app.settled(args)
     began = store.context.clock()
     place = re.fullmatch(r"(?P<path>.+?)(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?", args.where, re.DOTALL)
     if place is None:
@@ -236,7 +236,7 @@ def run_get(args: argparse.Namespace, door: Door) -> int:
         "text": found.text,
         "tokens": found.tokens,
     }
-    door.answer(args, value, plain(found.text), f"get {plain(args.where)}")
+    app.answer(args, value, plain(found.text), f"get {plain(args.where)}")
     ids = (args.where.removeprefix("^"),) if args.at is None and is_handle(args.where) else ()
-    note_asked(store, Given(began, door.session(), GET, ids), "" if door.out.isatty() else found.text)
+    note_asked(store, Given(began, app.session(), GET, ids), "" if app.out.isatty() else found.text)
     return ExitCode.OK

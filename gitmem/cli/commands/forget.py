@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from gitmem.archives.clear import OLD_DAYS, Cleared, clear
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.output import Progress, agreed
 from gitmem.errors import ExitCode, UsageError
 from gitmem.history.records import parse_date
@@ -30,7 +30,7 @@ def configure_clear(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_clear(args: argparse.Namespace, door: Door) -> int:
+def run_clear(args: argparse.Namespace, app: App) -> int:
     """Remove old files, or all, from the memory, after a preview and a question. 'gitmem undo' brings them back.
 
     'old' means daily logs, weeks, months, archives and sessions from more than 30 days ago; summaries, facts and
@@ -50,18 +50,18 @@ def run_clear(args: argparse.Namespace, door: Door) -> int:
             "--days takes a number of days, and goes with 'old' only.", "For example: gitmem clear old --days 90"
         )
     days = None if args.what == "all" else OLD_DAYS if args.days is None else args.days
-    store = door.settled(args)
+    store = app.settled(args)
     preview = clear(store, days=days, dry_run=True)
     if args.dry_run or not preview.files:
-        door.answer(args, _cleared_value(preview, dry_run=args.dry_run), _preview(preview))
+        app.answer(args, _cleared_value(preview, dry_run=args.dry_run), _preview(preview))
         return ExitCode.OK
     would, question = f"This would remove {_count(preview)}", "Remove them? 'gitmem undo' brings them back."
-    if not args.yes and not agreed(door, would, _preview(preview), question):
-        print("Nothing was removed.", file=door.err)
+    if not args.yes and not agreed(app, would, _preview(preview), question):
+        print("Nothing was removed.", file=app.err)
         return ExitCode.OK
     done = clear(store, days=days)
-    door.notices(done.notices)
-    door.answer(args, _cleared_value(done, dry_run=False), _cleared(done))
+    app.notices(done.notices)
+    app.answer(args, _cleared_value(done, dry_run=False), _cleared(done))
     return ExitCode.OK
 
 
@@ -96,7 +96,7 @@ def configure_cleanup(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_cleanup(args: argparse.Namespace, door: Door) -> int:
+def run_cleanup(args: argparse.Namespace, app: App) -> int:
     """Remove episodes and bug patterns that never helped, in one commit.
 
     An episode goes if it is older than cleanup.max_age_days, did not help and was shown less than twice; a bug pattern
@@ -110,13 +110,13 @@ def run_cleanup(args: argparse.Namespace, door: Door) -> int:
       gitmem cleanup
 
     """
-    done = clean_up(door.settled(args), dry_run=args.dry_run)
+    done = clean_up(app.settled(args), dry_run=args.dry_run)
     files = (*done.episodes, *done.patterns)
     numbers = f"{count(len(done.episodes), 'episode')} and {count(len(done.patterns), 'bug pattern')}"
     lines = (
         [f"{numbers} would go:", *files] if args.dry_run else [f"Removed {numbers}; 'gitmem undo' brings them back."]
     )
-    door.answer(args, asdict(done), "\n".join(lines) if files else "There is nothing to clean up.")
+    app.answer(args, asdict(done), "\n".join(lines) if files else "There is nothing to clean up.")
     return ExitCode.OK
 
 
@@ -129,7 +129,7 @@ def configure_forget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_forget(args: argparse.Namespace, door: Door) -> int:
+def run_forget(args: argparse.Namespace, app: App) -> int:
     """Delete raw transcripts here, for good, and free their disk space. Memory of the sessions stays.
 
     To remove a text from memory as well, use 'gitmem purge'; to empty memory in a way that can be undone, 'gitmem
@@ -143,7 +143,7 @@ def run_forget(args: argparse.Namespace, door: Door) -> int:
       gitmem forget --transcripts --yes --json
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     before = None
     if args.before is not None:
         try:
@@ -155,16 +155,16 @@ def run_forget(args: argparse.Namespace, door: Door) -> int:
         before = span.first
     planned = forget_transcripts(store, before, dry_run=True)
     if args.dry_run or not planned.sessions:
-        door.answer(args, {"dry_run": args.dry_run, **asdict(planned)}, _forget_preview(planned))
+        app.answer(args, {"dry_run": args.dry_run, **asdict(planned)}, _forget_preview(planned))
         return ExitCode.OK
     would = f"This would delete {_forget_count(planned)} for good"
-    if not args.yes and not agreed(door, would, _forget_preview(planned), "This cannot be undone. Delete?"):
-        print("Nothing was deleted.", file=door.err)
+    if not args.yes and not agreed(app, would, _forget_preview(planned), "This cannot be undone. Delete?"):
+        print("Nothing was deleted.", file=app.err)
         return ExitCode.OK
     done = forget_transcripts(store, before)
-    door.notices(done.notices)
+    app.notices(done.notices)
     text = f"Deleted {_forget_count(done)}; this freed {done.freed / 1024:,.0f} KB of disk space."
-    door.answer(args, {"dry_run": False, **asdict(done)}, text)
+    app.answer(args, {"dry_run": False, **asdict(done)}, text)
     return ExitCode.OK
 
 
@@ -192,7 +192,7 @@ def configure_purge(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_purge(args: argparse.Namespace, door: Door) -> int:
+def run_purge(args: argparse.Namespace, app: App) -> int:
     """Remove a text from the memory and its whole history, for good. '(purged)' takes its place.
 
     History is rewritten: all branches of the store, files, names and messages, what waits in the spool, backups,
@@ -210,27 +210,27 @@ def run_purge(args: argparse.Namespace, door: Door) -> int:
       gitmem purge "hunter2-staging" --yes && gitmem sync
 
     """
-    wanted = _wanted(args, door)
-    store = door.settled(args)
-    with Progress(door.err) as progress:
+    wanted = _wanted(args, app)
+    store = app.settled(args)
+    with Progress(app.err) as progress:
         progress.step("searching history")
         plan = plan_purge(store, wanted)
     if args.dry_run or not plan.needed:
-        door.answer(args, _value(plan.purge, dry_run=args.dry_run), _purge_preview(plan))
+        app.answer(args, _value(plan.purge, dry_run=args.dry_run), _purge_preview(plan))
         return ExitCode.OK
     would, question = "This rewrites history", "This cannot be undone. Purge?"
-    if not args.yes and not agreed(door, would, _purge_preview(plan), question):
-        print("Nothing was purged.", file=door.err)
+    if not args.yes and not agreed(app, would, _purge_preview(plan), question):
+        print("Nothing was purged.", file=app.err)
         return ExitCode.OK
-    with Progress(door.err) as progress:
+    with Progress(app.err) as progress:
         progress.step("rewriting history")
         done = purge(store, plan)
-    door.notices(done.notices)
-    door.answer(args, _value(done, dry_run=False), _done(done))
+    app.notices(done.notices)
+    app.answer(args, _value(done, dry_run=False), _done(done))
     return ExitCode.OK
 
 
-def _wanted(args: argparse.Namespace, door: Door) -> str | re.Pattern[str] | None:
+def _wanted(args: argparse.Namespace, app: App) -> str | re.Pattern[str] | None:
     if args.regex is not None:
         try:
             return re.compile(args.regex)
@@ -241,7 +241,7 @@ def _wanted(args: argparse.Namespace, door: Door) -> str | re.Pattern[str] | Non
             ) from error
     if args.text != "-":
         return None if args.secret else str(args.text)
-    text = door.stdin.read().strip("\r\n")
+    text = app.stdin.read().strip("\r\n")
     if not text:
         raise UsageError("There is no text on standard input.", "For example: gitmem purge - < FILE")
     return text

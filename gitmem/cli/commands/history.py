@@ -6,7 +6,7 @@ import argparse
 import re
 
 from gitmem.cli import output
-from gitmem.cli.app import Door, read_date, whole_number
+from gitmem.cli.app import App, read_date, whole_number
 from gitmem.cli.app import whole_number as number
 from gitmem.cli.document import named_path, refuse_folder
 from gitmem.document.entry import MemoryType
@@ -43,7 +43,7 @@ def configure_log(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_log(args: argparse.Namespace, door: Door) -> int:
+def run_log(args: argparse.Namespace, app: App) -> int:
     """List saves, rotations and edits, the newest first, with time, session and commit.
 
     Dates are written as 2026-11-21, '2026-11-21 14:03', today, yesterday, '3 days ago'. They are the times at which
@@ -60,13 +60,13 @@ def run_log(args: argparse.Namespace, door: Door) -> int:
       gitmem log archive --op rotate
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     path, given = _path_and_limit(args)
     limit: int = LOG_LIMIT if given is None else given
     since, until = read_date(store, args.since, "--since"), read_date(store, args.until, "--until")
     found = records(
         store,
-        path=named_path(store, args, door, path) if path else None,
+        path=named_path(store, args, app, path) if path else None,
         op=args.op,
         session=args.session,
         kind=args.type,
@@ -80,9 +80,9 @@ def run_log(args: argparse.Namespace, door: Door) -> int:
     describe = output.commit_line if args.oneline else output.commit_block
     value = [output.commit_value(one) | ({"stat": stats[one.commit]} if args.stat else {}) for one in found]
     lines = ("\n".join(filter(None, (describe(one), plain(stats.get(one.commit, ""))))) for one in found)
-    door.answer(args, value, "\n".join(lines).rstrip("\n"))
+    app.answer(args, value, "\n".join(lines).rstrip("\n"))
     if more and not args.json:
-        door.notices((f"These are the newest {limit} commits; -n 0 lists all.",))
+        app.notices((f"These are the newest {limit} commits; -n 0 lists all.",))
     return ExitCode.OK
 
 
@@ -108,7 +108,7 @@ def configure_sessions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_sessions(args: argparse.Namespace, door: Door) -> int:
+def run_sessions(args: argparse.Namespace, app: App) -> int:
     """List the sessions of which the store has entries, the newest first, or print the file of one.
 
     With --json: a list of {id, host, machine, first, last, requests, about, commits, file}, file null if the store has
@@ -120,27 +120,27 @@ def run_sessions(args: argparse.Namespace, door: Door) -> int:
       gitmem log --session 1b4e51f0
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     if args.session is not None:
         found = find_session(store, args.session)
         if args.question:
             asked = [one._asdict() for one in answers_of(store, found.id)]
             form = "{model}, {tokens:,} tokens\n\n{question}\n\nANSWER\n{answer}"
             body = "\n\n".join(form.format(**one) for one in asked)
-            door.answer(args, {"asked": asked}, plain(body) or "No model was asked about it on this machine.")
+            app.answer(args, {"asked": asked}, plain(body) or "No model was asked about it on this machine.")
             return ExitCode.OK
         data = store.read(found.file) if found.file else None
         text = "" if data is None else marked(store, data.decode("utf-8", "replace"))
         body = text or f"It has no file; its commits: gitmem log --session {found.id[:_SHORT]}"
         told = plain(f"{_heading(found)}\n\n{body}".rstrip("\n"))
-        door.answer(args, {**_value(found), "text": text}, told, f"session {found.id}")
+        app.answer(args, {**_value(found), "text": text}, told, f"session {found.id}")
         return ExitCode.OK
     every = sessions(store)
     shown = every[: (LIMIT if args.limit is None else args.limit) or None]
     lines = [plain(_line(one, store)) for one in shown]
-    door.answer(args, [_value(one) for one in shown], "\n".join(lines) or "No sessions yet.")
+    app.answer(args, [_value(one) for one in shown], "\n".join(lines) or "No sessions yet.")
     if len(shown) < len(every) and args.limit is None and not args.json:
-        door.notices((f"These are the newest {len(shown)} of {len(every)} sessions; -n 0 lists all.",))
+        app.notices((f"These are the newest {len(shown)} of {len(every)} sessions; -n 0 lists all.",))
     return ExitCode.OK
 
 
@@ -178,7 +178,7 @@ def configure_blame(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_blame(args: argparse.Namespace, door: Door) -> int:
+def run_blame(args: argparse.Namespace, app: App) -> int:
     """Print the save that each line of a file came from: date, host and session, commit.
 
     Lines of an archive are followed through the rotation to the save that wrote them. The author is named where that is
@@ -196,12 +196,12 @@ def run_blame(args: argparse.Namespace, door: Door) -> int:
     """
     place = re.fullmatch(r"(?P<path>.*?)(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?", args.where, re.DOTALL)
     assert place is not None
-    store = door.settled(args)
-    path = named_path(store, args, door, place["path"])
+    store = app.settled(args)
+    path = named_path(store, args, app, place["path"])
     refuse_folder(store, path)
     first = int(place["first"]) if place["first"] else None
     lines = blame(store, path, (first, int(place["last"] or first)) if first is not None else None)
-    door.answer(args, output.blame_value(path, lines), output.blame_table(lines, store))
+    app.answer(args, output.blame_value(path, lines), output.blame_table(lines, store))
     return ExitCode.OK
 
 
@@ -210,7 +210,7 @@ def configure_index(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_index(args: argparse.Namespace, door: Door) -> int:
+def run_index(args: argparse.Namespace, app: App) -> int:
     """List the rotations: each archive with its date, size, the days of its entries, and whether it has a summary.
 
     The list is derived from the tree and the commits, so every clone prints the same. Archives that retention removed
@@ -226,7 +226,7 @@ def run_index(args: argparse.Namespace, door: Door) -> int:
       gitmem index --json
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     found = rotations(store)
-    door.answer(args, output.index_value(found), output.index_table(found))
+    app.answer(args, output.index_value(found), output.index_table(found))
     return ExitCode.OK

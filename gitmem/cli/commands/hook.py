@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Sequence
 
-    from gitmem.cli.app import Door
+    from gitmem.cli.app import App
     from gitmem.sessions.pending import Pending
     from gitmem.store.hook_spool import HookSpool
     from gitmem.store.store import Store
@@ -77,7 +77,7 @@ def configure_hook(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--drain", action="store_true", help="commit delivered events, in the background")
 
 
-def run_hook(args: argparse.Namespace, door: Door) -> int:
+def run_hook(args: argparse.Namespace, app: App) -> int:
     """Take an event of an agent's session (JSON on standard input) and answer it. The exit code is always 0.
 
     'gitmem install claude' writes the calls into the agent's settings; there is no need to call it by hand.
@@ -87,18 +87,18 @@ def run_hook(args: argparse.Namespace, door: Door) -> int:
       gitmem hook claude --drain
 
     """
-    return hook(("hook", args.host, *[args.event] * bool(args.event), *["--drain"] * args.drain), door)
+    return hook(("hook", args.host, *[args.event] * bool(args.event), *["--drain"] * args.drain), app)
 
 
-def hook(argv: Sequence[str], door: Door) -> int:
+def hook(argv: Sequence[str], app: App) -> int:
     """Do the work of a hook; see `run`. It needs no parser, which would take half of its time."""
     try:
         call = parse_call(argv)
-        door = door._replace(cwd=os.path.join(door.cwd, call.directory))
-        if door.environ.get(OFF) != "off":
-            _drain(door) if call.drain else _take(door, call)
+        app = app._replace(cwd=os.path.join(app.cwd, call.directory))
+        if app.environ.get(OFF) != "off":
+            _drain(app) if call.drain else _take(app, call)
     except Exception as error:  # noqa: BLE001  # the host must not feel it
-        _log(door, f"{type(error).__name__}: {error}")
+        _log(app, f"{type(error).__name__}: {error}")
     return ExitCode.OK
 
 
@@ -121,38 +121,38 @@ def _taken(words: list[str], option: str) -> str:
     return value
 
 
-def _take(door: Door, call: Call) -> None:
+def _take(app: App, call: Call) -> None:
     """Put a payload into the spool unless it is there, and answer a session's start, a prompt or an error."""
     from gitmem.hosts.all import read_payload
     from gitmem.store.hook_spool import parse
 
     started = time.monotonic()
-    data = _payload(door, call)
+    data = _payload(app, call)
     payload = parse(data)
     if payload is None:
         if data.strip():
-            _log(door, f"a payload of {len(data):,} bytes is not a JSON object, so it was dropped")
+            _log(app, f"a payload of {len(data):,} bytes is not a JSON object, so it was dropped")
         return
-    _, read = read_payload(payload, call.host, call.event, (door.environ, door.home()))
+    _, read = read_payload(payload, call.host, call.event, (app.environ, app.home()))
     event, cwd = (read or {}).get("hook_event_name"), payload.get("cwd")
     name = event if isinstance(event, str) else ""
-    root = _find(door, (cwd if isinstance(cwd, str) else "",))
+    root = _find(app, (cwd if isinstance(cwd, str) else "",))
     if root is None or not name or read is None:
         return
     owner = os.getppid() if os.name == "posix" else 0
     try:
-        spool = _spool(door, root)
+        spool = _spool(app, root)
     except RefusedError as error:
         from gitmem.store.accepted import NotAcceptedError
         from gitmem.store.hook_spool import hold
 
         if not isinstance(error, NotAcceptedError):
-            hold(door.home(), root, name, owner, data)
+            hold(app.home(), root, name, owner, data)
         if name == _ANSWERED:
             from gitmem.cli.recall_hooks import tell_refused
             from gitmem.hosts.all import caller
 
-            tell_refused(door.out, caller(payload, call.host), payload, error)
+            tell_refused(app.out, caller(payload, call.host), payload, error)
         return
     recorded = True
     if not call.delivered:
@@ -160,22 +160,22 @@ def _take(door: Door, call: Call) -> None:
             spool.accept(name, owner, data, call.host)
         except OSError as error:  # a full or read-only disk: what memory holds can still be told
             recorded = False
-            _log(door, f"{name} was not recorded: {error}")
-    _respond(door, call, root, spool, Event(name, owner, data, payload, read, started, recorded))
+            _log(app, f"{name} was not recorded: {error}")
+    _respond(app, call, root, spool, Event(name, owner, data, payload, read, started, recorded))
 
 
-def _payload(door: Door, call: Call) -> bytes:
+def _payload(app: App, call: Call) -> bytes:
     """Return the payload: from standard input, or from the file that the script has made of it."""
     from gitmem.store.spool import MAX_EVENT_BYTES
 
     if not call.delivered:
-        return door.stdin.buffer.read(MAX_EVENT_BYTES + 1)
+        return app.stdin.buffer.read(MAX_EVENT_BYTES + 1)
     with contextlib.suppress(OSError), open(call.delivered, "rb") as file:
         return file.read(MAX_EVENT_BYTES + 1)
     return b""  # it was committed meanwhile
 
 
-def _respond(door: Door, call: Call, root: str, spool: HookSpool, event: Event) -> None:
+def _respond(app: App, call: Call, root: str, spool: HookSpool, event: Event) -> None:
     """Answer an event if the host is to be told something now, else see whether the spool is to be committed."""
     from gitmem.hosts.all import caller, find_host
 
@@ -193,30 +193,30 @@ def _respond(door: Door, call: Call, root: str, spool: HookSpool, event: Event) 
     starts = name == _ANSWERED or (host.tells_with(call.event or name) and owed)
     if not (starts or name in _TOLD):
         if name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:
-            _settle_later(_open(door, root))
+            _settle_later(_open(app, root))
         return
     from gitmem.store.spool import may_answer
 
     if starts:
         spool.pay(owner)
-    if not may_answer(_private(door, root), owner, event.data):
+    if not may_answer(_private(app, root), owner, event.data):
         return
     given = event.payload.get("hook_event_name")
     answer = partial(host.answer, given if isinstance(given, str) else name)
     seconds = LONGEST_SECONDS if starts else TOLD_SECONDS
-    with _time_limit(seconds, lambda: _log(door, f"{name} was ended after {seconds:g} s")):
+    with _time_limit(seconds, lambda: _log(app, f"{name} was ended after {seconds:g} s")):
         if starts:
-            _answer_start(door, root, read, answer, lambda: time.monotonic() - event.started > SECONDS)
+            _answer_start(app, root, read, answer, lambda: time.monotonic() - event.started > SECONDS)
         else:
             from gitmem.cli.recall_hooks import follow_settings, help_for, tell
 
-            store = _open(door, root)
-            tell(door.out, answer, help_for(store, name, read))
+            store = _open(app, root)
+            tell(app.out, answer, help_for(store, name, read))
             follow_settings(store, spool)
 
 
 def _answer_start(
-    door: Door,
+    app: App,
     root: str,
     payload: dict[str, object],
     answer: Callable[[str], dict[str, object]],
@@ -226,12 +226,12 @@ def _answer_start(
     from gitmem.project.state import ProjectQuestions
 
     cwd = payload.get("cwd")
-    folder = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else door.cwd
-    with ProjectQuestions(folder, door.environ) as questions:
+    folder = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else app.cwd
+    with ProjectQuestions(folder, app.environ) as questions:
         from gitmem.sessions.pending import glance, with_last_answers
         from gitmem.sessions.start import MARKER, session_goes_on, start_parts, start_text
 
-        store = _open(door, root)
+        store = _open(app, root)
         found = glance(store)
         transcript = payload.get("transcript_path")
         kept = payload.get("source") in _STILL_KNOWN or payload.get("hook_event_name") != _ANSWERED
@@ -248,29 +248,29 @@ def _answer_start(
             text, ids = start_text(store, shown), tuple(one for part in shown for one in part.ids)
             if late() or not found:
                 _log(
-                    door,
+                    app,
                     f"{_ANSWERED} took longer than {SECONDS:g} s; the agent may have got a part of the memory only",
                 )
         if text:
             _note_start(store, payload, text, ids)
-        _tell_with_help(door, store, answer, text, payload)
+        _tell_with_help(app, store, answer, text, payload)
     if not found or found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
         _settle_later(store)  # which mirrors the agent's own memory, too
-    door.sync_later(store, session=True)
+    app.sync_later(store, session=True)
 
 
 def _tell_with_help(
-    door: Door, store: Store, answer: Callable[[str], dict[str, object]], text: str, payload: dict[str, object]
+    app: App, store: Store, answer: Callable[[str], dict[str, object]], text: str, payload: dict[str, object]
 ) -> None:
     """Print the memory for a session, and help with the prompt or the error of the event unless it takes long."""
     from gitmem.cli.recall_hooks import help_for, tell
 
     more = ""
     try:
-        with _time_limit(TOLD_SECONDS, lambda: tell(door.out, answer, text)):
+        with _time_limit(TOLD_SECONDS, lambda: tell(app.out, answer, text)):
             more = help_for(store, str(payload["hook_event_name"]), payload)
     finally:
-        tell(door.out, answer, "\n\n".join(filter(None, (text, more))))
+        tell(app.out, answer, "\n\n".join(filter(None, (text, more))))
 
 
 def _note_start(store: Store, payload: dict[str, object], text: str, ids: tuple[str, ...]) -> None:
@@ -315,7 +315,7 @@ def _knows(transcript: str, marker: str) -> bool:
     return in_context(transcript, marker)
 
 
-def _drain(door: Door) -> None:
+def _drain(app: App) -> None:
     """Do the work behind a hook, in a process that outlives the host, within a time limit (docs/spec.md, J10).
 
     A drain may be killed at any instruction: the next one does the rest.
@@ -323,35 +323,35 @@ def _drain(door: Door) -> None:
     if hasattr(os, "setsid"):
         with contextlib.suppress(OSError):  # it leads a session already
             os.setsid()
-    root = _find(door, (door.cwd,))
+    root = _find(app, (app.cwd,))
     if root is not None:
         from gitmem.cli.recall_hooks import follow_settings
         from gitmem.sessions.background import settle, tend
 
-        _spool(door, root)  # raises for a store that was not accepted
-        store, started = _open(door, root), time.monotonic()
-        ended = any(name.startswith(_LAST) for name in _spool(door, root).names())
-        follow_settings(store, _spool(door, root))
+        _spool(app, root)  # raises for a store that was not accepted
+        store, started = _open(app, root), time.monotonic()
+        ended = any(name.startswith(_LAST) for name in _spool(app, root).names())
+        follow_settings(store, _spool(app, root))
         with _time_limit(
-            BACKGROUND_SECONDS, lambda: _log(door, f"the work behind a hook was ended after {BACKGROUND_SECONDS:g} s")
+            BACKGROUND_SECONDS, lambda: _log(app, f"the work behind a hook was ended after {BACKGROUND_SECONDS:g} s")
         ):
             settle(store)
-            _adopt(store, door)
+            _adopt(store, app)
             tend(store, lambda: time.monotonic() - started > TENDING_SECONDS)
-        door.sync_later(store, session=ended)
-        door.maintain_later(store)
+        app.sync_later(store, session=ended)
+        app.maintain_later(store)
 
 
-def _adopt(store: Store, door: Door) -> None:
+def _adopt(store: Store, app: App) -> None:
     """Mirror the agent's own memory files; log a failure and go on."""
     from gitmem.errors import GitmemError
     from gitmem.facts.adopt import adopt_if_changed
     from gitmem.hosts.agents.claude_code import memory_folder
 
     try:
-        adopt_if_changed(store, memory_folder(door.environ, door.home(), os.path.dirname(store.root)))
+        adopt_if_changed(store, memory_folder(app.environ, app.home(), os.path.dirname(store.root)))
     except (GitmemError, OSError, ValueError) as error:
-        _log(door, f"the agent's own memory was not mirrored: {error}")
+        _log(app, f"the agent's own memory was not mirrored: {error}")
 
 
 @contextlib.contextmanager
@@ -374,39 +374,39 @@ def _time_limit(seconds: float, say: Callable[[], None]) -> Iterator[None]:
         done.release()
 
 
-def _find(door: Door, folders: Sequence[str]) -> str | None:
+def _find(app: App, folders: Sequence[str]) -> str | None:
     """Return the store of the first folder that has one: these, the host's project folder, the current folder."""
     from gitmem.store.locate import find_store
 
-    for folder in (*folders, door.environ.get("CLAUDE_PROJECT_DIR", ""), door.cwd):
+    for folder in (*folders, app.environ.get("CLAUDE_PROJECT_DIR", ""), app.cwd):
         if os.path.isabs(folder) and "\0" not in folder:
             with contextlib.suppress(RefusedError):
-                found = find_store(folder, door.home())
+                found = find_store(folder, app.home())
                 if found is not None:
                     return found
     return None
 
 
-def _private(door: Door, root: str) -> str:
+def _private(app: App, root: str) -> str:
     from gitmem.store.store import private_folder
 
-    return private_folder(root, door.environ)
+    return private_folder(root, app.environ)
 
 
-def _spool(door: Door, root: str) -> HookSpool:
+def _spool(app: App, root: str) -> HookSpool:
     """Return the spool of an accepted store, with the events that were held elsewhere while git refused the store."""
     from gitmem.store.hook_spool import HookSpool, release
     from gitmem.store.store import accepted_folder
 
-    spool = HookSpool(accepted_folder(root, door.environ, door.home()))
-    release(door.home(), root, spool)
+    spool = HookSpool(accepted_folder(root, app.environ, app.home()))
+    release(app.home(), root, spool)
     return spool
 
 
-def _open(door: Door, root: str) -> Store:
+def _open(app: App, root: str) -> Store:
     from gitmem.store.store import Store
 
-    return Store(root, door.context())
+    return Store(root, app.context())
 
 
 def _settle_later(store: Store) -> None:
@@ -415,15 +415,15 @@ def _settle_later(store: Store) -> None:
     start(store, "hook", "claude", "--drain")
 
 
-def _log(door: Door, message: str) -> None:
+def _log(app: App, message: str) -> None:
     """Write to the log of the store, if there is one; ignore failures."""
     try:
         from gitmem.cli.app import now
         from gitmem.store.findings import Failure, FailureLog
         from gitmem.store.store import accepted_folder
 
-        root = _find(door, ())
+        root = _find(app, ())
         if root is not None:
-            FailureLog(accepted_folder(root, door.environ, door.home())).record(Failure(now(), "hook", message))
+            FailureLog(accepted_folder(root, app.environ, app.home())).record(Failure(now(), "hook", message))
     except Exception:  # noqa: BLE001, S110  # the host must not feel this either
         pass

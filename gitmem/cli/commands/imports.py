@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from datetime import datetime
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.host import place_of
 from gitmem.cli.output import Bar
 from gitmem.errors import ExitCode, NotFoundError, UsageError
@@ -33,7 +33,7 @@ def configure_replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_replay(args: argparse.Namespace, door: Door) -> int:
+def run_replay(args: argparse.Namespace, app: App) -> int:
     """Import recorded sessions of an agent, with their own times, as if their hooks had just been called.
 
     Without TRANSCRIPT, --from imports this project's sessions from where the agent keeps them. A second import adds
@@ -49,34 +49,34 @@ def run_replay(args: argparse.Namespace, door: Door) -> int:
 
     """
     since = _day(args.since)
-    paths = [os.path.join(door.cwd, name) for name in args.transcripts] or _own(args, door)
+    paths = [os.path.join(app.cwd, name) for name in args.transcripts] or _own(args, app)
     missing = [path for path in paths if not os.path.exists(path) and not os.path.exists(file_of(path))]
     if missing:
         raise NotFoundError(f"{missing[0]} does not exist.", "Give the transcript of a session, or a folder of them.")
-    store = door.settled(args)
+    store = app.settled(args)
     found = list(dict.fromkeys(one for path in paths for one in find_transcripts(path)))
     done: list[Replayed] = []
-    bar = Bar(door.err)
+    bar = Bar(app.err)
     for path in found:
         bar.show(len(done), len(found), os.path.basename(path))
         done.append(replay(store, path, args.host or "", since))
     bar.clear()
     for one in done:
-        door.notices(one.notices)
+        app.notices(one.notices)
     saved, turns = sum(one.saved for one in done), sum(one.turns for one in done)
     archives = [archive for one in done for archive in one.archives]
     value = {"files": [one._asdict() for one in done], "turns": turns, "saved": saved, "archives": archives}
-    lines = [door.rotated(archive) for archive in archives]
+    lines = [app.rotated(archive) for archive in archives]
     outcome = f"{saved} saved, {turns - saved} already there or empty"
     lines.append(f"{count(len(found), 'transcript')}, {count(turns, 'turn')}: {outcome}.")
-    door.answer(args, value, "\n".join(lines))
-    door.maintain_later(store, much=True)
+    app.answer(args, value, "\n".join(lines))
+    app.maintain_later(store, much=True)
     # A file in a folder may be anything; a file that a person names should hold a transcript.
     failed = not turns and any(one.notices and one.path in paths for one in done)
     return ExitCode.FAILURE if failed else ExitCode.OK
 
 
-def _own(args: argparse.Namespace, door: Door) -> list[str]:
+def _own(args: argparse.Namespace, app: App) -> list[str]:
     """Return the transcripts of this project that a host keeps.
 
     Raises:
@@ -87,7 +87,7 @@ def _own(args: argparse.Namespace, door: Door) -> list[str]:
     if args.host is None:
         raise UsageError("There is nothing to import.", "Give a transcript, a folder of them, or --from and an agent.")
     host = find_host(args.host)
-    found = host.sessions(place_of(args, door, Scope.PROJECT)) if host.sessions else []
+    found = host.sessions(place_of(args, app, Scope.PROJECT)) if host.sessions else []
     if not found:
         raise NotFoundError(
             f"{host.title} keeps no sessions of this project.", "Give a transcript or a folder of them."
@@ -120,7 +120,7 @@ def configure_migrate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
-def run_migrate(args: argparse.Namespace, door: Door) -> int:
+def run_migrate(args: argparse.Namespace, app: App) -> int:
     """Import the memory of an older tool, each item as a commit with its own date.
 
     It reads .claude/memory/ and .crabshell/memory/ (rolling memory, archives, summaries, facts.json, transcripts),
@@ -136,25 +136,25 @@ def run_migrate(args: argparse.Namespace, door: Door) -> int:
       gitmem migrate ~/old/project/.claude/memory --from rotation
 
     """
-    named = _named(args, door)
-    store = door.settled(args)
+    named = _named(args, app)
+    store = app.settled(args)
     done: list[Migrated] = []
-    bar = Bar(door.err)
-    for source in named or _found(args, door, store):
+    bar = Bar(app.err)
+    for source in named or _found(args, app, store):
         done.append(migrate(store, source, dry_run=args.dry_run, progress=bar.show))
         bar.clear()
-        door.notices(done[-1].notices)
-    door.answer(args, _value(done, dry_run=args.dry_run), _text(done, dry_run=args.dry_run))
+        app.notices(done[-1].notices)
+    app.answer(args, _value(done, dry_run=args.dry_run), _text(done, dry_run=args.dry_run))
     if not args.dry_run:
-        door.maintain_later(store, much=True)
+        app.maintain_later(store, much=True)
     return ExitCode.OK
 
 
-def _named(args: argparse.Namespace, door: Door) -> list[Source]:
+def _named(args: argparse.Namespace, app: App) -> list[Source]:
     """Return the source that the arguments name, if any; also where there is no store to tell what is wrong with it."""
     if not args.source:
         return []
-    folder = os.path.join(door.folder(args), os.path.expanduser(args.source))
+    folder = os.path.join(app.folder(args), os.path.expanduser(args.source))
     if not os.path.isdir(folder):
         raise NotFoundError(f"There is no folder {args.source}.", "Give the folder that holds the memory.")
     kind = SourceKind(args.kind) if args.kind else kind_of(folder)
@@ -163,9 +163,9 @@ def _named(args: argparse.Namespace, door: Door) -> list[Source]:
     return [Source(kind, folder)]
 
 
-def _found(args: argparse.Namespace, door: Door, store: Store) -> list[Source]:
-    project = store.root if args.user else find_project(door.folder(args), door.home()).root
-    found = [one for one in find_sources(project, door.home()) if args.kind in (None, one.kind.value)]
+def _found(args: argparse.Namespace, app: App, store: Store) -> list[Source]:
+    project = store.root if args.user else find_project(app.folder(args), app.home()).root
+    found = [one for one in find_sources(project, app.home()) if args.kind in (None, one.kind.value)]
     if not found:
         raise NotFoundError(
             "This project has no memory of an older tool.",
@@ -223,7 +223,7 @@ def configure_adopt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_adopt(args: argparse.Namespace, door: Door) -> int:
+def run_adopt(args: argparse.Namespace, app: App) -> int:
     """Mirror the agent's own memory files as facts in the store. Nothing is written to the agent's files.
 
     When a file changes there, its fact changes here with the next run; when it is gone there, its fact is retired. A
@@ -237,8 +237,8 @@ def run_adopt(args: argparse.Namespace, door: Door) -> int:
       gitmem adopt ~/notes/agent-memory
 
     """
-    store = door.settled(args)
-    folder = os.path.join(door.folder(args), os.path.expanduser(args.folder)) if args.folder else _folder(store, door)
+    store = app.settled(args)
+    folder = os.path.join(app.folder(args), os.path.expanduser(args.folder)) if args.folder else _folder(store, app)
     if not os.path.isdir(folder):
         raise NotFoundError(
             f"There is no folder {folder}.", "The agent has no memory of this project yet, or give its folder."
@@ -246,9 +246,9 @@ def run_adopt(args: argparse.Namespace, door: Door) -> int:
     done = adopt(store, folder)
     value = {"folder": folder, "new": list(done.new), "changed": list(done.changed), "retired": list(done.retired)}
     counts = f"{count(len(done.new), 'new fact')}, {len(done.changed)} changed, {len(done.retired)} retired"
-    door.answer(args, {**value, "commits": list(done.commits)}, f"{folder}: {counts}.")
+    app.answer(args, {**value, "commits": list(done.commits)}, f"{folder}: {counts}.")
     return ExitCode.OK
 
 
-def _folder(store: Store, door: Door) -> str:
-    return memory_folder(door.environ, door.home(), os.path.dirname(store.root))
+def _folder(store: Store, app: App) -> str:
+    return memory_folder(app.environ, app.home(), os.path.dirname(store.root))

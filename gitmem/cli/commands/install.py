@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from gitmem.cli.app import Door
+    from gitmem.cli.app import App
 
 
 OFF = "GITMEM_HOOKS"
@@ -93,7 +93,7 @@ def configure_install(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--summaries", action="store_true", help="Claude Code: have it sum up archives")
 
 
-def run_install(args: argparse.Namespace, door: Door) -> int:
+def run_install(args: argparse.Namespace, app: App) -> int:
     """Have an agent's sessions remembered: hooks, MCP server, skill and slash commands go into its settings.
 
     Without an agent it lists those that are found on this machine. At a terminal it asks whose sessions, shows what it
@@ -117,35 +117,35 @@ def run_install(args: argparse.Namespace, door: Door) -> int:
       gitmem install claude --dry-run
 
     """
-    hosts = chosen_hosts(args, door)
+    hosts = chosen_hosts(args, app)
     if not hosts:
-        return _list(args, door)
+        return _list(args, app)
     parts = _parts(args)
-    scope = chosen_scope(args) or _asked(door, hosts)
-    hosts = _with_scope(args, door, hosts, scope)
+    scope = chosen_scope(args) or _asked(app, hosts)
+    hosts = _with_scope(args, app, hosts, scope)
     if scope is not Scope.USER:
-        _prepare_store(args, door, hosts[0].name)
-    plans = [_planned(args, door, host, scope, parts) for host in hosts]
-    script = plan_script(door.home(), own_program(door))
+        _prepare_store(args, app, hosts[0].name)
+    plans = [_planned(args, app, host, scope, parts) for host in hosts]
+    script = plan_script(app.home(), own_program(app))
     if not args.dry_run:
-        if not _agreed(args, door, plans, script):
-            print("Nothing was changed.", file=door.err)
+        if not _agreed(args, app, plans, script):
+            print("Nothing was changed.", file=app.err)
             return ExitCode.OK
-        parts += (ALLOW,) * _allows(args, door, plans, parts)
+        parts += (ALLOW,) * _allows(args, app, plans, parts)
         # Each is planned anew, as the one before may have written the same file: the script, or AGENTS.md.
         for number, host in enumerate(hosts):
-            plans[number] = _planned(args, door, host, scope, parts)
-            _carry_out(plans[number], plan_script(door.home(), own_program(door)), door)
-        _warn(door, parts)
-        _offer_model(args, door, hosts)
-    text = "\n".join(_told(plan, parts, door) for plan in plans)
+            plans[number] = _planned(args, app, host, scope, parts)
+            _carry_out(plans[number], plan_script(app.home(), own_program(app)), app)
+        _warn(app, parts)
+        _offer_model(args, app, hosts)
+    text = "\n".join(_told(plan, parts, app) for plan in plans)
     changes = [(scope, change) for plan in plans for _, change in plan.changes]
-    report_changes(args, door, hosts, [*changes, (Scope.USER, script)], text)
-    working = [args.dry_run or _works(door, plan) for plan in plans]
+    report_changes(args, app, hosts, [*changes, (Scope.USER, script)], text)
+    working = [args.dry_run or _works(app, plan) for plan in plans]
     return ExitCode.OK if all(working) else ExitCode.FAILURE
 
 
-def _with_scope(args: argparse.Namespace, door: Door, hosts: Sequence[Host], scope: Scope) -> list[Host]:
+def _with_scope(args: argparse.Namespace, app: App, hosts: Sequence[Host], scope: Scope) -> list[Host]:
     """Return the hosts that have settings of this kind; one that was named must have them.
 
     Raises:
@@ -157,33 +157,33 @@ def _with_scope(args: argparse.Namespace, door: Door, hosts: Sequence[Host], sco
     if without and (not args.all or len(without) == len(hosts)):
         raise UsageError(f"{without[0].title} has no settings of the kind --{scope.value}.", f"Take {kinds}.")
     for host in without:
-        door.notices((f"{host.title} is left out: it has no settings of the kind --{scope.value}.",))
+        app.notices((f"{host.title} is left out: it has no settings of the kind --{scope.value}.",))
     return [host for host in hosts if host not in without]
 
 
-def _warn(door: Door, parts: tuple[str, ...]) -> None:
+def _warn(app: App, parts: tuple[str, ...]) -> None:
     """Warn if `gitmem` is not on the PATH, or the MCP server's SDK is not installed."""
     from gitmem.cli.app import has_sdk, needs_sdk
 
-    if not own_program(door):
-        door.notices(
+    if not own_program(app):
+        app.notices(
             ("'gitmem' is not on your PATH: the hooks keep events, but only a gitmem that they find saves them.",)
         )
     if not has_sdk() and parts != (HOOKS,):
-        door.notices((needs_sdk(),))
+        app.notices((needs_sdk(),))
 
 
-def _list(args: argparse.Namespace, door: Door) -> int:
+def _list(args: argparse.Namespace, app: App) -> int:
     """List the hosts of this machine."""
     from gitmem.hosts.script import hooked_file
 
     lines, values = [], []
-    for host in found_hosts(door):
-        paths = {scope: hooked_file(host, place_of(args, door, scope)) for scope in host.scopes}
+    for host in found_hosts(app):
+        paths = {scope: hooked_file(host, place_of(args, app, scope)) for scope in host.scopes}
         state = next((f"remembered, by {path}" for path in paths.values() if path), "not remembered")
         state = state if host.events else "gets tools for the memory, its sessions are not captured"
         parts = [
-            part for part in PARTS if any(part == item.part for item in host.edits(place_of(args, door, Scope.USER)))
+            part for part in PARTS if any(part == item.part for item in host.edits(place_of(args, app, Scope.USER)))
         ]
         lines.append(f"{host.name:10} {host.title}: {state}; 'gitmem install {host.name}' brings {', '.join(parts)}")
         values.append(
@@ -192,7 +192,7 @@ def _list(args: argparse.Namespace, door: Door) -> int:
     text = "\n".join(lines) or "No agent that gitmem knows is on this machine."
     if lines:
         text += "\n\n'gitmem install --all' installs for all of them; --user for all your projects."
-    door.answer(args, values, text)
+    app.answer(args, values, text)
     return ExitCode.OK
 
 
@@ -209,10 +209,10 @@ def _parts(args: argparse.Namespace) -> tuple[str, ...]:
     return (*parts, *[SUMMARIES] * args.summaries, *[ALLOW] * args.allow)
 
 
-def _planned(args: argparse.Namespace, door: Door, host: Host, scope: Scope, parts: tuple[str, ...]) -> _Plan:
+def _planned(args: argparse.Namespace, app: App, host: Host, scope: Scope, parts: tuple[str, ...]) -> _Plan:
     """Plan the files of one host."""
-    place = place_of(args, door, scope)
-    manifest = find_manifest(args, door, scope, host)
+    place = place_of(args, app, scope)
+    manifest = find_manifest(args, app, scope, host)
     records = manifest.records() if manifest else {}
     items = _items(host, place, parts, records, trust=args.trust)
     changes = [(edits[0].part, plan_edits(path, edits, records.get(path))) for path, edits in by_path(items).items()]
@@ -223,7 +223,7 @@ def _planned(args: argparse.Namespace, door: Door, host: Host, scope: Scope, par
             changes.append((item.part, change))
             others += [item.path] * (change.after != item.data)
     for _, change in changes:
-        _check_inside(change.path, project_top(door.folder(args)))
+        _check_inside(change.path, project_top(app.folder(args)))
     changes.sort(key=lambda change: change[0] != HOOKS)
     hooks = next((item.path for item in items if item.part == HOOKS), "")
     return _Plan(host, place, manifest, items, tuple(changes), tuple(others), hooks)
@@ -259,48 +259,48 @@ def _check_inside(path: str, top: str) -> None:
         )
 
 
-def _agreed(args: argparse.Namespace, door: Door, plans: Sequence[_Plan], script: Change) -> bool:
+def _agreed(args: argparse.Namespace, app: App, plans: Sequence[_Plan], script: Change) -> bool:
     """Show the planned files at a terminal and ask for consent; elsewhere return True."""
-    if args.yes or args.json or not door.can_ask():
+    if args.yes or args.json or not app.can_ask():
         return True
-    print("gitmem will write:", file=door.err)
+    print("gitmem will write:", file=app.err)
     for plan in plans:
         for part, change in plan.changes:
             if change.changes:
-                print(f"  {plain(change.path)}: {_BRINGS[part]}", file=door.err)
+                print(f"  {plain(change.path)}: {_BRINGS[part]}", file=app.err)
     if script.changes:
-        print(f"  {plain(script.path)}: the script that the hooks read", file=door.err)
-    print("Go on? [Y/n] ", end="", file=door.err, flush=True)
-    return door.stdin.readline().strip().lower() in {"", "y", "yes"}
+        print(f"  {plain(script.path)}: the script that the hooks read", file=app.err)
+    print("Go on? [Y/n] ", end="", file=app.err, flush=True)
+    return app.stdin.readline().strip().lower() in {"", "y", "yes"}
 
 
-def _allows(args: argparse.Namespace, door: Door, plans: Sequence[_Plan], parts: tuple[str, ...]) -> bool:
+def _allows(args: argparse.Namespace, app: App, plans: Sequence[_Plan], parts: tuple[str, ...]) -> bool:
     """Ask at a terminal whether the tools that only read may be used unasked, if that is not said yet."""
-    if ALLOW in parts or args.yes or args.json or not door.can_ask():
+    if ALLOW in parts or args.yes or args.json or not app.can_ask():
         return False
     if not any(_allowing(plan, parts) for plan in plans):
         return False
-    print("May the tools that only read the memory be used without a question each? [y/N] ", end="", file=door.err)
-    door.err.flush()
-    return door.stdin.readline().strip().lower() in {"y", "yes"}
+    print("May the tools that only read the memory be used without a question each? [y/N] ", end="", file=app.err)
+    app.err.flush()
+    return app.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-def _offer_model(args: argparse.Namespace, door: Door, hosts: Sequence[Host]) -> None:
+def _offer_model(args: argparse.Namespace, app: App, hosts: Sequence[Host]) -> None:
     """Ask once at a terminal whether the agent's own model may judge sessions, where nobody set a provider yet."""
     provider = next((PROVIDER_OF[host.name] for host in hosts if host.name in PROVIDER_OF), "")
-    context = door.context()
+    context = app.context()
     config = read_config(context.environ, context.home, None)
     is_set = any(origin.key == "summary.provider" for origin in config.origins)
-    if not provider or is_set or args.yes or args.json or not door.can_ask():
+    if not provider or is_set or args.yes or args.json or not app.can_ask():
         return
     print(
         "May the agent's own model judge each finished session once? It finds decisions and mends that no rule finds,\n"
         f"for about {JUDGED_TOKENS:,} tokens a session of your plan, redacted before. [Y/n] ",
         end="",
-        file=door.err,
+        file=app.err,
         flush=True,
     )
-    line = door.stdin.readline()
+    line = app.stdin.readline()
     if line:  # the end of the input is no consent; a no is kept, too, so that nobody is asked again
         agreed = line.strip().lower() in {"", "y", "yes"}
         set_for_all(context.environ, context.home, "summary.provider", provider if agreed else OFFLINE)
@@ -312,14 +312,14 @@ def _allowing(plan: _Plan, parts: tuple[str, ...]) -> bool:
     return MCP in parts and any(not is_present(edit) for edit in edits)
 
 
-def _carry_out(plan: _Plan, script: Change, door: Door) -> None:
+def _carry_out(plan: _Plan, script: Change, app: App) -> None:
     if plan.hooks:
-        put_script(script, door.home(), plan.hooks)
+        put_script(script, app.home(), plan.hooks)
     for _, change in plan.changes:
         carry_out(change, plan.manifest)
 
 
-def _told(plan: _Plan, parts: tuple[str, ...], door: Door) -> str:
+def _told(plan: _Plan, parts: tuple[str, ...], app: App) -> str:
     """Return the lines that report the installed parts of a host to the user."""
     title, lines = plan.host.title, []
     if plan.hooks:
@@ -342,7 +342,7 @@ def _told(plan: _Plan, parts: tuple[str, ...], door: Door) -> str:
     if SUMMARIES in parts:
         lines.append("For summaries by the skill memory-rotate, run: gitmem config --user summary.provider host")
     if plan.others:
-        door.notices((f"{', '.join(plan.others)} is not gitmem's file and stays as it is.",))
+        app.notices((f"{', '.join(plan.others)} is not gitmem's file and stays as it is.",))
     return "\n".join(lines)
 
 
@@ -350,60 +350,60 @@ def _paths_of(plan: _Plan, part: str) -> list[str]:
     return [item.path for item in plan.items if item.part == part]
 
 
-def _works(door: Door, plan: _Plan) -> bool:
+def _works(app: App, plan: _Plan) -> bool:
     """Run a hook as the host would and say so if its event does not arrive."""
     from gitmem.hosts.script import arrives
     from gitmem.store.hook_spool import HookSpool
     from gitmem.store.locate import find_store, user_store
     from gitmem.store.store import private_folder
 
-    if not plan.hooks or door.environ.get(OFF) == "off":
+    if not plan.hooks or app.environ.get(OFF) == "off":
         return True
-    root = find_store(plan.place.project, door.home())
-    if root is None or root == user_store(door.home()):  # hooks for all projects, installed outside of one
+    root = find_store(plan.place.project, app.home())
+    if root is None or root == user_store(app.home()):  # hooks for all projects, installed outside of one
         return True
-    spool = HookSpool(private_folder(root, door.environ)).folder
-    if arrives(plan.host, plan.place.project, spool, door.environ) is not False:
+    spool = HookSpool(private_folder(root, app.environ)).folder
+    if arrives(plan.host, plan.place.project, spool, app.environ) is not False:
         return True
-    door.notices(
+    app.notices(
         (f"A hook was run as {plan.host.title} runs it, and its event did not arrive. 'gitmem doctor' may say why.",)
     )
     return False
 
 
-def _asked(door: Door, hosts: Sequence[Host]) -> Scope:
+def _asked(app: App, hosts: Sequence[Host]) -> Scope:
     """Return the scope a person at a terminal chooses; the project where nobody is there."""
-    if not door.can_ask():
+    if not app.can_ask():
         return Scope.PROJECT
     offered = [scope for scope in Scope if any(scope in host.scopes for host in hosts)]
-    print("Whose sessions are to be remembered?", file=door.err)
+    print("Whose sessions are to be remembered?", file=app.err)
     for scope in offered:
-        print(f"  {scope.value[0]}  {_SCOPES[scope]}", file=door.err)
+        print(f"  {scope.value[0]}  {_SCOPES[scope]}", file=app.err)
     letters = "/".join(scope.value[0] for scope in offered)
-    print(f"[{letters}] ", end="", file=door.err, flush=True)
-    answer = door.stdin.readline().strip().lower()[:1]
+    print(f"[{letters}] ", end="", file=app.err, flush=True)
+    answer = app.stdin.readline().strip().lower()[:1]
     found = [scope for scope in offered if scope.value.startswith(answer or "p")]
     if not found:
         raise UsageError(f"The answer was none of {letters}.", "Nothing was changed.")
     return found[0]
 
 
-def _prepare_store(args: argparse.Namespace, door: Door, name: str) -> None:
+def _prepare_store(args: argparse.Namespace, app: App, name: str) -> None:
     """Make the spool and the merge driver of the store, and with --init the store."""
     from gitmem.store.hook_spool import HookSpool
     from gitmem.store.init import Place as Where
     from gitmem.store.init import init_store, install_driver
 
     try:
-        store = door.open(args)
+        store = app.open(args)
     except StoreNotFoundError as error:
         if not args.init:
             remedy = f"'gitmem install {name} --init' makes one and installs the hooks."
             raise StoreNotFoundError(error.message, remedy) from None
         if args.dry_run:
             return
-        store = init_store(door.folder(args), door.context(), Where.PROJECT).store
-        print(f"Made a store at {store.root}.", file=door.err)
+        store = init_store(app.folder(args), app.context(), Where.PROJECT).store
+        print(f"Made a store at {store.root}.", file=app.err)
     if not args.dry_run:
         HookSpool(store.private).make()
         install_driver(store)

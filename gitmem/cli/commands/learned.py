@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.app import whole_number as number
 from gitmem.cli.document import episode_value, find_episode, pattern_value, show_episode, show_pattern
 from gitmem.document.document import Document
@@ -46,7 +46,7 @@ def configure_concepts(parser: argparse.ArgumentParser) -> None:
         parts.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_concepts(args: argparse.Namespace, door: Door) -> int:
+def run_concepts(args: argparse.Namespace, app: App) -> int:
     """List concepts, groups of exchanges on one subject; print one, or merge and split them.
 
     When a session ends, its exchanges are grouped by the files and keywords they have in common. Each concept is a file
@@ -66,16 +66,16 @@ def run_concepts(args: argparse.Namespace, door: Door) -> int:
     from gitmem.lessons.concepts import find_concept, known_concepts, merge, split
     from gitmem.text.sentences import count
 
-    store = door.settled(args)
+    store = app.settled(args)
     if args.action == "list":
         found = sorted(known_concepts(store), key=lambda one: (one.exchanges[-1:], one.id))
-        door.answer(args, [_value(one) for one in found], _table(found))
+        app.answer(args, [_value(one) for one in found], _table(found))
         return ExitCode.OK
     concept = find_concept(store, args.concept)
     if args.action == "show":
         body = marked(store, Document.parse(store.read(concept.path) or b"").body)
         text = plain(f"{body.rstrip()}\n\n{concept.id}, in {concept.path}")
-        door.answer(args, {**_value(concept), "text": body}, text, f"concept {concept.id}")
+        app.answer(args, {**_value(concept), "text": body}, text, f"concept {concept.id}")
         return ExitCode.OK
     if args.action == "merge":
         commits = merge(store, concept, find_concept(store, args.other))
@@ -84,7 +84,7 @@ def run_concepts(args: argparse.Namespace, door: Door) -> int:
     again = find_concept(store, concept.id)
     size = count(len(again.exchanges), "exchange")
     text = f"{again.name} has {size} now." if commits else f"{again.name} is one concept already."
-    door.answer(args, {**_value(again), "commits": list(commits)}, text)
+    app.answer(args, {**_value(again), "commits": list(commits)}, text)
     return ExitCode.OK
 
 
@@ -135,7 +135,7 @@ def configure_episodes(parser: argparse.ArgumentParser) -> None:
         action.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_episodes(args: argparse.Namespace, door: Door) -> int:
+def run_episodes(args: argparse.Namespace, app: App) -> int:
     """List finished tasks with how they ended; find those like another, print one, or say whether it helped.
 
     When a session ends, each of its tasks becomes a file below episodes/. One that helped is found sooner, one that did
@@ -156,21 +156,21 @@ def run_episodes(args: argparse.Namespace, door: Door) -> int:
       gitmem episodes good e4f7k
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     all_counts = counts(store)
     if args.action in {None, "list"}:
         found, more = newest_episodes(store, _LIMIT if args.limit is None else args.limit)
         text = "\n".join(_row(one) for one, _ in found) or "No episodes yet: they are made when a session ends."
-        door.answer(
+        app.answer(
             args, [episode_value(one, path, all_counts.get(one.id, Count())) for one, path in found], plain(text)
         )
         if more and args.limit is None and not args.json:
-            door.notices((f"These are the newest {len(found)} episodes; -n 0 lists all.",))
+            app.notices((f"These are the newest {len(found)} episodes; -n 0 lists all.",))
         return ExitCode.OK
     if args.action == "find":
-        return _find(store, args, door)
+        return _find(store, args, app)
     if args.action == "show":
-        show_episode(store, args.episode, args, door)
+        show_episode(store, args.episode, args, app)
         return ExitCode.OK
     episode, path = find_episode(store, args.episode)
     helped = args.action == "good"
@@ -179,13 +179,13 @@ def run_episodes(args: argparse.Namespace, door: Door) -> int:
     message = (
         f"Noted that {episode.id} {'helped' if helped else 'did not help'}: its usefulness is {count.usefulness:.2f}."
     )
-    door.answer(args, {**episode_value(episode, path, count), "commit": commit}, message)
+    app.answer(args, {**episode_value(episode, path, count), "commit": commit}, message)
     return ExitCode.OK
 
 
-def _find(store: Store, args: argparse.Namespace, door: Door) -> int:
+def _find(store: Store, args: argparse.Namespace, app: App) -> int:
     """Print the episodes like a task, or with an error."""
-    text, error = " ".join(args.text), door.read_output(args, args.error)
+    text, error = " ".join(args.text), app.read_output(args, args.error)
     given = bool(text.strip() or args.file or args.type or args.outcome)
     if not (given or error.strip()):
         raise UsageError("There is nothing to find.", "gitmem episodes find 'add retries', or --error FILE")
@@ -195,9 +195,9 @@ def _find(store: Store, args: argparse.Namespace, door: Door) -> int:
         {**episode_value(one.episode, one.path, one.count), "score": one.score, "likeness": one.likeness}
         for one in found
     ]
-    door.answer(args, values, plain("\n".join(_row(one.episode) for one in found)))
+    app.answer(args, values, plain("\n".join(_row(one.episode) for one in found)))
     if not found and not args.json:
-        door.notices(("No episode matches.",))
+        app.notices(("No episode matches.",))
     return ExitCode.OK
 
 
@@ -215,7 +215,7 @@ def configure_patterns(parser: argparse.ArgumentParser) -> None:
         part.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_patterns(args: argparse.Namespace, door: Door) -> int:
+def run_patterns(args: argparse.Namespace, app: App) -> int:
     """List the errors of sessions with their number, last date and mend, or print one.
 
     They are learned when a session ends, without a model: each is a file below patterns/bugs/. An error that comes
@@ -234,13 +234,13 @@ def run_patterns(args: argparse.Namespace, door: Door) -> int:
       gitmem patterns list --json
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     if args.action != "show":
         found = known_patterns(store)
         text = "\n".join(map(_patterns_row, found)) or "No errors are known yet: they are learned when a session ends."
-        door.answer(args, [pattern_value(one) for one in found], plain(text))
+        app.answer(args, [pattern_value(one) for one in found], plain(text))
         return ExitCode.OK
-    show_pattern(store, args.pattern, args, door)
+    show_pattern(store, args.pattern, args, app)
     return ExitCode.OK
 
 
@@ -263,7 +263,7 @@ def configure_knowledge(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_knowledge(args: argparse.Namespace, door: Door) -> int:
+def run_knowledge(args: argparse.Namespace, app: App) -> int:
     """Print knowledge of the project: structure, stack, conventions, commands, hotspots, changes, people.
 
     Once a day gitmem reads it in the background from the project's manifests, settings and git history, and from the
@@ -279,7 +279,7 @@ def run_knowledge(args: argparse.Namespace, door: Door) -> int:
       gitmem knowledge --learn --json
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     if args.learn:
         learn_project(store)
     documents = [
@@ -291,7 +291,7 @@ def run_knowledge(args: argparse.Namespace, door: Door) -> int:
     ]
     text = "\n\n".join(_text(known, lines, sources=bool(args.kind)) for known, lines in documents)
     empty = "Nothing is known yet. 'gitmem knowledge --learn' reads the project now."
-    door.answer(args, [_knowledge_value(known, lines) for known, lines in documents], plain(text or empty))
+    app.answer(args, [_knowledge_value(known, lines) for known, lines in documents], plain(text or empty))
     return ExitCode.OK
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.document.ids import PURGED
 from gitmem.errors import ExitCode, GitmemError, NotFoundError, UsageError
 from gitmem.facts.edit import Holds, settle
@@ -58,7 +58,7 @@ def configure_review(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_review(args: argparse.Namespace, door: Door) -> int:
+def run_review(args: argparse.Namespace, app: App) -> int:
     """List what waits for your decision: two versions, pairs of facts, purges, changes of others. Decide one.
 
     Of two facts that contradict each other, the newer or the older one holds and supersedes the other, or both hold.
@@ -86,23 +86,23 @@ def run_review(args: argparse.Namespace, door: Door) -> int:
       $EDITOR "$(gitmem path)/memory.md" && gitmem review memory.md --take edit
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     waiting = _read(store)
     if args.what is None:
         if args.take:
             raise UsageError("--take needs an item to decide.", "'gitmem review' lists by number what waits.")
         values = _values(store, waiting)
         text = "\n".join(f"{value['number']}. {_line(value)}" for value in values)
-        door.answer(args, values, plain(text or "Nothing waits for your review."))
+        app.answer(args, values, plain(text or "Nothing waits for your review."))
         return ExitCode.OK
     kind, place = _find(waiting, args.what.replace(os.sep, "/").removeprefix("./"))
     if args.take and args.take not in _TAKES[kind]:
         raise UsageError(f"'--take {args.take}' decides nothing here.", _CHOICES[kind])
     if kind is _CHANGE:
-        return _review_change(args, door, store, next(one for one in waiting.changes if one.id == place))
+        return _review_change(args, app, store, next(one for one in waiting.changes if one.id == place))
     if kind is _PAIR:
-        return _review_pair(args, door, store, waiting.pairs[int(place)], len(waiting.documents) + int(place) + 1)
-    return (_review_purge if kind is _PURGE else _review_document)(args, door, store, place)
+        return _review_pair(args, app, store, waiting.pairs[int(place)], len(waiting.documents) + int(place) + 1)
+    return (_review_purge if kind is _PURGE else _review_document)(args, app, store, place)
 
 
 def _read(store: Store) -> _Waiting:
@@ -135,25 +135,25 @@ def _find(waiting: _Waiting, name: str) -> tuple[str, str]:
     return (_PAIR, str(named[0])) if named else (_DOCUMENT, name)
 
 
-def _review_document(args: argparse.Namespace, door: Door, store: Store, path: str) -> int:
+def _review_document(args: argparse.Namespace, app: App, store: Store, path: str) -> int:
     if args.take is None:
         values = [_document(store, item) for item in documents_to_review(store) if item.path == path]
         if not values:
             raise NotFoundError(f"{path} does not hold two versions.", "'gitmem review' lists what waits.")
-        door.answer(args, values[0], plain(_line(values[0])))
+        app.answer(args, values[0], plain(_line(values[0])))
         return ExitCode.OK
     take = Take(args.take)
     commit = resolve_review(store, path, take)
     text = f"Took {take.value} in {path} (commit {commit[:10]}).\nTo reverse this: gitmem undo {commit[:10]}"
-    door.answer(args, {"path": path, "take": take.value, "commit": commit}, plain(text))
+    app.answer(args, {"path": path, "take": take.value, "commit": commit}, plain(text))
     return ExitCode.OK
 
 
-def _review_pair(args: argparse.Namespace, door: Door, store: Store, pair: Pair, number: int) -> int:
+def _review_pair(args: argparse.Namespace, app: App, store: Store, pair: Pair, number: int) -> int:
     if args.take is None:
         value = _pair(pair, People(store))
         text = f"{_line(value)}\nTo decide: gitmem review {number} --take newer|older|both"
-        door.answer(args, {"number": number, **value}, plain(text))
+        app.answer(args, {"number": number, **value}, plain(text))
         return ExitCode.OK
     commits = settle(store, pair, Holds(args.take))
     stays, goes = (pair.older, pair.newer) if args.take == "older" else (pair.newer, pair.older)
@@ -161,19 +161,19 @@ def _review_pair(args: argparse.Namespace, door: Door, store: Store, pair: Pair,
     outcome = "Both hold:" if args.take == "both" else "The first holds, and supersedes the second:"
     undo = f"\nTo reverse this: gitmem undo {commits[-1][:10]}" if commits else ""
     value = {"fact": stays.id, "take": args.take, "commits": list(commits)}
-    door.answer(args, value, plain(f"{outcome}\n{words}{undo}"))
+    app.answer(args, value, plain(f"{outcome}\n{words}{undo}"))
     return ExitCode.OK
 
 
-def _review_change(args: argparse.Namespace, door: Door, store: Store, change: OthersChange) -> int:
+def _review_change(args: argparse.Namespace, app: App, store: Store, change: OthersChange) -> int:
     if args.take is None:
         text = f"{_line(_change(change))}\nTo decide: gitmem review {change.id} --take theirs|ours"
-        door.answer(args, _change(change), plain(text))
+        app.answer(args, _change(change), plain(text))
         return ExitCode.OK
     commit = answer_change(store, change, accept=args.take == "theirs")
     text = f"{change.id} stays as {change.author} left it." if args.take == "theirs" else f"Back again: {change.before}"
     undo = f"\nTo reverse this: gitmem undo {commit[:10]}" if commit else ""
-    door.answer(args, {"fact": change.id, "take": args.take, "commit": commit}, plain(text + undo))
+    app.answer(args, {"fact": change.id, "take": args.take, "commit": commit}, plain(text + undo))
     return ExitCode.OK
 
 
@@ -183,15 +183,15 @@ def _change(change: OthersChange) -> dict[str, object]:
     return {**value, "change": str(change)}
 
 
-def _review_purge(args: argparse.Namespace, door: Door, store: Store, path: str) -> int:
+def _review_purge(args: argparse.Namespace, app: App, store: Store, path: str) -> int:
     if args.take is None:
         preview = preview_purge(store, path)
-        door.answer(args, asdict(preview), plain(_purge_words(preview)))
+        app.answer(args, asdict(preview), plain(_purge_words(preview)))
         return ExitCode.OK
     yes = args.take == "theirs"
-    door.notices(tuple(answer_purge(store, path, yes=yes)))
+    app.notices(tuple(answer_purge(store, path, yes=yes)))
     text = f"Purged what {path} names." if yes else f"This machine will not follow {path}."
-    door.answer(args, {"path": path, "take": args.take}, plain(text))
+    app.answer(args, {"path": path, "take": args.take}, plain(text))
     return ExitCode.OK
 
 

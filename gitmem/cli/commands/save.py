@@ -11,7 +11,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
 
-    from gitmem.cli.app import Door
+    from gitmem.cli.app import App
 
 
 MAX_TEXT_BYTES = 50 * 1024 * 1024
@@ -30,7 +30,7 @@ def configure_save(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_save(args: argparse.Namespace, door: Door) -> int:
+def run_save(args: argparse.Namespace, app: App) -> int:
     """Remember a text: one commit, synced to disk when this command returns 0.
 
     With --json: {id, commit, type, archive, store, redacted}; commit is null while another process has the store's lock
@@ -47,21 +47,21 @@ def run_save(args: argparse.Namespace, door: Door) -> int:
     from gitmem.document.ids import TAIL_BYTES, make_id
     from gitmem.sessions.save import save
 
-    tags, text = _tags(args), _text(args, door)
+    tags, text = _tags(args), _text(args, app)
     if not clean_text(text):
         raise RefusedError(
             "There is nothing to save: the text is empty.", "Give it as an argument, a file or on stdin."
         )
-    store = door.open(args)
+    store = app.open(args)
     at = store.context.clock()
     identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
-    request = Save(identifier, at, text, MemoryType(args.type), tags, args.session or door.session(), "cli")
+    request = Save(identifier, at, text, MemoryType(args.type), tags, args.session or app.session(), "cli")
     try:
         saved = save(store, request, scan=True)
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         raise NotSavedError(f"Nothing was saved: {error.strerror}{where}.", "Make room or give access.") from error
-    door.notices(saved.notices)
+    app.notices(saved.notices)
     value = {
         "id": saved.id,
         "commit": saved.commit,
@@ -72,9 +72,9 @@ def run_save(args: argparse.Namespace, door: Door) -> int:
     }
     lines = [f"Saved {request.type.label.lower()} ^{saved.id}" + (f" in {saved.commit[:10]}" if saved.commit else "")]
     if saved.archive:
-        lines.insert(0, door.rotated(saved.archive))
-    door.answer(args, value, "\n".join(lines))
-    door.maintain_later(store)
+        lines.insert(0, app.rotated(saved.archive))
+    app.answer(args, value, "\n".join(lines))
+    app.maintain_later(store)
     return ExitCode.OK
 
 
@@ -87,12 +87,12 @@ def _tags(args: argparse.Namespace) -> tuple[str, ...]:
         raise RefusedError(f"The tag is refused: {error}.") from None
 
 
-def _text(args: argparse.Namespace, door: Door) -> str:
+def _text(args: argparse.Namespace, app: App) -> str:
     words = " ".join(args.text)
     if args.file and words:
         raise RefusedError("Give the text as an argument or as a file, not both.")
     if args.file:
-        path = os.path.join(door.cwd, args.file)
+        path = os.path.join(app.cwd, args.file)
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
                 return _bounded(file.read(MAX_TEXT_BYTES + 1))
@@ -102,9 +102,9 @@ def _text(args: argparse.Namespace, door: Door) -> str:
         if any("\ud800" <= character <= "\udfff" for character in words):
             raise RefusedError("The text is not UTF-8.", "Convert it, as 'iconv -t UTF-8' does.")
         return _bounded(words)
-    if door.stdin.isatty():
-        print("gitmem: reading the text from the terminal; end it with Ctrl-D.", file=door.err)
-    data = door.stdin.buffer.read(MAX_TEXT_BYTES + 1)
+    if app.stdin.isatty():
+        print("gitmem: reading the text from the terminal; end it with Ctrl-D.", file=app.err)
+    data = app.stdin.buffer.read(MAX_TEXT_BYTES + 1)
     return _bounded(data.decode("utf-8", "replace"))
 
 

@@ -16,7 +16,7 @@ from gitmem.errors import ExitCode, GitmemError, UsageError
 if TYPE_CHECKING:
     import argparse
 
-    from gitmem.cli.app import Door
+    from gitmem.cli.app import App
     from gitmem.mcp.documents import DocumentServer
     from gitmem.store.store import Store
 
@@ -31,7 +31,7 @@ def configure_mcp(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="with --http: print address and token as JSON")
 
 
-def run_mcp(args: argparse.Namespace, door: Door) -> int:
+def run_mcp(args: argparse.Namespace, app: App) -> int:
     """Serve the memory to an agent by the Model Context Protocol, over standard input and output.
 
     'gitmem install claude' has Claude Code start it. It needs the extra 'mcp', and says how to install it.
@@ -58,34 +58,34 @@ def run_mcp(args: argparse.Namespace, door: Door) -> int:
         remedy = f"Run {install_command('mcp')}"
         raise GitmemError(f"The MCP server needs the official SDK: {error}.", remedy) from error
 
-    session = "" if args.http else door.session()
+    session = "" if args.http else app.session()
 
     def opened() -> Store:
-        store = door.settled(args)
+        store = app.settled(args)
         store.acceptance.check()  # who asks is an agent: it is told nothing of a store that came with the project
         return store
 
-    server = make_server(Memory(opened, door.maintain_later, session))
+    server = make_server(Memory(opened, app.maintain_later, session))
     if args.http:
-        _serve_http(args, door, server)
+        _serve_http(args, app, server)
     else:
         from gitmem.mcp.transport import serve_stdio
 
-        serve_stdio(server, door.stdin)
+        serve_stdio(server, app.stdin)
     return ExitCode.OK
 
 
-def _serve_http(args: argparse.Namespace, door: Door, server: DocumentServer) -> None:
+def _serve_http(args: argparse.Namespace, app: App, server: DocumentServer) -> None:
     from gitmem.mcp.transport import PATH, serve_http
     from gitmem.platform.loopback import LOOPBACK, check_token, listen, make_token
 
-    given = door.environ.get(TOKEN)
+    given = app.environ.get(TOKEN)
     token = check_token(given) if given else make_token()
     with listen(args.port or 0) as listening:
         url = f"http://{LOOPBACK}:{listening.getsockname()[1]}{PATH}"
         shown = f"the token in {TOKEN}" if given else token
-        door.answer(args, {"url": url, "token": None if given else token}, f"{url}\nAuthorization: Bearer {shown}")
-        door.out.flush()
+        app.answer(args, {"url": url, "token": None if given else token}, f"{url}\nAuthorization: Bearer {shown}")
+        app.out.flush()
         serve_http(server, listening, token)
 
 
@@ -98,7 +98,7 @@ def configure_web(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the address, or the written files, as JSON")
 
 
-def run_web(args: argparse.Namespace, door: Door) -> int:
+def run_web(args: argparse.Namespace, app: App) -> int:
     """Show the memory in a browser: the next session's start, facts and their lives, sessions, a search.
 
     There a person edits, retires, confirms and settles facts; each act is one commit, which the page can undo. It
@@ -125,21 +125,21 @@ def run_web(args: argparse.Namespace, door: Door) -> int:
         raise GitmemError(f"The viewer needs packages that are not installed: {error}.", remedy) from error
 
     if args.export is not None:
-        folder = os.path.join(door.cwd, args.export)
-        pages = export(door.settled(args), folder)
-        door.answer(args, {"folder": folder, "pages": pages}, f"{pages} pages in {folder}: open index.html there.")
+        folder = os.path.join(app.cwd, args.export)
+        pages = export(app.settled(args), folder)
+        app.answer(args, {"folder": folder, "pages": pages}, f"{pages} pages in {folder}: open index.html there.")
         return ExitCode.OK
     from gitmem.platform.loopback import LOOPBACK, listen, make_token
 
-    door.settled(args)
+    app.settled(args)
     token = make_token()
     with listen(args.port or 0) as listening:
         url = f"http://{LOOPBACK}:{listening.getsockname()[1]}/?token={token}"
-        door.answer(args, {"url": url}, f"{url}\nThe address is good once. Ctrl-C ends it.")
-        door.out.flush()
+        app.answer(args, {"url": url}, f"{url}\nThe address is good once. Ctrl-C ends it.")
+        app.out.flush()
         if args.open:
             import webbrowser
 
             webbrowser.open(url)
-        serve(lambda: door.open(args), listening, token, read_only=args.read_only)
+        serve(lambda: app.open(args), listening, token, read_only=args.read_only)
     return ExitCode.OK

@@ -21,7 +21,7 @@ from gitmem.text.terminal import plain
 if TYPE_CHECKING:
     import argparse
 
-    from gitmem.cli.app import Door
+    from gitmem.cli.app import App
     from gitmem.facts.fact import Fact
     from gitmem.store.store import Store
 
@@ -43,7 +43,7 @@ def configure_show(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_show(args: argparse.Namespace, door: Door) -> int:
+def run_show(args: argparse.Namespace, app: App) -> int:
     """Print a file of the store, the log of a day, an entry, a fact, an episode, an error, or a commit.
 
     A file is printed as it is now; a line of a fact that does not hold any more, or is in dispute, says so before its
@@ -69,45 +69,45 @@ def run_show(args: argparse.Namespace, door: Door) -> int:
       gitmem show HEAD~2:memory.md
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     name = _day_path(store, args.what) or args.what
     if is_fact_id(name.removeprefix("^")) and (fact := _fact(store, name)) is not None:
-        show_fact(store, fact, args, door)
+        show_fact(store, fact, args, app)
     elif name.startswith("^"):
         if not is_id(name[1:]):
             raise NotFoundError(
                 f"{name} is not the id of an entry, which has 20 or 11 letters and digits.",
                 "'gitmem log' shows the ids.",
             )
-        _show_id(args, door, store, name[1:])
-    elif (file := _document(store, args, door, name)) is not None:
+        _show_id(args, app, store, name[1:])
+    elif (file := _document(store, args, app, name)) is not None:
         path, data = file
         if ":" in args.what:
-            print_document(args, door, {"path": path, "text": data.decode("utf-8", "replace")}, data)
+            print_document(args, app, {"path": path, "text": data.decode("utf-8", "replace")}, data)
         else:
             now = marked(store, data.decode("utf-8", "replace"), path)
-            door.answer(args, {"path": path, "text": now}, plain(now).rstrip("\n"), path)
+            app.answer(args, {"path": path, "text": now}, plain(now).rstrip("\n"), path)
     elif name != args.what:
         raise NotFoundError(f"Nothing was saved on {name[-len('2026-11-21.md') : -len('.md')]}.", "See 'gitmem log'.")
     else:
-        _show_named(args, door, store, name)
+        _show_named(args, app, store, name)
     return ExitCode.OK
 
 
-def _document(store: Store, args: argparse.Namespace, door: Door, what: str) -> tuple[str, bytes] | None:
+def _document(store: Store, args: argparse.Namespace, app: App, what: str) -> tuple[str, bytes] | None:
     """Return path and content of a file, of a day's log that was removed, or of `REV:PATH`; None for other names."""
-    file = _readable(store, args, door, what)
+    file = _readable(store, args, app, what)
     if file is not None:
         return file
     from gitmem.history.records import last_version
 
     if what != args.what and (gone := last_version(store.repository, what)) is not None:
-        door.notices((f"{what} was removed ('gitmem log' says why); this is its last version.",))
+        app.notices((f"{what} was removed ('gitmem log' says why); this is its last version.",))
         return what, gone
     return _past_file(store, what)
 
 
-def _show_named(args: argparse.Namespace, door: Door, store: Store, what: str) -> None:
+def _show_named(args: argparse.Namespace, app: App, store: Store, what: str) -> None:
     """Print the commit, the entry (its `^` left out) or the fact (by the beginning of its id) that a text names."""
     from gitmem.history.records import resolve
 
@@ -115,15 +115,15 @@ def _show_named(args: argparse.Namespace, door: Door, store: Store, what: str) -
         commit = resolve(store, what)
     except NotFoundError:
         if is_id(what):
-            _show_id(args, door, store, what)
+            _show_id(args, app, store, what)
         elif (fact := _fact(store, what)) is not None:
-            show_fact(store, fact, args, door)
+            show_fact(store, fact, args, app)
         else:
             raise NotFoundError(
                 f"{what!r} is neither a file of the store nor a commit.", f"{FILES} 'gitmem log' lists the commits."
             ) from None
     else:
-        _show_commit(args, door, store, commit)
+        _show_commit(args, app, store, commit)
 
 
 def _fact(store: Store, text: str) -> Fact | None:
@@ -138,20 +138,20 @@ def _fact(store: Store, text: str) -> Fact | None:
         return None
 
 
-def _show_commit(args: argparse.Namespace, door: Door, store: Store, commit: str) -> None:
+def _show_commit(args: argparse.Namespace, app: App, store: Store, commit: str) -> None:
     from gitmem.history.records import difference, read_records, shown
 
     if args.json:
         changed = difference(store, None, commit)
-        door.answer(
+        app.answer(
             args, output.commit_value(read_records(store, [commit])[commit]) | output.difference_value(changed), ""
         )
     else:
         patch = shown(store, commit)
-        if door.out.isatty():
-            output.write_patch(door, patch)
+        if app.out.isatty():
+            output.write_patch(app, patch)
         else:
-            door.answer(args, None, plain(patch.decode("utf-8", "replace")).rstrip("\n"), f"commit {commit}")
+            app.answer(args, None, plain(patch.decode("utf-8", "replace")).rstrip("\n"), f"commit {commit}")
 
 
 def _day_path(store: Store, text: str) -> str:
@@ -178,27 +178,27 @@ def _past_file(store: Store, text: str) -> tuple[str, bytes] | None:
     return None if data is None else (path, data)
 
 
-def _show_id(args: argparse.Namespace, door: Door, store: Store, identifier: str) -> None:
+def _show_id(args: argparse.Namespace, app: App, store: Store, identifier: str) -> None:
     """Print the episode, the bug pattern or the entry of an id."""
     if is_timed(identifier) or identifier[0] not in _SHOWN:
-        _show_entry(args, door, store, identifier)
+        _show_entry(args, app, store, identifier)
     else:
-        _SHOWN[identifier[0]](store, identifier, args, door)
+        _SHOWN[identifier[0]](store, identifier, args, app)
 
 
-def _show_entry(args: argparse.Namespace, door: Door, store: Store, identifier: str) -> None:
+def _show_entry(args: argparse.Namespace, app: App, store: Store, identifier: str) -> None:
     from gitmem.history.origin import find_entry
 
     found = find_entry(store, identifier)
     words = marked(store, found.entry.text, identifier)
     found = replace(found, entry=found.entry._replace(text=words), text=marked(store, found.text))
-    door.answer(args, output.entry_value(found), output.entry_text(found), "entry")
+    app.answer(args, output.entry_value(found), output.entry_text(found), "entry")
 
 
-def _readable(store: Store, args: argparse.Namespace, door: Door, text: str) -> tuple[str, bytes] | None:
+def _readable(store: Store, args: argparse.Namespace, app: App, text: str) -> tuple[str, bytes] | None:
     """Return path and content of the file of the work tree that `text` names, None if there is none."""
     try:
-        path = named_path(store, args, door, text)
+        path = named_path(store, args, app, text)
     except RefusedError:
         if ("/" in text or os.path.isabs(text)) and ":" not in text:
             raise
@@ -216,7 +216,7 @@ def configure_at(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_at(args: argparse.Namespace, door: Door) -> int:
+def run_at(args: argparse.Namespace, app: App) -> int:
     """Print a file as it was at a revision or a date, byte for byte.
 
     A date stands for the last commit made by then; a day or a minute for its end. It is written as 2026-11-21,
@@ -234,16 +234,16 @@ def run_at(args: argparse.Namespace, door: Door) -> int:
     """
     from gitmem.history.records import read_at, read_records, resolve
 
-    store = door.settled(args)
+    store = app.settled(args)
     commit = resolve(store, args.when)
     record = read_records(store, [commit])[commit]
     about: dict[str, object] = {"commit": commit, "date": record.committed.isoformat()}
-    path = named_path(store, args, door, args.path) if args.path else None
+    path = named_path(store, args, app, args.path) if args.path else None
     if args.list:
         files = store.repository.files(commit, *([path] if path else []))
         listed = [{"path": file.path, "bytes": file.size} for file in files]
         if listed:
-            door.answer(args, about | {"files": listed}, plain("\n".join(file.path for file in files)))
+            app.answer(args, about | {"files": listed}, plain("\n".join(file.path for file in files)))
             return ExitCode.OK
     path = path or MEMORY
     data = None if args.list else read_at(store, commit, path)
@@ -251,7 +251,7 @@ def run_at(args: argparse.Namespace, door: Door) -> int:
         raise NotFoundError(
             f"There was no {path} at {args.when}.", f"'gitmem at {commit[: output.SHORT]} --list' lists the files."
         )
-    print_document(args, door, about | {"path": path, "text": data.decode("utf-8", "replace")}, data)
+    print_document(args, app, about | {"path": path, "text": data.decode("utf-8", "replace")}, data)
     return ExitCode.OK
 
 
@@ -260,7 +260,7 @@ def configure_start(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON, with what each part costs")
 
 
-def run_start(args: argparse.Namespace, door: Door) -> int:
+def run_start(args: argparse.Namespace, app: App) -> int:
     """Print the text that starts the agent's next session: current facts, open issues, recent work.
 
     It has at most session.budget_tokens tokens, of which each part has a share.
@@ -278,8 +278,8 @@ def run_start(args: argparse.Namespace, door: Door) -> int:
     from gitmem.sessions.start import start_parts, start_text
     from gitmem.text.stems import estimate_tokens
 
-    store = door.settled(args)
-    with ProjectQuestions(project_folder(store, args, door), door.environ) as questions:
+    store = app.settled(args)
+    with ProjectQuestions(project_folder(store, args, app), app.environ) as questions:
         shown = start_parts(store, (), questions.answer(), ())
     text = start_text(store, shown)
     value = {
@@ -288,5 +288,5 @@ def run_start(args: argparse.Namespace, door: Door) -> int:
         "budget": store.config.session.budget_tokens,
         "parts": [{"title": one.title, "tokens": one.tokens, "pieces": one.pieces, "of": one.of} for one in shown],
     }
-    door.answer(args, value, text or "Nothing is remembered yet: a session would start without a word.")
+    app.answer(args, value, text or "Nothing is remembered yet: a session would start without a word.")
     return ExitCode.OK

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from gitmem.cli.app import Door
+    from gitmem.cli.app import App
     from gitmem.judgement.ask import Spending
     from gitmem.store.status import StoreStatus
     from gitmem.store.store import Store
@@ -35,7 +35,7 @@ def configure_status(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_status(args: argparse.Namespace, door: Door) -> int:
+def run_status(args: argparse.Namespace, app: App) -> int:
     """Show on one screen whether sessions are recorded, the size and use of the memory, and open tasks for you.
 
     Saves and turns that wait are committed first. Files that you edited are listed; the next save commits them.
@@ -57,9 +57,9 @@ def run_status(args: argparse.Namespace, door: Door) -> int:
     from gitmem.hosts.script import recorded_agents
     from gitmem.store.status import StatusReader
 
-    store = door.settled(args)
+    store = app.settled(args)
     with StatusReader(store) as reader:  # git looks meanwhile
-        agents = recorded_agents(project_top(door.folder(args)), door.home(), door.environ)
+        agents = recorded_agents(project_top(app.folder(args)), app.home(), app.environ)
         used = _used(store)
         status = reader.read()
     more = _More(agents, used, _pending(store, status), _vectors(store), _models(store))
@@ -71,7 +71,7 @@ def run_status(args: argparse.Namespace, door: Door) -> int:
     value["last_event"] = status.last_event.isoformat() if status.last_event else None
     if status.last_save:
         value["last_save"] = {**status.last_save._asdict(), "at": status.last_save.at.isoformat()}
-    door.answer(args, value, "" if args.json else _screen(status, more, door))
+    app.answer(args, value, "" if args.json else _screen(status, more, app))
     return ExitCode.OK
 
 
@@ -154,7 +154,7 @@ def _models(store: Store) -> Spending | None:
     return spending(store)
 
 
-def _screen(status: StoreStatus, more: _More, door: Door) -> str:
+def _screen(status: StoreStatus, more: _More, app: App) -> str:
     from gitmem.store.status import HISTORY
 
     last, knows = status.last_save, status.knows
@@ -191,7 +191,7 @@ def _screen(status: StoreStatus, more: _More, door: Door) -> str:
         rows.append(("by hand", f"{_listed(status.edited)}: the next save commits this"))
     lines = [plain(f"{name:<12}{value}") for name, value in rows]
     if status.attention:
-        lines += ["", *finding_lines(status.attention, door)]
+        lines += ["", *finding_lines(status.attention, app)]
     return "\n".join(lines)
 
 
@@ -284,7 +284,7 @@ def configure_stats(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_stats(args: argparse.Namespace, door: Door) -> int:
+def run_stats(args: argparse.Namespace, app: App) -> int:
     """Show the size and growth of the memory, how often it had an answer, and how often agents used it.
 
     A text given to an agent counts as used if the session goes on to work with or mention a file or command in it, and
@@ -310,9 +310,9 @@ def run_stats(args: argparse.Namespace, door: Door) -> int:
     """
     from gitmem.lessons.outcome_counts import measure
 
-    store = door.settled(args)
+    store = app.settled(args)
     figures = measure(store) | {"judged": _judged(store)}
-    door.answer(args, figures, plain("\n".join(_rows(figures, bars=door.out.isatty()))))
+    app.answer(args, figures, plain("\n".join(_rows(figures, bars=app.out.isatty()))))
     return ExitCode.OK
 
 

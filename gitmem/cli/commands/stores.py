@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from gitmem.cli.app import Door, add_places, chosen_place
+from gitmem.cli.app import App, add_places, chosen_place
 from gitmem.cli.output import Progress, agreed
 from gitmem.errors import ExitCode, UsageError
 from gitmem.store.hook_spool import HookSpool
@@ -40,7 +40,7 @@ _PUSHED = (
 )
 
 
-def run_init(args: argparse.Namespace, door: Door) -> int:
+def run_init(args: argparse.Namespace, app: App) -> int:
     """Make a store for this project, or add missing files to the one that exists.
 
     With --json: {store, branch, new}.
@@ -51,14 +51,14 @@ def run_init(args: argparse.Namespace, door: Door) -> int:
       gitmem init --user        your own store, for all projects
 
     """
-    made = init_store(door.folder(args), door.context(), chosen_place(args))
+    made = init_store(app.folder(args), app.context(), chosen_place(args))
     store = made.store
     branch = store.repository.branch().removeprefix("refs/heads/")
     value = {"store": store.root, "branch": branch, "new": made.new}
     verb = "Made a store" if made.new else "There already is a store"
     save = f'gitmem {"--user " * args.user}save "Use uv, not pnpm" --type decision'
     text = f"{verb} at {store.root} (branch {branch}).\nTry: {save}"
-    door.answer(args, value, text if store.own_repository else f"{text}\n{_PUSHED}")
+    app.answer(args, value, text if store.own_repository else f"{text}\n{_PUSHED}")
     return ExitCode.OK
 
 
@@ -70,7 +70,7 @@ def configure_clone(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_clone(args: argparse.Namespace, door: Door) -> int:
+def run_clone(args: argparse.Namespace, app: App) -> int:
     """Make this project's store from a memory elsewhere, and sync with it from now on.
 
     With --json: {store, commit}.
@@ -82,17 +82,17 @@ def run_clone(args: argparse.Namespace, door: Door) -> int:
       gitmem clone ~/memory.bundle                     a backup: it is read once
 
     """
-    start = os.path.join(door.folder(args), os.path.expanduser(args.project)) if args.project else door.folder(args)
-    url = absolute_address(args.url, door.cwd)
+    start = os.path.join(app.folder(args), os.path.expanduser(args.project)) if args.project else app.folder(args)
+    url = absolute_address(args.url, app.cwd)
     os.makedirs(start, exist_ok=True)
-    with Progress(door.err) as progress:
+    with Progress(app.err) as progress:
         options = Options(progress=progress.step)
         if is_backup(url):
-            store = restore_into(start, door.context(), chosen_place(args), url, options)
+            store = restore_into(start, app.context(), chosen_place(args), url, options)
         else:
-            store = clone_store(start, door.context(), chosen_place(args), url, asks=door.can_ask(), options=options)
+            store = clone_store(start, app.context(), chosen_place(args), url, asks=app.can_ask(), options=options)
     value = {"store": store.root, "commit": store.tip}
-    door.answer(args, value, plain(f"Cloned the memory to {store.root}."))
+    app.answer(args, value, plain(f"Cloned the memory to {store.root}."))
     return ExitCode.OK
 
 
@@ -101,7 +101,7 @@ def configure_path(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_path(args: argparse.Namespace, door: Door) -> int:
+def run_path(args: argparse.Namespace, app: App) -> int:
     """Print where the store is.
 
     With --json: {store, memory}, the folder and the path of memory.md.
@@ -111,8 +111,8 @@ def run_path(args: argparse.Namespace, door: Door) -> int:
       git -C "$(gitmem path)" log --oneline
 
     """
-    store = door.find(args)
-    door.answer(args, {"store": store, "memory": os.path.join(store, "memory.md")}, store)
+    store = app.find(args)
+    app.answer(args, {"store": store, "memory": os.path.join(store, "memory.md")}, store)
     return ExitCode.OK
 
 
@@ -121,7 +121,7 @@ def configure_trust(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_trust(args: argparse.Namespace, door: Door) -> int:
+def run_trust(args: argparse.Namespace, app: App) -> int:
     """Say yes to a store that came with a project, such as in an archive or a shared folder, and to its remotes.
 
     Until then nothing is recorded there or sent from there, and no session is told what it holds. Stores that 'gitmem
@@ -135,20 +135,20 @@ def run_trust(args: argparse.Namespace, door: Door) -> int:
       gitmem trust
 
     """
-    store = door.open(args)
+    store = app.open(args)
     known = remotes(store)
     shown = [f"{one.name} ({one.shown})" for one in known]
     value = {"store": store.root, "remotes": [{"name": one.name, "url": one.shown} for one in known]}
     if not (store.acceptance.given() and added_remotes(store) == known):
         would = f"This would record your sessions in {store.root}" + ", and send them to its remotes" * bool(known)
-        if not agreed(door, plain(would), _preview(store.root, shown), "Do you trust it?", "Run it in a terminal."):
-            print("Nothing was changed.", file=door.err)
+        if not agreed(app, plain(would), _preview(store.root, shown), "Do you trust it?", "Run it in a terminal."):
+            print("Nothing was changed.", file=app.err)
             return ExitCode.OK
         if not store.acceptance.given():
             store.acceptance.set_aside()
         store.acceptance.give(tuple(url for one in known for url in (one.url, one.push_url)))
         HookSpool(store.private).make()
-    door.answer(args, value, plain(f"Sessions are recorded in {store.root}."))
+    app.answer(args, value, plain(f"Sessions are recorded in {store.root}."))
     return ExitCode.OK
 
 
@@ -167,7 +167,7 @@ def configure_remote(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_remote(args: argparse.Namespace, door: Door) -> int:
+def run_remote(args: argparse.Namespace, app: App) -> int:
     """List, add and remove the repositories that memory is synced with.
 
     A store on a branch of the project's repository (init --branch) can use a remote of the project by its name alone.
@@ -183,30 +183,30 @@ def run_remote(args: argparse.Namespace, door: Door) -> int:
       gitmem remote remove backup
 
     """
-    store = door.open(args)
+    store = app.open(args)
     if args.action == "add":
-        name, url = _name_and_url(args.words, door.cwd)
+        name, url = _name_and_url(args.words, app.cwd)
         remote = add_remote(store, name, url)
         value = {"name": remote.name, "url": remote.shown}
         text = plain(f"Memory is synced with {remote.name} ({remote.shown}) from now on.")
-        door.answer(args, value, f"{text}\nTry: gitmem {'--user ' * args.user}sync")
+        app.answer(args, value, f"{text}\nTry: gitmem {'--user ' * args.user}sync")
         return ExitCode.OK
     if args.action == "remove":
         if len(args.words) != 1:
             raise UsageError("Name the remote to remove.", "'gitmem remote list' lists them.")
         remove_remote(store, args.words[0])
         write_record(store.private, args.words[0], None)
-        door.answer(args, {"removed": args.words[0]}, plain(f"Memory is not synced with {args.words[0]} any more."))
+        app.answer(args, {"removed": args.words[0]}, plain(f"Memory is not synced with {args.words[0]} any more."))
         return ExitCode.OK
     if args.words:
         raise UsageError("'gitmem remote list' takes no further words.", "To add one: gitmem remote add [NAME] URL")
-    return _list_remotes(args, door)
+    return _list_remotes(args, app)
 
 
-def _list_remotes(args: argparse.Namespace, door: Door) -> int:
-    found = states(door.open(args))
+def _list_remotes(args: argparse.Namespace, app: App) -> int:
+    found = states(app.open(args))
     value = [state.as_value() for state in found]
-    door.answer(args, value, "\n".join(plain(f"{state.name}  {state.url}") for state in found))
+    app.answer(args, value, "\n".join(plain(f"{state.name}  {state.url}") for state in found))
     return ExitCode.OK
 
 

@@ -9,7 +9,7 @@ import os
 from gitmem.archives.archives import ArchiveSummary, archive_summaries, pending_archives
 from gitmem.archives.summarize import as_of_now, improve, put_reply, read_summary
 from gitmem.archives.summary import SCHEMA, Summary
-from gitmem.cli.app import SESSIONS, Door, read_date
+from gitmem.cli.app import SESSIONS, App, read_date
 from gitmem.cli.document import find_archive
 from gitmem.cli.host import place_of
 from gitmem.cli.output import Bar
@@ -48,7 +48,7 @@ def configure_summary(parser: argparse.ArgumentParser) -> None:
     actions.add_parser("schema", help="print the JSON Schema of a summary that 'put' takes")
 
 
-def run_summary(args: argparse.Namespace, door: Door) -> int:
+def run_summary(args: argparse.Namespace, app: App) -> int:
     """Show the summaries of archives, list which are pending, or hand in one.
 
     Each rotation summarizes its archive at once, offline, from the archive's own sentences. Such a summary counts as
@@ -68,21 +68,21 @@ def run_summary(args: argparse.Namespace, door: Door) -> int:
 
     """
     if args.action == "schema":
-        print(json.dumps(SCHEMA, indent=2), file=door.out)
+        print(json.dumps(SCHEMA, indent=2), file=app.out)
         return ExitCode.OK
-    store = door.settled(args)
+    store = app.settled(args)
     if args.action != "show":
-        return {"list": _list, "pending": _pending, "put": _put}[args.action](store, args, door)
+        return {"list": _list, "pending": _pending, "put": _put}[args.action](store, args, app)
     archive = find_archive(store, args.archive)
     summary = read_summary(store, archive)
     if summary is None:
         raise NotFoundError(f"{archive} has no summary.", "'gitmem summary list' shows which archives have one.")
     summary = as_of_now(summary, store)
-    door.answer(args, summary.to_json(), plain(_text(archive, summary)), f"summary of {archive}")
+    app.answer(args, summary.to_json(), plain(_text(archive, summary)), f"summary of {archive}")
     return ExitCode.OK
 
 
-def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
+def _list(store: Store, args: argparse.Namespace, app: App) -> int:
     found = [item for item in archive_summaries(store) if item.pending or not args.pending]
     value = [
         {
@@ -93,11 +93,11 @@ def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
         }
         for item in found
     ]
-    door.answer(args, value, _table(found, pending=args.pending))
+    app.answer(args, value, _table(found, pending=args.pending))
     return ExitCode.OK
 
 
-def _pending(store: Store, args: argparse.Namespace, door: Door) -> int:
+def _pending(store: Store, args: argparse.Namespace, app: App) -> int:
     value = []
     for item in archive_summaries(store):
         if item.pending:
@@ -105,28 +105,28 @@ def _pending(store: Store, args: argparse.Namespace, door: Door) -> int:
             path = os.path.join(store.root, *item.archive.split("/"))
             value.append({"archive": item.archive, "path": path, "tokens": tokens, "method": item.method})
     lines = [f"{one['archive']}  {one['path']}  {one['tokens']:,} tokens" for one in value]
-    door.answer(args, value, plain("\n".join(lines)) or "No summary is pending.")
+    app.answer(args, value, plain("\n".join(lines)) or "No summary is pending.")
     return ExitCode.OK
 
 
-def _put(store: Store, args: argparse.Namespace, door: Door) -> int:
-    session = door.session()
-    host = "claude-code" if door.environ.get(SESSIONS[0]) else "cli"
+def _put(store: Store, args: argparse.Namespace, app: App) -> int:
+    session = app.session()
+    host = "claude-code" if app.environ.get(SESSIONS[0]) else "cli"
     archive = find_archive(store, args.archive)
-    done = put_reply(store, archive, _reply(args.file, door), method=args.by or host, host=host, session=session)
+    done = put_reply(store, archive, _reply(args.file, app), method=args.by or host, host=host, session=session)
     value = {"archive": done.archive, "method": done.method, "commit": done.commit}
     state = (
         f"has the summary of {done.method} now (commit {done.commit[:10]})"
         if done.commit
         else "had this summary already"
     )
-    door.answer(args, value, f"{done.archive} {state}.")
+    app.answer(args, value, f"{done.archive} {state}.")
     if done.left_out:
-        door.notices((f"A summary holds 10 of each: left out are {', '.join(done.left_out)}, the last ones.",))
+        app.notices((f"A summary holds 10 of each: left out are {', '.join(done.left_out)}, the last ones.",))
     return ExitCode.OK
 
 
-def _reply(name: str, door: Door) -> str:
+def _reply(name: str, app: App) -> str:
     """Read the reply, up to the size that a summary can have.
 
     Raises:
@@ -134,9 +134,9 @@ def _reply(name: str, door: Door) -> str:
 
     """
     if name == "-":
-        return door.stdin.buffer.read(4 * MOST + 1).decode("utf-8", "replace")
+        return app.stdin.buffer.read(4 * MOST + 1).decode("utf-8", "replace")
     try:
-        with open(os.path.join(door.cwd, name), "rb") as file:
+        with open(os.path.join(app.cwd, name), "rb") as file:
             return file.read(4 * MOST + 1).decode("utf-8", "replace")
     except OSError as error:
         raise NotFoundError(f"{name} cannot be read: {error.strerror}.") from None
@@ -188,7 +188,7 @@ def configure_summarize(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_summarize(args: argparse.Namespace, door: Door) -> int:
+def run_summarize(args: argparse.Namespace, app: App) -> int:
     """Have the model that your settings name summarize archives.
 
     Nothing is sent anywhere unless 'summary.provider' in your own settings names a model: 'agent' asks Claude Code on
@@ -205,16 +205,16 @@ def run_summarize(args: argparse.Namespace, door: Door) -> int:
       gitmem summarize memory_20260113_112700
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     named = [find_archive(store, name) for name in args.archives]
     done = []
     for archive in named or pending_archives(store):
-        if door.err.isatty():
-            print(f"gitmem: {archive} …", file=door.err, flush=True)
+        if app.err.isatty():
+            print(f"gitmem: {archive} …", file=app.err, flush=True)
         done.append(improve(store, archive, over=bool(named)))
     lines = [f"{one.archive}  {one.method or 'none'}" + (f": {one.why}" if one.why else "") for one in done]
     value = [one._asdict() for one in done]
-    door.answer(args, value, plain("\n".join(lines)) or "No summary is pending.")
+    app.answer(args, value, plain("\n".join(lines)) or "No summary is pending.")
     return ExitCode.FAILURE if any(one.why for one in done) else ExitCode.OK
 
 
@@ -228,7 +228,7 @@ def configure_judge(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_judge(args: argparse.Namespace, door: Door) -> int:
+def run_judge(args: argparse.Namespace, app: App) -> int:
     """Have the model that your settings name judge this machine's finished sessions that none has judged yet.
 
     Each is one question. What passes is a commit: decisions, rules, issues, mends, each with a quotation. Ctrl-C stops;
@@ -243,15 +243,15 @@ def run_judge(args: argparse.Namespace, door: Door) -> int:
       gitmem judge --since 2026-11-01
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     span = read_date(store, args.since, "--since")
     waiting = [
         one
         for one in sessions(store)
         if one.file and (span is None or one.last >= span.first) and not is_judged(store, one.file)
     ]
-    paths = _transcripts(args, door)
-    bar = Bar(door.err)
+    paths = _transcripts(args, app)
+    bar = Bar(app.err)
     tokens, done = 0, []
     for number, one in enumerate(waiting):
         bar.show(number, len(waiting), one.about)
@@ -270,12 +270,12 @@ def run_judge(args: argparse.Namespace, door: Door) -> int:
     lines = [f"{one['session']}  {one['why'] or '{kept} kept, {refused} refused'.format(**one)}" for one in done]
     asked = f"{count(len(waiting), 'session')} to judge" + (f", about {tokens:,} tokens" if args.dry_run else "")
     value = {"sessions": len(waiting), "tokens": tokens, "judged": done}
-    door.answer(args, value, plain("\n".join([*lines, f"{asked}."])))
+    app.answer(args, value, plain("\n".join([*lines, f"{asked}."])))
     return ExitCode.FAILURE if any(one["why"] for one in done) else ExitCode.OK
 
 
-def _transcripts(args: argparse.Namespace, door: Door) -> list[str]:
+def _transcripts(args: argparse.Namespace, app: App) -> list[str]:
     """Return the transcripts of this project that agents on this machine keep."""
-    place = place_of(args, door, Scope.PROJECT)
+    place = place_of(args, app, Scope.PROJECT)
     hosts = (find_host(name) for name in NAMES)
     return [path for host in hosts if host.sessions for path in host.sessions(place)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from gitmem.cli.app import Door, now
+from gitmem.cli.app import App, now
 from gitmem.cli.output import Progress
 from gitmem.errors import ExitCode, UnreachableError
 from gitmem.store.findings import Failure, FailureLog
@@ -34,7 +34,7 @@ def configure_sync(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_sync(args: argparse.Namespace, door: Door) -> int:
+def run_sync(args: argparse.Namespace, app: App) -> int:
     """Exchange commits with other machines: fetch, merge and push. It never leaves a conflict and never forces a push.
 
     Offline, everything waits for the next sync (exit code 10). Where both sides changed the same words, both versions
@@ -50,23 +50,23 @@ def run_sync(args: argparse.Namespace, door: Door) -> int:
 
     """
     if args.background:
-        return _background(args, door)
-    store = door.settled(args)
+        return _background(args, app)
+    store = app.settled(args)
     chosen = [find_remote(store, args.remote)] if args.remote else remotes(store) or [find_remote(store, None)]
-    with Progress(door.err) as progress:
+    with Progress(app.err) as progress:
         options = Options(tuple(map(Accept, args.accept)), progress.step)
-        done = [sync_remote(store, remote, options, asks=door.can_ask()) for remote in chosen]
+        done = [sync_remote(store, remote, options, asks=app.can_ask()) for remote in chosen]
     for one in done:
-        door.notices(one.notices)
+        app.notices(one.notices)
     value = [asdict(one) for one in done]
-    door.answer(args, value[0] if len(value) == 1 else value, "\n".join(map(_words, done)))
-    door.maintain_later(store)
+    app.answer(args, value[0] if len(value) == 1 else value, "\n".join(map(_words, done)))
+    app.maintain_later(store)
     return ExitCode.OK
 
 
-def _background(args: argparse.Namespace, door: Door) -> int:
+def _background(args: argparse.Namespace, app: App) -> int:
     """Sync behind a hook: log failures, except being offline."""
-    store = door.settled(args)
+    store = app.settled(args)
     for error in sync_in_background(store, Options()):
         if not isinstance(error, UnreachableError):
             FailureLog(store.private).record(Failure(now(), "sync", f"{error.message} {error.remedy}".strip()))

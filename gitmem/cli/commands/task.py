@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.lessons.guide import as_text, guide
 from gitmem.sessions import working
@@ -23,7 +23,7 @@ def configure_guide(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_guide(args: argparse.Namespace, door: Door) -> int:
+def run_guide(args: argparse.Namespace, app: App) -> int:
     """Print advice from memory for a task or an error: past approaches, things to try or to avoid, likely trouble.
 
     It looks at the notes of the running session, then at exchanges, then at facts and bug patterns. Each line names its
@@ -38,15 +38,15 @@ def run_guide(args: argparse.Namespace, door: Door) -> int:
       gitmem guide --error build.log "make the release build pass"
 
     """
-    task, error = " ".join(args.task), door.read_output(args, args.error)
+    task, error = " ".join(args.task), app.read_output(args, args.error)
     if not (task.strip() or error.strip()):
         raise UsageError("There is no task and no error.", "gitmem guide 'add retries', or gitmem guide --error FILE")
-    found = guide(door.settled(args), task, error=error, session=args.session)
-    door.answer(
+    found = guide(app.settled(args), task, error=error, session=args.session)
+    app.answer(
         args, found._asdict() | {"lines": [line._asdict() for line in found.lines]}, plain(as_text(found)), "guide"
     )
     if not found.lines and not args.json:
-        door.notices(("No memory clearly matches.",))
+        app.notices(("No memory clearly matches.",))
     return ExitCode.OK
 
 
@@ -65,7 +65,7 @@ def configure_task(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the working memory as JSON")
 
 
-def run_task(args: argparse.Namespace, door: Door) -> int:
+def run_task(args: argparse.Namespace, app: App) -> int:
     """Show the working memory of a running session, and add to it: task, plan, hypotheses, decisions, failures.
 
     Hooks keep it from what the agent does. It is private to this machine, told again after a compaction, and becomes
@@ -87,7 +87,7 @@ def run_task(args: argparse.Namespace, door: Door) -> int:
       gitmem task complete
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     try:
         session = find_working(store, args.session).session
     except NotFoundError:
@@ -97,9 +97,9 @@ def run_task(args: argparse.Namespace, door: Door) -> int:
     if args.act == "show":
         memory = find_working(store, session)
     else:
-        memory = change_working(store, session, _change(args, door.context().clock().isoformat()))
+        memory = change_working(store, session, _change(args, app.context().clock().isoformat()))
     text = brief(memory) or "Nothing yet."
-    door.answer(args, {**as_json(memory), "pending": list(memory.pending)}, plain(f"Session {memory.session}\n{text}"))
+    app.answer(args, {**as_json(memory), "pending": list(memory.pending)}, plain(f"Session {memory.session}\n{text}"))
     return ExitCode.OK
 
 

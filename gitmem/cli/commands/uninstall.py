@@ -7,7 +7,7 @@ import contextlib
 import os
 from dataclasses import replace
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.host import (
     add_host_arguments,
     by_path,
@@ -36,7 +36,7 @@ def configure_uninstall(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-y", "--yes", action="store_true", help="with --everything: do not ask")
 
 
-def run_uninstall(args: argparse.Namespace, door: Door) -> int:
+def run_uninstall(args: argparse.Namespace, app: App) -> int:
     """Remove everything that 'gitmem install' wrote from an agent's settings. The rest and the store stay.
 
     Without an option, the project's shared settings and its local ones are cleaned.
@@ -56,8 +56,8 @@ def run_uninstall(args: argparse.Namespace, door: Door) -> int:
 
     """
     if args.everything:
-        return _run_everything(args, door)
-    chosen, hosts = chosen_scope(args), chosen_hosts(args, door)
+        return _run_everything(args, app)
+    chosen, hosts = chosen_scope(args), chosen_hosts(args, app)
     if not hosts:
         raise UsageError("No agent is named.", "For example: gitmem uninstall claude")
     changes: list[tuple[Scope, Change]] = []
@@ -65,20 +65,20 @@ def run_uninstall(args: argparse.Namespace, door: Door) -> int:
     for host in hosts:
         for scope in (chosen,) if chosen else (Scope.PROJECT, Scope.LOCAL):
             if scope in host.scopes:
-                taken = _take(args, door, host, scope)
+                taken = _take(args, app, host, scope)
                 changes += [(scope, change) for change in taken.values()]
                 lines += _report(taken)
-    text = "\n".join(lines) or _nothing(args, door, hosts, chosen)
-    report_changes(args, door, hosts, changes, text)
+    text = "\n".join(lines) or _nothing(args, app, hosts, chosen)
+    report_changes(args, app, hosts, changes, text)
     return ExitCode.OK
 
 
-def _take(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> dict[str, Change]:
+def _take(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> dict[str, Change]:
     """Remove gitmem's files and then its entries from the settings of one scope."""
-    manifest = find_manifest(args, door, scope, host)
+    manifest = find_manifest(args, app, scope, host)
     records = manifest.records() if manifest else {}
-    items = host.edits(place_of(args, door, scope))
-    shared = set() if args.everything else _still_needed(args, door, host, scope)
+    items = host.edits(place_of(args, app, scope))
+    shared = set() if args.everything else _still_needed(args, app, host, scope)
     whole = [item for item in items if isinstance(item, Shipped) and item.path not in shared]
     paths = {item.path for item in items}
     done: dict[str, Change] = {}
@@ -87,14 +87,14 @@ def _take(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> dic
     for path in (*(item.path for item in whole if item.path in records), *old):
         done[path] = _carried_out(args, plan_take(path, _record(manifest, path) or records[path]), manifest)
     kept = [path for path, change in done.items() if change.before is not None and not change.changes]
-    door.notices(tuple(f"{path} was changed after gitmem wrote it, so it stays." for path in kept))
+    app.notices(tuple(f"{path} was changed after gitmem wrote it, so it stays." for path in kept))
     for path, edits in by_path(item for item in items if item.part == HOOKS or item.path not in shared).items():
         if path in records or any(edit.part == HOOKS or is_present(edit) for edit in edits):
             done[path] = _carried_out(args, plan_takes(path, edits, _record(manifest, path)), manifest)
     if not args.dry_run:
         for item in items:
             if item.part == HOOKS:
-                drop_script(door.home(), item.path)
+                drop_script(app.home(), item.path)
     return done
 
 
@@ -103,13 +103,13 @@ def _record(manifest: Manifest | None, path: str) -> Record | None:
     return manifest.records().get(path) if manifest else None
 
 
-def _still_needed(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> set[str]:
+def _still_needed(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> set[str]:
     """Return the files, and lists of MCP servers, that another scope or host with gitmem's hooks uses as well."""
     needed = set()
-    for other in (place_of(args, door, one) for one in host.scopes if one is not scope):
+    for other in (place_of(args, app, one) for one in host.scopes if one is not scope):
         if hooks := hooked_file(host, other):
             needed |= {item.path for item in host.edits(other) if isinstance(item, Shipped)} | {hooks}
-    here = place_of(args, door, scope)
+    here = place_of(args, app, scope)
     for host_beside in (find_host(name) for name in NAMES if name != host.name):
         if scope in host_beside.scopes and hooked_file(host_beside, here):
             needed |= {item.path for item in host_beside.edits(here) if item.part == MCP}
@@ -131,50 +131,50 @@ def _report(taken: dict[str, Change]) -> list[str]:
     return lines
 
 
-def _nothing(args: argparse.Namespace, door: Door, hosts: list[Host], chosen: Scope | None) -> str:
+def _nothing(args: argparse.Namespace, app: App, hosts: list[Host], chosen: Scope | None) -> str:
     """Return the message for settings without anything of gitmem's."""
     text = f"Nothing to do: {' and '.join(host.title for host in hosts)} has nothing of gitmem's in these settings."
     for host in hosts:
-        user = hooked_file(host, place_of(args, door, Scope.USER))
+        user = hooked_file(host, place_of(args, app, Scope.USER))
         if chosen is None and user:
             text += f"\nThere are hooks in {user}: 'gitmem uninstall {host.name} --user' removes them."
     return text
 
 
-def _run_everything(args: argparse.Namespace, door: Door) -> int:
+def _run_everything(args: argparse.Namespace, app: App) -> int:
     """Show what gitmem left on this machine outside of its stores; remove it if the person agrees."""
     if args.host or args.all or chosen_scope(args):
         raise UsageError("--everything takes no agent and no scope.", "Try: gitmem uninstall --everything")
     planned = argparse.Namespace(**{**vars(args), "dry_run": True})
     if args.dry_run or not args.yes:
-        changes = _take_everything(planned, door)
-        report_changes(planned, door, [], changes, "Nothing to do: gitmem left nothing here.")
+        changes = _take_everything(planned, app)
+        report_changes(planned, app, [], changes, "Nothing to do: gitmem left nothing here.")
         if not changes:
             return ExitCode.OK
-        if args.dry_run or args.json or not _agreed(door):
-            door.notices(("Nothing was changed. To do it: gitmem uninstall --everything --yes",))
+        if args.dry_run or args.json or not _agreed(app):
+            app.notices(("Nothing was changed. To do it: gitmem uninstall --everything --yes",))
             return ExitCode.OK
-    changes = _take_everything(args, door)
-    report_changes(args, door, [], changes, "\n".join(_told(change) for _, change in changes) or "Nothing to do.")
-    door.notices(("The memories stay, in .gitmem of each project and in ~/.gitmem; remove these folders yourself.",))
+    changes = _take_everything(args, app)
+    report_changes(args, app, [], changes, "\n".join(_told(change) for _, change in changes) or "Nothing to do.")
+    app.notices(("The memories stay, in .gitmem of each project and in ~/.gitmem; remove these folders yourself.",))
     return ExitCode.OK
 
 
-def _agreed(door: Door) -> bool:
-    if not door.can_ask():
+def _agreed(app: App) -> bool:
+    if not app.can_ask():
         return False
-    print("Remove all of this? [y/N] ", end="", file=door.err, flush=True)
-    return door.stdin.readline().strip().lower() in {"y", "yes"}
+    print("Remove all of this? [y/N] ", end="", file=app.err, flush=True)
+    return app.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def _told(change: Change) -> str:
     return f"Removed {change.path}." if change.after is None else f"Took gitmem out of {change.path}."
 
 
-def _take_everything(args: argparse.Namespace, door: Door) -> list[tuple[Scope, Change]]:
+def _take_everything(args: argparse.Namespace, app: App) -> list[tuple[Scope, Change]]:
     """Take gitmem out of all settings it is recorded in, then remove the files of its own."""
     changes: list[tuple[Scope, Change]] = []
-    here, home = project_top(door.folder(args)), os.path.realpath(door.home())
+    here, home = project_top(app.folder(args)), os.path.realpath(app.home())
     folders = dict.fromkeys([here, *map(_project_of, settings_with_hooks(home))])
     # The person's own first: in the home folder they are also found as a project's.
     places = [(here, Scope.USER)] + [(one, scope) for one in folders for scope in (Scope.PROJECT, Scope.LOCAL)]
@@ -182,10 +182,10 @@ def _take_everything(args: argparse.Namespace, door: Door) -> list[tuple[Scope, 
         there = argparse.Namespace(**{**vars(args), "directory": folder, "user": False})
         if folder and (folder != home or scope is Scope.USER):
             for host in map(find_host, NAMES):
-                changes += _taken(there, door, host, scope) if scope in host.scopes else []
+                changes += _taken(there, app, host, scope) if scope in host.scopes else []
         if folder and scope is Scope.PROJECT:
-            changes += [(scope, change) for change in _take_from_git(there, door)]
-    own = [replace(plan_whole(path, b""), after=None) for path in made_files(door.context())]
+            changes += [(scope, change) for change in _take_from_git(there, app)]
+    own = [replace(plan_whole(path, b""), after=None) for path in made_files(app.context())]
     if own:
         own[-1] = replace(own[-1], folders=(os.path.dirname(own[-1].path),))
     said = [replace(plan_whole(path, b""), after=None, folders=made) for path, made in recorded_stores(home)]
@@ -194,11 +194,11 @@ def _take_everything(args: argparse.Namespace, door: Door) -> list[tuple[Scope, 
     return changes
 
 
-def _taken(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> list[tuple[Scope, Change]]:
+def _taken(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> list[tuple[Scope, Change]]:
     try:
-        return [(scope, change) for change in _take(args, door, host, scope).values() if change.changes]
+        return [(scope, change) for change in _take(args, app, host, scope).values() if change.changes]
     except GitmemError as error:  # settings that cannot be read keep nothing else from going
-        door.notices((f"{error.message} {error.remedy}".strip(),))
+        app.notices((f"{error.message} {error.remedy}".strip(),))
         return []
 
 
@@ -208,13 +208,13 @@ def _project_of(path: str) -> str:
     return folder if any(os.path.lexists(os.path.join(folder, name)) for name in (".git", ".gitmem")) else ""
 
 
-def _take_from_git(args: argparse.Namespace, door: Door) -> list[Change]:
+def _take_from_git(args: argparse.Namespace, app: App) -> list[Change]:
     """Take the store's line out of the project's `info/exclude`, and the merge driver out of the store."""
-    excluded = plan_unexclude(door.folder(args), door.home())
+    excluded = plan_unexclude(app.folder(args), app.home())
     done = [Change(*excluded, None)] if excluded else []
     for change in done:
         _carried_out(args, change, None)
     with contextlib.suppress(StoreNotFoundError):
         if not args.dry_run:
-            uninstall_driver(door.open(args))
+            uninstall_driver(app.open(args))
     return done

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gitmem.archives.rotate import Consolidated, Done, check, consolidate_due
-from gitmem.cli.app import Door, whole_number
+from gitmem.cli.app import App, whole_number
 from gitmem.cli.output import Bar, Progress
 from gitmem.document.ids import MEMORY
 from gitmem.errors import BusyError, ExitCode, GitmemError
@@ -35,7 +35,7 @@ def configure_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_check(args: argparse.Namespace, door: Door) -> int:
+def run_check(args: argparse.Namespace, app: App) -> int:
     """Rotate memory.md if it has reached its threshold: it becomes an archive, and its last entries the new memory.md.
 
     With --json: {tokens, threshold, archive, dropped}; archive is null if nothing was rotated, dropped lists the
@@ -46,10 +46,10 @@ def run_check(args: argparse.Namespace, door: Door) -> int:
       gitmem check --json
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     before = tokens_of_size(len(store.read(MEMORY) or b""))
     result, notices = check(store)
-    door.notices(notices)
+    app.notices(notices)
     value = {
         "tokens": result.tokens,
         "threshold": result.threshold,
@@ -57,14 +57,12 @@ def run_check(args: argparse.Namespace, door: Door) -> int:
         "dropped": list(result.dropped),
     }
     if result.archive:
-        text = (
-            f"{door.rotated(result.archive)}\nRotated memory.md: {result.tokens:,} tokens went into {result.archive}."
-        )
+        text = f"{app.rotated(result.archive)}\nRotated memory.md: {result.tokens:,} tokens went into {result.archive}."
     elif before >= result.threshold > result.tokens:
         text = "Nothing to do: another process has just rotated memory.md."
     else:
         text = f"Nothing to do: memory.md has {result.tokens:,} of {result.threshold:,} tokens."
-    door.answer(args, value, text)
+    app.answer(args, value, text)
     return ExitCode.OK
 
 
@@ -74,7 +72,7 @@ def configure_consolidate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_consolidate(args: argparse.Namespace, door: Door) -> int:
+def run_consolidate(args: argparse.Namespace, app: App) -> int:
     """Join the days of a week that ended over a week ago, and the weeks of a month that ended over a month ago.
 
     This happens by itself once a day (tiers.automatic); each step is one commit. Decisions, preferences, open issues
@@ -89,10 +87,10 @@ def run_consolidate(args: argparse.Namespace, door: Door) -> int:
       gitmem at 2026-09-28 daily/2026/09/2026-09-28.md
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     done = consolidate_due(store, dry_run=args.dry_run)
-    door.notices(done.notices)
-    door.answer(args, _consolidated_value(done, dry_run=args.dry_run), _consolidated(done, dry_run=args.dry_run))
+    app.notices(done.notices)
+    app.answer(args, _consolidated_value(done, dry_run=args.dry_run), _consolidated(done, dry_run=args.dry_run))
     return ExitCode.OK
 
 
@@ -139,7 +137,7 @@ def configure_reindex(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_reindex(args: argparse.Namespace, door: Door) -> int:
+def run_reindex(args: argparse.Namespace, app: App) -> int:
     """Make missing vectors, so that a search also finds texts with the same meaning in other words.
 
     Searching for words needs no index. Vectors are a cache in the private folder. A model makes them: on this machine
@@ -157,17 +155,17 @@ def run_reindex(args: argparse.Namespace, door: Door) -> int:
       gitmem config embedding.base_url http://localhost:11434/v1 --user
 
     """
-    store = door.open(args) if args.background else door.settled(args)
-    environ = {**door.environ, VARIABLE: args.provider} if args.provider else door.environ
+    store = app.open(args) if args.background else app.settled(args)
+    environ = {**app.environ, VARIABLE: args.provider} if args.provider else app.environ
     chosen = choose(store.config.embedding, environ)
     if args.background:
         return _in_background(store, make_embedder(store.config.embedding, environ))
     embedder = make_embedder(store.config.embedding, environ)
     if embedder is None:
         value = {"provider": chosen.provider, "model": None, "reason": chosen.reason}
-        door.answer(args, value, f"Nothing to do: searches compare words only ({chosen.reason}).")
+        app.answer(args, value, f"Nothing to do: searches compare words only ({chosen.reason}).")
         return ExitCode.OK
-    bar = Bar(door.err)
+    bar = Bar(app.err)
     try:
         filled = fill(
             store, embedder, seconds=args.seconds or _FOREGROUND_SECONDS, afresh=args.afresh, progress=bar.show
@@ -175,9 +173,9 @@ def run_reindex(args: argparse.Namespace, door: Door) -> int:
     finally:
         bar.clear()
     value = {"provider": embedder.name, "model": embedder.model, "reason": chosen.reason, **filled._asdict()}
-    door.answer(args, value, _words(embedder, filled))
+    app.answer(args, value, _words(embedder, filled))
     if filled.problem and not args.json:
-        door.notices((filled.problem,))
+        app.notices((filled.problem,))
     return ExitCode.FAILURE if filled.problem and not args.seconds else ExitCode.OK
 
 
@@ -224,7 +222,7 @@ def configure_maintain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_maintain(args: argparse.Namespace, door: Door) -> int:
+def run_maintain(args: argparse.Namespace, app: App) -> int:
     """Pack the store's repository, so that it stays small and fast; its contents do not change.
 
     It may be interrupted at any time, and saves do not wait for it. A store on a branch of the project's repository
@@ -237,7 +235,7 @@ def run_maintain(args: argparse.Namespace, door: Door) -> int:
       gitmem maintain --if-needed
 
     """
-    store = door.settled(args)
+    store = app.settled(args)
     reason = ""
     if not store.own_repository and not args.project:
         join_listed(store)
@@ -248,12 +246,12 @@ def run_maintain(args: argparse.Namespace, door: Door) -> int:
     elif args.if_needed and not is_due(store):
         reason = "Nothing to do: the repository is well packed."
     if reason:
-        door.answer(args, {"done": False, "reason": reason}, reason)
+        app.answer(args, {"done": False, "reason": reason}, reason)
         return ExitCode.OK
-    with Progress(door.err) as progress:
+    with Progress(app.err) as progress:
         done = maintain(store, progress.step)
-    door.notices(done.notices)
-    door.answer(args, {"done": True, **asdict(done)}, _maintain_words(done))
+    app.notices(done.notices)
+    app.answer(args, {"done": True, **asdict(done)}, _maintain_words(done))
     return ExitCode.OK
 
 

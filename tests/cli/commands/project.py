@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.main import main
 from tests.own_settings import own_file
 
@@ -105,8 +105,8 @@ class Runner:
         out = Terminal() if terminal else _stream()
         err = Terminal() if terminal or answer is not None else _stream()
         given = _stream(stdin) if answer is None else Terminal(answer)
-        door = Door({**self.environ, **more}, str(self.cwd), given, out, err)
-        code = main(argv, lambda: door)
+        app = App({**self.environ, **more}, str(self.cwd), given, out, err)
+        code = main(argv, lambda: app)
         said = _written(out).decode()
         return code, said if fence else unfenced(said), _written(err).decode()
 
@@ -131,8 +131,8 @@ class Desk:
         self, *argv: str, cwd: Path | None = None, terminal: bool = False, stdin: bytes = b"", **environ: str
     ) -> Ran:
         out, err = Terminal() if terminal else _stream(), _stream()
-        door = Door({**os.environ, **environ}, str(cwd or self.project), _stream(stdin), out, err)
-        code = main(argv, lambda: door)
+        app = App({**os.environ, **environ}, str(cwd or self.project), _stream(stdin), out, err)
+        code = main(argv, lambda: app)
         return Ran(code, _written(out), _written(err).decode())
 
     def run(self, *argv: str, **options: Any) -> Ran:

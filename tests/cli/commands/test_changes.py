@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.main import main
 from tests.cli.commands.project import KOREAN, Desk
 
@@ -79,8 +79,8 @@ def gitmem(tmp_path, home, environ, initialize):
 
     def run(*args, stdin=""):
         out, err = io.StringIO(), io.StringIO()
-        door = Door(environ, str(tmp_path), io.TextIOWrapper(io.BytesIO(stdin.encode())), out, err)
-        return main(args, lambda: door), out.getvalue(), err.getvalue()
+        app = App(environ, str(tmp_path), io.TextIOWrapper(io.BytesIO(stdin.encode())), out, err)
+        return main(args, lambda: app), out.getvalue(), err.getvalue()
 
     initialize(tmp_path)
     return run

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gitmem.cli.app import Door, now
+from gitmem.cli.app import App, now
 from gitmem.cli.main import main
 from gitmem.config import RULES
 from gitmem.platform.clock import Context
@@ -63,8 +63,8 @@ class Person:
         out, err, given = io.StringIO(), io.StringIO(), io.StringIO(answer or "")
         if answer is not None:
             given.isatty = err.isatty = lambda: True  # type: ignore[method-assign]
-        door = Door({**environ, **self.more}, str(self.project), given, out, err)
-        return Ran(main(args, lambda: door), out.getvalue(), err.getvalue())
+        app = App({**environ, **self.more}, str(self.project), given, out, err)
+        return Ran(main(args, lambda: app), out.getvalue(), err.getvalue())
 
     def gitmem(self, *args: str, answer: str | None = None) -> Ran:
         ran = self.run(*args, answer=answer)

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from gitmem.cli.app import Door, real_door
+from gitmem.cli.app import App, real_app
 from gitmem.cli.main import main
 from gitmem.store.store import Store
 from tests.cli.commands.turns import ended
@@ -20,8 +20,8 @@ def gitmem(tmp_path, home, environ, bare_git):
 
     def run(*args, stdin=b""):
         out, err = io.StringIO(), io.StringIO()
-        door = Door(environ, str(tmp_path), io.TextIOWrapper(io.BytesIO(stdin)), out, err)
-        return main(args, lambda: door), out.getvalue(), err.getvalue()
+        app = App(environ, str(tmp_path), io.TextIOWrapper(io.BytesIO(stdin)), out, err)
+        return main(args, lambda: app), out.getvalue(), err.getvalue()
 
     assert run("init")[0] == 0
     return run
@@ -29,7 +29,7 @@ def gitmem(tmp_path, home, environ, bare_git):
 
 @pytest.fixture
 def store(gitmem, tmp_path) -> Store:
-    return Store(str(tmp_path / ".gitmem"), real_door().context())
+    return Store(str(tmp_path / ".gitmem"), real_app().context())
 
 
 def listed(gitmem, *options: str) -> list[dict]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.cli.app import real_door
+from gitmem.cli.app import real_app
 from gitmem.store.store import Store
 from tests.cli.commands.project import COMMIT_KEYS, KOREAN, LONG, ROOT, Desk
 from tests.cli.commands.turns import ended
@@ -224,7 +224,7 @@ def test_one_session_is_printed_by_any_beginning_of_its_id(replayed):
 
 
 def test_a_beginning_that_no_session_or_more_than_one_has_is_refused(gitmem):
-    store = Store(str(gitmem.root), real_door().context())
+    store = Store(str(gitmem.root), real_app().context())
     ended(store, "Please look at the parser and tell what it does with tabs.", session="abc-1")
     ended(store, "Please look at the writer and tell what it does with tabs.", session="abc-2")
     assert gitmem("sessions", "abc-2")[0] == 0

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli.app import Door, now, real_door
+from gitmem.cli.app import App, now, real_app
 from gitmem.cli.commands.hook import hook
 from gitmem.document.entry import find_entries
 from gitmem.platform.clock import Context
@@ -138,7 +138,7 @@ def hook_here(host: Host, data: bytes) -> str:
     """Run a hook in this process; returns all it printed."""
     out = io.StringIO()
     stdin = io.TextIOWrapper(io.BytesIO(data))
-    assert hook(["hook", "claude"], Door(host.environ, str(host.project), stdin, out, out)) == 0
+    assert hook(["hook", "claude"], App(host.environ, str(host.project), stdin, out, out)) == 0
     return out.getvalue()
 
 
@@ -679,8 +679,8 @@ from gitmem.cli.commands import hook
 import gitmem.sessions.background as background
 hook.BACKGROUND_SECONDS = 0.2
 background.settle = lambda store: time.sleep(90)
-from gitmem.cli.app import real_door
-hook.hook(["hook", "claude", "--drain"], real_door())
+from gitmem.cli.app import real_app
+hook.hook(["hook", "claude", "--drain"], real_app())
 raise SystemExit("it was waited for")
 """
 
@@ -698,8 +698,8 @@ from gitmem.cli.commands import hook
 import gitmem.sessions.start as context
 hook.LONGEST_SECONDS = 0.2
 context.start_parts = lambda *_, **__: time.sleep(90)
-from gitmem.cli.app import real_door
-hook.hook(["hook", "claude"], real_door())
+from gitmem.cli.app import real_app
+hook.hook(["hook", "claude"], real_app())
 raise SystemExit("it was waited for")
 """
 
@@ -717,9 +717,9 @@ def test_a_session_that_starts_does_not_wait_for_what_hangs(host):
 def test_more_than_there_is_time_for_is_left_to_the_background(host, monkeypatch):
     host.turn("turn-1", "Please remember the first question.")
     monkeypatch.setattr(pending, "_MAX_BYTES", 10)
-    assert pending.glance(Store(str(host.store), real_door().context())) is None
+    assert pending.glance(Store(str(host.store), real_app().context())) is None
     monkeypatch.undo()
-    found = pending.glance(Store(str(host.store), real_door().context()))
+    found = pending.glance(Store(str(host.store), real_app().context()))
     assert found is not None
     assert len(found.turns) == 1
 

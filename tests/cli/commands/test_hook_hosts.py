@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.commands.hook import hook
 from gitmem.cli.main import main
 from gitmem.hosts.all import NAMES, find_host
@@ -37,8 +37,8 @@ def run(project, home, environ, initialize):
 
     def run(data: bytes, *words: str) -> str:
         out = io.StringIO()
-        door = Door(environ, str(project), io.TextIOWrapper(io.BytesIO(data)), out, out)
-        assert (main(words[1:], lambda: door) if words[0] == "gitmem" else hook(["hook", *words], door)) == 0
+        app = App(environ, str(project), io.TextIOWrapper(io.BytesIO(data)), out, out)
+        assert (main(words[1:], lambda: app) if words[0] == "gitmem" else hook(["hook", *words], app)) == 0
         return out.getvalue()
 
     initialize(project)

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.main import main
 
 
@@ -17,8 +17,8 @@ def gitmem(tmp_path, home, environ):
 
     def run(*args):
         out, err = io.StringIO(), io.StringIO()
-        door = Door(environ, str(project), io.TextIOWrapper(io.BytesIO(b"")), out, err)
-        return main(args, lambda: door), out.getvalue(), err.getvalue()
+        app = App(environ, str(project), io.TextIOWrapper(io.BytesIO(b"")), out, err)
+        return main(args, lambda: app), out.getvalue(), err.getvalue()
 
     assert run("init")[0] == 0
     return run
@@ -70,8 +70,8 @@ def test_a_folder_can_be_named_with_its_layout(gitmem, project, tmp_path):
 
 def test_a_folder_that_is_missing_is_said_to_be_also_without_a_store(tmp_path, home, environ):
     err = io.StringIO()
-    door = Door(environ, str(tmp_path), io.TextIOWrapper(io.BytesIO(b"")), io.StringIO(), err)
-    assert main(["migrate", "/nope"], lambda: door) == 9
+    app = App(environ, str(tmp_path), io.TextIOWrapper(io.BytesIO(b"")), io.StringIO(), err)
+    assert main(["migrate", "/nope"], lambda: app) == 9
     assert "There is no folder /nope." in err.getvalue()
 
 

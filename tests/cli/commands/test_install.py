@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.main import main
 from gitmem.errors import ExitCode
 from gitmem.hosts.agents.claude_code import HOST
@@ -39,8 +39,8 @@ def run(project, home, environ):
         stdin = io.TextIOWrapper(io.BytesIO()) if answer is None else Terminal(io.BytesIO(answer.encode()))
         if answer is not None:
             err.isatty = lambda: True
-        door = Door(environ, str(cwd), stdin, out, err)
-        return main(args, lambda: door), out.getvalue(), err.getvalue()
+        app = App(environ, str(cwd), stdin, out, err)
+        return main(args, lambda: app), out.getvalue(), err.getvalue()
 
     return run
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.commands.hook import hook
 from gitmem.cli.main import main
 from gitmem.hosts import script as trial
@@ -41,8 +41,8 @@ def run(project, home, environ, tmp_path, initialize):
 
     def run(*args: str, data: bytes = b"") -> tuple[int, str, str]:
         out, err = io.StringIO(), io.StringIO()
-        door = Door(environ, str(project), io.TextIOWrapper(io.BytesIO(data)), out, err)
-        code = hook(args, door) if args[0] == "hook" else main(args, lambda: door)
+        app = App(environ, str(project), io.TextIOWrapper(io.BytesIO(data)), out, err)
+        code = hook(args, app) if args[0] == "hook" else main(args, lambda: app)
         return code, out.getvalue(), err.getvalue()
 
     initialize(project)
@@ -181,7 +181,7 @@ def test_tools_that_only_read_are_allowed_once_and_taken_back(run, project, mine
 
 
 def test_a_person_at_a_terminal_is_asked_whether_to_allow_them(run, project, monkeypatch):
-    monkeypatch.setattr(Door, "can_ask", lambda _: True)
+    monkeypatch.setattr(App, "can_ask", lambda _: True)
     settings = project / ".claude" / "settings.local.json"
     for answer, allowed in ((b"y\n\n", False), (b"y\ny\n", True)):
         assert "read the memory" in run("install", "claude", "--project", data=answer)[2]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli.app import real_door
+from gitmem.cli.app import real_app
 from gitmem.errors import ExitCode
 from gitmem.lessons import read as reading
 from gitmem.lessons.episode import parse_episode, render_episode
@@ -19,7 +19,7 @@ from tests.cli.commands.turns import ended
 
 @pytest.fixture
 def store(gitmem, tmp_path) -> Store:
-    return Store(str(tmp_path / ".gitmem"), real_door().context())
+    return Store(str(tmp_path / ".gitmem"), real_app().context())
 
 
 def test_concepts_are_listed_shown_merged_and_split(gitmem, store):
@@ -34,7 +34,7 @@ def test_concepts_are_listed_shown_merged_and_split(gitmem, store):
 
 def test_episodes_are_listed_shown_and_judged(gitmem, tmp_path):
     assert "No episodes yet" in gitmem("episodes", "list")[1]
-    store = Store(str(tmp_path / ".gitmem"), real_door().context())
+    store = Store(str(tmp_path / ".gitmem"), real_app().context())
     ended(store, "Fix the parser of CRLF", files=("parser.py",), answer="Changed the parser to read CRLF ends.")
     [episode] = json.loads(gitmem("episodes", "list", "--json")[1])
     assert (episode["type"], episode["outcome"], episode["usefulness"]) == ("bug_fix", "", 0.5)
@@ -56,7 +56,7 @@ def test_episodes_are_listed_shown_and_judged(gitmem, tmp_path):
 
 
 def test_episodes_are_found_by_what_they_were_about(gitmem, tmp_path):
-    store = Store(str(tmp_path / ".gitmem"), real_door().context())
+    store = Store(str(tmp_path / ".gitmem"), real_app().context())
     ended(store, "Fix the parser of CRLF", files=("src/parser.py",), answer="Changed the parser to read CRLF ends.")
     for arguments in (["parser"], ["--file", "parser.py"], ["--type", "bug_fix"], ["CRLF"]):
         [found] = json.loads(gitmem("episodes", "find", *arguments, "--json")[1])
@@ -75,7 +75,7 @@ def test_episodes_are_found_by_what_they_were_about(gitmem, tmp_path):
 
 def test_the_list_reads_only_the_months_it_shows(gitmem, tmp_path, monkeypatch):
     gitmem("init")
-    store = Store(str(tmp_path / ".gitmem"), real_door().context())
+    store = Store(str(tmp_path / ".gitmem"), real_app().context())
     ended(store, "Fix the parser of CRLF", files=("parser.py",), answer="Changed the parser to read CRLF ends.")
     one = parse_episode(store.read(episode_paths(store)[0]))
     for month in range(1, 13):
@@ -115,7 +115,7 @@ AT = datetime(2026, 10, 2, 9, tzinfo=UTC)
 @pytest.fixture
 def pattern(gitmem, tmp_path) -> str:
     assert "No errors are known yet" in gitmem("patterns")[1]
-    store = Store(str(tmp_path / ".gitmem"), real_door().context())
+    store = Store(str(tmp_path / ".gitmem"), real_app().context())
     error = "ModuleNotFoundError: No module named 'yaml'"
     failure = Failure(AT, "Bash", "", "pytest -q", error, "pytest -q", "uv sync")
     learn_bugs(store, "s-1", "h", [Turn("s-1", "h", "t", AT, AT, "Test", "Done.", ("a.py",), (failure,))])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitmem import __version__
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.commands import stores as command
 from gitmem.cli.main import COMMANDS, GROUPS, PLUMBING, command_word, main
 from gitmem.errors import BusyError, ExitCode, GitFailedError, NotFoundError, NotSavedError
@@ -29,8 +29,8 @@ def gitmem(tmp_path, home, environ):
 
     def run(*args):
         out, err = io.StringIO(), io.StringIO()
-        door = Door(environ, str(tmp_path), io.TextIOWrapper(io.BytesIO()), out, err)
-        return main(args, lambda: door), out.getvalue(), err.getvalue()
+        app = App(environ, str(tmp_path), io.TextIOWrapper(io.BytesIO()), out, err)
+        return main(args, lambda: app), out.getvalue(), err.getvalue()
 
     return run
 
@@ -45,7 +45,7 @@ def fails(monkeypatch):
     """Give a function that has `gitmem path` fail with an error."""
 
     def fail_with(error):
-        def run(args, door):
+        def run(args, app):
             raise error
 
         monkeypatch.setattr(command, "run_path", run)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gitmem.cli.app import real_door
+from gitmem.cli.app import real_app
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.sessions.save import save
@@ -17,7 +17,7 @@ TABS, SPACES = "Always use tabs for indentation.", "Always use spaces for indent
 
 @pytest.fixture
 def store(gitmem) -> Store:
-    return Store(str(gitmem.root), real_door().context())
+    return Store(str(gitmem.root), real_app().context())
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitmem.cli.app import Door, now
+from gitmem.cli.app import App, now
 from gitmem.cli.commands.hook import hook
 from gitmem.cli.main import main
 from gitmem.document.entry import MemoryType
@@ -37,10 +37,10 @@ def desk(tmp_path, home, environ, bare_git, monkeypatch):
 
     class Desk:
         def run(self, *args: str, data: bytes = b"", **variables: str) -> None:
-            door = Door(
+            app = App(
                 environ | variables, str(folder), io.TextIOWrapper(io.BytesIO(data)), io.StringIO(), io.StringIO()
             )
-            assert (hook(args, door) if args[0] == "hook" else main(args, lambda: door)) == 0
+            assert (hook(args, app) if args[0] == "hook" else main(args, lambda: app)) == 0
 
         def deliver(self, host: str, event: str, **more: object) -> None:
             payload = {"hook_event_name": event, "session_id": "s-1", "prompt_id": "t-1", **more}

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.main import main
 from gitmem.platform.shipped import install_command
 
@@ -15,7 +15,7 @@ from gitmem.platform.shipped import install_command
 def run(home, environ, tmp_path):
     def run(*args):
         err = io.StringIO()
-        return main(args, lambda: Door(environ, str(tmp_path), io.StringIO(), io.StringIO(), err)), err.getvalue()
+        return main(args, lambda: App(environ, str(tmp_path), io.StringIO(), io.StringIO(), err)), err.getvalue()
 
     return run
 

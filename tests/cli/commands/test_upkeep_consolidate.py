@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.main import main
 
 OLD = "daily/2020/01/2020-01-06.md"
@@ -66,8 +66,8 @@ def test_a_day_that_one_clone_edits_while_another_consolidates_it_comes_back(tmp
     day, week = "daily/2026/01/2026-01-06.md", "weekly/2026/2026-W02.md"
 
     def run(project, *args):
-        door = Door(environ, str(project), io.StringIO(""), io.StringIO(), err := io.StringIO())
-        assert main(args, lambda: door) == 0, (args, err.getvalue())
+        app = App(environ, str(project), io.StringIO(""), io.StringIO(), err := io.StringIO())
+        assert main(args, lambda: app) == 0, (args, err.getvalue())
 
     for project in (one, other):
         project.mkdir()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli.app import Door
+from gitmem.cli.app import App
 from gitmem.cli.main import main
 from gitmem.store.findings import FailureLog
 
@@ -43,7 +43,7 @@ def gitmem(home, environ, tmp_path, provider, started):
 
     def run(*argv, stream=io.StringIO):
         out, err = io.StringIO(), stream()
-        code = main(argv, lambda: Door(environ, str(project), io.StringIO(), out, err))
+        code = main(argv, lambda: App(environ, str(project), io.StringIO(), out, err))
         return code, out.getvalue(), err.getvalue()
 
     run.environ, run.home, run.root = environ, home, project / ".gitmem"
