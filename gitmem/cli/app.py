@@ -1,17 +1,4 @@
-"""What a command is given: its store, clock, input and output.
-
-Arguments that several commands take.
-
-Tested through `tests/cli/commands/test_main.py`.
-
-The official SDK of MCP, which comes with an extra.
-
-Tested through `tests/cli/commands/test_serve.py`.
-
-The command line's app: streams, environment, current folder and clock, passed to every command.
-
-Tested through `tests/test_main.py`.
-"""
+"""The surroundings of a command: streams, environment, folder, clock and store, and the arguments that several take."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Documents of the store as a command line names them, and what episodes and bug patterns show people.
-
-Tested through `tests/cli/commands/test_show.py`, `tests/cli/commands/test_learned.py` and
-`tests/cli/commands/test_learned.py`.
-"""
+"""Documents as a command line names them, and episodes and bug patterns as JSON and as text."""
 
 from __future__ import annotations
 

@@ -1,13 +1,4 @@
-"""Print hits and facts.
-
-A fact as JSON with stable keys, and as text for people.
-
-Tested through `tests/cli/commands/test_facts.py`.
-
-What the commands that search have in common: their options, the search, and hits as JSON and as text.
-
-Tested through `tests/cli/commands/test_find.py`.
-"""
+"""What the commands that search share: their options, the search, and hits and facts as JSON and as text."""
 
 from __future__ import annotations
 

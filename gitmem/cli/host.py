@@ -1,7 +1,4 @@
-"""The files of hosts that `install`, `uninstall` and `doctor` read and write, and the options that choose them.
-
-Tested through `tests/cli/commands/test_install.py`.
-"""
+"""The files of hosts that `install`, `uninstall` and `doctor` read and write, and the options that choose them."""
 
 from __future__ import annotations
 

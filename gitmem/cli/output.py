@@ -1,19 +1,7 @@
-"""Print answers: tables, findings, colour and width of the terminal.
+"""Commits, entries, differences and findings as JSON with stable keys and as text for people; questions and progress.
 
-Ask a person at a terminal, and show progress of long work.
-
-Tested through `tests/cli/commands/test_forget_clear.py`.
-
-Commits, entries, differences and blamed lines as JSON with stable keys, and as text for people.
-
-Text from a file or a commit loses its control characters on the way to a terminal: a memory may hold what an agent read
-somewhere, and an escape sequence in it could rewrite the screen.
-
-Tested through `tests/cli/commands/test_show.py`.
-
-Findings of `gitmem doctor` and `gitmem status` as lines.
-
-Tested through `tests/cli/commands/test_doctor.py`.
+Text from a file or a commit loses its control characters on the way to a terminal: an escape sequence in it could
+rewrite the screen.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Answer a prompt with memories of its subject, and an error with the fix that once mended it (spec M4).
 
-Where this is slow or fails it prints nothing, and the host goes on without it. It stands apart from `cli.host`, as each
-event waits for what it imports. Tested through `tests/cli/commands/test_hook.py` and `tests/lessons/test_feedback.py`.
+Where this is slow or fails it prints nothing, and the host goes on without it. Apart from `cli.host`, as each event
+waits for what it imports.
 """
 
 from __future__ import annotations

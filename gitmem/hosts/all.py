@@ -1,7 +1,4 @@
-"""All hosts by name, and which of them a payload or a transcript is from; a host's file is loaded when it is needed.
-
-Tested through `tests/hosts/agents`.
-"""
+"""All hosts by name, and which of them a payload or a transcript is from; a host's file is loaded when it is needed."""
 
 from __future__ import annotations
 

@@ -1,13 +1,8 @@
 """Add hooks to the text of a host's settings and remove them; the rest of the text stays.
 
 `without_hooks` takes back what `with_hooks` did, byte for byte, and whatever a person changed meanwhile stays. What it
-cannot see from the text, it is told: `Emptied`.
-
-The tables of `config.toml` in which Codex records a person's trust in hooks.
-
-Codex keeps, under the place of the hook in its file, the SHA-256 of what the hook is.
-
-Tested through `tests/hosts/agents/test_codex.py`.
+cannot see from the text, it is told: `Emptied`. Codex also records a person's trust in a hook: the SHA-256 of what the
+hook is, in a table of `config.toml`.
 """
 
 from __future__ import annotations

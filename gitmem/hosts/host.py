@@ -1,11 +1,7 @@
-"""The shape that all hosts have, and the line in their settings that runs the script.
-
-The one shape that every host has: data, and small functions from its own forms to gitmem's and back.
+"""The one shape that every host has: data, and small functions from its own forms to gitmem's and back.
 
 Events come in as JSON and become Claude Code's keys, which `gitmem.sessions.events` reads; an answer goes out in
 the host's form; its transcripts become records; and what `gitmem install` writes is a list of edits.
-
-Tested through `tests/hosts/agents`.
 """
 
 from __future__ import annotations

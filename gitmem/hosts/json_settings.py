@@ -1,23 +1,8 @@
-"""Edit JSON settings of hosts without touching other bytes.
+"""Edit JSON with comments without touching other bytes: every value has its position in the text.
 
-JSON with comments, read so that it can be edited in place: every value has its position in the text.
-
-An edit inserts or cuts a few characters and touches no other. Libraries that keep comments (json-five, jsonc-parser's
-bindings) write a changed document anew or in a style of their own, so that taking an edit back would not give the
-bytes there were; here `remove` is the inverse of `append`. Comments and trailing commas are understood, as hosts do.
-
-Tested through `tests/hosts/test_hook_settings.py`.
-
-Sessions that are one JSON file: their messages one after the other, without reading a large file whole.
-
-Tested through `tests/hosts/agents/test_cline.py`.
-
-Containers that were empty before install: note their blanks and comments, and restore them at uninstall.
-
-A file of settings is edited as text, so that everything else in it stays. Where an object or a list was empty, or not
-there at all, cannot be seen from the text any more once something was in it: `Emptied` remembers.
-
-Tested through `tests/hosts/test_hook_settings.py`.
+Libraries that keep comments (json-five, jsonc-parser's bindings) write a changed document anew or in a style of their
+own, so taking an edit back would not give the bytes there were; here `remove` is the inverse of `append`. `Emptied`
+remembers which objects and lists were empty or missing before an edit, which the text does not show afterwards.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 The plugin, `templates/hosts/opencode.js`, sends Claude Code's keys with OpenCode's tools. A transcript's path is the
 database's, which is only read, and the session's id: `…/opencode.db#ses_…`.
-
-Tested through `tests/hosts/agents`.
 """
 
 from __future__ import annotations

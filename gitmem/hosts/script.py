@@ -1,18 +1,6 @@
-"""The script that hosts run at events, the hosts that have it, and its trial.
+"""The script behind all hooks of this machine: written at install, run to test it, removed with its last user.
 
-Which agents' settings have gitmem's hooks.
-
-Tested through `tests/cli/commands/test_install.py`.
-
-The script behind all hooks of this machine: written at install, removed with the last settings that need it.
-
-Which settings need it stands beside it in `users.json` (docs/hosts.md, "What is written").
-
-Tested through `tests/cli/commands/test_install.py`.
-
-Run a hook as its host would, and look whether its event arrives.
-
-Tested through `tests/cli/commands/test_install.py`.
+Which settings need it stands beside it in `users.json` (docs/format.md, "Hosts").
 """
 
 from __future__ import annotations

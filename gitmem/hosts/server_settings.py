@@ -1,9 +1,4 @@
-"""MCP servers and permissions in a host's JSON or TOML settings.
-
-Add tables to the text of a TOML file and remove them; the rest of the text stays.
-
-Tested through `tests/hosts/agents/test_codex.py`.
-"""
+"""MCP servers and permissions in a host's JSON or TOML settings: added to the text and removed, the rest stays."""
 
 from __future__ import annotations
 

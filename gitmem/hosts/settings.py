@@ -1,19 +1,7 @@
-"""What install writes into a host's settings, and takes out again.
+"""What `gitmem install` writes: edits of text that can be taken back, blocks in files for people, skills and commands.
 
-A block in a file that people write, such as AGENTS.md: put at its end, taken out again, all else stays to the byte.
-
-One block serves all agents that read the file: its first line names those for which it was installed, and the digest of
-what it holds. A block that a person has changed is theirs: uninstall leaves its words and takes the marks.
-
-What `gitmem install` writes: edits of text that can be taken back, and whole files.
-
-Tested through `tests/hosts/test_install.py`.
-
-The skills and slash commands that gitmem brings, as files below a host's folders.
-
-They are those of the plugin, which packaging/generate.py makes of the same sources, `templates/claude`.
-
-Tested through `tests/cli/commands/test_install.py`.
+A block stands at the end of a file such as AGENTS.md and serves all agents that read it: its first line names them and
+the digest of its text. A block that a person has changed is theirs: uninstall leaves its words and takes the marks.
 """
 
 from __future__ import annotations

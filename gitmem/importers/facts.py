@@ -2,8 +2,6 @@
 
 The old one has `decisions`, `patterns` and `issues`, the new one `rules`, `solutions` and `coreLogic`; a file may have
 lists of both. The index of keywords beside them is derived and not read.
-
-Tested through `tests/importers/test_migrate.py`.
 """
 
 from __future__ import annotations

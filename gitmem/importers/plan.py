@@ -1,8 +1,7 @@
-"""Plans for the migration of older tools' memories (spec R10, V7).
+"""Plans for the migration of older tools' memories (spec R10, V7): a list of items, each with its own date.
 
-A plan is a list of items, each with its own date. Nothing here reads a file or a clock: contents and modification
-times are passed in. The formats are
-those of files the tools themselves wrote (docs/memory.md, "Memories of older tools").
+Contents and modification times are passed in. The formats are those of files the tools themselves wrote
+(docs/format.md, Memories of older tools).
 """
 
 from __future__ import annotations

@@ -1,23 +1,9 @@
-"""Read memories of older tools: gitmem's seeds, jikime, memory-keeper.
-
-Find and read memories of older tools on the disk (spec R10). Nothing is written there.
+"""Find and read memories of older tools: gitmem's seeds, jikime, memory-keeper (spec R10). Nothing is written there.
 
 The files are not trusted: no link is followed below the folder a person named, and files that are not regular, too
-large or too many are listed and skipped.
-
-A memory of Jikime: `.jikime/memory/`.
-
-Daily logs and a rolling `MEMORY.md`, which are taken; a buffer of tracked files and a database, which hold nothing that
-the logs do not. The tool writes text as it comes: an item of a log goes on until the next one begins, indented or not,
-and blank lines and headings in it are its own, but for those the tool itself makes.
-
-Tested through `tests/importers/test_migrate.py`.
-
-A memory of memory-keeper: `~/.claude/memory-keeper/projects/NAME/`.
-
-A rolling memory, `facts.json`, sessions in tiers: a summary and the raw text of each, weeks, months.
-
-Tested through `tests/importers/test_migrate.py`.
+large or too many are listed and skipped. Jikime (`.jikime/memory/`) writes text as it comes: an item of a log goes on
+until the next one begins, and blank lines and headings in it are its own, but for those the tool itself makes.
+memory-keeper has a rolling memory, `facts.json`, and sessions in tiers: a summary and the raw text, weeks, months.
 """
 
 from __future__ import annotations

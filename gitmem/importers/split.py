@@ -1,21 +1,9 @@
-"""Split an older memory.md into archives.
+"""Split an older memory.md into archives under the threshold (spec R10), and read memories with rotated archives.
 
-A rolling memory that is too large, split into archives under the threshold (spec R10).
-
-At `## YYYY-MM-DD` headings; where there is none, at any `## `; with none at all it is one section. Sections are
-grouped as long as they stay under the threshold, one that does not is split by lines, and a line that does not by
-characters. Nothing is lost: the parts, one after the other, are the original, byte for byte.
-
-The rolling memory of older tools, and the notes a person put beside it (spec R10, P2).
-
-Tested through `tests/importers/test_migrate.py`.
-
-A memory with rotated archives: `.claude/memory/`, `.crabshell/memory/`.
-
-`memory.md` (or `logbook.md`, as the tool's later versions call it), archives with a summary in JSON beside them,
-`facts.json`, a person's notes on the project, and normalised transcripts. What the index held, history tells (R7).
-
-Tested through `tests/importers/test_migrate.py`.
+A memory is cut at `## YYYY-MM-DD` headings; where there is none, at any `## `. Sections are grouped while they stay
+under the threshold; a larger one is split by lines, a larger line by characters. The parts joined are the original,
+byte for byte. `.claude/memory/` and `.crabshell/memory/` also hold archives with a summary in JSON, `facts.json`, a
+person's notes on the project, and normalised transcripts.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Each runs in an empty folder, with no tools, `GITMEM_HOOKS=off`, which stops git
 (hooks/hook.sh), within a time limit of its own, one at a time a machine. What it records of its session is not made, or
 removed. Texts are passed by standard input or files, which keeps them out of the list of processes. Tried with Claude
 Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0, Qwen Code 0.24.4, OpenCode 1.18.33, Copilot CLI 1.0.102, droid 0.225.2.
-
-Tested through `tests/llm/test_protocol.py` and `tests/e2e/test_judgement.py`.
 """
 
 from __future__ import annotations

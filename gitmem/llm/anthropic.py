@@ -1,8 +1,6 @@
-"""Anthropic's Messages API.
+"""Anthropic's Messages API, with structured outputs by `output_config.format`.
 
-https://platform.claude.com/docs/en/api/messages, structured outputs by `output_config.format`.
-
-Tested through `tests/llm/test_protocol.py`.
+https://platform.claude.com/docs/en/api/messages
 """
 
 from __future__ import annotations

@@ -1,16 +1,7 @@
-"""Which model and which embedder the settings name.
+"""Choose the model and the embedder that the settings name (docs/spec.md R6, V1 to V6, V9, J11).
 
-Choose the model that the settings name (docs/spec.md R6, V1 to V6, V9).
-
-Texts go to a model only if the user named a provider in their own settings: neither a key in the environment nor the
-settings of a store that came from elsewhere are permission to send memory.
-
-Tested through `tests/llm/test_protocol.py`.
-
-Choose the embedder that the settings name (docs/spec.md J11).
-
-Texts go over the network only if the user named a provider in their own settings or in `GITMEM_EMBEDDING_PROVIDER`: a
-key in the environment is no permission to send memory.
+Texts go over the network only if the user named a provider in their own settings or in `GITMEM_EMBEDDING_PROVIDER`:
+neither a key in the environment nor the settings of a store that came from elsewhere are permission to send memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Embeddings by Google's Gemini (https://ai.google.dev/api/embeddings).
-
-Tested through `tests/llm/test_choose.py`.
-"""
+"""Embeddings by Google's Gemini (https://ai.google.dev/api/embeddings)."""
 
 from __future__ import annotations
 

@@ -1,16 +1,6 @@
-"""Servers with OpenAI's API: chat and embeddings.
+"""Chat and embeddings by OpenAI, and by any server with its API: Ollama, llama.cpp, LM Studio, vLLM, a proxy.
 
-OpenAI's chat completions, and any server with the same API: Ollama, llama.cpp, LM Studio, vLLM, a proxy.
-
-https://platform.openai.com/docs/api-reference/chat/create
-
-Tested through `tests/llm/test_protocol.py`.
-
-Embeddings by OpenAI, and by any server that speaks like it: Ollama, llama.cpp, LM Studio, vLLM, a proxy.
-
-https://platform.openai.com/docs/api-reference/embeddings
-
-Tested through `tests/llm/test_choose.py`.
+https://platform.openai.com/docs/api-reference/chat/create, https://platform.openai.com/docs/api-reference/embeddings
 """
 
 from __future__ import annotations

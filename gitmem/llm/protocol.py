@@ -1,9 +1,4 @@
-"""What a model and an embedder are to gitmem, and what goes wrong with one.
-
-The protocols of providers: `Model` answers a question with JSON, `Embedder` turns texts into vectors.
-
-`gitmem.llm.choose` and `gitmem.llm.choose` choose a provider.
-"""
+"""The protocols of providers: `Model` answers a question with JSON, `Embedder` turns texts into vectors."""
 
 from __future__ import annotations
 

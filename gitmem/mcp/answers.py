@@ -1,6 +1,4 @@
-"""What the tools that only read answer.
-
-`memory_search`: hits as lines of JSON (docs/spec.md J4), and how to read the entries they belong to.
+"""What the tools that only read answer: `memory_search` gives hits as lines of JSON (docs/spec.md J4).
 
 Gemini CLI takes a text that is JSON for a structured result, and rejects one that is no object.
 """

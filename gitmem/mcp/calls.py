@@ -1,7 +1,4 @@
-"""Run a call in a thread on a store of its own, report progress, and turn errors into messages for agents.
-
-Tested through `tests/mcp/test_server.py`.
-"""
+"""Run a call in a thread on a store of its own, report progress, and turn errors into messages for agents."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 Results are plain text without an output schema: given both, Claude Code shows the structured result, most of which is
 keys. Only the result of a save is structured; it is small, and programs read it, too.
-
-Tested through `tests/mcp/test_server.py`.
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
-"""Serve over standard input and output, or over HTTP on the loopback address with a token.
+"""Serve over standard input and output, or over HTTP on the loopback address, always behind a token.
 
-The server over standard input and output; lone surrogates in requests are replaced.
-
-JSON allows the escape of a lone surrogate, JavaScript's `JSON.stringify` writes it, and models produce it. The SDK
-(2.3) refuses such a line without an answer, and the client waits for ever.
-
-The server over HTTP, for hosts that start no process: on the loopback address, always behind a token.
-
-Loopback keeps other machines out. The token keeps out other users and programs of this machine, and the pages of a
-browser. The SDK's check of `Host` and `Origin` keeps out pages that use DNS rebinding.
+Lone surrogates in requests are replaced: JavaScript's `JSON.stringify` writes them, and the SDK (2.3) refuses such a
+line without an answer. The token keeps out other users and programs of this machine and the pages of a browser; the
+SDK's check of `Host` and `Origin` keeps out pages that use DNS rebinding.
 """
 
 from __future__ import annotations

@@ -1,10 +1,4 @@
-"""Files of the user's project, read within bounds, and the code that facts name.
-
-Read a project's files, which are not trusted: within bounds, without following links or waiting on pipes.
-
-Tested through `tests/project/test_state_past.py`.
-
-The code that facts refer to: the commit of a fact, and the changes of its files since.
+"""Files of the user's project, which are not trusted, read within bounds; and whether code that facts name has changed.
 
 A fact names files and a commit. The files' blob ids in that commit and in HEAD are compared, for all facts by one
 `git cat-file --batch-check`, whose work does not grow with the project's history.

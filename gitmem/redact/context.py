@@ -2,8 +2,6 @@
 
 Formats (gitmem.redact.formats) need no context; here the value must look like a secret, too (gitmem.redact.names).
 Patterns are bounded, so time is linear in the text.
-
-Tested through `tests/redact/test_redact.py`.
 """
 
 from __future__ import annotations

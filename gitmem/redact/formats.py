@@ -1,24 +1,15 @@
 """The providers' documented formats of credentials, recognised without context.
 
-A row is one provider's format: the word its marker shows; the literals without one of which it cannot occur (looked for
-before any pattern is compiled, case counts), if it has any; the pattern; and the public document the format comes from.
-Group 1 of a pattern, where there is one, is the secret; otherwise the whole match is.
+A row is one provider's format: the word its marker shows; literals without one of which it cannot occur, looked for
+before any pattern is compiled (case counts); the pattern; and the public document the format comes from. Group 1 of a
+pattern, where there is one, is the secret; otherwise the whole match is.
 
-Rules every row keeps, so that any input takes time linear in its length: a pattern begins with its literal (or a
-class of bounded length), has no repetition inside a repetition that could read the same text in two ways, and what
-may be read before it fails is bounded. A literal stands in a run of at least `LEAST` letters, digits and `_-.:/+=~`,
-so shorter words need not be searched.
+Rules every row keeps, so that time is linear in the text: a pattern begins with its literal or a class of bounded
+length, has no nested quantifiers, and every repetition before a match is bounded. A literal stands in a run of at least
+`LEAST` letters, digits and `_-.:/+=~`, so shorter words need not be searched.
 
-Left out: identifiers that are no secret alone (Twilio's `AC…`, Stripe's and Mapbox's `pk…`), and formats
-that are only "32 hex digits" or the like (Datadog, Twilio's auth token), found by their names (gitmem.redact.names).
-
-The table was held against gitleaks' rule set (MIT) to see which providers it lacked; what their tokens look like is in
-the documents named here, and the patterns are gitmem's own. That rule set is not shipped as it is: half of its rules
-are a provider's name, one of `= : > ,` and a run of hex digits, which no sentence has, and which `gitmem.redact.names`
-finds for all providers at once; nearly all others ask for white space or a quote behind the token, where Korean has a
-particle and English a full stop; its entropy thresholds, 1,400 stop words and lists of paths would be a second engine.
-
-Tested through `tests/redact/test_kinds.py`.
+Left out: identifiers that are no secret alone (Twilio's `AC…`, Stripe's and Mapbox's `pk…`), and formats that are only
+"32 hex digits" or the like, found by their names (gitmem.redact.names).
 """
 
 from __future__ import annotations

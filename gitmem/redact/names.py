@@ -1,25 +1,9 @@
-"""Find secrets by the names they bear, and by how values look.
+"""Find secrets by the names they bear and by how their values look: `password = "…"`, `--token …`, `비밀번호는 …`.
 
-Judge whether a value is a secret when its name or its context says that it may be one.
-
-There are two kinds of values:
-
-- a *password* may be any word, so its value counts unless it is plainly something else: a reference (`$PASSWORD`,
-  `args.password`, `getpass()`), a type (`str`), a placeholder (`changeme`, `your-password`), a
-  sentence;
-- a *secret*, *token* or *key* is made by a machine, so its value counts only where letters and digits alternate as
-  they do in little that a person writes (`looks_random`).
-
-The rules and bounds are gitmem's own, tuned on what `bench/redact.py` shows.
-
-Tested through `tests/redact/test_redact.py`.
-
-Values of telling names: `password = "…"`, `API_KEY=…`, `"client_secret": "…"`, `--token …`, `비밀번호는 …`.
-
-Names are found by `str.find` in the lowered text, wherever they stand in an identifier, and their values read forward
-by anchored patterns of bounded length, so time is linear in the text.
-
-Tested through `tests/redact/test_redact.py`.
+A *password* may be any word, so its value counts unless it is plainly something else: a reference (`$PASSWORD`,
+`getpass()`), a type (`str`), a placeholder (`changeme`), a sentence. A *secret*, *token* or *key* is made by a machine,
+so its value counts only where letters and digits alternate as they do in little that a person writes (`looks_random`).
+Names are found by `str.find`, values by anchored patterns of bounded length, so time is linear in the text.
 """
 
 from __future__ import annotations

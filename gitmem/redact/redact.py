@@ -1,35 +1,14 @@
-"""Views of a text that map each of their characters to its position in the original.
-
-A secret may stand in a text with invisible characters in it (copied from a web page or a chat), or percent-encoded (in
-a URL). It is found in a view without either, and removed from the original.
-
-Tested through `tests/redact/test_redact.py`.
-
-Redaction: remove secrets and private passages from a text before it is stored.
+"""Remove secrets and private passages from a text before it is stored.
 
 `<private>…</private>` is dropped without a trace; a secret leaves its kind, as in `[REDACTED:github-token]`. Of a URL,
-an assignment, a header or a command line only the value goes. The text may be plain, or JSON (a hook's payload, a line
-of a transcript): JSON stays JSON, since no marker has a character that JSON escapes and nothing beyond a string is
-touched.
+an assignment, a header or a command line only the value goes. JSON stays JSON: no marker has a character that JSON
+escapes, and nothing beyond a string is touched.
 
-Secrets are found by the providers' documented formats (gitmem.redact.formats), by their names (gitmem.redact.names)
-and by where they stand (gitmem.redact.context): in the text as it is, without the invisible characters in it, and
-percent-decoded (gitmem.redact.redact). What is not found: a password in a sentence that does not say "password" right
-before it, a machine's secret of letters only under a name in lower case, a phrase of several words, whatever
-is split over several lines (but keys in PEM), encoded in another way (base64 of a file of settings), or has no prefix
-and no name. The hash of a password counts as one after a name that says "password", and as none elsewhere.
-
-Why a table of our own, measured in November 2026 on 36 kinds of planted secrets, each in plain text, in JSON, in code
-and before a Korean particle (a kind is missed where one of the four is), and on 10 KB of real transcripts:
-detect-secrets 1.5.0 misses 2, takes 110 to 190 ms to import and 39 to 48 ms for 10 KB, and reports 1,806 hexadecimal
-and base64 strings in 300 KB of a transcript without a secret; CredSweeper 1.19 misses 6 and takes 1,490 and 10 ms;
-redact-secret 0.1.0b15, a beta in Rust, is light (4 and 0.5 ms) and exact, but misses 8, passwords in assignments,
-`ya29.` tokens and Slack's webhooks among them; Kingfisher 1.5 misses 24 and takes 3,900 ms to start, Betterleaks 2.0
-misses 26 (both ask for a boundary that Korean does not give); redact-transcripts 0.1, fastscrub 0.1,
-scrubbers 0.1, dlp-patterns 0.4 and Microsoft's secret masker 1.0b miss 11 to 32. This module misses none;
-`bench/redact.py` measures its time and its false alarms. Of sixty more forms (headers, flags, settings)
-and 150 harmless lines in six contexts (`tests/redact/test_forms.py`), detect-secrets finds 21 and takes 128 lines for
-secrets; this module finds 59 or 60, and takes none. Of forty forms of a later list it found 18, and finds 39 now.
+Secrets are found by format (gitmem.redact.formats), name (gitmem.redact.names) and context (gitmem.redact.context): in
+the text as it is, and in views of it without invisible characters and percent-decoded, whose characters map to
+positions in the original. Not found: a password in a sentence that does not say "password" right before it, a phrase of
+several words, a secret split over lines (but keys in PEM), encoded in another way, or without prefix and name. The hash
+of a password counts as one only after a name that says "password". docs/figures.md compares other libraries.
 """
 
 from __future__ import annotations

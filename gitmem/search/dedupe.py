@@ -1,18 +1,8 @@
-"""Show each memory once.
+"""Put copies of a memory last and the newest memory on a subject before older ones, and choose the files worth reading.
 
-Put copies of a memory last, and the newest memory on a subject before older ones.
-
-Two of them are compared by their words. A copy has nearly all of its words in a hit above it: a fact below the exchange
-it was learned from. Memories of different sessions are on one subject if they share much beside the words of the query,
-or if the newer says that it leaves what the older names: "switch from Alembic to Aerich".
-
-Where few hits are shown, such an exchange takes the place of the fact even from below.
-
-Tested through `tests/search/test_again.py`.
-
-Choose what to scan for, and the files worth reading by their matching lines.
-
-Tested through `tests/search/test_sources.py`.
+A copy has nearly all of its words in a hit above it: a fact below the exchange it was learned from. Memories of
+different sessions are on one subject if they share much beside the words of the query, or if the newer says that it
+leaves what the older names: "switch from Alembic to Aerich".
 """
 
 from __future__ import annotations

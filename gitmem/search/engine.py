@@ -1,9 +1,4 @@
-"""A search from words to hits.
-
-Drop facts that no longer hold from hits, or say how they and what tells them stand.
-
-Tested through `tests/search/test_engine.py`.
-"""
+"""A search from words to hits: facts that no longer hold are dropped, or shown with what holds now."""
 
 from __future__ import annotations
 

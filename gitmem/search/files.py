@@ -1,7 +1,4 @@
-"""The documents of a store, and the layer of memory that each belongs to (docs/spec.md R9).
-
-Tested through `tests/search/test_scan.py`.
-"""
+"""The documents of a store, and the layer of memory that each belongs to (docs/spec.md R9)."""
 
 from __future__ import annotations
 

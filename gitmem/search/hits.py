@@ -1,17 +1,4 @@
-"""Hits, their snippets and passages.
-
-The snippet of a hit: the part of its text with most of the terms.
-
-Tested through `tests/search/test_fuzz.py`.
-
-A passage of a document: some lines, or the entry or section around a line (docs/spec.md J5).
-
-Tested through `tests/mcp/test_answers.py`.
-
-A hit: a unit with its date, session, entry id, label and tags.
-
-Tested through `tests/search/test_engine.py`.
-"""
+"""A hit: a unit with its date, session, entry id, label and tags, its snippet and its passage (docs/spec.md J5)."""
 
 from __future__ import annotations
 

@@ -1,15 +1,10 @@
-"""A query: its terms, scripts and filters.
-
-Split a word into runs of one script, which are searched for in different ways.
-
-Tested through `tests/search/test_query.py`.
-
-A query: its terms, phrases, excluded words and filters.
+"""A query: its terms, phrases, excluded words and filters.
 
     "exact phrase"  -without  path:daily  type:decision  tag:build  since:2026-11-01
     until:yesterday  session:1b4e  author:kim
 
-Everything else is words. Any text is a query: one without a word is searched for literally.
+Everything else is words, split into runs of one script, which are searched for in different ways. Any text is a query:
+one without a word is searched for literally.
 """
 
 from __future__ import annotations

@@ -1,19 +1,11 @@
-"""Order hits by their words, and by what is newer.
-
-The ranking: BM25 over units, with a share of their neighbours, first lines and the proximity of terms.
+"""Order hits: BM25 over units, with a share of their neighbours, first lines and the proximity of terms.
 
     score = sum over terms of  weight * idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / average))
 
-An entry of a conversation often shares its topic with its neighbours, so `tf` counts a share of their terms. The share
-is smaller for units of several lines.
-
-Tested through `tests/search/test_engine.py`.
-
-Whether a hit says something of the query, or only shares a word with it.
-
-Coverage is the share of a query's words in a memory, each word weighed by its inverse document frequency; a word that
-stands for one of them counts for a little less. Where there are vectors, a memory far from the query is weak although
-it has its words, and one near to it is good without them. Tested through `tests/search/test_engine.py`.
+An entry of a conversation often shares its topic with its neighbours, so `tf` counts a share of their terms; the share
+is smaller for units of several lines. A hit is weak if it covers little of the query: coverage is the share of the
+query's words in it, each weighed by its inverse document frequency. With vectors, a memory far from the query is weak
+although it has its words, and one near to it is good without them.
 """
 
 from __future__ import annotations

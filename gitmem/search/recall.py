@@ -1,18 +1,7 @@
-"""What is told of a subject: recall, keywords, whole memories, and hits of the person's own store.
+"""What is told of a subject: recall, keywords, whole memories by id, and hits of the person's own store.
 
-Find a person's own rules and preferences beside what a project remembers (docs/spec.md P7).
-
-Tested through `tests/cli/commands/test_find.py`.
-
-The whole of a memory by its id: the handle that recall gives.
-
-Tested through `tests/search/test_recall.py`.
-
-The keywords of a store: the words of most entries, counted on each call (docs/spec.md P5, V5).
-
-In a store of many files the numbers are estimated from some of them, spread over all folders and times.
-
-Tested through `tests/cli/commands/test_find.py`.
+Keywords are counted on each call; in a store of many files they are estimated from some of them, spread over all
+folders and times (docs/spec.md P5, P7, V5).
 """
 
 from __future__ import annotations

@@ -1,36 +1,16 @@
-"""One pass over the files for all terms: ripgrep's bindings, `rg`, or `re`.
+"""One pass over the files for all terms: by ripgrep's bindings, by `rg`, or by `re`.
 
-The contract of scanners, and the scanner on Python's `re`.
+Each scanner returns, for the given files only, the lines that hold a literal, without regard to case, in order.
 
-There are three: the ripgrep bindings, the `rg` binary, and `re`. Each returns, for the given files only, the lines that
-hold a literal, without regard to case, in order.
+The bindings (0.1.0) stop reading a file at a line that is not UTF-8, skip files that any ignore file names, return
+`path:line:text` as one string, mangle names that are not UTF-8, return lines in random order, take patterns as regular
+expressions, and search hidden files and `.git`. So literals are escaped, only the store's folders are passed to them,
+never the root, and `PythonScanner` searches the files that they would miss.
 
-The texts of a large store in one file, for prompts: opening 50,000 files takes half a second.
-
-The folder `texts` of the private folder is a cache, can be deleted at any time, and is brought up to date in the
-background. It only leads to files: these are read as they are. `all` has documents in lower case, each behind a line
-with its key (see `gitmem.search.sources.Documents`), the newest last; a document that changed is there again. `state`
-is replaced last and says how much of `all` counts. Files that came or were replaced since are found by the times of
-their folders; a text edited in place is found once it is committed.
-
-Tested through `tests/search/test_scan_texts.py`.
-
-The scanner on the `rg` binary, for large stores and where the ripgrep bindings have no wheel.
-
-Tested through `tests/search/test_scan.py`.
-
-The scanner on the ripgrep bindings, which works around their faults.
-
-Version 0.1.0 stops reading a file at a line that is not UTF-8, skips files that any ignore file names, returns
-`path:line:text` as one string, mangles names that are not UTF-8, returns lines in random order, takes patterns as
-regular expressions, and searches hidden files and `.git`. So literals are escaped, only the store's folders are passed
-to it, never the root, and `PythonScanner` searches the files that the bindings would miss.
-
-Tested through `tests/search/test_scan.py`.
-
-Choose the best scanner of this machine.
-
-Tested through `tests/search/test_scan.py`.
+Opening 50,000 files takes half a second, so a large store has its texts in one file: the folder `texts` of the private
+folder, a cache that can be deleted at any time and is brought up to date in the background. It only leads to files.
+`all` has documents in lower case, each behind a line with its key, the newest last; `state` is replaced last and says
+how much of `all` counts. Files that came or were replaced since are found by the times of their folders.
 """
 
 from __future__ import annotations

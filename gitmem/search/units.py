@@ -1,25 +1,8 @@
-"""The units that are ranked: entries, sections and facts of documents.
-
-The text of a memory as a reader needs it: without the marks of a log, its ids and the labels that say nothing.
-
-Tested through `tests/search/test_recall.py`.
-
-Cut a file into units: at entries and headings, and long sections at blank lines.
-
-The parts of a long unit: an exchange whose answer is long is scored and shown by its best part, with its request.
-
-Tested through `tests/search/test_engine.py`.
-
-The units of a file: entries of a log, sections of a document, fields of a summary's header.
+"""The units that are ranked: entries of a log, sections and facts of documents, fields of a summary's header.
 
 Text between entries and before the first heading is in units, too. A search reads a megabyte to rank a few units, so
-files are cut when a unit is first needed, and a unit is two positions until then.
-
-Tested through `tests/search/test_units.py`.
-
-A day's log that history holds, as a search reads it: its entries, without the titles around them.
-
-Tested through `tests/archives/test_days.py`.
+files are cut when a unit is first needed, and a unit is two positions until then. A long exchange is scored and shown
+by its best part, with its request. Readers see a unit without a log's marks and ids.
 """
 
 from __future__ import annotations

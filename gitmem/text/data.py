@@ -1,14 +1,8 @@
-"""Word lists and other data files, by language.
-
-Read the word lists of each language, which a speaker can correct: `gitmem/data/LANGUAGE/NAME.tsv`.
+"""Word lists by language, which a speaker can correct: `gitmem/data/LANGUAGE/NAME.tsv`, and synonyms.
 
 A phrase is plain words. `^` before it ties it to the start of a text and `$` behind it to the end, `*` stands for up to
 60 characters, and `~` before a word lets it begin inside of a longer one, as Korean endings do. Phrases of a row are
 parted by ` | `. No repetition is unbounded, so that no text makes matching slow.
-
-Words of development that stand for each other, English and Korean: for queries (`gitmem.search`).
-
-A line of `gitmem/data/synonyms.txt` are words for one thing. Tested through `tests/search/test_query.py`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""Differences of texts, and merging them by line.
-
-Three-way merge of a text by line, or by other tokens.
+"""Differences of texts, and a three-way merge by line or by other tokens.
 
 A change of one side is taken; changes of both sides are joined without loss. A conflict is only where both changed the
 same tokens of the base; changes of neighbouring lines are none.
-
-Tested through `tests/merge/test_documents.py`.
 """
 
 from __future__ import annotations

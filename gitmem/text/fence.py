@@ -78,7 +78,7 @@ def opening(source: str) -> str:
 
 
 def fenced(text: str, source: str) -> str:
-    """Return the text of a door as an element that names its source; "" for none. The text has passed `plain`."""
+    """Return a text as an element that names its source; "" for none. The text has passed `plain`."""
     return f"{opening(source)}\n{_SAYS}\n{text}\n</{FENCE}>" if text else ""
 
 

@@ -1,10 +1,4 @@
-"""Cut text into sentences, lines and quantities.
-
-Line ends.
-
-Tested through `tests/document/test_document.py`.
-
-Split markdown into sentences: English, Korean, Chinese and Japanese.
+"""Split markdown into lines and sentences: English, Korean, Chinese and Japanese.
 
 Code fences, tables, headings, rules and lines of markup are no sentences; list markers and bold marks are removed. Time
 is linear in the length of any text.

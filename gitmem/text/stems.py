@@ -1,9 +1,7 @@
-"""Stems and stop words, English and Korean: for queries (`gitmem.search`) and for keywords (`gitmem.text.keywords`).
+"""Stems, stop words and token estimates, English and Korean: for queries and keywords.
 
 No dictionary and no analyser: a morphological analyser for Korean takes 80 MB and a second to start. An English stem is
-the beginning of its word, so that it can be searched for as it is. Figures: `bench/retrieval.py`.
-
-Token estimates (spec R1): four bytes of UTF-8 are taken for one token.
+the beginning of its word, so that it can be searched for as it is. A token is four bytes of UTF-8 (spec R1).
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Text on its way out of gitmem, to a terminal or an agent: what agents read somewhere stays text (spec X4).
 
 A terminal obeys control characters. An agent also reads what nobody sees, such as tag characters, and may take a text
-that looks like a host's own for one. `plain` is the one function for all doors; JSON passes `harmless`.
-
-URLs in messages.
+that looks like a host's own for one. All text passes `plain`; JSON passes `harmless`.
 """
 
 from __future__ import annotations

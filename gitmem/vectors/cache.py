@@ -1,25 +1,14 @@
-"""Vectors of texts, in files that can be rebuilt.
+"""The cache of vectors, in the folder `vectors` of the private folder: bounded, never committed (docs/spec.md J13).
 
-A file of vectors, mapped into memory: a header, then records of one size.
+Each model has two files. NAME.vec has the vectors by the hash of the embedded text, appended in batches. NAME.map has,
+for a version of each file, the vectors of its chunks; it is replaced as a whole, and holds the number of its NAME.vec.
+A file of vectors is mapped into memory: a header, then records of one size.
 
     key 16 | scale, a float | components, a signed byte each, padded to words | sum of all words before it
 
-A record with a wrong sum was torn and counts as no vector. Vectors are compared one by one: with numpy where it is
-installed, else in a loop, which takes 0.25 s for 10,000 vectors of 384 dimensions.
-
-The chunks of a file that are embedded: units, cut to at most about 400 tokens.
-
-An entry or a section is a chunk, so that a vector leads to one place; a long one is several. A heading without text
-goes into the next chunk. The chunks cover the units of a file, in order.
-
-The cache of vectors, in the folder `vectors` of the private folder: bounded, never committed (docs/spec.md J13).
-
-Each model has two files. NAME.vec has the vectors by the hash of the embedded text (`gitmem.vectors.cache`);
-batches are appended in one write. NAME.map has, for a version of each file, the vectors of its chunks; it is replaced
-as a whole, and holds the number of its NAME.vec. Writers hold a lock; readers need none. The folder can be deleted at
-any time.
-
-Tested through `tests/vectors/test_cache.py`.
+A record with a wrong sum was torn and counts as no vector. A chunk is a unit, or a part of at most about 400 tokens of
+a long one; a heading without text goes into the next chunk. Writers hold a lock; readers need none. The folder can be
+deleted at any time.
 """
 
 from __future__ import annotations

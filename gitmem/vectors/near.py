@@ -1,18 +1,7 @@
-"""Nearest vectors, joined with the ranking by words.
-
-Fuse the ranking by words with the ranking by vectors.
-
-Tested through `tests/vectors/test_near.py`.
-
-The vectors of the last queries, by content hash, provider and model, in the process and in a file (J13).
-
-The file, in the folder of the vectors, has a line of JSON for a query; the text of a query is not kept. Tested through
-`tests/vectors/test_near.py`.
-
-How near the chunks of a store are to a query, by vectors.
+"""How near the chunks of a store are to a query, by vectors, and the ranking by words fused with it.
 
 The query is embedded in a thread while the files are scanned; after a second the search goes on without vectors. The
-vectors of the files come from the cache, as far as it is filled.
+last queries' vectors are kept in the process and in a file: a line of JSON each, without the query's text (J13).
 """
 
 from __future__ import annotations

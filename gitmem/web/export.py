@@ -1,7 +1,4 @@
-"""Write the pages as files that a browser opens from the disk, for reading only.
-
-Tested through `tests/web/test_app.py`.
-"""
+"""Write the pages as files that a browser opens from the disk, for reading only."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Find the page of an address, and render it as HTML or JSON.
-
-Tested through `tests/web/test_app.py`.
-"""
+"""Find the page of an address, and render it as HTML or JSON."""
 
 from __future__ import annotations
 

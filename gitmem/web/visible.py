@@ -1,9 +1,4 @@
-"""What a page shows of the memory, and what it was at a time.
-
-The life of a fact: the change of its file in each commit.
-
-Tested through `tests/web/test_app.py`.
-"""
+"""What a page shows of the memory, now or at a time; and the changes of a fact's file in each commit."""
 
 from __future__ import annotations
 

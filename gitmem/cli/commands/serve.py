@@ -1,9 +1,4 @@
-"""Serve the memory to an agent by MCP, or to a browser.
-
-`gitmem web`: look at the memory in a browser, and correct it.
-
-Tested through `tests/web/test_app.py`.
-"""
+"""`gitmem mcp` serves the memory to an agent, `gitmem web` to a browser, where it can be corrected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,1 @@
-"""What each page shows, as values: its template and its JSON twin are made of the same.
-
-Tested through `tests/web/test_app.py`.
-"""
+"""What each page shows, as values: its template and its JSON twin are made of the same."""

@@ -1,9 +1,4 @@
-"""What a page is given, and charts.
-
-Compute the coordinates of a chart or a graph, for a template that draws it as SVG.
-
-Tested through `tests/web/test_app.py`.
-"""
+"""What a page is given, and the coordinates of charts and graphs for templates that draw them as SVG."""
 
 from __future__ import annotations
 
