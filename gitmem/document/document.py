@@ -1,12 +1,8 @@
 """A markdown file with YAML front matter; an edit changes no other byte.
 
-Front matter is what Jekyll and Obsidian take for it: the very first line is `---`, and a later line `---` ends it. A
-line `...` ends it too: YAML itself ends a document there, Jekyll and Pandoc follow it, and although Obsidian shows no
-properties then, taking that header for body would put a second one on top of it. Blanks may follow either fence, a
-byte order mark may stand before the first, and a byte that is not UTF-8 survives.
-
-python-frontmatter reads what a header means, but does not find it here: it takes `----` and a fence after blank lines,
-not `...` and no lone CR, and strips the body.
+The very first line is `---`, and a later line `---` or `...` ends the header, as YAML, Jekyll and Pandoc have it.
+Blanks may follow either fence, a byte order mark may stand before the first, and a byte that is not UTF-8 survives.
+python-frontmatter reads what a header means, but takes other fences and strips the body.
 """
 
 from __future__ import annotations

@@ -1,14 +1,7 @@
-"""Entries of logs, their types, and the logs.
+"""Entries of logs (docs/format.md, "Entries"), their types, and putting them into and out of a document's body.
 
-Log entries: one dated, identified item of a daily log or of `memory.md` (docs/format.md, "Entries").
-
-`find_entries` is the inverse of `render_entry` for every text that has passed `clean_text`, and passes over what is not
-an entry. Lines end at LF or CRLF only, not at the other ends of `str.splitlines`.
-
-Operations on a log's text: sections, and entries put in and taken out.
-
-A section is a `## ` heading outside a code fence, up to the next heading of its level or above. All functions are
-pure, take and return a document's body, and change no other line.
+`find_entries` is the inverse of `render_entry` for every text that passed `clean_text`. Lines end at LF or CRLF only. A
+section is a heading outside a code fence, up to the next of its level or above. All functions are pure.
 """
 
 from __future__ import annotations

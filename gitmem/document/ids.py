@@ -1,15 +1,8 @@
-"""Identifiers of memories, and the paths of a store's files.
+"""Identifiers of memories (docs/format.md, "Entries"), and the paths a store may use ("Names").
 
-Identifiers of memories (docs/format.md, "Entries").
-
-An id of what was saved once sorts by time: twenty characters of Crockford's base 32 in lower case, ten of the time, ten
-that are unique within its millisecond. An id that follows from what it names (an exchange, a fact) is a letter for its
-kind and ten characters of a digest. Time and randomness are passed in.
-
-Names a store may use: storable on every platform, and never leading out of the store (docs/format.md, "Names").
-
-Paths are plain `str` with `/` between their parts; a path that has passed `check_path` is safe to join to the work
-tree as far as names go. That no parent is a symbolic link is checked where files are opened.
+An id of a save sorts by time: twenty characters of Crockford's base 32, half of them the time. An id that follows from
+what it names (an exchange, a fact) is a letter and ten characters of a digest. Paths have `/` between their parts; one
+that passed `check_path` never leads out of the store by its names.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Write a Python value on one line so that YAML reads back exactly that value.
 
-YAML 1.1 gives bare words a type: `no` is false, `007` is 7, `12:30` is 750, `1.10` is 1.1 (https://yaml.org/type/). So
-text stays bare only where it begins with a letter, is made of harmless characters and is no such word; all other text
-is quoted.
-
-Tested through `tests/document/test_yaml.py`.
+YAML 1.1 gives bare words a type: `no` is false, `12:30` is 750 (https://yaml.org/type/). So text stays bare only if it
+begins with a letter and is no such word. Tested through `tests/document/test_yaml.py`.
 """
 
 from __future__ import annotations

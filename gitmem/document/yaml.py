@@ -1,14 +1,7 @@
-"""YAML edits that leave all other bytes as they are.
+"""Change one value of a YAML mapping, in a header or config.yaml, and leave every other byte as it is.
 
-The positions of all nodes in a YAML text, and whether the text is safe to load.
-
-Tested through `tests/document/test_yaml.py`.
-
-Change one value of a YAML mapping and leave every other byte of its text as it is.
-
-Both a document's header and a config.yaml with comments are edited here. Dumping a header again would sort its keys,
-drop its comments and turn `007` into 7. So an edit replaces the text of one value, and loads the result to check that
-nothing else changed.
+Dumping again would sort keys, drop comments and turn `007` into 7. So an edit replaces the text of one value, and loads
+the result to check that nothing else changed.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
 """Find the commit that wrote a line: `git blame`, parsed by GitPython.
 
-GitPython starts git with the caller's environment, and its `Repo(...)` reads `GIT_DIR`, `GIT_COMMON_DIR` and others
-before it looks at the path it was given: inside a hook it finds another repository, or none. So only its parser is
-used, on a repository object that skips this search and starts git through `gitmem.git.process`. Importing
-GitPython takes 85 ms, so only a command that blames imports this module.
-
-Tested through `tests/git/test_log.py`.
+GitPython reads `GIT_DIR` and others before the path it was given, so inside a hook it finds another repository. Here
+only its parser is used, and git is started through `gitmem.git.process`. Tested through `tests/git/test_log.py`.
 """
 
 from __future__ import annotations

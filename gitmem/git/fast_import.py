@@ -1,16 +1,8 @@
-"""Quote paths for `git fast-import`. Tested through `tests/git/test_fast_import.py`.
+"""Write commits with `git fast-import`, move the branch by compare-and-swap (docs/architecture.md, "Order of writes").
 
-Recognize disk errors in messages of git. Tested through `tests/git/test_fast_import.py`.
-
-Write commits with `git fast-import`, move the branch by compare-and-swap (docs/architecture.md, "Order of writes").
-
-A `Writer` reads files at a given tip and adds commits on top of it. `finish` has fast-import sync their objects, then
-moves the branch from exactly that tip with `git update-ref`. fast-import's own update is no compare-and-swap: it only
-refuses to lose commits, so it would undo a concurrent `git reset` or deletion of the branch.
-
-Until the branch moves nothing points to the new objects, and `git gc --prune=now` removes such objects. So fast-import
-finishes its pack (`checkpoint`) and keeps running: the pack's `.keep`, which it removes at its end, protects the pack
-until the branch has moved.
+`finish` has fast-import sync its objects, then moves the branch from exactly the writer's tip with `git update-ref`:
+fast-import's own update would undo a concurrent `git reset`. Until then fast-import keeps running, since the `.keep`
+of its finished pack (`checkpoint`) protects the new objects from `git gc --prune=now`.
 """
 
 from __future__ import annotations

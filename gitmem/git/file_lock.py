@@ -1,11 +1,8 @@
 """A file lock of the operating system, for a folder that one machine has to itself.
 
-The kernel locks the file `lock` in the private folder and releases it when the holder dies. A holder without a
-heartbeat cannot be forced to release it, so its file is retired: the next one is `lock.1`, and so on; the highest
-number is the lock. (Renaming a new file over it fails on Windows while the holder has it open.) Files are taken and
-retired under `lock.guard`, for microseconds, so that a check of the holder stays true until it is acted on.
-
-Tested through `tests/git/test_store_lock.py`.
+The kernel releases the file `lock` when its holder dies. A holder without a heartbeat cannot be forced to, so its file
+is retired: the lock is `lock.N` with the highest number. (Windows renames no file over one that is open.) Files are
+taken and retired under `lock.guard`, for microseconds. Tested through `tests/git/test_store_lock.py`.
 """
 
 from __future__ import annotations

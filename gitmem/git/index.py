@@ -1,21 +1,8 @@
-"""The index, and what differs between it, the tip and the work tree.
+"""Find edits by hand, and update git's index after gitmem wrote files of the work tree.
 
-Update git's index after gitmem has written files of the work tree.
-
-With a stale entry the user's next plain `git commit` would revert what gitmem committed.
-
-The `index.lock` of a killed git looks like the lock of the user's own `git commit` with its editor open. So gitmem
-takes the lock itself, with a text that names it, has git write a copy of the index under a second name, and renames
-that into place. A process with the store's lock then knows that an `index.lock` with that text is stale.
-
-Tested through `tests/git/test_worktree.py`.
-
-Find edits by hand: paths in which the work tree or the index differs from the tip, and untracked files.
-
-`git status` converts files by the tree's attributes before it compares them. So git only lists the files whose times
-or sizes differ from the index, or whose entries differ from the tip, and their contents are hashed here.
-
-Tested through `tests/git/test_worktree.py`.
+`git status` would convert files by the tree's attributes, so git only lists the candidates and their contents are
+hashed here. Without the update a plain `git commit` would revert gitmem's. gitmem takes `index.lock` itself, with its
+name in it, so that one left by a kill is told from the user's own. Tested through `tests/git/test_worktree.py`.
 """
 
 from __future__ import annotations

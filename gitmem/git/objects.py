@@ -1,9 +1,6 @@
-"""Read objects through one `git cat-file --batch`.
+"""Read objects through one open `git cat-file --batch-command` (git 2.36); a process for each would take 2 to 4 ms.
 
-Read objects through one open `git cat-file --batch-command`, at about 50 µs a read.
-
-A process for each read takes 2 to 4 ms. New objects (of a fetch, a commit) are found, since git looks for new packs
-before it reports one as missing. Source: git-cat-file(1), git 2.36.
+New objects, of a fetch or a commit, are found: git looks for new packs before it reports one as missing.
 """
 
 from __future__ import annotations

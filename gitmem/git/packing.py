@@ -1,30 +1,8 @@
-"""Pack, check, bundle and remove objects.
+"""Join, check and bundle packs; remove unreachable objects from gitmem's own repository (docs/spec.md, G7).
 
-Join the small packs and loose objects that commits leave behind.
-
-Each save leaves a pack of its own; a thousand of them, and a save takes twice as long. Joining them is cheap if it is
-done often: `--geometric` touches the small packs only, and a delta once found is kept. The window is wider than git's
-own because `memory.md` grows and is cut, again and again: git compares files of one name by size, and beside a version
-stand the versions of the same size from all rotations. Measured on 3,000 saves with a rotation every 190: joined every
-50 saves 2.9 MB, for 2.5 s of CPU per 1,000; `git repack -adf` 71 MB in 18 s, with `--window=250` 5.4 MB in 56 s.
-
-Nothing here removes an object, not even an unreachable one.
-
-Tested through `tests/store/test_maintenance.py`.
-
-Check a repository with git, and list lock files of git.
-
-Tested through `tests/store/test_health_doctor.py`.
-
-Remove unreachable objects for good, and read every object (docs/spec.md, G7).
-
-Only for gitmem's own repository: unreachable objects in a person's repository are theirs.
-
-Tested through `tests/purge/test_rewrite.py`.
-
-Bundles: a file that holds refs and all their objects (git-bundle(1)).
-
-Tested through `tests/cli/commands/test_backups.py`.
+Each save leaves a pack; `--geometric` joins the small ones and keeps found deltas. The window is wide because
+`memory.md` grows and is cut again and again, and its best base may be many versions away.
+Tested through `tests/store/test_maintenance.py`, `tests/purge/test_rewrite.py`, `tests/cli/commands/test_backups.py`.
 """
 
 from __future__ import annotations

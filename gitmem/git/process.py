@@ -1,29 +1,13 @@
-"""Start git with an environment of our own, within limits of time and output.
+"""Start git; no environment, configuration, hook or attribute of the caller's can change a result.
 
-The one way to start git: the caller's environment, configuration and hooks cannot change a result.
+- Every `GIT_*` variable but a short list is dropped, and what git needs is set explicitly.
+- The user's and the system's configuration are not read, unless asked, for network operations.
+- The repository's configuration, in branch mode the project's, is overridden key by key.
+- Commands that compare a work tree with blobs or print a diff run as `Git.unfiltered`: in a common folder that ships
+  with gitmem (`templates/git`), without refs and so with full ids, whose `info/attributes` takes precedence over every
+  `.gitattributes`. Source: GIT_COMMON_DIR in git(1), gitrepository-layout(5), gitattributes(5).
 
-Three walls:
-
-- the environment: every `GIT_*` variable but a short list is dropped, and what git needs is set explicitly;
-- the user's and the system's configuration are not read (unless asked, for network operations);
-- the repository's own configuration, which in branch mode is the user's project's, is overridden key by key.
-
-Attributes are not configuration. Commands that compare a store's work tree with blobs, or print a diff, run as
-`Git.unfiltered`; a project's `status` runs with `filters_off`. Files are stored through `fast-import` or
-`hash-object --stdin`, to which no filter applies.
-
-A save imports this: plain classes and `os.path`, since importing `dataclasses` costs 7 ms and `pathlib` 4.
-
-Run git so that no attribute and no setting of a repository changes bytes, or starts anything.
-
-A `.gitattributes` chooses filters, encodings and line endings for every git command that compares a work tree with
-blobs, and drivers for every one that prints a diff. It may come from a remote, and the programs it names from the
-configuration of a person's project. Only `info/attributes` takes precedence over it, and in a linked work tree that
-file is the project's. So these commands get a common folder that ships with gitmem (`templates/git`): it has its own
-configuration and `info/attributes`, and no refs. Objects, index and work tree are the repository's.
-
-Such commands are given full ids, since that folder has no names of revisions. Source: GIT_COMMON_DIR in git(1) and
-gitrepository-layout(5), the order of attributes in gitattributes(5).
+A save imports this: plain classes and `os.path`, since `dataclasses` and `pathlib` are slow to import.
 """
 
 from __future__ import annotations

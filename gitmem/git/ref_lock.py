@@ -1,9 +1,7 @@
 """A lock that is a git ref, for a folder that several machines share.
 
-The ref `refs/gitmem/lock` moves by compare-and-swap from a blob that says "free" to a blob that names the holder, and
-back. It is never deleted: git would remove its empty folder while others write there. The next holder replaces a dead
-or stale one by the same compare-and-swap.
-
+`refs/gitmem/lock` moves by compare-and-swap from a blob that says "free" to one that names the holder, and back. It
+is never deleted: git would remove its empty folder while others write there.
 Tested through `tests/git/test_store_lock.py`.
 """
 

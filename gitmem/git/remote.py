@@ -1,23 +1,8 @@
-"""Fetch and push without the repository's own configuration, into a quarantine.
+"""Fetch and push single refs of another repository, by compare-and-swap, never forced.
 
-Addresses of remotes: which ones gitmem goes to.
-
-Tested through `tests/sync/test_rounds.py`.
-
-An empty repository that fetches for another one: with its objects, and none of its configuration, refs or hooks.
-
-A repository may have come from elsewhere, and many settings start programs when git goes to a remote, or lead it to
-another one. So a fetch runs in a git folder of its own, whose common folder ships with gitmem
-(`git.process.unfiltered`). What it brings becomes part of the repository once all of it is there.
-
-Fetch and push single refs of another repository, by compare-and-swap, never forced.
-
-The person's own configuration counts here, and only here: it says how to reach a remote and with which credentials.
-That of the repository does not, which may have come from elsewhere: it could name programs, or another remote. Git
-prompts only if there is a person (`asks`). Hooks, tags and pruning are off, and git checks objects before it stores
-them.
-
-Tested through `tests/sync/test_rounds.py`.
+The person's configuration counts, which says how to reach a remote. The repository's does not: it could name programs
+or another remote. So a fetch runs in an empty repository with a common folder of gitmem's, and what it brings joins the
+repository once all of it is there. Tested through `tests/sync/test_rounds.py`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Find a git repository and read its layout and refs.
-
-Read refs with one git, move them by compare-and-swap.
-
-Tested through `tests/sync/test_rounds.py`.
-"""
+"""Find a git repository, read its layout and refs, and move refs by compare-and-swap."""
 
 from __future__ import annotations
 

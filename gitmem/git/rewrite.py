@@ -1,16 +1,8 @@
 """Rewrite history without a text (docs/spec.md, G7), with the same result on every machine.
 
-A commit whose files, message, author and parents stay the same keeps its id; every other one is rewritten with the
-same dates, on its rewritten parents. The result does not depend on chance or the clock, so clones that rewrite
-separately meet again. One `git diff-tree` lists the changes and one `git fast-import` writes; only blobs that commits
-added are read, each once.
-
-Why not git-filter-repo: on 3,018 commits version 2.47.0 gives the same commits, bit for bit, at about the same cost
-(14 s of CPU here, 34 s there including a repack). But it cannot search by digest, it rewrites refs, reflogs and work
-tree in place, so that a crash leaves half of them, and it rewrites every ref, where in a project's repository only
-gitmem's may move.
-
-Tested through `tests/purge/test_rewrite.py`.
+A commit whose files, message, author and parents stay the same keeps its id; every other one gets the same dates, on
+its rewritten parents. git-filter-repo cannot search by digest, and rewrites refs, reflogs and work tree in place, so
+that a crash leaves half of them. Tested through `tests/purge/test_rewrite.py`.
 """
 
 from __future__ import annotations

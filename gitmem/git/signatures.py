@@ -1,6 +1,4 @@
-"""Check signatures of commits, and sign one, with the keys and programs that the person configured for git.
-
-The configuration of the repository does not count: it could name a program (gitmem.git.process).
+"""Check and make signatures of commits as the person configured git; the repository's configuration does not count.
 
 Tested through `tests/store/test_signed.py`.
 """

@@ -1,13 +1,7 @@
-"""Which lock serves a store, and the heartbeat of its holder.
+"""Choose the store's lock, a file lock where it is reliable, else a git ref (docs/spec.md, G4, R11); renew it.
 
-Choose the store's lock: a file lock of the system where it is reliable, else a git ref (docs/spec.md, G4, R11).
-
-The lock only saves wasted work; commits are correct because the branch moves by compare-and-swap. A holder without a
-heartbeat for `STALE_SECONDS` loses either lock, so it checks `held()` before it writes the work tree.
-
-Renew a lock during long work.
-
-Tested through `tests/store/test_maintenance.py`.
+The lock only saves wasted work: commits are correct because the branch moves by compare-and-swap. A holder without a
+heartbeat for `STALE_SECONDS` loses the lock, so it checks `held()` before it writes the work tree.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
-"""Compare trees, and count their files.
+"""Compare two trees, or count their files, by reading each different folder once.
 
-Compare two trees by reading only the folders that differ: `git diff-tree -r` without a process.
-
-Git does it for malformed trees (a duplicate name, another form than git writes) and for very large ones.
-
-Count the files of commits without listing them: each tree is read once, however often it occurs.
-
-Ten trees, each with ten entries that are the next tree, are ten small objects and ten thousand million files; git would
-list them until memory is full.
+`git diff-tree` compares malformed and very large trees. Counting lists nothing: ten nested trees of ten equal entries
+are ten small objects and ten thousand million files.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Whose repository it is, whose commits, and which settings may start programs.
+"""Decide whether a repository may be used: who owns it, and whether the link to it is genuine.
 
-Decide whether a repository may be used: who owns it, and whether the link to it is genuine.
-
-Git refuses a repository of another user, whose configuration could run programs as the current user (git-config,
-`safe.directory`), but only if it discovers the repository itself; gitmem passes the git dir. So owners are compared
-here, and if they differ git is asked, whose rules decide.
+Git checks the owner (`safe.directory`) only of a repository that it discovers itself; gitmem passes the git dir. So
+owners are compared here, and if they differ, git's rules decide.
 """
 
 from __future__ import annotations

@@ -1,13 +1,4 @@
-"""Where a line came from, and the commits of sessions.
-
-Find the commit that wrote a line or an entry, with its session, host, machine and date (spec G3).
-
-Tested through `tests/history/test_records.py`.
-
-The sessions of which a store keeps something, from the trailers of its commits.
-
-Tested through `tests/cli/commands/test_history.py`.
-"""
+"""Find the commit that wrote a line or entry (spec G3), and the sessions of which a store keeps something."""
 
 from __future__ import annotations
 

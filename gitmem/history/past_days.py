@@ -1,19 +1,7 @@
-"""The days that consolidation took away, for searches, and searches of history.
+"""Copies of days that consolidation took out of the tree (docs/memory.md, "Tiers"), and searches of history.
 
-The days that consolidation took out of the tree, as a search finds them (docs/memory.md, "Tiers").
-
-They are copies of what history holds, in the private folder, and can be deleted at any time: the background of a hook
-makes them again (`gitmem.history.past_days`). A search reads those that are there and waits for none.
-
-Tested through `tests/archives/test_days.py`.
-
-Keep the days that consolidation took out of the tree as plain files for searches (`gitmem.history.past_days`).
-
-Tested through `tests/archives/test_days.py`.
-
-Find lines that contain one of several texts in the files of a commit, or among lines that commits removed.
-
-Tested through `tests/search/test_sources.py`.
+The copies are in the private folder and can be deleted at any time: the background of a hook makes them again. Tested
+through `tests/archives/test_days.py` and `tests/search/test_sources.py`.
 """
 
 from __future__ import annotations

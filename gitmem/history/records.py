@@ -1,12 +1,6 @@
-"""Commits as records of saves.
+"""Read saves, past versions of files and rotations from git history (spec R7, G3); parse dates strictly.
 
-Parse dates as people write them, strictly: git itself reads words that it does not understand as now.
-
-A date is a span of a day, a minute or a second: `at` uses its end, `since` its beginning.
-
-Read saves, past versions of files, and rotations from git history (spec R7, G3).
-
-Nothing is cached: a fresh clone gives the same answers. Reading needs no lock and works during a merge.
+Nothing is cached, and reading needs no lock. A date is a span: `at` uses its end, `since` its beginning.
 """
 
 from __future__ import annotations

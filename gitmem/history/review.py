@@ -1,13 +1,4 @@
-"""Documents that wait for a person, and the person's answer.
-
-List documents that hold two versions, or are a second version, for review (docs/format.md, "Merging").
-
-Tested through `tests/history/test_review.py`.
-
-Pairs of facts in force that contradict each other and wait for a person (spec V6).
-
-Tested through `tests/cli/commands/test_review.py`.
-"""
+"""Documents with two versions (docs/format.md, "Merging") and contradicting facts (spec V6) that wait for a person."""
 
 from __future__ import annotations
 

@@ -1,41 +1,9 @@
-"""Merge three versions of a document: header field by field, body by section or entry.
+"""Merge three versions of a document: header field by field, body by section or entry (docs/format.md, "Merging").
 
-The front matter of three versions of a document, merged field by field (docs/format.md, "Merging").
-
-Tested through `tests/merge/test_documents.py`.
-
-Merge two machines' versions of the same memory, without asking (spec G5).
-
-`merge` is about one file, `merge_trees` about all files that differ. Both are pure, and commutative: it does not matter
-which side is `ours`, so all machines get the same bytes. Nothing either side added or changed is lost, and a
-file never holds conflict markers; where both changed the same words, both versions stand in the file, and the field
-`review` of its front matter names the sections. A file unchanged on one side comes out as the other's, byte for byte.
-
-Scenarios (tests/merge/test_documents.py has one for each):
-
-- one side unchanged, both the same, both absent: the other side's
-- appends on both sides: all entries, by time
-- entry removed here, untouched there: removed; changed there: kept; changed on both: both kept, to be reviewed
-- entry moved to another section here, untouched or changed there: moved, with the change
-- rotation here, appends there: the carryover with the appended entries; the archive as it is
-- rotation on both sides: both archives; the common part of their carryovers, and all new entries
-- log removed here (consolidated, rotated away), appends there: a log of the appended entries alone
-- document removed here, changed there: kept; untouched there: removed
-- document renamed here, changed there: the changed document under the new name; renamed on both: under the lesser name
-- two files made under one name: one document, with the entries, fields and lines of both
-- two names that some file system takes for one: one document
-- a file here, a folder of that name there: the file beside it
-- fields: each for itself (`created` the older, `updated` the newer, lists as sets, counters add up)
-- a header that cannot be read: by line; where both changed the same lines, both files kept
-- files of an unknown kind: by line; if both changed the same lines, or for binary files, both files kept
-- markers left by a plain git merge: taken apart first
-
-Resolve a document with two versions of something to the side a person chose.
-
-In the sections that a merge named, the other side's lines and its versions of entries that both sides changed are
-removed. Entries that only one side has stay.
-
-Tested through `tests/history/test_review.py`.
+Pure and commutative: all machines get the same bytes, whichever side is `ours`. Nothing that a side added or changed is
+lost, and no file holds conflict markers: where both changed the same words, both versions stand in the file and the
+header field `review` names the sections. A file unchanged on one side comes out as the other's, byte for byte.
+tests/merge/test_documents.py has a test for each scenario.
 """
 
 from __future__ import annotations

@@ -1,16 +1,7 @@
 """Find programs and shipped files, and look at processes.
 
-Find programs on the `PATH`, never in a folder that a project or a remote filled.
-
-A relative or empty entry of `PATH` or `PYTHONPATH` means the reader's current folder, and Windows always searches that.
-gitmem works in folders whose files came from elsewhere, so it ignores such entries.
-
-Locate the files that ship with gitmem: templates for stores, hooks for hosts.
-
-In the source tree, which an editable install uses, `hooks/` and `templates/` stand beside the package; a wheel
-carries them inside it.
-
-Tested through `tests/test_package.py`.
+gitmem works in folders that a project or a remote filled, so it ignores relative and empty entries of `PATH` and
+`PYTHONPATH`. In the source tree `hooks/` and `templates/` stand beside the package; a wheel carries them inside it.
 """
 
 from __future__ import annotations

@@ -1,26 +1,8 @@
-"""Fingerprints of purged texts, and finding them.
+"""Records by which every machine finds and removes a purged text (spec G7; docs/sync.md, "Purging").
 
-Rolling hashes that find every place of a content that may hold a purged text (docs/format.md, "Purging").
-
-The sum of a window is the exclusive or of a table's values for its bytes, each rotated left by its position. A running
-sum of the whole content is computed once; the windows of one length then cost one shift and one exclusive or of it,
-however long they are.
-
-Tested through `tests/purge/test_marks.py`.
-
-Purging (spec G7): records by which every machine finds and removes a purged text.
-
-A record travels with the memory and must not hold the purged text. For each text it has the length, sixteen bits of a
-sum that can be taken of all places of a content at once, and a digest that is slow to make (scrypt, RFC 7914). Who has
-the text finds it by them, and then knows it; who has not learns nothing, but can try a guess: what was purged because
-it leaked is to be changed all the same.
-
-What is found is replaced by `MARKER`, in whichever form gitmem itself may have written it: as JSON, in lower case, as a
-name, indented, or cut off at an ellipsis. The same texts turn the same bytes into the same bytes on every machine.
-
-Finding purged texts by their records (docs/format.md, "Purging").
-
-Tested through `tests/purge/test_marks.py`.
+A record must not hold the text. For each text it has the length, two bytes of a rolling hash that is computed at all
+places of a content at once, and a slow digest (scrypt, RFC 7914). Anyone who has the text can match it against the
+record; others can only test guesses. `MARKER` replaces each form in which gitmem may have written the text.
 """
 
 from __future__ import annotations
@@ -142,7 +124,7 @@ class PurgeRecord:
     prints: tuple[Print, ...]
 
     def render(self) -> bytes:
-        """Return the record as it is stored (docs/format.md, "Purging")."""
+        """Return the record as it is stored (docs/sync.md, "Purging")."""
         texts = [{"length": one.length, "sums": list(one.sums), "scrypt": one.digest.hex()} for one in self.prints]
         record = {"v": 1, "id": self.id, "created": self.created, "salt": self.salt.hex(), "texts": texts}
         return json.dumps(record, indent=1).encode() + b"\n"

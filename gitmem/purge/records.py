@@ -1,13 +1,4 @@
-"""Records of purges, and how far one that is under way has come.
-
-The state of purges in the private folder: records applied, commits scanned, and the journal of a running purge.
-
-Tested through `tests/purge/test_judge.py`.
-
-Read the records of purges from commits, and choose which this machine follows (docs/sync.md, "Purging").
-
-Records made or accepted here are followed. Those of other machines are followed within limits on their number and on
-what they would remove (gitmem.purge.judge); the others wait for an answer.
+"""Which records of purges this machine follows (docs/sync.md, "Purging"), and the journal of a running purge.
 
 Tested through `tests/purge/test_judge.py`.
 """

@@ -1,22 +1,8 @@
-"""Rewrite history without purged texts.
+"""Apply the records of purges to a store and to fetched commits (spec G7; docs/sync.md, "Purging").
 
-Carry out the journal of a purge; each step is idempotent (gitmem.purge.rewrite).
-
-Move the refs, update work tree and index, delete caches, clean files of the private folder, expire reflogs, delete
-unreachable objects, and read every object to verify. In a project's own repository only gitmem's reflogs are emptied;
-a notice leaves the rest to the user.
-
-Tested through `tests/purge/test_rewrite.py`.
-
-Apply the records of purges to a store and to fetched commits (spec G7; docs/sync.md, "Purging").
-
-The records are files of the memory. Each machine removes the texts they describe from all commits, local and fetched,
-deterministically: all machines get the same new commits, and no push brings a text back. Commits that were scanned are
-remembered and not scanned again.
-
-Order of a purge: write the new commits, write the journal (`purging` in the private folder), move all refs at once,
-then update files, caches and objects. A process killed before the journal leaves the store unchanged; after it, the
-next command finishes.
+Order: write the new commits, write the journal (`purging` in the private folder), move all refs at once, then update
+files, caches and objects. A process killed before the journal leaves the store unchanged; after it, the next command
+finishes. Every machine gets the same commits. In a project's own repository only gitmem's refs and reflogs change.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""Which stores the person made, cloned or accepted on this machine, and which remotes they added (spec X3).
+"""Stores the person made, cloned or accepted on this machine, and the remotes they added (spec X3).
 
-A store may come with a project: in an archive, a shared folder, a container's volume. Until the person says yes nothing
-is recorded there, sent from there, or told of it. The record is under the person's home (docs/security.md, "Trust"): a
-file at the path of the store's private folder, which the hooks' script looks for, with the store's token, the number
-of its repository on the disk, and digests of the remotes. The token is in the private folder, too.
-
-Tested through `tests/store/test_accepted.py`.
+A store may come with a project: in an archive, a shared folder, a volume. Until the person says yes, gitmem records and
+sends nothing there, and tells nothing of it. The record is under the person's home (docs/security.md, "Trust").
 """
 
 from __future__ import annotations

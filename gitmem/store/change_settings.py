@@ -1,15 +1,6 @@
-"""Settings of a store: what the person agreed to, where each comes from, and changing one.
+"""Show settings with their origin, change one, and note the person's agreement to tracked values (spec R13).
 
-A store's settings that the person agreed to on this machine.
-
-Record and withdraw the person's agreement to values of a store's tracked settings, on this machine only.
-
-Tested through `tests/cli/commands/test_config.py`.
-
-Show settings with their origin, and change one at a time (spec R13).
-
-`gitmem.config` defines the settings and their valid values. A change edits the text of the settings file, so that
-comments and all other text stay. Tested through `tests/cli/commands/test_config.py`.
+A change edits the text of the settings file, so that comments stay. Tested through `tests/cli/commands/test_config.py`.
 """
 
 from __future__ import annotations

@@ -1,21 +1,4 @@
-"""Checks of a store, with their remedies.
-
-Run checks of a store (spec R12, P9); one that fails does not stop the others.
-
-Tested through `tests/store/test_health_doctor.py`.
-
-Check for attributes and submodules by which a person's own git could change bytes or run programs.
-
-gitmem itself ignores both (gitmem.git.process).
-
-Count the bytes of a folder by one walk, without git.
-
-Tested through `tests/cli/commands/test_status.py`.
-
-Check the tools, the repository, its locks and the private folder.
-
-Tested through `tests/store/test_health_doctor.py`.
-"""
+"""Check the tools, repository, locks, attributes and private folder (spec R12, P9); a failing check stops no other."""
 
 from __future__ import annotations
 

@@ -1,16 +1,7 @@
-"""Check documents: those that cannot be read, hold secrets or bad names.
+"""Find documents that cannot be read, hold secrets or have bad names (spec P9); nothing is changed.
 
-Check documents, names of files, settings, the spool and the log of failures.
-
-A file that cannot be parsed is reported and left unchanged; everything else keeps working (spec P9).
-
-Tested through `tests/store/test_health_doctor.py`.
-
-Check the documents that changed since the last check, cheaply enough for `gitmem status`.
-
-`examined.json` in the private folder names the checked commit, documents to check again (with findings or uncommitted
-edits), documents of the commit that wait for review, and up to which path all have been checked. Without it this begins
-anew: each look checks some more, since a person waits for it, and upkeep checks the rest (format.md, "Tree").
+`examined.json` in the private folder says which documents of which commit were checked (docs/format.md, "Tree"), so
+that `status` looks only at what changed since. Without it each look checks some more, and upkeep checks the rest.
 """
 
 from __future__ import annotations

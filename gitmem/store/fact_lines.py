@@ -1,11 +1,7 @@
-"""Keep the lines of facts in step with the facts, and the other way round.
+"""Keep facts and their lines in `memory.md` the same, in one commit (docs/format.md, "Facts").
 
-Keep facts and their lines in `memory.md` the same, in one commit (docs/memory.md, "Lines").
-
-A commit that changes facts changes their lines, and an edit of a line by hand is an edit of the fact. Loaded only where
-there are facts to look at, so that a note is saved without it.
-
-Tested through `tests/facts/test_edit.py`.
+A commit that changes facts changes their lines, and an edit of a line by hand edits the fact. Only saves that touch
+facts load this module. Tested through `tests/facts/test_edit.py`.
 """
 
 from __future__ import annotations

@@ -1,16 +1,7 @@
-"""The spool of hook payloads, and events held for a store that may not be used.
+"""The spool of hook payloads, one file each (docs/format.md, "The spool"), and events held for a refused store.
 
-The spool of hook payloads (docs/format.md, "The spool"): the JSON that a host sends, one file a payload.
-
-A shell can deliver without Python, by exclusive creation of `<Event>-<host's pid>-<own pid>-<n>.json`, for others
-than Claude Code `<Event>.<host>-…`. The file's modification time is the time of the event. The payloads of a turn stay
-until the turn is committed.
-
-Hook events for a store that gitmem refuses (another user's, a copy), held in the person's own folder.
-
-They are not written to the store itself, where another user could read them.
-
-Tested through `tests/cli/commands/test_hook.py`.
+A shell delivers without Python, by exclusive creation; the modification time is the time of the event. The events for
+another user's store or a copy are held in the person's own folder, where no other user reads them.
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
-"""Make a store, with its merge driver.
+"""Make a store, and install its merge driver for `git pull` (spec G5).
 
-The merge driver for `git pull` in a store (spec G5): installed by `init` and `clone`, and removed.
-
-It is installed only in a store's own repository, since a project's configuration is its user's. Without it, git merges
-documents as text, and the next gitmem command resolves the markers (gitmem.store.transaction). If `gitmem`
-is missing or fails, the driver falls back to `git merge-file`: a driver that fails loses the other side silently.
-
-Tested through `tests/cli/commands/test_sync.py`.
+A project's repository belongs to its user and gets no driver: the next gitmem command resolves the markers there. A
+driver without a working `gitmem` falls back to `git merge-file`, since a failing driver would lose the other side.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
-"""Pack the repository so that it stays fast.
+"""Join packs, remove files of killed processes, write the commit graph; and the refs that gitmem may move.
 
-The refs that gitmem may move in a store's repository, and the refs of transcripts.
-
-Tested through `tests/store/test_transcripts_transcripts.py` and `tests/purge/test_rewrite.py`.
-
-Maintenance: join packs, remove unfinished files of killed processes, write the commit graph.
-
-It changes no object, and may be killed at any point: git puts a new pack in place before it removes the packs it
-replaces. Only one maintenance runs at a time, under a lock of its own, for which writers need not wait.
+Maintenance changes no object and may be killed at any point: git puts a new pack in place before it removes the packs
+that it replaces. It has a lock of its own, for which writers need not wait.
 """
 
 from __future__ import annotations

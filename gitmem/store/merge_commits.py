@@ -1,20 +1,8 @@
-"""Merge commits of two machines, and move the branch forward.
+"""Merge two commits into one that is the same on every machine, and move the branch forward (spec G5).
 
-Merge two commits into one that is identical on every machine (spec G5).
-
-Parents are sorted, the date is the later of theirs, the identity is gitmem's, the message names their machines, and the
-content depends only on their trees and their merge base. So two machines that merge the same two commits create the
-same commit, and their syncs converge.
-
-Tested through `tests/sync/test_rounds.py` and `tests/property/test_sync_machine.py`.
-
-Fast-forward the branch and the work tree to a fetched commit (docs/sync.md, "Synchronising").
-
-The order is that of every write: stage all files, move the branch by compare-and-swap, put the files into place. If the
-process is killed after that, the next command does the rest (gitmem.store.recovery). The file `arriving` tells
-it that the commits did not come from this work tree.
-
-Tested through `tests/sync/test_rounds.py` and `tests/faults/test_sync_killed.py`.
+Content, sorted parents, date (the later one) and message depend only on the two commits and their merge base. A
+fast-forward stages all files, moves the branch by compare-and-swap, and publishes; recovery finishes a killed one. The
+file `arriving` says that the commits did not come from this work tree. Tested through `tests/sync/test_rounds.py`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""What a plain `git commit` or `git pull` left to do: views of facts.
-
-Make facts and their lines in `memory.md` the same after commits that changed only one of both.
-
-A person's `git commit` of an edit is such a commit, here or on another machine, whether `git pull` or a sync brings it.
-
-Tested through `tests/store/test_moved.py`.
-"""
+"""Bring facts and their lines in step after commits of plain git, here or elsewhere, that changed one of both."""
 
 from __future__ import annotations
 

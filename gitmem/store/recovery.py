@@ -1,20 +1,8 @@
-"""Repair what a killed process left.
+"""Repair what a killed process left: files, pending refs and packs.
 
-Refs under `refs/gitmem/pending/`, which protect commits that no branch has yet from `git gc`.
-
-A merge is pushed before the branch moves to it, which may take minutes. Its ref is removed as the branch moves. The ref
-of a killed process is removed after a day; its name holds the time it was created.
-
-Join gitmem's own packs in a project's repository, so that they stay few; other packs are not touched.
-
-gitmem leaves a commit's objects in a pack, since `git gc` removes loose objects that no ref reaches yet. But git also
-repacks a whole repository once it has more than fifty packs.
-
-Recovery after a crash: bring the work tree up to the branch without losing an edit.
-
-docs/architecture.md, "Order of writes", lists the states that a crash can leave. `checkout` names the commit that the
-work tree last held. A file that equals that commit is replaced, and a file that equals the tip stays. Any other file
-was edited by a person: it is merged, or kept under another name.
+`checkout` names the commit that the work tree last held (docs/architecture.md, "Order of writes"). Recovery replaces a file
+that equals that commit, leaves one that equals the tip, and merges or keeps any other, which a person edited. Refs
+under `refs/gitmem/pending/` protect commits without a branch from `git gc`; their names hold their times.
 """
 
 from __future__ import annotations

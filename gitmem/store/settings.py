@@ -1,13 +1,7 @@
-"""Settings files: the store's and the person's.
+"""Read the person's own settings and the store's tracked ones (docs/settings.md, "Settings").
 
-Read settings files: the person's own and the store's tracked one (docs/settings.md, "Settings").
-
-The table in `gitmem.config` lists the settings and who may set them. A settings file never raises an error: invalid
-values are skipped and named in `Config.problems`. Tested through `tests/test_config.py`.
-
-The person's own settings folder: `config.yaml`, and `trust.json` with the tracked values they agreed to.
-
-See docs/settings.md, "Settings". A file that resolves into a store is not read: a sync could have written it.
+`gitmem.config` has the table of settings. Invalid values are skipped and named in `Config.problems`. A personal file
+that resolves into a store is not read, since a sync could have written it.
 """
 
 from __future__ import annotations

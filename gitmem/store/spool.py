@@ -1,14 +1,7 @@
-"""Accepted events that are not committed yet, a file each.
+"""Accepted events that are not committed yet, a file each (docs/format.md, "The spool").
 
-The spool of saves that are accepted but not committed yet (docs/format.md, "The spool").
-
-To deliver an event is to create one small file, without a lock and without git. To drain the spool is to commit its
-events in order of arrival, and to remove each only after its commit.
-
-Choose one of two hooks to answer an event that a host delivers to both.
-
-A host may call gitmem twice for one event: by the plugin and by the hooks in its settings. What is saved is the same,
-but a session that begins would be told the memory twice. Both calls have the same bytes and the same host's process.
+Delivering creates one small file, without a lock or git. Draining commits the events in order of arrival and removes
+each after its commit. An event that a host delivers twice, by plugin and settings, is answered once.
 """
 
 from __future__ import annotations

@@ -1,12 +1,6 @@
-"""The state of a store, as `gitmem status` shows it.
+"""The state of a store for `gitmem status`: cheap checks that write nothing, and figures.
 
-Checks that are cheap enough for every `gitmem status`, and write nothing; so are their imports.
-
-Tested through `tests/store/test_health_doctor.py`.
-
-Collect the state of a store for `gitmem status`: light imports, few git processes, which run beside all else.
-
-Tested through `tests/cli/commands/test_status.py`.
+Tested through `tests/store/test_health_doctor.py` and `tests/cli/commands/test_status.py`.
 """
 
 from __future__ import annotations

@@ -1,14 +1,7 @@
-"""Run a plan under the store's lock, again if the branch moved.
+"""Run a plan under the store's lock, and again if the branch moved (docs/architecture.md, "Order of writes").
 
-One attempt of a transaction, under the store's lock (docs/architecture.md, "Order of writes").
-
-It repairs what a killed process left, runs the plan on the tip, stages all files, moves the branch by compare-and-swap,
-puts the files into place, and updates the index. Before the branch moves nothing has changed; after that, the next
-command can finish the rest.
-
-Run a transaction: take the lock, and retry while others move the branch (docs/architecture.md, "Order of writes").
-
-`gitmem.store.transact` is imported late: most commands only read.
+An attempt repairs what a killed process left, runs the plan on the tip, stages the files, moves the branch by
+compare-and-swap, publishes the files and updates the index. Once the branch moved, the next command can do the rest.
 """
 
 from __future__ import annotations

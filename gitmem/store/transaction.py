@@ -1,17 +1,7 @@
-"""One change of a store: read, plan, redact, commit, publish.
+"""A transaction: reads and commits, collected in memory before anything is written.
 
-Resolve conflict markers that a plain `git merge` left in documents, keeping both sides.
-
-They are left if a person pulls without the merge driver and commits the conflict. gitmem looks for them only in
-documents that changed when another program moved the branch.
-
-Tested through `tests/cli/commands/test_sync.py`.
-
-A transaction: reads and commits, collected in memory before anything is written.
-
-Reading a file compares the work tree with the tip: an edit by hand becomes a commit of its own, before all others, and
-is the version that the transaction reads. Committing checks names and redacts new text.
-`gitmem.store.transact` then writes the files.
+Reading compares the work tree with the tip: an edit by hand is committed first, and is the version that the plan reads.
+Committing checks names and redacts new text. Conflict markers of a plain `git merge` are resolved, keeping both sides.
 """
 
 from __future__ import annotations

@@ -1,16 +1,7 @@
-"""Raw transcripts (L1) on a ref of their own.
+"""Raw transcripts of sessions (L1) on a ref of their own, and their sync if `sync.transcripts` is set (spec G6, R14).
 
-Raw transcripts of sessions (L1), in commits of their own on one ref (spec G6, R14).
-
-They are never checked out, so the memory branch, `HEAD`, the index and the work tree do not change, and removing the
-ref removes them all. The ref is not a branch, so that `git push --all` does not send it. Storing a session again
-replaces its file.
-
-Sync transcripts (L1) with a branch of their own, only if `sync.transcripts` is set (spec G6).
-
-They are merged like other files, but never checked out.
-
-Tested through `tests/sync/test_guard.py`.
+They are never checked out. The ref is no branch, so that `git push --all` does not send it, and removing it removes
+them all. Storing a session again replaces its file.
 """
 
 from __future__ import annotations

@@ -1,14 +1,7 @@
-"""Make a store out of a memory elsewhere, and backups.
+"""Make a store from a remote's memory, and back a memory up into a git bundle (docs/sync.md, "Backups").
 
-Make a store as a clone of a remote's memory (docs/sync.md, "Synchronising").
-
-Tested through `tests/cli/commands/test_sync.py` and `tests/sync/test_remotes.py`.
-
-Back a memory up into one file, and restore it: a git bundle (docs/sync.md, "Backups").
-
-A bundle is read as a remote is, with the same checks, and nothing is sent back to it.
-
-Tested through `tests/cli/commands/test_backups.py` and `tests/cli/commands/test_backups.py`.
+A bundle is checked as a remote is. Tested through `tests/cli/commands/test_sync.py`, `tests/sync/test_remotes.py` and
+`tests/cli/commands/test_backups.py`.
 """
 
 from __future__ import annotations

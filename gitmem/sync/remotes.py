@@ -1,17 +1,7 @@
-"""A store's remotes, and what may come from them.
+"""A store's remotes (spec G5), and which files of theirs are taken: the table of docs/security.md, "Trust".
 
-The kinds of files of a remote's tree, with size limit and effect: the table of docs/security.md, "Trust".
-
-`incoming` refuses files larger than their limit. A file of the last row is kept and merged; only people and searches
-read it.
-
-The remotes of a store: other repositories that hold the same memory, by name (spec G5).
-
-A store with its own repository has them in git's configuration, so that plain `git pull` and `git push` work. In a
-project's repository (`init --branch`) the user's configuration is not touched: gitmem's remotes are in a file of the
-private folder, in git's format, and one without a URL means the project's remote of the same name.
-
-Tested through `tests/cli/commands/test_sync.py` and `tests/store/test_memory_servers.py`.
+A store's own repository has its remotes in git's configuration, so that plain `git pull` works. In a project's
+repository they are in a file of the private folder; one without a URL means the project's remote of the same name.
 """
 
 from __future__ import annotations

@@ -1,14 +1,7 @@
-"""One exchange of the memory branch with a remote, in rounds.
+"""Sync the memory branch with a remote, in rounds (spec G5; docs/sync.md).
 
-Retry syncs that lost a race against another machine, with random pauses (docs/sync.md).
-
-All machines push to one branch by compare-and-swap: of concurrent pushes one succeeds, and the others start over.
-
-Sync the memory branch with a remote (spec G5; docs/sync.md).
-
-A round fetches, merges, pushes, and then moves the branch and updates the work tree. If another machine pushed first,
-the round leaves nothing behind and is repeated after a random pause. Merge commits are deterministic, pushes are
-compare-and-swap, never forced. No lock is held during network access.
+A round fetches, merges, pushes by compare-and-swap, and moves the branch. If another machine pushed first, the round
+leaves nothing behind and starts over after a random pause. No lock is held during network access.
 """
 
 from __future__ import annotations
