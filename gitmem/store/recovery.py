@@ -1,7 +1,7 @@
 """Repair what a killed process left: files, pending refs and packs.
 
-`checkout` names the commit that the work tree last held (docs/architecture.md, "Order of writes"). Recovery replaces a file
-that equals that commit, leaves one that equals the tip, and merges or keeps any other, which a person edited. Refs
+`checkout` names the commit that the work tree last held (docs/architecture.md, "Order of writes"). Recovery replaces a
+file that equals that commit, leaves one that equals the tip, and merges or keeps any other, which a person edited. Refs
 under `refs/gitmem/pending/` protect commits without a branch from `git gc`; their names hold their times.
 """
 
