@@ -11,22 +11,23 @@ import contextlib
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gitmem.document.document import Document
 from gitmem.document.entry import clean_text
-from gitmem.document.message import Message, Op, Trailer, one_line
+from gitmem.document.message import Op, Trailer, session_message
 from gitmem.facts.extract import fact_keywords
-from gitmem.facts.fact import MAX_DESCRIPTION, Fact, FactKind, FactStatus, adopted_from, make_fact
+from gitmem.facts.fact import Fact, FactKind, FactStatus, adopted_from, make_fact
 from gitmem.facts.file import parse_changeable, render_fact
 from gitmem.platform.safe_open import read_text
 from gitmem.store.headers import known_facts
 from gitmem.store.transact import transact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
@@ -79,11 +80,10 @@ def adopt(store: Store, folder: str) -> Adopted:
     files = read_folder(folder, store.context.clock())
     if files is None:
         return Adopted(folder)
-    attempt = _Attempt(store, files)
-    outcome = transact(store, attempt.plan, purpose="adopt")
+    outcome = transact(store, partial(_mirror, store, files), purpose="adopt")
     if outcome.commits:
         known_facts(store)
-    return Adopted(folder, tuple(attempt.new), tuple(attempt.changed), tuple(attempt.retired), outcome.commits)
+    return replace(outcome.value, folder=folder, commits=outcome.commits)
 
 
 def adopt_if_changed(store: Store, folder: str) -> None:
@@ -146,83 +146,62 @@ def _parse(name: str, data: bytes, modified: float, now: datetime) -> HostMemory
     return HostMemory(name, _KINDS.get(str(kind), FactKind.CORE_LOGIC), description, text or description, at)
 
 
-class _Attempt:
-    """One transaction; its plan resets all state, as it may run again."""
-
-    def __init__(self, store: Store, files: Sequence[HostMemory]) -> None:
-        self._store = store
-        self._files = files
-        self.new: list[str] = []
-        self.changed: list[str] = []
-        self.retired: list[str] = []
-
-    def plan(self, transaction: Transaction) -> None:
-        """Add the commit of new, changed and retired mirrors."""
-        self.new, self.changed, self.retired = [], [], []
-        machine = self._store.context.machine
-        known = known_facts(self._store)
-        mirrors = {fact.adopted: fact for fact in known if fact.adopted}
-        paths = {fact.id: fact.path for fact in known}
-        facts: dict[str, Fact] = {}
-        for memory in self._files:
-            mirror = mirrors.pop(adopted_from(machine, memory.name), None)
-            fact = self._new(memory) if mirror is None else self._changed(transaction, mirror, memory)
-            if fact is None or (mirror is None and (fact.id in paths or fact.id in facts)):
-                continue  # unchanged, or learned from a session
-            (self.new if mirror is None else self.changed).append(fact.id)
-            facts[fact.id] = fact
-        for adopted, mirror in mirrors.items():
-            if adopted.startswith(adopted_from(machine, "/")[:-1]) and mirror.status != FactStatus.RETIRED.value:
-                fact = _fact(transaction, mirror)
-                if fact is not None:
-                    self.retired.append(fact.id)
-                    facts[fact.id] = fact._replace(status=FactStatus.RETIRED, updated=transaction.now)
-        changes: dict[str, bytes | None] = {
-            paths.get(identifier, fact.path): render_fact(fact) for identifier, fact in facts.items()
-        }
-        if changes:
-            transaction.commit(self._message(facts.values()), changes)
-
-    def _new(self, memory: HostMemory) -> Fact:
-        fact = make_fact(
-            memory.kind,
-            memory.text,
-            memory.modified,
-            description=memory.description,
-            keywords=fact_keywords(f"{memory.description} {memory.text}"),
-            origin={"tool": TOOL, "id": memory.name, "machine": self._store.context.machine},
-        )
-        return fact._replace(name=memory.name.removesuffix(".md"))
-
-    def _changed(self, transaction: Transaction, mirror: Fact, memory: HostMemory) -> Fact | None:
-        """Return a mirror updated from its file; None if it is up to date, or retired and its file unchanged."""
-        fact = _fact(transaction, mirror)
-        if fact is None:
-            return None
-        now = self._new(memory)
-        same = (fact.text, fact.description) == (now.text, now.description)
-        if same and (fact.status is not FactStatus.RETIRED or fact.updated is None or fact.updated > memory.modified):
-            return None
-        description = one_line(now.description, MAX_DESCRIPTION)
-        return fact._replace(
-            text=now.text,
-            description=description,
-            keywords=now.keywords,
-            status=FactStatus.ACTIVE,
-            updated=memory.modified,
-        )
-
-    def _message(self, facts: Iterable[Fact]) -> Message:
-        counts = ((self.new, "new"), (self.changed, "changed"), (self.retired, "gone"))
+def _mirror(store: Store, files: Sequence[HostMemory], transaction: Transaction) -> Adopted:
+    """Add the commit of new, changed and retired mirrors; return their ids."""
+    machine, known = store.context.machine, known_facts(store)
+    mirrors = {fact.adopted: fact for fact in known if fact.adopted}
+    paths = {fact.id: fact.path for fact in known}
+    new: dict[str, Fact] = {}
+    changed: dict[str, Fact] = {}
+    retired: dict[str, Fact] = {}
+    for memory in files:
+        mirror = mirrors.pop(adopted_from(machine, memory.name), None)
+        made = _made(machine, memory)
+        if mirror is None and made.id not in paths:  # else it was learned from a session
+            new.setdefault(made.id, made)
+        elif mirror is not None and (fact := _changed(_fact(transaction, mirror), made)):
+            changed[fact.id] = fact
+    for adopted, mirror in mirrors.items():
+        is_gone = adopted.startswith(adopted_from(machine, "/")[:-1]) and mirror.status != FactStatus.RETIRED
+        if is_gone and (fact := _fact(transaction, mirror)) is not None:
+            retired[fact.id] = fact._replace(status=FactStatus.RETIRED, updated=transaction.now)
+    facts = new | changed | retired
+    if facts:
+        counts = ((new, "new"), (changed, "changed"), (retired, "gone"))
         numbers = ", ".join(f"{len(some)} {word}" for some, word in counts if some)
-        identifiers = [*self.new, *self.changed, *self.retired]
-        first = next(iter(facts)).description
-        trailers = (
-            (Trailer.OP.value, Op.ADOPT.value),
-            *((Trailer.FACT.value, identifier) for identifier in identifiers),
-            (Trailer.HOST.value, TOOL),
-        )
-        return Message(f"Adopt the agent's own memory, {numbers}: {first}", trailers)
+        subject = f"Adopt the agent's own memory, {numbers}: {next(iter(facts.values())).description}"
+        message = session_message(subject, Op.ADOPT, Trailer.FACT, facts, host=TOOL)
+        transaction.commit(message, {paths.get(name, fact.path): render_fact(fact) for name, fact in facts.items()})
+    return Adopted("", tuple(new), tuple(changed), tuple(retired))
+
+
+def _made(machine: str, memory: HostMemory) -> Fact:
+    fact = make_fact(
+        memory.kind,
+        memory.text,
+        memory.modified,
+        description=memory.description,
+        keywords=fact_keywords(f"{memory.description} {memory.text}"),
+        origin={"tool": TOOL, "id": memory.name, "machine": machine},
+    )
+    return fact._replace(name=memory.name.removesuffix(".md"))
+
+
+def _changed(mirror: Fact | None, made: Fact) -> Fact | None:
+    """Return a mirror updated from its file; None if it is up to date, or retired and its file unchanged."""
+    if mirror is None:
+        return None
+    is_same = (mirror.text, mirror.description) == (made.text, made.description)
+    is_retired = mirror.status is FactStatus.RETIRED
+    if is_same and (not is_retired or mirror.updated is None or mirror.updated > made.created):
+        return None
+    return mirror._replace(
+        text=made.text,
+        description=made.description,
+        keywords=made.keywords,
+        status=FactStatus.ACTIVE,
+        updated=made.created,
+    )
 
 
 def _fact(transaction: Transaction, known: Fact) -> Fact | None:

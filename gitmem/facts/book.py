@@ -1,20 +1,15 @@
-"""Write facts in the commit of a turn, save or session.
-
-What lasts: a decision, rule, preference, issue or pattern becomes a fact in the commit that saves its line.
-
-Loaded only for these types, so that a note is saved without it.
-
-Learn facts from a session (spec V4 to V6, P3): one file a fact, all in one commit.
+"""The book of facts: every write of facts in the commit of a turn, a save or a session (spec V4 to V6, P3).
 
 A known fact, in these or other words, gains a source. A fact that contradicts one in force is kept beside it for review
-(`gitmem review`, `gitmem facts confirm`) or for a model's verdict (`gitmem.facts.edit`). A fact that a person
-retired, or whose file was removed, is not learned again.
+(`gitmem review`, `gitmem facts confirm`) or for a model's verdict (`gitmem.facts.edit`). A fact that a person retired,
+or whose file was removed, is not learned again. A save loads this only for types that become facts.
 """
 
 from __future__ import annotations
 
 import os
 from datetime import UTC, datetime, timedelta
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from gitmem.document.entry import MemoryType, find_entries
@@ -31,7 +26,6 @@ from gitmem.facts.extract import (
     is_saved,
     repeated,
     saved_in,
-    saves,
 )
 from gitmem.facts.fact import Fact, FactKind, make_fact
 from gitmem.facts.file import parse_changeable, render_fact
@@ -44,7 +38,7 @@ from gitmem.sessions.entries import relative_files
 from gitmem.sessions.turns import derived_id, is_restated
 from gitmem.store.headers import known_facts
 from gitmem.store.transact import transact
-from gitmem.values import Value
+from gitmem.text.sentences import count
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -68,10 +62,13 @@ KINDS = {
 }
 LONGEST = 8_000  # characters; a longer text is a document, and is saved as an entry
 MAX_SOURCES = 12
-_SAVED = 0.9  # the confidence of saves by hand
+_SAVED = 0.9  # the confidence of what was saved as a decision and the like
+_LIVE = timedelta(hours=6)  # a session that ended earlier was replayed, and speaks of the project as it was then
+_TYPES = {kind.label: kind for kind in MemoryType}
+_LEARNED = {**KINDS, MemoryType.LEARNING: FactKind.CORE_LOGIC, MemoryType.ERROR_FIX: FactKind.SOLUTION}
 
 
-class Lasting:
+class FactBook:
     """The facts that one transaction adds and changes, over all of its commits."""
 
     def __init__(self, store: Store, transaction: Transaction) -> None:
@@ -101,7 +98,7 @@ class Lasting:
         `turn` is redacted; `boot` are the lines of files that the agent loads itself. A fact that the agent saved in
         the turn gains its exchange, and goes before the person's words that it repeats.
         """
-        by_agent = saved_in(self.known().values(), turn) if saves(turn) else []
+        by_agent = saved_in(self.known().values(), turn)
         changes = self._instead(turn, by_agent)
         files = relative_files(turn.files, (os.path.dirname(self._store.root), turn.cwd))
         for found in facts_of_prompt(turn, answer_before, files) if turn.prompt else ():
@@ -298,7 +295,7 @@ def fact_of(event: Save, text: str) -> Fact | None:
 
 
 def _beside(fact: Fact, other: str) -> Fact:
-    """Return a fact that contradicts another one, for a person to decide."""
+    """Return a fact that contradicts another one, which it does not supersede, for a person to decide."""
     supersedes = tuple(name for name in fact.supersedes if name != other)
     return fact._replace(review=tuple(dict.fromkeys((*fact.review, other))), supersedes=supersedes)
 
@@ -316,20 +313,6 @@ def _with_source(fact: Fact, source: str) -> Fact:
     return fact._replace(sources=(sources[0], *sources[1:][1 - MAX_SOURCES :]))
 
 
-_LIVE = timedelta(hours=6)  # a session that ended earlier was replayed, and speaks of the project as it was then
-_KINDS = {
-    MemoryType.DECISION.label: FactKind.DECISION,
-    MemoryType.PREFERENCE.label: FactKind.PREFERENCE,
-    MemoryType.RULE.label: FactKind.RULE,
-    MemoryType.PATTERN.label: FactKind.PATTERN,
-    MemoryType.ISSUE.label: FactKind.ISSUE,
-    MemoryType.LEARNING.label: FactKind.CORE_LOGIC,
-    MemoryType.ERROR_FIX.label: FactKind.SOLUTION,
-}
-_TYPES = {kind.label: kind.value for kind in MemoryType}
-_LEARN_SAVED = 0.9  # the confidence of an entry that was saved as a decision and the like
-
-
 def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
     """Save the facts that a session's turns state, and entries saved as decision and the like; returns the commit.
 
@@ -342,12 +325,8 @@ def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
     project = os.path.dirname(store.root)
     clean = [redacted(turn, store.config.redaction.allow) for turn in turns]
     findings = find_facts(clean, (project,), boot_lines(store))
-    code = project_code(project, store.context.environ)
     when = turns[-1].ended if turns else store.context.clock()
-    lesson = _Lesson(session, host, tuple(findings), tuple(clean), when)
-    outcome = transact(store, _Attempt(store, lesson, code).plan, purpose="learn")
-    known_facts(store)  # so that the next session's start finds them in the cache
-    return outcome.commits[-1] if outcome.value else None
+    return _commit(store, session, host, findings, clean, when=when)
 
 
 def learn_told(store: Store, session: str, host: str, told: Sequence[Finding], model: str = "") -> str | None:
@@ -359,86 +338,72 @@ def learn_told(store: Store, session: str, host: str, told: Sequence[Finding], m
     """
     if not told:
         return None
+    when = max(finding.at for finding in told)
+    return _commit(store, session, host, told, (), when=when, model=model)
+
+
+def _commit(
+    store: Store,
+    session: str,
+    host: str,
+    findings: Sequence[Finding],
+    turns: Sequence[Turn],
+    *,
+    when: datetime,
+    model: str = "",
+) -> str | None:
+    """Commit findings, entries of `memory.md` that are no facts yet, and issues that these turns mend."""
     code = project_code(os.path.dirname(store.root), store.context.environ)
-    lesson = _Lesson(session, host, tuple(told), (), max(finding.at for finding in told), model)
-    outcome = transact(store, _Attempt(store, lesson, code).plan, purpose="learn")
+    as_of = cache(partial(_code_as_of, store, code, when))  # git is asked once
+
+    def plan(transaction: Transaction) -> bool:
+        book = FactBook(store, transaction)
+        changes: Changes = {}
+        for finding in (*findings, *_saved(transaction, book)):
+            changes |= book.take(finding, session, again=False)
+        changes |= book.resolve(turns)
+        if any(fact.files and not fact.commit for fact in book.known().values()):
+            changes |= book.note_commit(*as_of())
+        ids = [fact.id for fact in book.known().values() if fact.path in changes]
+        subject = f"Update {count(len(ids), 'fact')}"
+        if book.new:
+            subject = f"{'Learn' if len(book.new) == 1 else f'Learn {len(book.new)} facts'}: {book.new[0].description}"
+        message = fact_message(subject, ids, session, host).by(model)
+        return bool(changes) and transaction.commit(message, changes, when=when)
+
+    outcome = transact(store, plan, purpose="learn")
     known_facts(store)  # so that the next session's start finds them in the cache
     return outcome.commits[-1] if outcome.value else None
 
 
-class _Lesson(Value):
-    """A session's findings, its redacted turns, and when it ended."""
-
-    session: str
-    host: str
-    findings: tuple[Finding, ...]
-    turns: tuple[Turn, ...]
-    when: datetime
-    model: str = ""  # that found them, "" for none
+def _code_as_of(store: Store, code: ProjectCode | None, when: datetime) -> tuple[str, frozenset[str]]:
+    """Return the project's commit at the end of a session and its files."""
+    now = store.context.clock()
+    when = when + timedelta(days=1) if now - when > _LIVE else now
+    return code.as_of(min(when, now)) if code else ("", frozenset())
 
 
-class _Attempt:
-    """One transaction; its plan begins anew, as it may run again."""
-
-    def __init__(self, store: Store, lesson: _Lesson, code: ProjectCode | None) -> None:
-        self._store, self._lesson, self._code = store, lesson, code
-        self._as_of: tuple[str, frozenset[str]] | None = None
-
-    def plan(self, transaction: Transaction) -> bool:
-        """Add the commit of new and changed facts."""
-        book = Lasting(self._store, transaction)
-        changes: dict[str, bytes | None] = {}
-        for finding in (*self._lesson.findings, *_saved(transaction, book)):
-            changes |= book.take(finding, self._lesson.session, again=False)
-        changes |= book.resolve(self._lesson.turns)
-        if any(fact.files and not fact.commit for fact in book.known().values()):
-            changes |= book.note_commit(*self._code_as_of())
-        if not changes:
-            return False
-        ids = [fact.id for fact in book.known().values() if fact.path in changes]
-        return transaction.commit(self._message(book.new, ids), changes, when=self._lesson.when)
-
-    def _message(self, new: Sequence[Fact], changed: Sequence[str]) -> Message:
-        if not new:
-            subject = f"Update {_count(len(changed))}"
-        else:
-            first = new[0].description
-            subject = f"Learn: {first}" if len(new) == 1 else f"Learn {_count(len(new))}: {first}"
-        return fact_message(subject, changed, self._lesson.session, self._lesson.host).by(self._lesson.model)
-
-    def _code_as_of(self) -> tuple[str, frozenset[str]]:
-        """Return the project's commit at the end of the session and its files; git is asked once."""
-        if self._as_of is None:
-            now = self._store.context.clock()
-            recorded = now - self._lesson.when > _LIVE
-            when = self._lesson.when + timedelta(days=1) if recorded else now
-            self._as_of = self._code.as_of(min(when, now)) if self._code else ("", frozenset())
-        return self._as_of
-
-
-def _saved(transaction: Transaction, book: Lasting) -> list[Finding]:
+def _saved(transaction: Transaction, book: FactBook) -> list[Finding]:
     """Return the decisions, issues and so on of `memory.md` that are no fact's source yet."""
     data = transaction.read(MEMORY)
     known = {tail_of(source) for fact in book.known().values() for source in fact.sources} if data else set()
     findings = []
     for entry in (found.entry for found in find_entries((data or b"").decode("utf-8", "replace"))):
-        kind = _KINDS.get(entry.label)
-        if kind is None or not is_timed(entry.id):  # a line with the id of a fact is that fact's
-            continue
-        if tail_of(entry.id) not in known and (finding := _of_entry(entry, kind)):
-            findings.append(finding)
+        # A line with the id of a fact is that fact's.
+        if _TYPES.get(entry.label) in _LEARNED and is_timed(entry.id) and tail_of(entry.id) not in known:
+            findings += _of_entry(entry)
     return findings
 
 
-def _of_entry(entry: Entry, kind: FactKind) -> Finding | None:
-    """Return an entry of `memory.md` as a finding; None if capture took it from an answer."""
+def _of_entry(entry: Entry) -> list[Finding]:
+    """Return an entry of `memory.md` as a finding; none if capture took it from an answer."""
+    kind = _TYPES[entry.label]
     words = " ".join(entry.text.casefold().split())
     at = moment_of(entry)
-    captured = tail_of(derived_id(at, MemoryType(_TYPES[entry.label]).value, words)) == tail_of(entry.id)
-    if captured or not words:
-        return None
+    if not words or tail_of(derived_id(at, kind.value, words)) == tail_of(entry.id):
+        return []
     text = entry.text if "\n" in entry.text else as_statement(entry.text)
-    return Finding(kind, text, _LEARN_SAVED, at, entry.id, ())
+    return [Finding(_LEARNED[kind], text, _SAVED, at, entry.id)]
 
 
 def moment_of(entry: Entry) -> datetime:
@@ -449,7 +414,3 @@ def moment_of(entry: Entry) -> datetime:
 def fact_message(subject: str, facts: Iterable[str], session: str = "", host: str = "") -> Message:
     """Return the message of a commit that changes facts."""
     return session_message(subject, Op.FACT, Trailer.FACT, facts, session=session, host=host)
-
-
-def _count(number: int) -> str:
-    return "1 fact" if number == 1 else f"{number} facts"

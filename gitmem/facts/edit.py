@@ -1,15 +1,7 @@
-"""Edit, end and settle facts.
+"""Confirm, retire, reword and supersede facts as a person says; compare facts that no session here taught (spec V6).
 
-Settle a contradiction between two facts as a person says: the newer holds, the older, or both (spec V6).
-
-Tested through `tests/facts/test_contradictions.py`.
-
-Notice contradictions of facts that no session here taught: by a sync, saved or adopted (spec V6).
-
-`gitmem.facts.book` compares what it learns in its own commit. All other new facts are compared once, in the
-background, on each machine. A pair of which a person said that both hold is left alone, whichever machine it was on.
-
-Tested through `tests/facts/test_contradictions.py`.
+`gitmem.facts.book` compares what it learns in its own commit. All other new facts, of a sync, saved or adopted, are
+compared once, in the background, on each machine. A pair of which a person said that both hold is left alone.
 """
 
 from __future__ import annotations
@@ -25,9 +17,9 @@ from gitmem.document.message import Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.facts.book import fact_message
 from gitmem.facts.compare import Rivals, candidates, is_weighed, rivals_of
-from gitmem.facts.fact import MAX_DESCRIPTION, Fact, FactKind, FactStatus
+from gitmem.facts.fact import MAX_DESCRIPTION, Fact, FactKind
 from gitmem.facts.file import parse_fact, render_fact
-from gitmem.facts.validity import dispute, ended, in_force, part, reworded, supersede
+from gitmem.facts.validity import dispute, ended, in_force, part, revived, reworded, supersede
 from gitmem.git.log import log
 from gitmem.platform.safe_open import read_text
 from gitmem.project.files import project_code
@@ -44,7 +36,11 @@ if TYPE_CHECKING:
     from gitmem.store.transaction import Transaction
 
 
+BOTH_HOLD = "Both hold:"  # the subject of a commit begins with it
 _MAX_LISTED = 5
+_COMPARED = "noticed"  # in the folder of caches: the facts that were compared
+_AT_ONCE = 50  # new facts of one run
+_MOST_SEEN = 5_000
 
 
 class MovedOnError(GitmemError):
@@ -61,7 +57,7 @@ def find_fact(store: Store, identifier: str) -> Fact:
     bare = identifier.strip().removeprefix("^").rpartition("/")[2].removesuffix(".md")
     facts = known_facts(store)
     matches = [fact for fact in facts if fact.id == bare]
-    matches = matches or [fact for fact in facts if bare and (fact.id.startswith(bare) or _name(fact) == bare)]
+    matches = matches or [fact for fact in facts if bare and (fact.id.startswith(bare) or f"/{bare}.md" in fact.path)]
     if not matches:
         raise NotFoundError(f"There is no fact {identifier[:80]!r}.", "'gitmem facts list' lists them.")
     if len(matches) > 1:
@@ -99,8 +95,7 @@ def confirm(store: Store, known: Fact, project: str) -> tuple[str, ...]:
         for other in (*fact.review, fact.superseded_by):
             if other in changed:
                 changed.update(supersede(changed, other, known.id, now))
-        status = FactStatus.OPEN if fact.kind is FactKind.ISSUE else FactStatus.ACTIVE
-        fact = changed[known.id]._replace(status=status, superseded_by="", review=(), confidence=1.0, updated=now)
+        fact = revived(changed[known.id], now)._replace(review=(), confidence=1.0, updated=now)
         changed[known.id] = fact._replace(commit=commit) if commit and files.issuperset(fact.files) else fact
         return changed
 
@@ -116,9 +111,11 @@ def retire(store: Store, known: Fact, why: str) -> tuple[str, ...]:
     now = store.context.clock()
 
     def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
-        changed = {name: fact._replace(review=_without(fact.review, known.id)) for name, fact in facts.items()}
-        changed[known.id] = ended(changed[known.id], now, clean)
-        return changed
+        changed = {
+            name: fact._replace(review=tuple(other for other in fact.review if other != known.id))
+            for name, fact in facts.items()
+        }
+        return changed | {known.id: ended(changed[known.id], now, clean)}
 
     verb = "Resolve" if known.kind == FactKind.ISSUE else "Retire"
     return change_facts(store, known, plan, f"{verb}: {known.description}")
@@ -199,17 +196,6 @@ def change_facts(
     return outcome.commits
 
 
-def _without(names: tuple[str, ...], removed: str) -> tuple[str, ...]:
-    return tuple(name for name in names if name != removed)
-
-
-def _name(fact: Fact) -> str:
-    return fact.path.rpartition("/")[2].removesuffix(".md")
-
-
-BOTH_HOLD = "Both hold:"  # the subject of a commit begins with it
-
-
 class Holds(StrEnum):
     """Which of two facts holds."""
 
@@ -218,7 +204,7 @@ class Holds(StrEnum):
     BOTH = "both"
 
 
-def settle(store: Store, pair: Pair, holds: Holds) -> tuple[str, ...]:
+def decide(store: Store, pair: Pair, holds: Holds) -> tuple[str, ...]:
     """Supersede one fact of a pair, or keep both; return the commits."""
     if holds is Holds.NEWER:
         return supersede_fact(store, pair.older, pair.newer)
@@ -234,19 +220,14 @@ def settle(store: Store, pair: Pair, holds: Holds) -> tuple[str, ...]:
     )
 
 
-_FILE = "noticed"  # in the folder of caches: the facts that were compared
-_AT_ONCE = 50  # new facts of one run
-_MOST_SEEN = 5_000
-
-
-def notice(store: Store) -> None:
+def compare_new_facts(store: Store) -> None:
     """Compare new facts in force with all others; mark pairs for review, and carry out statements of change.
 
     Raises:
         GitmemError: a change could not be committed.
 
     """
-    path = os.path.join(store.private, KNOWN_FOLDER, _FILE)
+    path = os.path.join(store.private, KNOWN_FOLDER, _COMPARED)
     seen = read_text(path).splitlines()
     known, facts = {*seen}, _weighed(store)
     for new in [fact.id for fact in facts if fact.id not in known][:_AT_ONCE]:
@@ -257,7 +238,7 @@ def notice(store: Store) -> None:
         with contextlib.suppress(OSError):  # else it is compared again
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
-                file.writelines(f"{one}\n" for one in seen[-_MOST_SEEN:])
+                file.writelines(f"{name}\n" for name in seen[-_MOST_SEEN:])
 
 
 def _weighed(store: Store) -> list[Fact]:
@@ -270,11 +251,11 @@ def _compare(store: Store, new: Fact, facts: Sequence[Fact]) -> bool:
     for loser, winner in (*((one, new) for one in rivals.ended), *((new, one) for one in rivals.ended_by)):
         supersede_fact(store, loser, winner)
     for other in rivals.disputed:
-        _mark(store, other, new)
+        _mark_for_review(store, other, new)
     return rivals != Rivals()
 
 
-def _mark(store: Store, one: Fact, other: Fact) -> None:
+def _mark_for_review(store: Store, one: Fact, other: Fact) -> None:
     """Mark two facts for review, unless they are or a person said that both hold."""
     if other.id in one.review or one.id in other.review:
         return

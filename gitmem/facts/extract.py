@@ -1,19 +1,8 @@
-"""Facts in what a person or an agent says.
+"""Find in a session the facts that a person states or chooses (spec V4), those that the agent saved, and fixes. Pure.
 
-The commands that test, lint and build a project.
-
-Only commands for the whole project count, not a test run of one file. Pipes and redirections are removed.
-
-Find the facts that an agent saved itself in a turn, and guesses of the rules that repeat them. Pure.
-
-The agent knows what was decided, so its words replace those that the rules find in the same turn.
-
-Tested through `tests/cli/commands/test_saved_by_agent.py`.
-
-Facts in a session (spec V4): what the person states as standing, and what the person chooses among options.
-
-Sentences of the agent are no facts: what it decides it saves itself. Precision before recall: most sessions
-have no facts, and a wrong one is worse than none.
+Sentences of the agent are no facts: what it decides it saves itself, and its words replace those that the rules find in
+the same turn. Precision before recall: most sessions have no facts, and a wrong one is worse than none. Besides, the
+commands that test, lint and build a whole project, without pipes and redirections.
 """
 
 from __future__ import annotations
@@ -51,7 +40,7 @@ _PURPOSES = {
     "Built with": r"build|compile|assemble",
     "Checked with": r"check|verify|ci|validate",
 }
-_KOREAN = {
+_PURPOSES_KOREAN = {
     "Tests run with": "테스트",
     "Linted with": "린트",
     "Formatted with": "포맷",
@@ -95,7 +84,7 @@ def purposes_in(request: str) -> frozenset[str]:
     """Return the purposes of commands that a request names."""
     low = request.casefold()
     named = {purpose for purpose, form in _PURPOSES.items() if re.search(rf"(?<![\w-])(?:{form})(?![\w-])", low)}
-    return frozenset(named | {purpose for purpose, word in _KOREAN.items() if word in low})
+    return frozenset(named | {purpose for purpose, word in _PURPOSES_KOREAN.items() if word in low})
 
 
 _BY_AGENT_TOOL = "memory_save"  # ends the name of the tool in each host
@@ -108,33 +97,32 @@ _SAME = 0.6  # share of the fewer keywords; within one turn little else shares s
 _FEWEST = 2
 
 
-def saves(turn: Turn) -> bool:
-    """Return whether the agent called the memory in a turn, by its tool or in a shell."""
-    return any(name.endswith(_BY_AGENT_TOOL) for name in turn.used) or any(
-        _COMMAND.search(run.command) for run in turn.runs
-    )
-
-
 def saved_in(facts: Iterable[Fact], turn: Turn) -> list[Fact]:
     """Return the facts that the agent saved while a turn went on.
 
     Where nobody told the session of a save, it is of the turn if it came by the tool, or if a command has its words: a
     person may save something meanwhile.
     """
+    commands = [run.command for run in turn.runs if _COMMAND.search(run.command)]
+    by_tool = any(name.endswith(_BY_AGENT_TOOL) for name in turn.used)
+    if not commands and not by_tool:
+        return []
+
+    def is_of_turn(fact: Fact) -> bool:
+        if "session" in fact.origin:
+            return fact.origin["session"] == turn.session
+        words = stems_of(fact.description)
+        quoted = any(len(words & stems_of(command)) >= _BY_AGENT_QUOTED * len(words) for command in commands)
+        return quoted or (by_tool and fact.origin.get("tool") != _SHELL)
+
     begin, end = ((at.timestamp() * 1000) for at in (turn.started - _AROUND, turn.ended + _AROUND))
     return [
         fact
         for fact in facts
         if is_saved(fact)
-        and (_is_of(turn, fact) if "session" not in fact.origin else fact.origin["session"] == turn.session)
+        and is_of_turn(fact)
         and any(is_timed(source) and begin <= milliseconds_of(source) <= end for source in fact.sources)
     ]
-
-
-def _is_of(turn: Turn, fact: Fact) -> bool:
-    words, commands = stems_of(fact.description), [run.command for run in turn.runs if _COMMAND.search(run.command)]
-    by_tool = fact.origin.get("tool") != _SHELL and any(name.endswith(_BY_AGENT_TOOL) for name in turn.used)
-    return by_tool or any(len(words & stems_of(command)) >= _BY_AGENT_QUOTED * len(words) for command in commands)
 
 
 def is_saved(fact: Fact) -> bool:
@@ -169,7 +157,7 @@ MAX_FILES = 5
 MAX_KEYWORDS = 8
 _SURE = 0.9  # the confidence of what a person says
 _FEWEST_NAMED = 2  # files and numbers that an issue and a mended failure share
-_FIND_NUMBER = re.compile(r"(?<![\w.])[0-9]{3,}(?![\w.]*[0-9])")
+_LONG_NUMBER = re.compile(r"(?<![\w.])[0-9]{3,}(?![\w.]*[0-9])")
 _FEWEST_MENDED = 3  # words of an issue that its fix has
 _FILE_NAME = re.compile(r"(?<![\w/.-])(?:[\w-][\w.-]{0,80}/){0,12}[\w-][\w.-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
 
@@ -206,11 +194,9 @@ def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collecti
 def facts_of_prompt(turn: Turn, answer_before: str, files: Sequence[str]) -> Iterator[Finding]:
     """Yield the facts that a person states, and the options of the last answer that the person picks."""
     prompt = human_text(turn.prompt)
-    said = [(FactKind.DECISION, one.text, one.why) for one in picks_of(prompt, answer_before)]
-    said += [(one.kind, one.text, one.why) for one in statements_of(prompt)]
-    for kind, told, why in said:
-        text = with_reason(as_statement(told), as_statement(why) if why else "")
-        yield Finding(kind, text, _SURE, turn.started, turn.exchange_id, files_named(text, files))
+    for said in (*picks_of(prompt, answer_before), *statements_of(prompt)):
+        text = with_reason(as_statement(said.text), as_statement(said.why) if said.why else "")
+        yield Finding(said.kind, text, _SURE, turn.started, turn.exchange_id, files_named(text, files))
 
 
 class Fix(Value):
@@ -247,7 +233,7 @@ def _fixes_of(turn: Turn) -> Iterator[Fix]:
 
 def _named(text: str) -> frozenset[str]:
     """Return the files that a text names, and its numbers of three digits or more: a port, an error code."""
-    return frozenset((*(match[0] for match in _FILE_NAME.finditer(text)), *_FIND_NUMBER.findall(text)))
+    return frozenset((*(match[0] for match in _FILE_NAME.finditer(text)), *_LONG_NUMBER.findall(text)))
 
 
 def fact_keywords(text: str) -> tuple[str, ...]:

@@ -1,15 +1,9 @@
-"""What a person states for good, or chooses among options.
+"""What a person states for good (spec V4), or chooses among the options that the answer before offered. Pure.
 
-The lasting statements in a person's prompt (spec V4): rules, preferences and decisions, with a word that says so.
-
-What such words are stands in `gitmem/data/LANGUAGE/cues.tsv`. Of a prompt that has a task, too, only the clause with
-the cue counts. A clause that refers to something outside of it is none. Precision before recall: a wrong rule in every
-session is worse than a missing one.
-
-What a person chose among options that the answer before offered: "option 3", "let's go with Redis", "2번으로". Pure.
-
-A pick says nothing alone, so its fact is the question with the option's own text. Where the question names no subject
-("Which one?"), there is none.
+The words that say so stand in `gitmem/data/LANGUAGE/cues.tsv`. Of a prompt that has a task, too, only the clause with
+the cue counts; one that refers to something outside of it does not. A choice ("option 3", "let's go with Redis") is the
+question with the option's own text, and none where the question names no subject. Precision before recall: a wrong
+rule in every session is worse than a missing one.
 """
 
 from __future__ import annotations
@@ -45,6 +39,19 @@ _HANGUL = re.compile(r"[가-힣]")
 _CODE = re.compile(r"[{}]\s*$|=>|\w\(\w*\)[,;]|;\s*(?://|$)")
 _ASKS = ("?", "\uff1f")
 _ANTECEDENT = 3  # words before a pronoun that speaks of one of them
+_LOOK_AT = 30_000  # characters of an answer, its last
+_MOST_LINES = 400
+_LONGEST_PROMPT = 160  # characters
+_LONGEST_OPTION = 200  # characters of a question, and of an option
+_MOST_WORDS = 8  # of a pick that names its option
+_FEWEST_OF_SUBJECT = 2  # words of a question that names its subject
+_LINE = re.compile(
+    r"\s{0,6}(?:#{2,5}\s|[-*]\s)?(?:\*\*)?(?:\w{3,12}\s)?#?(?P<key>[0-9]{1,2}|[A-Ea-e])(?:\*\*)?[.):]"
+    r"(?:\*\*)?\s(?P<text>.{2,600})$"
+)
+_KEYS = re.compile(r"#?([0-9]{1,2}|[a-e])(?:\s?(?:,|&|\+)?\s?#?([0-9]{1,2}))?", re.IGNORECASE)
+_MARKS = re.compile(r"\*\*|__|`")
+_PART = re.compile(r"[^\W_]+(?:[.+#-][^\W_]+)*")
 
 
 class Statement(Value):
@@ -161,33 +168,10 @@ def _masked(text: str) -> str:
     return _QUOTED.sub(lambda quote: "x" * len(quote[0]), mask_code(text))
 
 
-_LOOK_AT = 30_000  # characters of an answer, its last
-_MOST_LINES = 400
-_LONGEST_PROMPT = 160  # characters
-_PICKS_LONGEST = 200  # characters of a question, and of an option
-_MOST_WORDS = 8  # of a pick that names its option
-_PICKS_FEWEST_WORDS = 2  # of a question that names its subject
-_LINE = re.compile(
-    r"\s{0,6}(?:#{2,5}\s|[-*]\s)?(?:\*\*)?(?:\w{3,12}\s)?#?(?P<key>[0-9]{1,2}|[A-Ea-e])(?:\*\*)?[.):]"
-    r"(?:\*\*)?\s(?P<text>.{2,600})$"
-)
-_KEYS = re.compile(r"#?([0-9]{1,2}|[a-e])(?:\s?(?:,|&|\+)?\s?#?([0-9]{1,2}))?", re.IGNORECASE)
-_MARKS = re.compile(r"\*\*|__|`")
-_PART = re.compile(r"[^\W_]+(?:[.+#-][^\W_]+)*")
-_PICKS_ASKS = ("?", "\uff1f")
-
-
-class Picked(Value):
-    """An option that a person picked, with the question that it answers, and why (as far as it was said)."""
-
-    text: str
-    why: str = ""
-
-
-def picks_of(prompt: str, answer: str) -> list[Picked]:
-    """Return the options of the answer before that a prompt picks."""
+def picks_of(prompt: str, answer: str) -> list[Statement]:
+    """Return the options of the answer before that a prompt picks, each behind the question."""
     said = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
-    if not answer or len(prompt) > _LONGEST_PROMPT or said.endswith(_PICKS_ASKS):
+    if not answer or len(prompt) > _LONGEST_PROMPT or said.endswith(_ASKS):
         return []
     reason = phrases(CUES, "why").search(said)
     why = said[reason.end() :].strip(" ,.!") if reason else ""
@@ -196,7 +180,7 @@ def picks_of(prompt: str, answer: str) -> list[Picked]:
     options = _options_of(answer)
     chosen = _chosen(left, options) if options else _named_of_two(left, answer)
     question = _question(answer)
-    return [Picked(f"{question} {option}", why) for option in chosen] if question else []
+    return [Statement(FactKind.DECISION, f"{question} {option}", why) for option in chosen] if question else []
 
 
 def _left_of(said: str) -> str:
@@ -215,8 +199,8 @@ def _options_of(answer: str) -> dict[str, str]:
             key = found["key"].casefold()
             if key in lists[-1] or key in ("1", "a"):
                 lists.append({})
-            lists[-1][key] = shorten(_MARKS.sub("", found["text"]), _PICKS_LONGEST)
-    return next((one for one in reversed(lists) if len(one) > 1), {})
+            lists[-1][key] = shorten(_MARKS.sub("", found["text"]), _LONGEST_OPTION)
+    return next((options for options in reversed(lists) if len(options) > 1), {})
 
 
 def _chosen(left: str, options: dict[str, str]) -> list[str]:
@@ -232,15 +216,13 @@ def _chosen(left: str, options: dict[str, str]) -> list[str]:
 
 
 def _place(ordinal: str) -> int:
-    from gitmem.text.data import languages, rows
-
     every = (row.phrases for name in languages() for row in rows(name, CUES) if row.kind == "ordinal")
     return next(names.index(ordinal.casefold()) for names in every if ordinal.casefold() in names)
 
 
 def _named_of_two(left: str, answer: str) -> list[str]:
     """Return the words of a pick that takes a side of the answer's last question ("Redis or Postgres?")."""
-    asked = ([one for one in split(answer) if one.endswith(_PICKS_ASKS)] or [""])[-1]
+    asked = ([said for said in split(answer) if said.endswith(_ASKS)] or [""])[-1]
     words = _words(left)
     sides = phrases(CUES, "or").split(asked)
     is_side = words and len(sides) > 1 and sum(words <= _words(side) for side in sides) == 1
@@ -253,16 +235,13 @@ def _words(text: str) -> frozenset[str]:
 
 def _question(answer: str) -> str:
     """Return the last question of an answer that names its subject, or the line before its options; "" if none does."""
-    asked = [one for one in split(answer) if one.endswith(_PICKS_ASKS)]
+    asked = [said for said in split(answer) if said.endswith(_ASKS)]
     lines = [line.strip() for line in answer.splitlines()[-_MOST_LINES:] if line.strip()]
     first = next((place for place, line in enumerate(lines) if _LINE.match(line)), 0)
     lead = _MARKS.sub("", lines[first - 1]).strip("# ") if first and lines[first - 1].endswith(":") else ""
-    return next(
-        (one for one in (*reversed(asked), lead) if len(one) <= _PICKS_LONGEST and has_subject(one)),
-        "",
-    )
+    return next((text for text in (*reversed(asked), lead) if len(text) <= _LONGEST_OPTION and has_subject(text)), "")
 
 
 def has_subject(question: str) -> bool:
     """Return whether a question names what it is about, unlike "Which option would you prefer?"."""
-    return count_words(phrases(CUES, "hollow").sub(" ", mask_code(question))) > _PICKS_FEWEST_WORDS
+    return count_words(phrases(CUES, "hollow").sub(" ", mask_code(question))) > _FEWEST_OF_SUBJECT

@@ -1,18 +1,8 @@
-"""Which facts hold, and what came after those that do not.
+"""Decide which facts hold now; end, reword and bring them back; supersede one by another (spec V6).
 
-What a person does to a fact, as a change of its value: end it, reword it, bring it back (spec V6).
-
-Tested through `tests/facts/test_lines.py`.
-
-Decide which facts hold now: for start text, search, recall, MCP, `show`, summaries, `memory.md`
-(docs/memory.md, "What holds").
-
-Only facts have a status, other memories do not. A session that starts loads this, so it stays light.
-
-Chains of superseded facts (spec V6): from the oldest to the active one, without a circle.
-
-`supersede` makes no circle. Two machines that decided differently can, once a sync merges both decisions; then the fact
-that was changed last is the active one, on every machine (`circle_ends`).
+A chain of superseded facts leads from the oldest to the active one. `supersede` makes no circle; two machines that
+decided differently can, once a sync merges both decisions: then the fact that was changed last is the active one, on
+every machine. A session that starts loads this, so it stays light.
 """
 
 from __future__ import annotations
@@ -90,15 +80,14 @@ _ENDED = {
 
 
 def what_holds(facts: Iterable[Fact]) -> dict[str, Status]:
-    """Return the status of each fact by its id.
-
-    Two machines can each have superseded a fact by another until they form a circle; the one changed last holds.
-    """
+    """Return the status of each fact by its id; of a circle the fact changed last holds."""
     known = {fact.id: fact for fact in facts}
-    after = {fact.id: fact.superseded_by for fact in known.values() if _gave_way(fact) and fact.superseded_by in known}
-    ends: set[str] = set()
-    if after:
-        ends = circle_ends(after, lambda one: known[one].when)
+    after = {
+        fact.id: fact.superseded_by
+        for fact in known.values()
+        if fact.status is FactStatus.SUPERSEDED and fact.superseded_by in known
+    }
+    ends = circle_ends(after, lambda name: known[name].when)
     holding = {fact.id for fact in known.values() if fact.status in BINDING or fact.id in ends}
     rivals: dict[str, dict[str, None]] = {}  # ordered sets; one of a pair may name the other, or both do
     for fact in known.values():
@@ -121,10 +110,6 @@ def in_force(facts: Iterable[Fact]) -> list[Fact]:
     known = {fact.id: fact for fact in facts}
     statuses = what_holds(known.values())
     return [fact for fact in known.values() if statuses[fact.id].holds]
-
-
-def _gave_way(fact: Fact) -> bool:
-    return fact.status is FactStatus.SUPERSEDED
 
 
 def _successor(fact: str, after: Mapping[str, str], ends: set[str]) -> str:
@@ -162,27 +147,24 @@ def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime)
     If the winner was superseded itself, the end of its chain takes its place. If that chain leads back to the loser,
     the old decision is reversed: the winner is active again.
     """
-    from gitmem.facts.fact import FactStatus
-
     if loser == winner or loser not in facts or winner not in facts:
         return {}
     changed = dict(facts)
     chain = _chain(changed, winner)
     if loser in chain:
         before = changed[winner].superseded_by
-        changed[winner] = _revived(changed[winner], now)
+        changed[winner] = revived(changed[winner], now)
         if before in changed:
-            kept = tuple(one for one in changed[before].supersedes if one != winner)
-            changed[before] = changed[before]._replace(supersedes=kept, updated=now)
+            others = tuple(name for name in changed[before].supersedes if name != winner)
+            changed[before] = changed[before]._replace(supersedes=others, updated=now)
     else:
         winner = chain[-1]
-        changed[winner] = _revived(changed[winner], now)
+        changed[winner] = revived(changed[winner], now)
     supersedes = tuple(dict.fromkeys((*changed[winner].supersedes, loser)))
     changed[winner] = changed[winner]._replace(supersedes=supersedes, updated=now)
     changed[loser] = changed[loser]._replace(status=FactStatus.SUPERSEDED, superseded_by=winner, updated=now)
-    for one, other in ((winner, loser), (loser, winner)):
-        changed[one] = changed[one]._replace(review=tuple(name for name in changed[one].review if name != other))
-    return {one: fact for one, fact in changed.items() if fact != facts[one]}
+    changed |= part(changed, winner, loser)
+    return {name: fact for name, fact in changed.items() if fact != facts[name]}
 
 
 def dispute(facts: Mapping[str, Fact], one: str, other: str) -> dict[str, Fact]:
@@ -208,13 +190,3 @@ def _chain(facts: Mapping[str, Fact], start: str) -> list[str]:
     while (successor := facts[successor].superseded_by) in facts and successor not in chain:
         chain[successor] = None
     return [*chain]
-
-
-def _revived(fact: Fact, now: datetime) -> Fact:
-    """Return a fact made active again."""
-    from gitmem.facts.fact import FactKind, FactStatus
-
-    if fact.binds and not fact.superseded_by:
-        return fact
-    status = FactStatus.OPEN if fact.kind is FactKind.ISSUE else FactStatus.ACTIVE
-    return fact._replace(status=status, superseded_by="", updated=now)

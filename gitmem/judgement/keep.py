@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gitmem.document.document import Document
 from gitmem.document.entry import clean_text, find_section, without_entries
 from gitmem.document.ids import tail_of
-from gitmem.facts.book import Lasting, fact_message
+from gitmem.facts.book import FactBook, fact_message
 from gitmem.facts.compare import SAID, contradict, stems_of
 from gitmem.facts.extract import Finding, as_statement, files_named, repeated
 from gitmem.facts.fact import FactKind
@@ -70,7 +70,7 @@ def keep(store: Store, session: Session, judged: Judged, known: Known) -> str | 
     """
 
     def plan(transaction: Transaction) -> bool:
-        book = Lasting(store, transaction)
+        book = FactBook(store, transaction)
         changes: Changes = {}
         for claim in judged.facts:
             changes |= _fact(book, session, claim, known)
@@ -92,7 +92,7 @@ def _subject(session: Session, judged: Judged) -> str:
     return f"Judge session {session.id[:8]}: {first or 'nothing that lasts'}"
 
 
-def _fact(book: Lasting, session: Session, claim: Claim, known: Known) -> Changes:
+def _fact(book: FactBook, session: Session, claim: Claim, known: Known) -> Changes:
     """Return the file changes that keep a claim; none where what a person or an agent saved goes before it."""
     turn = session.turns[claim.request - 1]
     about = known.names().get(claim.known)
@@ -135,7 +135,7 @@ def _finding(session: Session, turn: Turn, kind: FactKind, text: str, why: str, 
     return Finding(kind, whole, confidence, turn.ended, turn.exchange_id, files, session.model)
 
 
-def _mends(store: Store, transaction: Transaction, book: Lasting, session: Session, mends: Sequence[Mend]) -> Changes:
+def _mends(store: Store, transaction: Transaction, book: FactBook, session: Session, mends: Sequence[Mend]) -> Changes:
     """Return the file changes that keep mends: in the pattern of an error that was seen, else as a solution."""
     project = os.path.dirname(store.root)
     seen: list[Sight] = []

@@ -18,7 +18,7 @@ from gitmem.document.message import Message, Op, Trailer, one_line, session_mess
 from gitmem.errors import RefusedError
 from gitmem.facts.book import learn_told
 from gitmem.facts.compare import says_the_same
-from gitmem.facts.extract import facts_of_prompt
+from gitmem.facts.extract import find_facts
 from gitmem.facts.fact import FactKind
 from gitmem.facts.validity import in_force
 from gitmem.lessons.counts import USELESS, Count
@@ -38,8 +38,6 @@ from gitmem.lessons.pattern import (
 )
 from gitmem.lessons.read import counts, episode_paths, known_patterns, pattern_headers, read_episode, signature_of
 from gitmem.sessions.cleaned import boot_lines, redacted, redacted_with_runs
-from gitmem.sessions.entries import relative_files
-from gitmem.sessions.turns import is_restated
 from gitmem.store.headers import known_facts
 from gitmem.store.store import Store, own_store
 from gitmem.store.transact import transact
@@ -48,7 +46,7 @@ from gitmem.text.sentences import count
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gitmem.facts.extract import Finding
     from gitmem.facts.fact import Fact
@@ -271,18 +269,13 @@ def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Tur
         for fact in in_force(known_facts(store))
         if fact.kind in _OF_PERSONS and any(tail_of(source) not in mine for source in fact.sources)
     ]
-    findings = [finding for finding in _stated(store, turns) if _is_persons(finding, before)]
+    clean = [redacted(turn, store.config.redaction.allow) for turn in turns]
+    findings = [
+        finding
+        for finding in find_facts(clean, (os.path.dirname(store.root),), boot_lines(store))
+        if finding.kind in _OF_PERSONS and _is_persons(finding, before)
+    ]
     return learn_told(own, session, host, findings)
-
-
-def _stated(store: Store, turns: Sequence[Turn]) -> Iterator[Finding]:
-    """Yield the preferences and rules in the person's own words."""
-    boot, project, allow = boot_lines(store), os.path.dirname(store.root), store.config.redaction.allow
-    for turn in turns:
-        clean = redacted(turn, allow)
-        for finding in facts_of_prompt(clean, "", relative_files(turn.files, (project, turn.cwd))):
-            if finding.kind in _OF_PERSONS and not is_restated(finding.text, boot):
-                yield finding
 
 
 def _is_persons(finding: Finding, before: Sequence[Fact]) -> bool:

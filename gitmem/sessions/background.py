@@ -128,9 +128,9 @@ def _read_experience(store: Store) -> None:
 
 
 def _notice(store: Store) -> None:
-    from gitmem.facts.edit import notice
+    from gitmem.facts.edit import compare_new_facts
 
-    notice(store)
+    compare_new_facts(store)
 
 
 def _look_at_all(store: Store) -> None:

@@ -34,7 +34,7 @@ from gitmem.document.entry import (
 from gitmem.document.ids import MEMORY, daily_path, session_tag, tail_of
 from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.errors import RefusedError
-from gitmem.facts.book import Lasting
+from gitmem.facts.book import FactBook
 from gitmem.sessions.cleaned import boot_lines, redacted
 from gitmem.sessions.entries import (
     EXCHANGE,
@@ -246,7 +246,7 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     remembered = _entries(transaction, store, clean, boot)
     if remembered is None:
         return ""
-    lasting = Lasting(store, transaction)
+    lasting = FactBook(store, transaction)
     days = new_by_day(transaction, store, remembered.daily, turn.session, goes_on=not turn.prompt)
     if turn.closed and not days:
         return ""  # captured before: delivered twice, or killed before the events were removed

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gitmem.document.entry import Save
-    from gitmem.facts.book import Lasting
+    from gitmem.facts.book import FactBook
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
 
@@ -39,7 +39,7 @@ class Added(Value):
     redacted: dict[str, int]
 
 
-def add_save(transaction: Transaction, store: Store, event: Save, lasting: Callable[[], Lasting]) -> Added | None:
+def add_save(transaction: Transaction, store: Store, event: Save, lasting: Callable[[], FactBook]) -> Added | None:
     """Add the commit of a save, with its fact if it lasts; None if it is there already."""
     day = event.at.strftime("%Y-%m-%d")
     path = daily_path(day)

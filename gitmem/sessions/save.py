@@ -20,7 +20,7 @@ from gitmem.values import Value
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.document.entry import Save
-    from gitmem.facts.book import Lasting
+    from gitmem.facts.book import FactBook
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
 
@@ -180,7 +180,7 @@ class _Batch:
         self.refused: dict[str, RefusedError] = {}
         self.redacted: dict[str, dict[str, int]] = {}
         self.ids: dict[str, str] = {}
-        self._lasting: Lasting | None = None
+        self._lasting: FactBook | None = None
         self.archives: list[str] = []
         self.drafts = 0
         self.full = False
@@ -215,12 +215,12 @@ class _Batch:
             self.done.append(event.name)
         self.drafts = len(transaction.drafts)
 
-    def _facts(self, transaction: Transaction) -> Lasting:
+    def _facts(self, transaction: Transaction) -> FactBook:
         """Return the facts of the transaction; only saves that last need them."""
         if self._lasting is None:
-            from gitmem.facts.book import Lasting
+            from gitmem.facts.book import FactBook
 
-            self._lasting = Lasting(self._store, transaction)
+            self._lasting = FactBook(self._store, transaction)
         return self._lasting
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
-from gitmem.facts.edit import Holds, MovedOnError, confirm, edit, find_fact, retire, settle, supersede_fact
+from gitmem.facts.edit import Holds, MovedOnError, confirm, decide, edit, find_fact, retire, supersede_fact
 from gitmem.facts.fact import Fact
 from gitmem.facts.file import parse_fact
 from gitmem.history.changes_by_others import answer_change, others_changes
@@ -46,7 +46,7 @@ def act(view: View, path: str, form: Mapping[str, str]) -> Done:
     match path.strip("/").split("/"):
         case ["fact", identifier, verb] if verb in ("edit", "retire", "confirm", "supersede"):
             return _change_fact(view, identifier, verb, form)
-        case ["review", "settle"]:
+        case ["review", "decide"]:
             return _settle(view, form)
         case ["review", "take"]:
             return _take(view, form)
@@ -89,7 +89,7 @@ def _settle(view: View, form: Mapping[str, str]) -> Done:
     older = _as_seen(store, pair.older, form.get("older_blob", ""), form)
     newer = _as_seen(store, pair.newer, form.get("newer_blob", ""), form)
     try:
-        commits = settle(store, Pair(newer, older), Holds(form["holds"]))
+        commits = decide(store, Pair(newer, older), Holds(form["holds"]))
     except MovedOnError:
         raise _moved(store, pair.newer, form) from None
     return Done("/review", commits[-1] if commits else "")

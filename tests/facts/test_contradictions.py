@@ -9,7 +9,7 @@ import pytest
 
 from gitmem.document.entry import MemoryType
 from gitmem.facts.book import learn
-from gitmem.facts.edit import Holds, settle
+from gitmem.facts.edit import Holds, decide
 from gitmem.facts.fact import FactKind, make_fact
 from gitmem.facts.file import render_fact
 from gitmem.facts.validity import in_force, what_holds
@@ -122,7 +122,7 @@ def test_facts_that_came_by_a_sync_are_compared_once(desk):
     tend(desk.store, lambda: False)
     [pair] = waiting_pairs(desk.store)
     assert pair.newer.description == "Always use spaces for indentation."
-    settle(desk.store, pair, Holds.BOTH)
+    decide(desk.store, pair, Holds.BOTH)
     tip = desk.store.tip
     tend(desk.store, lambda: False)
     Path(desk.store.private, "known", "noticed").unlink()  # as on another machine

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from gitmem.cli.app import App
 from gitmem.document.ids import PURGED
 from gitmem.errors import ExitCode, GitmemError, NotFoundError, UsageError
-from gitmem.facts.edit import Holds, settle
+from gitmem.facts.edit import Holds, decide
 from gitmem.facts.fact import Fact
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import answer_change, others_changes
@@ -155,7 +155,7 @@ def _review_pair(args: argparse.Namespace, app: App, store: Store, pair: Pair, n
         text = f"{_line(value)}\nTo decide: gitmem review {number} --take newer|older|both"
         app.answer(args, {"number": number, **value}, plain(text))
         return ExitCode.OK
-    commits = settle(store, pair, Holds(args.take))
+    commits = decide(store, pair, Holds(args.take))
     stays, goes = (pair.older, pair.newer) if args.take == "older" else (pair.newer, pair.older)
     words = f"  {stays.id}  {stays.description}\n  {goes.id}  {goes.description}"
     outcome = "Both hold:" if args.take == "both" else "The first holds, and supersedes the second:"
