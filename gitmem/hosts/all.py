@@ -27,12 +27,12 @@ _FILES = {
     "droid": ("droid", "/.factory/sessions/", '"type":"session_start"'),
     "pi": ("pi", "/.pi/agent/sessions/", '"type":"session","version":'),
     "cline": ("cline", ".messages.json", ""),
-    "cursor": ("cursor", "/.cursor/projects/", ""),
-    "amp": ("amp", "", ""),
+    "cursor": ("documented", "/.cursor/projects/", ""),
+    "amp": ("documented", "", ""),
     "opencode": ("opencode", "", ""),
-    "kilo": ("kilo", "", ""),
-    "crush": ("crush", "", ""),
-    "roo": ("roo", "", ""),
+    "kilo": ("opencode", "", ""),
+    "crush": ("documented", "", ""),
+    "roo": ("documented", "", ""),
 }
 NAMES = tuple(_FILES)
 CLAUDE = "claude"
@@ -48,7 +48,8 @@ def find_host(name: str) -> Host:
     """
     module = f"gitmem.hosts.agents.{_FILES[name][0]}"
     __import__(module)  # `importlib` takes half a millisecond
-    host: Host = sys.modules[module].HOST
+    hosts = vars(sys.modules[module])  # a file with one host calls it so, others call each by its name
+    host: Host = hosts.get("HOST") or hosts[name.upper()]
     return host
 
 

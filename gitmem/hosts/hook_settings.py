@@ -20,23 +20,20 @@ from gitmem.hosts.json_settings import (
     Item,
     Node,
     SettingsError,
-    append,
-    note,
     parse_object,
+    put,
     remove,
     replace,
     with_object,
     without_empty,
+    without_empty_object,
 )
-from gitmem.hosts.json_settings import without_empty_object as without_empty_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 HOOKS = "hooks"
-Group = Mapping[str, object]
-"""An item in the list of an event: `{"hooks": [{"type": "command", …}]}`, or in flat settings the hook itself."""
 _COMMANDS = ("command", "bash")  # keys of a hook's command line
 
 
@@ -56,19 +53,8 @@ def with_hooks(
     text = _brought_up_to_date(with_object(text, emptied), hooks, emptied)
     present = installed_events(text)
     for event in (event for event in hooks if event not in present):
-        group: Group = hooks[event] if flat else {HOOKS: [hooks[event]]}
-        root = _root(text)
-        mapping = root.get(HOOKS)
-        listed = mapping.get(event) if mapping else None
-        if mapping is None:
-            note(emptied, "", text, root)
-            text = append(text, root, {event: [group]}, HOOKS)
-        elif listed is None:
-            note(emptied, HOOKS, text, mapping)
-            text = append(text, mapping, [group], event)
-        else:
-            note(emptied, f"{HOOKS}/{event}", text, listed)
-            text = append(text, listed, group)
+        group = hooks[event] if flat else {HOOKS: [hooks[event]]}
+        text = put(text, (HOOKS, event), group, emptied, in_list=True)
     return text, emptied
 
 
@@ -86,7 +72,7 @@ def without_hooks(text: str, emptied: Emptied) -> str:
         text = without_empty(text, (HOOKS, event), emptied)
     if events:
         text = without_empty(text, (HOOKS,), emptied)
-        text = without_empty_file(text, emptied)
+        text = without_empty_object(text, emptied)
     return text
 
 
@@ -176,13 +162,6 @@ def _places(text: str) -> Iterator[_Place]:
 def _command(hook: Item) -> object:
     nodes = (hook.node.get(key) for key in _COMMANDS)
     return next((node.scalar for node in nodes if node), None)
-
-
-def _root(text: str) -> Node:
-    root = parse_settings(text)
-    if root is None:
-        raise SettingsError("is empty")
-    return root
 
 
 def _brought_up_to_date(text: str, hooks: Mapping[str, Mapping[str, object]], known: Emptied) -> str:

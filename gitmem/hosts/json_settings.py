@@ -7,18 +7,12 @@ remembers which objects and lists were empty or missing before an edit, which th
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NoReturn, TextIO
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+from typing import NoReturn
 
 _GAP = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
@@ -241,66 +235,6 @@ def _fail(text: str, position: int, what: str = "cannot be read") -> NoReturn:
     raise JsoncError(f"{what} {where}")
 
 
-_CHUNK = 65_536  # characters
-_MOST = 16 * 1024 * 1024  # characters of one object; a file with a larger one is read up to it
-_MOST_OF_ALL = 1_000_000  # characters of a file that is read whole
-_BETWEEN = re.compile(r"[\s,\ufeff]*")
-
-
-def session_lines(path: str, ending: str) -> Iterator[str]:
-    """Yield a session's messages as lines of JSON, after one with the session's id and folder.
-
-    The messages are under that word in a file with this ending; what is said of the session is in a file beside it.
-    They are yielded up to where the file is no JSON any more.
-    """
-    known = about(path, ending)
-    yield json.dumps({"sessionId": known.get("session_id"), "cwd": known.get("cwd")}) + "\n"
-    with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
-        yield from _items(file, "messages")
-
-
-def about(path: str, ending: str) -> dict[str, object]:
-    """Return what the file beside a session's messages says of it, nothing if it cannot be read."""
-    beside = path.removesuffix(ending) + ".json"
-    with contextlib.suppress(OSError, ValueError, RecursionError), open(beside, encoding="utf-8") as file:
-        value = json.loads(file.read(_MOST_OF_ALL))
-        return value if isinstance(value, dict) else {}
-    return {}
-
-
-def _items(file: TextIO, key: str) -> Iterator[str]:
-    buffer, begins = "", re.compile(rf'"{re.escape(key)}"\s*:\s*\[')
-    while (found := begins.search(buffer)) is None:
-        more = file.read(_CHUNK)
-        if not more:
-            return
-        buffer = buffer[-len(key) - _CHUNK // 2 :] + more
-    buffer = buffer[found.end() :]
-    decode = json.JSONDecoder(strict=False).raw_decode
-    while True:
-        buffer = buffer[_end_of_blanks(buffer) :]
-        try:
-            item, end = decode(buffer) if buffer else (None, 0)
-        except (ValueError, RecursionError):
-            item, end = None, 0
-        if end:
-            if isinstance(item, dict):
-                yield buffer[:end].replace("\r", " ").replace("\n", " ") + "\n"
-            buffer = buffer[end:]
-            continue
-        if buffer.startswith("]") or len(buffer) > _MOST:
-            return
-        more = file.read(max(_CHUNK, len(buffer)))  # twice as much each time: an object is tried a few times only
-        if not more:
-            return
-        buffer += more
-
-
-def _end_of_blanks(text: str) -> int:
-    found = _BETWEEN.match(text)
-    return found.end() if found else 0
-
-
 FILE = "file"
 Emptied = Mapping[str, str]
 """Blanks and comments of containers that were empty before install, by place: `hooks/EVENT`, `hooks`, `` for the whole
@@ -344,10 +278,30 @@ def with_object(text: str, emptied: dict[str, str]) -> str:
     return f"{text}{{{newline}}}{newline}"
 
 
-def note(emptied: dict[str, str], place: str, text: str, node: Node) -> None:
-    """Note the blanks and comments of a container before it gets its first member."""
+def deepest(text: str, place: tuple[str, ...]) -> tuple[Node, int]:
+    """Return the last existing node on the way to a place, and how many keys led to it."""
+    node = root_of(text)
+    for depth, key in enumerate(place):
+        below = node.get(key)
+        if below is None:
+            return node, depth
+        node = below
+    return node, len(place)
+
+
+def put(text: str, place: tuple[str, ...], value: object, emptied: dict[str, str], *, in_list: bool = False) -> str:
+    """Return the text with a value at a place that is missing; with `in_list` at the end of the list at that place.
+
+    `emptied` gets the blanks and comments of a container that was empty.
+    """
+    node, depth = deepest(text, place)
     if not node.items:
-        emptied.setdefault(place, inside(text, node))
+        emptied.setdefault("/".join(place[:depth]), inside(text, node))
+    if in_list and depth < len(place):
+        value = [value]
+    for key in reversed(place[depth + 1 :]):
+        value = {key: value}
+    return append(text, node, value, place[depth] if depth < len(place) else None)
 
 
 def without_empty(text: str, path: tuple[str, ...], emptied: Emptied) -> str:

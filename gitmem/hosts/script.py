@@ -1,6 +1,6 @@
 """The script behind all hooks of this machine: written at install, run to test it, removed with its last user.
 
-Which settings need it stands beside it in `users.json` (docs/format.md, "Hosts").
+Which settings need it stands beside it in `users.json` (docs/hosts.md, "What is written").
 """
 
 from __future__ import annotations

@@ -11,17 +11,15 @@ from gitmem.hosts.json_settings import (
     FILE,
     Emptied,
     SettingsError,
-    append,
-    note,
+    deepest,
     parse_object,
+    put,
     remove,
-    root_of,
     starts_server,
     with_object,
     without_empty,
     without_empty_object,
 )
-from gitmem.hosts.json_settings import without_empty_object as without_empty_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -167,18 +165,14 @@ def with_server(
     """
     emptied = dict(known or {})
     text = with_object(text, emptied)
-    container, depth = _deepest(text, place)
+    container, depth = deepest(text, place)
     if depth == len(place):
-        if not _servers_is_ours(container):
+        if not _starts_gitmem(container):
             raise SettingsError(f'has another server that is named "{place[-1]}"')
         return text, emptied
     if not container.is_object:
         raise SettingsError(f'has something else than an object under "{place[depth - 1]}"')
-    note(emptied, "/".join(place[:depth]), text, container)
-    value: object = dict(server)
-    for key in reversed(place[depth + 1 :]):
-        value = {key: value}
-    return append(text, container, value, place[depth]), emptied
+    return put(text, place, dict(server), emptied), emptied
 
 
 def without_server(text: str, place: Place, emptied: Emptied) -> str:
@@ -190,12 +184,12 @@ def without_server(text: str, place: Place, emptied: Emptied) -> str:
     """
     if not has_server(text, place):
         return text
-    container, _ = _deepest(text, place[:-1])
+    container, _ = deepest(text, place[:-1])
     places = [number for number, item in enumerate(container.items or ()) if item.key == place[-1]]
     text = remove(text, container, places[-1])
     for depth in range(len(place) - 1, 0, -1):
         text = without_empty(text, place[:depth], emptied)
-    return without_empty_file(text, emptied)
+    return without_empty_object(text, emptied)
 
 
 def has_server(text: str, place: Place) -> bool:
@@ -207,8 +201,8 @@ def has_server(text: str, place: Place) -> bool:
     """
     if parse_object(text) is None:
         return False
-    node, depth = _deepest(text, place)
-    return depth == len(place) and _servers_is_ours(node)
+    node, depth = deepest(text, place)
+    return depth == len(place) and _starts_gitmem(node)
 
 
 def is_all(text: str, place: Place) -> bool:
@@ -216,18 +210,7 @@ def is_all(text: str, place: Place) -> bool:
     return has_server(text, place) and not without_server(text, place, {FILE: ""})
 
 
-def _deepest(text: str, place: Place) -> tuple[Node, int]:
-    """Return the last existing node on the way to a place, and how many keys led to it."""
-    node = root_of(text)
-    for depth, key in enumerate(place):
-        below = node.get(key)
-        if below is None:
-            return node, depth
-        node = below
-    return node, len(place)
-
-
-def _servers_is_ours(node: Node) -> bool:
+def _starts_gitmem(node: Node) -> bool:
     """Return whether a server is gitmem's: it starts `gitmem mcp`, by whatever path."""
     server = node.plain()
     if not isinstance(server, dict):
@@ -252,17 +235,7 @@ def with_allowed(text: str, tools: Sequence[str], known: Emptied | None = None) 
     emptied = dict(known or {})
     text = with_object(text, emptied)
     for tool in (tool for tool in tools if tool not in _allowed(text)):
-        root = root_of(text)
-        permissions, listed = root.get(_PLACE[0]), _list(text)
-        if permissions is None:
-            note(emptied, "", text, root)
-            text = append(text, root, {_PLACE[1]: [tool]}, _PLACE[0])
-        elif listed is None:
-            note(emptied, _PLACE[0], text, permissions)
-            text = append(text, permissions, [tool], _PLACE[1])
-        else:
-            note(emptied, "/".join(_PLACE), text, listed)
-            text = append(text, listed, tool)
+        text = put(text, _PLACE, tool, emptied, in_list=True)
         emptied[_ADDED] = f"{emptied.get(_ADDED, '')} {tool}".strip()
     return text, emptied
 

@@ -7,14 +7,15 @@ of the agent begins with `TaskStart`, also at a session's second prompt.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
+from typing import TextIO
 
 from gitmem.hosts.host import DUE, LATE, Host, Payload, Place, Scope, is_below, text_of
-from gitmem.hosts.json_settings import about, session_lines
 from gitmem.sessions.transcript import Record, Role, Unread, content_text, objects, records
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -27,6 +28,11 @@ _EXIT = re.compile(r"^\[Command exited with code [0-9]+\]\n+(\[stderr\]\n)?")
 _SERVER_SECONDS = 30  # else Cline waits three seconds for the first answer, too few on a busy machine
 _LAST = 100_000_000_000_000  # milliseconds, in a time that a `datetime` can be
 _MESSAGES = ".messages.json"
+_CHUNK = 65_536  # characters
+_MOST = 16 * 1024 * 1024  # characters of one object; a file with a larger one is read up to it
+_MOST_OF_ALL = 1_000_000  # characters of a file that is read whole
+_BLANKS = " \t\r\n\f\v,\ufeff"
+_BEGINS = re.compile(r'"messages"\s*:\s*\[')
 
 
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
@@ -98,6 +104,52 @@ def _outcome(output: object) -> tuple[str, bool]:
     return whole or "\n".join(_EXIT.sub("", one).strip() for one in texts), failed
 
 
+def _lines(path: str) -> Iterator[str]:
+    """Yield a line of JSON with the session's id and folder, then its messages, up to where the file is no JSON."""
+    known = _about(path)
+    yield json.dumps({"sessionId": known.get("session_id"), "cwd": known.get("cwd")}) + "\n"
+    with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+        yield from _messages(file)
+
+
+def _about(path: str) -> dict[str, object]:
+    """Return what the file beside a session's messages says of it, nothing if it cannot be read."""
+    beside = path.removesuffix(_MESSAGES) + ".json"
+    with contextlib.suppress(OSError, ValueError, RecursionError), open(beside, encoding="utf-8") as file:
+        value = json.loads(file.read(_MOST_OF_ALL))
+        return value if isinstance(value, dict) else {}
+    return {}
+
+
+def _messages(file: TextIO) -> Iterator[str]:
+    """Yield the items of the list of messages, without reading a large file whole."""
+    buffer = ""
+    while (found := _BEGINS.search(buffer)) is None:
+        more = file.read(_CHUNK)
+        if not more:
+            return
+        buffer = buffer[-_CHUNK // 2 :] + more
+    buffer = buffer[found.end() :]
+    decode = json.JSONDecoder(strict=False).raw_decode
+    while True:
+        buffer = buffer.lstrip(_BLANKS)
+        try:
+            item, end = decode(buffer) if buffer else (None, 0)
+        except (ValueError, RecursionError):
+            item, end = None, 0
+        if end:
+            if isinstance(item, dict):
+                yield buffer[:end].replace("\r", " ").replace("\n", " ") + "\n"
+            buffer = buffer[end:]
+            continue
+        if buffer.startswith("]") or len(buffer) > _MOST:
+            return
+        more = file.read(max(_CHUNK, len(buffer)))  # twice as much each time: an object is tried a few times only
+        if not more:
+            return
+        buffer += more
+
+
 def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
     folder = ""
 
@@ -133,10 +185,9 @@ def _sessions(place: Place) -> list[str]:
     top = os.path.join(_data(place.environ, place.home), "sessions")
     names = os.listdir(top) if os.path.isdir(top) else []
     paths = [path for name in names if os.path.isfile(path := _transcript(place.environ, place.home, name))]
-    return [path for path in paths if is_below(text_of(about(path, _MESSAGES), "cwd"), place.project)]
+    return [path for path in paths if is_below(text_of(_about(path), "cwd"), place.project)]
 
 
-_lines = partial(session_lines, ending=_MESSAGES)
 HOST = Host(
     name="cline",
     title="Cline CLI",

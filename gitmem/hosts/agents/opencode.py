@@ -1,7 +1,153 @@
-"""OpenCode: a plugin in JavaScript and sessions in a database (gitmem.hosts.opencode). Seen with OpenCode 1.18.33."""
+"""OpenCode and Kilo, which is derived from it: one plugin in JavaScript, and sessions in a database.
+
+The plugin, `templates/hosts/opencode.js`, sends Claude Code's keys with OpenCode's tools. A transcript's path is the
+database's, which is only read, and the session's id: `…/opencode.db#ses_…`. Seen with OpenCode 1.18.33, Kilo 7.7.7.
+"""
 
 from __future__ import annotations
 
-from gitmem.hosts.opencode import make_host
+import contextlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import cast
 
-HOST = make_host("opencode", "OpenCode")
+from gitmem.hosts.host import Host, Payload, Place, Scope, is_below, text_of, without_help
+from gitmem.sessions.transcript import Record, Role, Unread, records
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from gitmem.hosts.settings import Edit, Shipped
+
+
+_NAME = 'const HOST = "opencode"'
+_TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit", "multiedit": "MultiEdit", "patch": "apply_patch"}
+_EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
+_PARTS = """
+    SELECT part.data, message.id, message.data, part.time_created, session.directory
+    FROM part JOIN message ON message.id = part.message_id JOIN session ON session.id = part.session_id
+    WHERE part.session_id = ? ORDER BY message.time_created, message.id, part.id
+"""
+
+
+def _edits(name: str, place: Place) -> Sequence[Edit | Shipped]:
+    from gitmem.hosts.settings import HOOKS, Shipped, commands, server_edit, skills
+    from gitmem.platform.programs import read_resource
+
+    folder = os.path.join(place.project, f".{name}")
+    settings = os.path.join(place.project, f"{name}.json")
+    if place.scope is Scope.USER:
+        folder = os.path.join(place.environ.get("XDG_CONFIG_HOME") or os.path.join(place.home, ".config"), name)
+        settings = os.path.join(folder, f"{name}.json")
+    plugin = read_resource("templates", "hosts", "opencode.js").decode().replace(_NAME, f'const HOST = "{name}"')
+    started = [place.server["command"], *cast("list[str]", place.server["args"])]
+    server = {"type": "local", "command": started, "enabled": True}
+    return (
+        Shipped(HOOKS, os.path.join(folder, "plugins", "gitmem.js"), plugin.encode()),
+        server_edit(settings, ("mcp", "gitmem"), server),
+        *skills(os.path.join(folder, "skills")),
+        *commands(os.path.join(folder, "commands")),
+    )
+
+
+def _read(payload: Payload) -> Payload | None:
+    """Return a payload with Claude Code's names of tools; `run` puts the prompt between quotes."""
+    tool, given = text_of(payload, "tool_name"), payload.get("tool_input")
+    known = payload | {"tool_name": _TOOLS.get(tool, tool), "prompt": _unquoted(text_of(payload, "prompt"))}
+    return known | {"tool_input": _input(given)} if isinstance(given, dict) else known
+
+
+def _input(given: Payload) -> Payload:
+    patch = text_of(given, "patchText")
+    return given | {"file_path": text_of(given, "filePath")} | ({"patch": patch} if patch else {})
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1] else text
+
+
+def _lines(path: str) -> Iterator[str]:
+    """Yield the parts of a session's messages as lines of JSON, in order."""
+    file, _, session = path.rpartition("#")
+    for part, message, told, at, folder in _rows(file, _PARTS, session):
+        stamp = datetime.fromtimestamp(at / 1000, UTC).isoformat() if isinstance(at, int) else ""
+        line = json.dumps({"timestamp": stamp, "sessionId": session, "cwd": folder, "id": message})
+        yield f'{line[:-1]}, "message": {told}, "part": {part}}}\n'
+
+
+def _rows(path: str, question: str, *values: str) -> Iterator[tuple[object, ...]]:
+    """Yield the answers of a database, which is opened for reading only; none where it cannot be read."""
+    import sqlite3
+    from pathlib import Path
+
+    if not os.path.isfile(path):
+        return
+    with contextlib.suppress(sqlite3.Error):
+        database = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)
+        with contextlib.closing(database):
+            yield from database.execute(question, values)
+
+
+def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
+    """Yield the records of a session's parts; a plugin's text is marked as synthetic."""
+
+    def read(item: dict[str, object], at: datetime, session: str) -> Iterator[Record]:
+        part, key = item.get("part"), text_of(item, "id")
+        if not isinstance(part, dict) or text_of(item, "message", "mode") == "compaction":
+            return
+        base = Record(Role.ASSISTANT, at, session, cwd=text_of(item, "cwd"), model=text_of(item, "message", "modelID"))
+        kind, text = text_of(part, "type"), text_of(part, "text")
+        if kind == "text" and text_of(item, "message", "role") == "user":
+            injected = part.get("synthetic") is True
+            yield base._replace(role=Role.USER, text=_unquoted(text), turn=key, injected=injected)
+        elif kind == "text" and text.strip():
+            yield base._replace(text=text)
+        elif kind == "tool":
+            yield from _call(part, base)
+
+    yield from records(lines, unread, read)
+
+
+def _call(part: Payload, base: Record) -> Iterator[Record]:
+    tool, key, state = text_of(part, "tool"), text_of(part, "callID"), part.get("state")
+    state = state if isinstance(state, dict) else {}
+    given, metadata = state.get("input"), state.get("metadata")
+    known = _input(given) if isinstance(given, dict) else {}
+    failed = state.get("status") == "error" or bool(isinstance(metadata, dict) and metadata.get("exit"))
+    text = without_help(text_of(state, "error") or text_of(state, "output"))
+    yield base._replace(role=Role.CALL, tool=_TOOLS.get(tool, tool), tool_id=key, input=known)
+    yield base._replace(role=Role.RESULT, text=text, tool_id=key, failed=failed)
+
+
+def _sessions(name: str, place: Place) -> list[str]:
+    """Return the sessions of a project in the program's database, without those of subagents."""
+    folder = os.path.join(place.environ.get("XDG_DATA_HOME") or os.path.join(place.home, ".local", "share"), name)
+    files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    asked = "SELECT id, directory FROM session WHERE parent_id IS NULL ORDER BY time_created"
+    paths = [os.path.join(folder, file) for file in files if file.endswith(".db")]
+    found = ((path, *row) for path in paths for row in _rows(path, asked))
+    return [f"{path}#{key}" for path, key, where in found if is_below(str(where), place.project)]
+
+
+def _make_host(name: str, title: str) -> Host:
+    return Host(
+        name=name,
+        title=title,
+        slash="/gitmem/",
+        label=name,
+        folder=os.path.join(".config", name),
+        events={event: event for event in _EVENTS.split()},
+        edits=partial(_edits, name),
+        scopes=(Scope.PROJECT, Scope.USER) if name == "opencode" else (Scope.USER,),
+        read=_read,
+        records=_records,
+        lines=_lines,
+        sessions=partial(_sessions, name),
+    )
+
+
+OPENCODE = _make_host("opencode", "OpenCode")
+KILO = _make_host("kilo", "Kilo")

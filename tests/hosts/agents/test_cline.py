@@ -14,7 +14,6 @@ import pytest
 from gitmem.hosts.agents.cline import HOST
 from gitmem.hosts.all import read_payload, read_transcript
 from gitmem.hosts.host import Place, Scope
-from gitmem.hosts.json_settings import session_lines
 from gitmem.hosts.settings import HOOKS
 from gitmem.sessions.cleaned import recorded_turn
 from gitmem.sessions.end import read_lines
@@ -66,7 +65,7 @@ def test_messages_are_read_one_by_one_up_to_where_the_file_ends(tmp_path, cut):
     text = json.dumps({"version": 1, "sessionId": "s", "messages": messages, "more": [{}]}, indent=2)
     path = tmp_path / "s.messages.json"
     path.write_text(text[:cut], encoding="utf-8")
-    found = [json.loads(line) for line in session_lines(str(path), ".messages.json")][1:]
+    found = [json.loads(line) for line in HOST.lines(str(path))][1:]
     assert found == messages[: len(found)]
     whole = text[:cut].count('"role"')
     assert len(found) in {whole, whole - 1}

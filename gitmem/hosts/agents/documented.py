@@ -1,0 +1,164 @@
+"""Agents that are known from their documentation or code alone, and tested with no real client.
+
+Amp: a plugin, `templates/hosts/amp.ts`, which sends Claude Code's keys; its sessions are on its servers, so none can be
+imported. Cursor: hooks in a list an event, an answer of one key, read in `@cursor/sdk` 1.0.32; `stop` does not
+say the answer, but `afterAgentResponse` does. Crush has one event alone of those that memory needs, Roo Code none: they
+get the MCP server and words about the memory in AGENTS.md, and their sessions are not captured.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from gitmem.hosts.host import Host, Payload, Place, Scope, named_as_claude, text_of
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from gitmem.hosts.settings import Edit, Shipped
+
+_UNTRIED = "Nobody has tried this with {} yet; 'gitmem status' shows whether its sessions arrive."
+_TOOLS_ONLY = "Nobody has tried this with {} yet. Its sessions are not captured: it has tools for the memory only."
+
+_AMP_TOOLS = {"shell_command": "Bash", "create_file": "Write", "edit_file": "Edit"}
+_AMP_EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop"
+
+
+def _amp_edits(place: Place) -> Sequence[Edit | Shipped]:
+    from gitmem.hosts.settings import HOOKS, Shipped, server_edit, skills
+    from gitmem.platform.programs import read_resource
+
+    own = place.scope is Scope.USER
+    folder = place.folder(os.path.join(".config", "amp") if own else ".amp")
+    listing = server_edit(os.path.join(folder, "settings.json"), ("amp.mcpServers", "gitmem"), place.server)
+    return (
+        Shipped(HOOKS, os.path.join(folder, "plugins", "gitmem.ts"), read_resource("templates", "hosts", "amp.ts")),
+        listing,
+        *skills(os.path.join(folder if own else os.path.join(place.project, ".agents"), "skills")),
+    )
+
+
+def _amp_read(payload: Payload) -> Payload | None:
+    """Return a payload with Claude Code's names of tools and their inputs."""
+    known, given = named_as_claude(payload, _AMP_TOOLS), payload.get("tool_input")
+    if isinstance(given, dict):
+        known["tool_input"] = given | {"command": text_of(given, "command") or text_of(given, "cmd")}
+    return known
+
+
+AMP = Host(
+    name="amp",
+    title="Amp",
+    label="amp",
+    folder=os.path.join(".config", "amp"),
+    events={event: event for event in _AMP_EVENTS.split()},
+    edits=_amp_edits,
+    read=_amp_read,
+    note=_UNTRIED.format("Amp"),
+)
+
+
+_CURSOR_BEGUN = '{\n  "version": 1\n}\n'
+_CURSOR_TOOLS = {"Shell": "Bash", "run_terminal_cmd": "Bash", "edit_file": "Edit", "write": "Write"}
+_CURSOR_EVENTS = {
+    "sessionStart": "SessionStart",
+    "beforeSubmitPrompt": "UserPromptSubmit",
+    "postToolUse": "PostToolUse",
+    "postToolUseFailure": "PostToolUseFailure",
+    "afterAgentResponse": "Stop",
+    "preCompact": "PreCompact",
+    "sessionEnd": "SessionEnd",
+}
+
+
+def _cursor_edits(place: Place) -> Sequence[Edit | Shipped]:
+    from gitmem.hosts.settings import hooks_edit, server_edit, skills
+
+    folder = place.folder(".cursor")
+    hooks = {event: {"command": line} for event, line in CURSOR.commands().items()}
+    server = place.server
+    return (
+        hooks_edit(os.path.join(folder, "hooks.json"), hooks, flat=True, begun=_CURSOR_BEGUN),
+        server_edit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),
+        *skills(os.path.join(folder, "skills")),
+    )
+
+
+def _cursor_read(payload: Payload) -> Payload | None:
+    """Return a payload with Claude Code's keys."""
+    given, tool = text_of(payload, "hook_event_name"), text_of(payload, "tool_name")
+    session = text_of(payload, "session_id") or text_of(payload, "conversation_id")
+    roots = payload.get("workspace_roots")
+    known = payload | {
+        "hook_event_name": _CURSOR_EVENTS.get(given, given),
+        "session_id": session,
+        "turn_id": text_of(payload, "generation_id"),
+        "tool_name": _CURSOR_TOOLS.get(tool, tool),
+        "last_assistant_message": text_of(payload, "text"),
+        "error": text_of(payload, "error_message") or text_of(payload, "error"),
+    }
+    return known if "cwd" in payload or not isinstance(roots, list) else known | {"cwd": next(iter(roots), "")}
+
+
+def _cursor_answer(_event: str, text: str) -> Payload:
+    return {"additional_context": text}
+
+
+CURSOR = Host(
+    name="cursor",
+    title="Cursor",
+    label="cursor",
+    folder=".cursor",
+    events=_CURSOR_EVENTS,
+    edits=_cursor_edits,
+    read=_cursor_read,
+    answer=_cursor_answer,
+    note=_UNTRIED.format("Cursor"),
+)
+
+
+def _crush_edits(place: Place) -> Sequence[Edit | Shipped]:
+    from gitmem.hosts.settings import block_edit, server_edit, skills
+
+    server = {"type": "stdio"} | place.server
+    if place.scope is Scope.USER:
+        folder = os.path.join(place.environ.get("XDG_CONFIG_HOME") or os.path.join(place.home, ".config"), "crush")
+        listing = server_edit(os.path.join(folder, "crush.json"), ("mcp", "gitmem"), server)
+        return (listing, *skills(os.path.join(folder, "skills")))
+    return (
+        server_edit(os.path.join(place.project, "crush.json"), ("mcp", "gitmem"), server),
+        block_edit(os.path.join(place.project, "AGENTS.md"), CRUSH.name),
+    )
+
+
+CRUSH = Host(
+    name="crush",
+    title="Crush",
+    label="crush",
+    folder=os.path.join(".config", "crush"),
+    events={},
+    edits=_crush_edits,
+    note=_TOOLS_ONLY.format("Crush"),
+)
+
+
+def _roo_edits(place: Place) -> Sequence[Edit | Shipped]:
+    from gitmem.hosts.settings import block_edit, server_edit
+
+    listing = os.path.join(place.project, ".roo", "mcp.json")
+    return (
+        server_edit(listing, ("mcpServers", "gitmem"), place.server),
+        block_edit(os.path.join(place.project, "AGENTS.md"), ROO.name),
+    )
+
+
+ROO = Host(
+    name="roo",
+    title="Roo Code",
+    label="roo",
+    folder=".roo",
+    events={},
+    edits=_roo_edits,
+    scopes=(Scope.PROJECT,),
+    note=_TOOLS_ONLY.format("Roo Code"),
+)
