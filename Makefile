@@ -1,5 +1,5 @@
 # Two commands do everything on a machine with Python 3.11+ and git:
-#   make try    in a temporary directory: make a store, save into it, rotate it, and show what a user gets
+#   make try    in a temporary directory: a recorded session, and what the next one is told of it (DEMO=ko: in Korean)
 #   make test   the test suite
 # `make test-e2e` runs the real Claude Code, Codex, Gemini CLI and OpenCode against it, offline, and clients of MCP that
 # are not ours; npm brings them (1.6 GB).
@@ -31,7 +31,7 @@ $(READY): $(INSTALLED)
 	touch $(READY)
 
 try: $(INSTALLED)
-	@$(BIN)/python -m gitmem.cli.demo
+	@$(BIN)/python -m gitmem.cli.demo $(DEMO)
 
 pictures: $(READY)
 	PICTURES=docs $(BIN)/python -m pytest -q -m e2e tests/e2e/test_web.py -k pictures

@@ -1,7 +1,6 @@
-"""`make try`: import two recorded sessions into a temporary project and print the resulting memory.
+"""`make try`: replay a recorded session in a temporary project, and print what the next session is told.
 
-The sessions were written for this (templates/demo). They take the same way as those of hooks, with a threshold so small
-that memory.md rotates.
+The sessions were written for this (templates/demo), one a language. They take the same way as those of hooks.
 """
 
 from __future__ import annotations
@@ -9,89 +8,75 @@ from __future__ import annotations
 import json
 import os
 import subprocess  # noqa: TID251  # runs the command as a user would
+import sys
 import tempfile
 from pathlib import Path
 
 from gitmem.platform.programs import own_command, resource
-from gitmem.platform.shipped import install_command
-from gitmem.store.settings import personal_folder
 
-_SETTINGS = "rotation:\n  threshold_tokens: 700\n  carryover_tokens: 200\n"
-_START = {"hook_event_name": "SessionStart", "session_id": "the-next-session", "source": "startup"}
+LANGUAGES = ("en", "ko")
+_START = {"hook_event_name": "SessionStart", "session_id": "session-two", "source": "startup"}
+_FAILURE = {
+    "hook_event_name": "PostToolUseFailure",
+    "session_id": "session-two",
+    "tool_name": "Bash",
+    "tool_use_id": "toolu_1",
+    "tool_input": {"command": "uv run pytest"},
+    "error": "E   ModuleNotFoundError: No module named 'hypothesis'",
+}
 
 
-def main() -> None:
-    """Run the tour, and exit with the code of the first command that fails."""
-    with tempfile.TemporaryDirectory(prefix="gitmem try ") as folder:
-        project = Path(folder, "프로젝트")
+def main(language: str) -> None:
+    """Run the tour in a language, and exit with the code of the first command that fails."""
+    with tempfile.TemporaryDirectory(prefix="gitmem-try-") as home:
+        project = Path(home, "shop")
         project.mkdir()
-        tour = _Tour(project, Path(folder))
-        tour.git("init", "--quiet")
-        tour.gitmem("init")
-        tour.configure(_SETTINGS)
-        for name in ("1-login.jsonl", "2-orders.jsonl"):
-            tour.gitmem("replay", resource("templates", "demo", name), shown=f"replay {name}")
-        tour.tree()
-        tour.show("memory.md", tour.store / "memory.md")
-        tour.git("-C", str(tour.store), "log", "--oneline", "--stat", "-4")
-        tour.gitmem("blame", f"memory.md:{_line_of(tour.store / 'memory.md', '**Decision**')}")
-        tour.gitmem("summary", "show")
-        tour.next_session()
-        print(f"\nThat was in {project}, which is gone now. In a project of yours: gitmem init; gitmem install claude")
-        print(f"To see a memory in the browser, and to correct it: {install_command('web')}; gitmem web --open")
+        tour = _Tour(project, home)
+        tour.run("git", "init", "--quiet", "--initial-branch=main")
+        tour.run(*own_command("init"), quiet=True)
+        recorded = resource("templates", "demo", f"{language}.jsonl")
+        print("# session one, in which a person said:\n" + "\n".join(f"> {text}" for text in _prompts(recorded)))
+        print("\n$ gitmem replay session-one.jsonl       # hooks do this by themselves, turn by turn", flush=True)
+        tour.run(*own_command("replay", recorded))
+        print("\n# session two starts, and the agent is told:", flush=True)
+        tour.hook(_START)
+        print(f"\n# a command fails in session two ({_FAILURE['error'][4:]}):", flush=True)
+        tour.hook(_FAILURE)
+        print("\n$ git -C .gitmem log --oneline", flush=True)
+        tour.run("git", "-C", ".gitmem", "log", "--oneline")
+        print("\nAll of that is gone now. In a project of yours: gitmem init && gitmem install claude")
 
 
-def _line_of(path: Path, text: str) -> int:
-    lines = path.read_text(encoding="utf-8").split("\n")
-    return next(number for number, line in enumerate(lines, 1) if text in line)
+def _prompts(transcript: str) -> list[str]:
+    """Return what the person said in a transcript."""
+    lines = Path(transcript).read_text(encoding="utf-8").splitlines()
+    said = [json.loads(line)["message"]["content"] for line in lines]
+    return [text for text in said if isinstance(text, str)]
 
 
 class _Tour:
-    def __init__(self, project: Path, home: Path) -> None:
-        self.store = project / ".gitmem"
+    def __init__(self, project: Path, home: str) -> None:
         self._project = project
         self._environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        config = str(home / ".config")
-        self._environ.update(HOME=str(home), XDG_CONFIG_HOME=config, APPDATA=config)
+        config = str(Path(home, ".config"))
+        self._environ.update(HOME=home, XDG_CONFIG_HOME=config, APPDATA=config)
         self._environ.update(GIT_CONFIG_NOSYSTEM="1", PYTHONUTF8="1", TZ="UTC")
 
-    def configure(self, text: str) -> None:
-        """Write the user's own settings."""
-        folder = Path(personal_folder(self._environ, self._environ["HOME"]))
-        folder.mkdir(parents=True)
-        (folder / "config.yaml").write_text(text)
+    def hook(self, payload: dict[str, object]) -> None:
+        """Hand an event to the hook as an agent does, and print the text that the agent gets."""
+        event = json.dumps({**payload, "cwd": str(self._project)})
+        answer = self.run(*own_command("hook", "claude", str(payload["hook_event_name"])), text=event)
+        print(json.loads(answer)["hookSpecificOutput"]["additionalContext"], flush=True)
 
-    def gitmem(self, *args: str, shown: str = "") -> None:
-        print("\n$ gitmem " + (shown or " ".join(f'"{arg}"' if " " in arg else arg for arg in args)), flush=True)
-        self._run(*own_command(*args))
-
-    def git(self, *args: str) -> None:
-        print("\n$ git " + " ".join(".gitmem" if arg == str(self.store) else arg for arg in args), flush=True)
-        self._run("git", *args)
-
-    def show(self, name: str, path: Path) -> None:
-        print(f"\n$ cat .gitmem/{name}\n{path.read_text(encoding='utf-8')}", end="", flush=True)
-
-    def tree(self) -> None:
-        """Show the files of the store."""
-        print("\n$ git -C .gitmem ls-files", flush=True)
-        self._run("git", "-C", str(self.store), "ls-files")
-
-    def next_session(self) -> None:
-        """Print the text for the start of the agent's next session."""
-        print("\n# the text for the start of the agent's next session:", flush=True)
-        payload = json.dumps({**_START, "cwd": str(self._project)})
-        answer = self._run(*own_command("hook", "claude"), text=payload)
-        print(json.loads(answer)["hookSpecificOutput"]["additionalContext"])
-
-    def _run(self, *command: str, text: str | None = None) -> str:
+    def run(self, *command: str, text: str | None = None, quiet: bool = False) -> str:
+        """Run a command in the project and return its output, which without a `text` for it goes to the terminal."""
         done = subprocess.run(
             command,
             cwd=self._project,
             env=self._environ,
             check=False,
             input=text,
-            stdout=None if text is None else subprocess.PIPE,
+            stdout=subprocess.PIPE if quiet or text is not None else None,
             encoding="utf-8",
         )
         if done.returncode:
@@ -100,4 +85,6 @@ class _Tour:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] and sys.argv[1] not in LANGUAGES:
+        raise SystemExit(f"There is no such demo: {sys.argv[1]}. DEMO is one of {', '.join(LANGUAGES)}.")
+    main(*sys.argv[1:] or ["en"])

@@ -20,7 +20,6 @@ from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.lessons.usage_log import Given, record
 from gitmem.platform.clock import Context
-from gitmem.platform.programs import resource
 from gitmem.sessions.replay import replay
 from gitmem.sessions.save import save
 from gitmem.store.headers import known_facts
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 pytestmark = pytest.mark.e2e
+DEMO = Path(__file__).parents[1] / "data" / "demo"
 PICTURES = os.environ.get("PICTURES")  # the folder that `make pictures` names
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 AXE = "axe-core@4.11.0"
@@ -84,7 +84,7 @@ def site(home, environ, tmp_path, new_store):
     context = Context(environ, str(home), "box", lambda: NOW)
     store = new_store(project, context, NOW)
     for name in ("1-login.jsonl", "2-orders.jsonl"):
-        replay(store, resource("templates", "demo", name))
+        replay(store, str(DEMO / name))
     server = subprocess.Popen(
         [sys.executable, "-m", "gitmem", "web", "--json"],
         cwd=project, env={**environ, "PYTHONPATH": os.getcwd()}, stdout=subprocess.PIPE, text=True,

@@ -20,6 +20,8 @@ from gitmem.web.export import export
 from gitmem.web.render import MENU
 from tests.web.conftest import NOW, Viewer
 
+DEMO = Path(__file__).parents[1] / "data" / "demo"
+
 
 def test_every_page_of_an_empty_store_opens(viewer):
     for name in ("", *MENU):
@@ -113,7 +115,7 @@ def test_a_search_shows_what_it_left_out(viewer):
 def demo(place) -> Viewer:
     viewer = Viewer(*place)
     for name in ("1-login.jsonl", "2-orders.jsonl"):
-        replay(viewer.open(), resource("templates", "demo", name))
+        replay(viewer.open(), str(DEMO / name))
     return viewer.sign_in()
 
 

@@ -95,7 +95,7 @@ def test_a_word_with_digits_in_it_is_one_keyword(gitmem):
 
 
 def test_labels_and_marks_of_secrets_are_no_keywords(gitmem):
-    assert gitmem("replay", *(str(path) for path in sorted((ROOT / "templates" / "demo").glob("*.jsonl"))))[0] == 0
+    assert gitmem("replay", *(str(path) for path in sorted((ROOT / "tests" / "data" / "demo").glob("*.jsonl"))))[0] == 0
     words = {word["word"] for word in gitmem.json("keywords", "-n", "0")}
     labels = {"asked", "done", "files", "failed", "keywords", "outcome", "success", "partial", "answer", "noted"}
     assert not words & {

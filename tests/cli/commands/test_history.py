@@ -197,7 +197,7 @@ def test_log_takes_a_number_and_counts_lines_as_git_does(desk: Desk):
 @pytest.fixture
 def replayed(gitmem: Runner) -> Runner:
     """Give `gitmem` with two recorded sessions and one of which only exchanges are known."""
-    assert gitmem("replay", *(str(path) for path in sorted((ROOT / "templates" / "demo").glob("*.jsonl"))))[0] == 0
+    assert gitmem("replay", *(str(path) for path in sorted((ROOT / "tests" / "data" / "demo").glob("*.jsonl"))))[0] == 0
     return gitmem
 
 

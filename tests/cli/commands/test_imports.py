@@ -55,6 +55,6 @@ def test_a_file_that_is_no_transcript_fails_unless_it_was_found_in_a_folder(gitm
 
 
 def test_the_last_save_of_a_replay_is_now(gitmem):
-    assert gitmem("replay", *(str(path) for path in sorted((ROOT / "templates" / "demo").glob("*.jsonl"))))[0] == 0
+    assert gitmem("replay", *(str(path) for path in sorted((ROOT / "tests" / "data" / "demo").glob("*.jsonl"))))[0] == 0
     at = datetime.fromisoformat(gitmem.json("status")["last_save"]["at"])
     assert abs(at - datetime.now(UTC)) < timedelta(hours=1)
