@@ -88,6 +88,13 @@ def test_each_page_that_is_linked_to_exists(page):
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_each_page_is_linked_from_the_first_ones_and_in_the_menu_of_the_site(page):
+    readme, index, menu = ((ROOT / name).read_text("utf-8") for name in ("README.md", "docs/index.md", "mkdocs.yml"))
+    assert f"](docs/{page.name})" in readme or f"]({page.name})" in index
+    assert re.search(rf"\b{page.name}\b", menu)
+
+
 def test_the_map_has_every_package_and_no_other():
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([\w.]+)` \|", page.partition("## Map")[2].partition("\n## ")[0], re.MULTILINE)

@@ -15,14 +15,15 @@ from pathlib import Path
 from gitmem.platform.programs import own_command, resource
 
 LANGUAGES = ("en", "ko")
-_START = {"hook_event_name": "SessionStart", "session_id": "session-two", "source": "startup"}
-_FAILURE = {
+_ERROR = "ModuleNotFoundError: No module named 'hypothesis'"
+_START: dict[str, object] = {"hook_event_name": "SessionStart", "session_id": "session-two", "source": "startup"}
+_FAILURE: dict[str, object] = {
     "hook_event_name": "PostToolUseFailure",
     "session_id": "session-two",
     "tool_name": "Bash",
     "tool_use_id": "toolu_1",
     "tool_input": {"command": "uv run pytest"},
-    "error": "E   ModuleNotFoundError: No module named 'hypothesis'",
+    "error": f"E   {_ERROR}",
 }
 
 
@@ -40,7 +41,7 @@ def main(language: str) -> None:
         tour.run(*own_command("replay", recorded))
         print("\n# session two starts, and the agent is told:", flush=True)
         tour.hook(_START)
-        print(f"\n# a command fails in session two ({_FAILURE['error'][4:]}):", flush=True)
+        print(f"\n# a command fails in session two ({_ERROR}):", flush=True)
         tour.hook(_FAILURE)
         print("\n$ git -C .gitmem log --oneline", flush=True)
         tour.run("git", "-C", ".gitmem", "log", "--oneline")
