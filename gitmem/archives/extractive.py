@@ -53,9 +53,9 @@ from gitmem.archives.summary import (
 )
 from gitmem.document.document import Document
 from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, Entry, MemoryType, find_entries, sections
-from gitmem.sessions import cues
-from gitmem.sessions.cues import MENDED, Cue, find_cues, is_resolved, without_label
+from gitmem.sessions.cues import MENDED, Cue, find_cues, is_prose, is_resolved, reports, without_label
 from gitmem.sessions.outcome import split_fields, without_labels
+from gitmem.text.data import matcher
 from gitmem.text.keywords import keywords
 from gitmem.text.sentences import Kind, blocks, sentences_of, shorten, split
 from gitmem.text.stems import utf8_size
@@ -134,11 +134,6 @@ def alike(one: frozenset[str], other: frozenset[str], same: float = SAME) -> boo
     return len(one & other) >= same * max(min(len(one), len(other)), 1)
 
 
-# Narration of an agent at work, useless later.
-_NARRATION = (
-    r"\b(?:let me|let's|i'll|i(?:'m| am) going to|i apologi[sz]e|ready (?:for|to|when)|here (?:is|are))\b"
-    r"|as you can see|^(?:great|perfect|excellent|done)\b[!.]?\W*$|하겠습니다|할게요|죄송|말씀해"
-)
 MOST_CHARACTERS = 1_000_000  # read of an archive, half from either end; a usual one has a hundred thousand
 _DAY = re.compile(r"(?<![0-9])([0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]))(?![0-9])")
 # Labels of captured turns: the request, then lines with result, files and failures.
@@ -301,16 +296,10 @@ def _on_one_line(text: str) -> str:
 
 
 def is_statement(sentence: str, role: Role) -> bool:
-    """Return whether a sentence can be part of a summary: no question, offer or lead-in."""
-    if sentence.endswith((":", "\uff1a")) or re.search(cues.CODE, sentence):
-        return False
+    """Return whether a sentence can be part of a summary: no question, offer, lead-in or narration of work."""
     if role is Role.ASKED:
-        return True
-    return not (
-        re.search(cues.NOT_AT_END, sentence, re.IGNORECASE)
-        or re.match(cues.NOT_AT_START, sentence, re.IGNORECASE)
-        or re.search(_NARRATION, sentence, re.IGNORECASE)
-    )
+        return is_prose(sentence)
+    return reports(sentence) and not matcher("answers.tsv", "narration").search(sentence)
 
 
 # Weight of a sentence's role in the overall text.

@@ -9,7 +9,12 @@ import pytest
 from gitmem.sessions.outcome import has_effect, works_now
 from gitmem.text.data import files_of, matcher, table
 
-FORMS = [(path, row) for name in ("outcomes.tsv", "tasks.tsv") for path in files_of(name) for row in table(path)]
+FORMS = [
+    (path, row)
+    for name in ("answers.tsv", "outcomes.tsv", "tasks.tsv")
+    for path in files_of(name)
+    for row in table(path)
+]
 
 
 @pytest.mark.parametrize("path, row", FORMS, ids=lambda one: one if isinstance(one, str) else one[2])
