@@ -21,6 +21,7 @@ from gitmem.values import Value
 PURPOSE = "session"
 PERSON, AGENT, TOOL = "PERSON", "AGENT", "TOOL"
 MENDED = "CHANGED SINCE:"  # begins the part of a tool that says what was done until a failing command worked
+CHANGED = "CHANGED FILES"  # begins the part of a tool that names the files a request changed
 NEW, REPLACES, CONFIRMS, RESOLVES = "new", "replaces", "confirms", "resolves"
 KINDS = {
     "decision": FactKind.DECISION,
@@ -122,7 +123,7 @@ def _windows(parts: Iterable[Part]) -> Iterator[tuple[Part, ...]]:
 def _parts(turns: Sequence[Turn], length: int) -> Iterator[Part]:
     for number, turn in enumerate(turns, 1):
         said, tools = (human_text(text) for text in turn.said), [*_failed(turn)]
-        tools += [f"CHANGED FILES {', '.join(turn.files[:_MOST_FILES])}"] if turn.files else []
+        tools += [f"{CHANGED} {', '.join(turn.files[:_MOST_FILES])}"] if turn.files else []
         folder = f"{turn.cwd}/" if turn.cwd else ""
         texts = [
             (PERSON, _clipped(human_text(turn.prompt), length)),

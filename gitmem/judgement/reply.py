@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, TypeVar
 
 from gitmem.document.message import one_line
@@ -17,6 +18,7 @@ from gitmem.facts.compare import may_concern, says_the_same, stems_of
 from gitmem.facts.fact import FactKind
 from gitmem.judgement.question import (
     AGENT,
+    CHANGED,
     CONFIRMS,
     KINDS,
     MENDED,
@@ -53,7 +55,9 @@ _SAID_BY_OTHERS = re.compile(r"[\"“”「『](?=[^\"“”」』\n]*\s[^\"“�
 _MARKUP = str.maketrans({"*": "", "`": "", "“": '"', "”": '"', "‘": "'", "’": "'"})  # noqa: RUF001  # typographic
 _REDACTED = "[REDACTED:"  # begins what stands for a secret
 _WIDE = re.compile(r"[぀-ヿ㐀-鿿가-힣]")
-_CODE_NAME = re.compile(r"[\w@./:=+-]*[\w/][._/:=@-][\w@./:=+-]*\w|--?\w[\w-]+|\w*\d\w*")
+# ASCII, as a Korean particle follows a name without a blank.
+_CODE_NAME = re.compile(r"[\w@./:=+-]*[\w/][._/:=@-][\w@./:=+-]*\w|--?\w[\w-]+|\w*\d\w*", re.ASCII)
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
 class Claim(Value):
@@ -158,7 +162,7 @@ class Reader:
         self._person = " ".join(own for part, own, _ in self._parts if part.who == PERSON)
         self._own = " ".join(own for part, own, _ in self._parts if part.who != TOOL)
         self._all = " ".join(text for *_, text in self._parts)
-        done = (text for part, _, text in self._parts if part.text.startswith(MENDED))
+        done = (text for part, _, text in self._parts if part.text.startswith((MENDED, CHANGED)))
         self._done = " ".join((self._own, *done))
         self._lines = _lines((*outputs, *(part.text for part in window if part.who == TOOL)))
         self._allow = allow
@@ -200,20 +204,23 @@ class Reader:
         statement, reason = self._statement(item["statement"]), self._text(item["reason"], _LONGEST)
         is_acted_on = kind in _ACTED_ON
         request, who = self._evidence(item, own=is_acted_on)
-        if _share(statement, self._own) < (_OWN_SHARE if is_acted_on else _ANY_SHARE):
+        known = known.strip().strip("^[]") if relation != NEW else ""
+        if known and known not in self._known:
+            raise _RefusedError("unknown id")
+        own = self._own
+        if known and _share(statement, _folded(str(item["quote"]))):  # its subject may stand in the known fact alone
+            own = f"{own} {_folded(self._known[known])}"
+        if _share(statement, own) < (_OWN_SHARE if is_acted_on else _ANY_SHARE):
             raise _RefusedError("unsupported")
         if is_acted_on and self._echoes(statement):
             raise _RefusedError("tool's words")
         if relation != NEW:
-            known = known.strip().strip("^[]")
-            if known not in self._known:
-                raise _RefusedError("unknown id")
             if relation == RESOLVES and known not in self._issues:
                 raise _RefusedError("no issue")
             if not may_concern(self._known[known], statement):
                 raise _RefusedError("other subject")
         quote = " ".join(str(item["quote"]).split())
-        return Claim(KINDS[kind], statement, reason, request, who, quote, relation, known if relation != NEW else "")
+        return Claim(KINDS[kind], statement, reason, request, who, quote, relation, known)
 
     def _mend(self, item: Mapping[str, object]) -> Mend:
         error, cause, mend = (self._text(item[key], _LONGEST) for key in ("error", "cause", "mend"))
@@ -333,7 +340,7 @@ def _lines(outputs: Iterable[str]) -> list[str]:
         if size > _OUTPUT_CHARACTERS:
             break
         folded = [line for line in map(_folded, output.splitlines()) if line]
-        lines += [" ".join(pair) for pair in zip(folded, (*folded[1:], ""), strict=True)]
+        lines += [" ".join(pair) for pair in zip_longest(folded, folded[1:], fillvalue="")]
     return list(dict.fromkeys(lines))
 
 
@@ -344,6 +351,7 @@ def _words(text: str) -> int:
 
 
 def _share(text: str, among: str) -> float:
-    """Return the share of a text's stems that stand among folded words."""
-    stems = stems_of(text)
-    return sum(stem in among for stem in stems) / len(stems) if stems else 0.0
+    """Return the share of a text's stems and numbers that stand among folded words."""
+    stems, numbers = stems_of(text), {*_NUMBER.findall(text)}
+    stand = sum(stem in among for stem in stems) + len(numbers & {*_NUMBER.findall(among)} if numbers else ())
+    return stand / (len(stems) + len(numbers)) if stems or numbers else 0.0
