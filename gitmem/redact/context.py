@@ -31,12 +31,23 @@ def find_in_context(text: str, lowered: str, words: str) -> Iterator[Span]:
     if ":/" in text or ":\\/" in text:
         yield from _passwords(text, _URL)
     yield from _of_headers(text, lowered)
-    has = cache(lambda part: part in (lowered if " " in part or "(" in part else words))  # rows share parts
+    absent = [stem for stem in _STEMS if stem not in words]
+
+    @cache  # rows share parts
+    def has(part: str) -> bool:
+        if any(stem in part for stem in absent):
+            return False
+        return part in (lowered if " " in part or "(" in part else words)
+
     for table, is_secret in ((_PLACES, _is_no_stand_in), (_WEAK_PLACES, _is_password)):
         for needed, pattern in table:
             if all(map(has, needed)):
                 yield from _passwords(text, pattern, is_secret)
     yield from values_of_names(text, lowered, has)
+
+
+_STEMS = ("pass", "auth", "user", "login", "sql", ".key", "snmp", "conn", "-oauth", "openssl")
+"""Parts of many parts: where one of these is not in a text, no part with it need be looked for."""
 
 
 # Key blocks -----------------------------------------------------------------------------------------------------
@@ -194,7 +205,10 @@ _WEAK_PLACES = (
         rf"echo (?:-n )?{_WORD} \| (?:[^\n|]{{0,80}} --?(?:password-|passphrase-)?(?:stdin|fd)|sudo -S)(?![A-Za-z0-9])",
     ),
     # Two strings in brackets: `auth=` of requests, Go's SetBasicAuth, .NET's NetworkCredential
-    (("auth", "("), rf"(?i:auth ?= ?|basic_?auth)\(\s{{0,4}}{_STRING},\s{{0,4}}{_SAMPLE}"),
+    *(
+        ((f"{name}(",), rf"(?i:{name})\(\s{{0,4}}{_STRING},\s{{0,4}}{_SAMPLE}")
+        for name in ("auth=", "auth = ", "basicauth", "basic_auth")
+    ),
     (("credential", "("), rf"(?i:credentials?)\(\s{{0,4}}{_STRING},\s{{0,4}}{_SAMPLE}"),
     # Composer's auth.json; Oracle's CREATE USER; Redis's ACL; "net user"; Cisco's and net-snmp's settings
     (("-oauth",), rf"-oauth{_QUOTE}\s{{0,4}}:\s{{0,4}}\{{\s{{0,8}}{_STRING}\s{{0,4}}:\s{{0,4}}{_SAMPLE}"),
