@@ -1,7 +1,4 @@
-"""The archives and how each is summed up, as a session's start needs it: without reading or writing a summary.
-
-Tested through `tests/archives/test_summarize_offline.py`.
-"""
+"""List archives with the method of each one's summary, light enough for a session's start."""
 
 from __future__ import annotations
 

@@ -1,18 +1,4 @@
-"""Plans of rotation and consolidation.
-
-When `memory.md` rotates (spec R2). Apart from `rotation`, which few saves load.
-
-Tested through `tests/archives/test_plans.py`.
-
-The weeks and months that days belong to, and their documents. Pure.
-
-Tested through `tests/archives/test_consolidation.py`.
-
-Which entries of a section stay in `memory.md` when a rotation has no room for all of them (spec P2, R3).
-
-Tested through `tests/archives/test_plans.py`.
-
-Rotation planned as a value (spec R2, R3, P2): the archive's name, and the text that stays.
+"""Plan the rotation of `memory.md` as a value (spec R2, R3, P2): the archive's name, and the text that stays. Pure.
 
 The archive is the whole file, byte for byte. What stays, in the order in which it stood:
 

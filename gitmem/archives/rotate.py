@@ -1,10 +1,7 @@
-"""Rotate a full memory.md, and join days into weeks and months.
+"""Rotate a full `memory.md`, and join days into weeks and months, one commit a step (spec R3, P4).
 
-Consolidation (spec P4): old days become a week, old weeks a month, one commit a step.
-
-`gitmem.archives.consolidation` plans the steps; here files are read, summarized and committed. A step is one
-transaction, so a crash leaves it done or to be done again. History keeps everything: `gitmem at DATE` shows a day as it
-was, and `gitmem undo` of a step restores its days, which are then never consolidated again.
+A step is one transaction, so a crash leaves it done or to be done again. History keeps everything: `gitmem at DATE`
+shows a day as it was, and `gitmem undo` of a step restores its days, which are then never consolidated again.
 """
 
 from __future__ import annotations

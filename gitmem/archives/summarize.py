@@ -1,12 +1,6 @@
-"""Summaries of archives, made offline or by a model.
+"""Commit summaries of archives, made offline, by a model or by an agent, and show them as of now (spec R5, R6).
 
-The summary of an archive as of now, with marks on ended decisions and resolved issues.
-
-Tested through `tests/archives/test_summarize_offline.py`.
-
-Replace an archive's offline summary by one that a model or an agent wrote (spec R5, R6).
-
-The offline summary is made with the archive and stays if this fails.
+The offline summary is made with the archive and stays if a model fails.
 """
 
 from __future__ import annotations

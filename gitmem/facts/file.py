@@ -3,8 +3,6 @@
 The host's (Claude Code's) are `name`, `description` and `metadata.type`; the body is what the fact says, in a person's
 words. What a person wrote into a file (other fields, comments, their order) stays when a fact is changed: a change is
 made in the bytes it was read from (docs/format.md, "Facts").
-
-Tested through `tests/facts/test_fact.py`.
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
-"""Lines of logs that show facts, and marks on ended facts.
+"""The lines of facts in `memory.md`, and marks on text about facts that no longer hold (docs/memory.md).
 
-Mark text about facts that no longer hold, wherever documents are printed (docs/memory.md, "What holds").
-
-A line is found by the id of its fact, or by its type and words in archives and weeks older than these ids. Other
-memories tell a fact if it was learned from them, or if they contain its words.
-
-The lines of facts in `memory.md`: views that follow their facts, and a person's edits of them.
-
-A line is an entry with the id of its fact. Struck out, ticked off or deleted, it ends the fact; reworded, it rewords it
-(docs/memory.md, "What holds").
+A line is an entry with the id of its fact, and a view of it. Struck out, ticked off or deleted, it ends the fact;
+reworded, it rewords it. Elsewhere a fact is found by its id, by type and words in archives and weeks older than these
+ids, by the memory it was learned from, or by its words.
 """
 
 from __future__ import annotations

@@ -1,13 +1,4 @@
-"""Lines of guidance from episodes, from errors of named files, and from project knowledge.
-
-Lines of guidance from the errors of the files that a task names, and from the rules that a review checks (spec M4).
-
-Tested through `tests/lessons/test_guide.py`.
-
-Lines of guidance from project knowledge: commands, conventions, files and their tests (spec M4).
-
-Each rests on something that the task names: a purpose, a file, or words of the line.
-"""
+"""Make lines of guidance from episodes, from errors of named files, and from what is known of the project (spec M4)."""
 
 from __future__ import annotations
 

@@ -1,12 +1,7 @@
-"""Groups of exchanges: sorting in and naming.
+"""Group exchanges into concepts (spec V3): each exchange of a finished session joins one or begins a new one.
 
-The concepts of a store's work tree: read from a cache (`gitmem.store.headers`), without YAML.
-
-Tested through `tests/lessons/test_concepts.py`.
-
-Group exchanges into concepts (spec V3): each exchange of a finished session joins one or begins a new one.
-
-Merging and splitting concepts moves their links to exchanges; none is lost.
+Concepts are read from a cache (`gitmem.store.headers`), without YAML. Merging and splitting them moves their links to
+exchanges; none is lost.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Each machine writes a file of its own, with a time for each row, so that joining the files of all machines gives the
 same counts in any order and however often.
-
-Tested through `tests/lessons/test_cleanup.py`.
 """
 
 from __future__ import annotations

@@ -1,17 +1,7 @@
-"""An episode, and its file.
+"""An episode, a finished task of a session with its lessons, and its file (docs/format.md, "Episodes"). Pure.
 
-An episode: a finished task of a session, with its lessons (docs/format.md, "Episodes"). Pure, and light.
-
-It is a view of its exchanges: it names them, and sums up problem, solution and lessons in short lines.
-`gitmem.lessons.episodes_from_turns` makes it.
-
-Tested through `tests/lessons/test_episodes_from_turns.py`.
-
-The file of an episode: front matter for programs, sections for people (docs/format.md, "Episodes"). Pure.
-
-A person may correct the sections; what they say is what is read.
-
-Tested through `tests/lessons/test_episodes_from_turns.py`.
+It is a view of its exchanges: it names them, and sums up problem, solution and lessons in short lines. The file has
+front matter for programs and sections for people, who may correct them: what the sections say is what is read.
 """
 
 from __future__ import annotations

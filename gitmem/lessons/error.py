@@ -1,14 +1,8 @@
-"""Errors and their fixes.
-
-Recognise a recurring error despite other paths, numbers and hashes (docs/spec.md, M2 and M3). Pure.
+"""Recognize a recurring error despite other paths, numbers and hashes (docs/spec.md, M2 and M3). Pure.
 
 A command's output is long, and one or two of its lines say what went wrong. `read_error` finds them by the forms that
 common tools print. It takes from them a type (`ModuleNotFoundError`, `TS2345`, `non-fast-forward`), the message without
 what changes from run to run, the names it speaks of, and the frames of the project's files. `likeness` compares two.
-
-Tell what others say of a mend without the words of a risky command. Pure, and light: a hook waits for it.
-
-Tested through `tests/lessons/test_error_occurrence.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an error is told."""
+"""What an agent is told of an error: what fixed it before, as bug patterns and exchanges tell."""
 
 from __future__ import annotations
 

@@ -1,45 +1,7 @@
-"""Whether what was told helped.
-
-Figures of a store: its size, its growth a week, and how often agents were told memories and used them (spec M7).
+"""Count what sessions were told, whether it helped, and the figures of a store (spec M7).
 
 All of it is counted from files, from history, and from the private record (docs/memory.md, "What was given"). No model
 is asked, and nothing leaves the machine. The record is this machine's, of 90 days; the cost of models is of 60.
-
-`measure` returns these values. A WEEKS is a number for each of the last eight weeks, by the date of their Mondays, the
-oldest first; HOW is one of `given.HOWS`.
-
-    storage        {NAME: {files, bytes}}: folders of the store, `other` files, `history` (a store's own repository),
-                   `private` (notes, caches and the spool)
-    usage          {commits, saves, exchanges, sessions, agents: {NAME: sessions}}
-    learning       {exchanges, saves, facts, patterns, reinforced, deprecated, episodes, contradictions: WEEKS}: new
-                   ones in the week; `reinforced` are known errors that came again in a session, `deprecated` those
-                   that were marked as stale or removed by a cleanup; contradictions are those found, or decided at
-                   once by a statement of change
-    tasks          {number, types, seconds, tokens, mended_in, told, alone}: the episodes of these weeks, {TYPE: number}
-                   with the commonest first, the medians of what they took (null if unknown), and {number, succeeded} of
-                   those in sessions that were told a memory at a prompt, at an error or when they asked, and of the
-                   others
-    retrieval      {HOW: {asked, found, rate, ms, mean, slowest}}: how often memory was asked and had an answer, the
-                   median, average and longest time in milliseconds, without the start of a process; rate is null if
-                   none asked
-    answers        the same of all of them together
-    told           {HOW: number}: given texts
-    most           {patterns: [{id, title, told, seen}], episodes: [{id, title, told, usefulness}]}: those that all
-                   machines' finished sessions were told most often, at most `MOST` of each
-    effectiveness  {named, used, rate, by: {HOW: {named, used}}, mends, helped, errors}: texts with names of files or
-                   commands that finished sessions were given, and those with a name that occurs in the session only
-                   afterwards;
-                   `mends` is {told, mended, rate}: errors whose mend a session was told when they came, and those
-                   that it then mended;
-                   `helped` is {judged, mean, by: {HOW: {judged, mean}}, good, bad}: texts whose turn is judged, the
-                   average of these outcomes (success 1, partial 0.5, failed 0), and the verdicts of people;
-                   `errors` is {mended, again, faster, slower, first, later}: mended errors, those mended before as
-                   well, how many of these took fewer or more commands than the first time, and the average number of
-                   commands, then and now (null without any)
-    tokens         {start, injected, recalled, models: WEEKS, sessions: WEEKS, total: {start, injected, recalled,
-                   models, sessions}, session: {start, injected, recalled, models}}: tokens of texts at the start, at
-                   prompts and errors, and in answers to questions, and tokens of models; `sessions` counts the
-                   sessions that were given any, `session` is the average of one
 """
 
 from __future__ import annotations
@@ -213,7 +175,7 @@ Rows = dict[str, dict[str, float | None]]  # of the counts of all machines, by i
 def measure(
     store: Store, history: Sequence[CommitRecord] | None = None, known: Sequence[Fact] | None = None
 ) -> dict[str, Any]:
-    """Return the figures, by group, as this module's docstring names them.
+    """Return the figures, by group, as the help of `gitmem stats` names them.
 
     `history` are all commits and `known` all facts, if they have been read.
     """

@@ -1,6 +1,4 @@
-"""A pattern: an error that comes again, with its fixes and counts.
-
-Bug patterns: a known error with its occurrences and solutions (docs/format.md, "Learned patterns"). Pure.
+"""A bug pattern: a known error with its occurrences and solutions (docs/format.md, "Learned patterns"). Pure.
 
 All numbers are computed from lists of ids, so what two machines learned joins as sets of ids do. The same solution may
 stand twice in a merged file; reading joins its lists.

@@ -1,8 +1,6 @@
-"""Project knowledge: places, structure, conventions, commands.
+"""What changes, breaks and is run in a project: hotspots, files that change together, conventions, commands. Pure.
 
-The commands that test, lint and build a project, with the exchanges in which they worked or failed. Pure.
-
-Two machines may count the same command: exchanges are kept as ids, so that a merge is a union.
+Commands keep the exchanges in which they worked or failed as ids, so that what two machines count joins as a union.
 """
 
 from __future__ import annotations

@@ -1,10 +1,4 @@
-"""What a prompt is told.
-
-Choose the lines of a memory that share most words with a question, within a budget of tokens. Pure.
-
-Tested through `tests/lessons/test_prompt.py`.
-
-Answer a prompt with memories that clearly share its subject, in few tokens; silence is the default (spec U4, M4).
+"""Answer a prompt with memories that clearly share its subject, in few tokens; silence is the default (spec U4, M4).
 
 Only words are compared: embedding the prompt would take longer than a prompt may wait.
 """

@@ -1,21 +1,7 @@
-"""Texts given to agents, and who asked for them.
-
-Find the files and commands that a text for an agent names, so that their use can be seen afterwards. Pure.
-
-Tested through `tests/lessons/test_outcome_counts.py`.
-
-Record texts given to agents and their use, a file a day in the private folder (docs/memory.md, "What was given").
+"""Record texts given to agents and their use, a file a day in the private folder (docs/memory.md, "What was given").
 
 The record keeps a session from being told a memory twice, and lets gitmem judge later whether it helped (spec M4, M7).
 A line is one write, so that hooks of several sessions need no lock.
-
-Record questions to memory, with the answers' tokens and time (spec M7).
-
-Tested through `tests/lessons/test_outcome_counts.py`.
-
-Judge whether a session used a given text: a file or command in it occurs in the session afterwards. Pure.
-
-Tested through `tests/lessons/test_outcome_counts.py`.
 """
 
 from __future__ import annotations

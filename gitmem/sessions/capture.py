@@ -1,10 +1,4 @@
-"""From turns to entries in one commit.
-
-Compare the entries of a turn with the daily logs, which may hold them already in full or in part.
-
-Tested through `tests/sessions/test_capture.py`.
-
-Capture turns: each becomes entries of the daily log and of `memory.md`, in one commit.
+"""Capture turns: each becomes entries of the daily log and of `memory.md`, in one commit.
 
 A turn's events stay in the spool until it is committed, so that a crash loses nothing. Entries that are in the daily
 log are recognized by the digest in their id. Runs in the background (spec J10) at the end of a turn and every few tool
@@ -17,6 +11,7 @@ import contextlib
 import os
 from datetime import datetime, timedelta
 from enum import Enum
+from functools import partial
 
 from gitmem.document.document import Document
 from gitmem.document.entry import (
@@ -152,7 +147,6 @@ BETWEEN_SAVES = timedelta(seconds=60)  # of one unfinished turn
 BATCH = 200  # turns of one transaction
 BATCH_BYTES = 8_000_000  # of files, after which it takes no more turns: it holds the daily log as of each turn
 _LONGEST_PICK = 400  # characters of a prompt
-_BOOT_BYTES = 262_144
 
 
 class Captured(Value):
@@ -163,37 +157,13 @@ class Captured(Value):
     notices: tuple[str, ...] = ()
 
 
-class _Attempt:
-    """One transaction over the pending turns; its plan resets all state, as it may run again."""
+class _Batch(Value):
+    """One transaction: the spool as it was read, the events that are done, archives, and whether more turns wait."""
 
-    def __init__(self, store: Store, read: Callable[[], Pending]) -> None:
-        self._store = store
-        self._read = read
-        self.pending = Pending((), (), (), (), ())
-        self.done: list[str] = []
-        self.archives: list[str] = []
-        self.full = False
-
-    def plan(self, transaction: Transaction) -> None:
-        """Add a commit for each turn that is due."""
-        self.pending = self._read()
-        self.done, self.archives, self.full = [], [], False
-        over, boot = self.pending.over(), boot_lines(self._store)
-        due = [turn for turn in self.pending.turns if is_due(turn, over, self._store, transaction.now)]
-        taken = 0
-        for turn in due[:BATCH]:
-            if taken and transaction.planned > BATCH_BYTES:
-                break
-            taken += 1
-            try:
-                if archive := capture_turn(transaction, self._store, _closed(turn, over), boot):
-                    self.archives.append(archive)
-            except RefusedError as error:  # stays in the spool; others may go into another day's log
-                transaction.notices.append(f"A turn is not saved yet: {error.message} {error.remedy}".strip())
-                continue
-            if turn.closed or turn.session in over:
-                self.done += turn.sources
-        self.full = len(due) > taken and bool(self.done)
+    pending: Pending
+    done: tuple[str, ...]
+    archives: tuple[str, ...]
+    is_full: bool
 
 
 def capture(store: Store, read: Callable[[], Pending]) -> Captured:
@@ -208,17 +178,40 @@ def capture(store: Store, read: Callable[[], Pending]) -> Captured:
     notices: list[str] = []
     spool = HookSpool(store.private)
     while True:
-        attempt = _Attempt(store, read)
-        outcome = transact(store, attempt.plan, purpose="capture")
+        outcome = transact(store, partial(_capture_due, store, read), purpose="capture")
+        batch: _Batch = outcome.value
         commits += outcome.commits
-        archives += attempt.archives
+        archives += batch.archives
         notices += outcome.notices
-        spool.remove([*attempt.done, *attempt.pending.useless])
-        for name in attempt.pending.unreadable:
+        spool.remove([*batch.done, *batch.pending.useless])
+        for name in batch.pending.unreadable:
             spool.put_aside(name)
             notices.append(f"A hook's payload could not be parsed and was kept aside: {name}.")
-        if not attempt.full:
+        if not batch.is_full:
             return Captured(tuple(commits), tuple(archives), tuple(notices))
+
+
+def _capture_due(store: Store, read: Callable[[], Pending], transaction: Transaction) -> _Batch:
+    """Add a commit for each turn that is due."""
+    pending = read()
+    over, boot = pending.over(), boot_lines(store)
+    due = [turn for turn in pending.turns if is_due(turn, over, store, transaction.now)]
+    done: list[str] = []
+    archives: list[str] = []
+    taken = 0
+    for turn in due[:BATCH]:
+        if taken and transaction.planned > BATCH_BYTES:
+            break
+        taken += 1
+        is_over = turn.session in over
+        try:
+            archives += capture_turn(transaction, store, turn._replace(closed=turn.closed or is_over), boot)
+        except RefusedError as error:  # stays in the spool; others may go into another day's log
+            transaction.notices.append(f"A turn is not saved yet: {error.message} {error.remedy}".strip())
+            continue
+        if turn.closed or is_over:
+            done += turn.sources
+    return _Batch(pending, tuple(done), tuple(archives), len(due) > taken and bool(done))
 
 
 def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bool:
@@ -233,8 +226,8 @@ def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bo
     return since <= (now - BETWEEN_SAVES).astimezone(turn.started.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> str:
-    """Add the commit of a turn, after a rotation if one is due (spec R4); returns the archive of the rotation, or "".
+def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> list[str]:
+    """Add the commit of a turn, after a rotation if one is due (spec R4); returns the archive of the rotation.
 
     `boot` are the `boot_lines` of the project.
 
@@ -245,24 +238,24 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     clean = redacted(turn, store.config.redaction.allow)
     remembered = _entries(transaction, store, clean, boot)
     if remembered is None:
-        return ""
-    lasting = FactBook(store, transaction)
+        return []
+    book = FactBook(store, transaction)
     days = new_by_day(transaction, store, remembered.daily, turn.session, goes_on=not turn.prompt)
     if turn.closed and not days:
-        return ""  # captured before: delivered twice, or killed before the events were removed
+        return []  # captured before: delivered twice, or killed before the events were removed
     archive = rotate_if_full(transaction, store)
     changes: dict[str, bytes | None] = {
         path: _with(transaction.read(path) or new, news) for path, (new, news) in days.items()
     }
-    changes |= lasting.keep_turn(clean, _answer_before(transaction, store, turn), boot)
+    changes |= book.keep_turn(clean, _answer_before(transaction, store, turn), boot)
     if remembered.state is not None:
-        remembered = remembered._replace(state=lasting.as_of_now(remembered.state, turn.exchange_id))
+        remembered = remembered._replace(state=book.as_of_now(remembered.state, turn.exchange_id))
     changes[MEMORY] = _with_remembered(memory_of(transaction), remembered)
     placed = (*remembered.memory, *(one for _, news in days.values() for one in news))
     entries = dict.fromkeys(one.entry.id for one in placed)
     message = session_message(remembered.subject, Op.TURN, Trailer.ENTRY, entries, session=turn.session, host=turn.host)
     transaction.commit(message, changes, when=turn.ended)
-    return archive or ""
+    return [archive] if archive else []
 
 
 def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> Remembered | None:
@@ -295,10 +288,6 @@ def save_entries(
         path: _with(transaction.read(path) or empty, news) for path, (empty, news) in days.items()
     }
     return transaction.commit(message, changes)
-
-
-def _closed(turn: Turn, over: Collection[str]) -> Turn:
-    return turn._replace(closed=True) if turn.session in over else turn
 
 
 def _answer_before(transaction: Transaction, store: Store, turn: Turn) -> str:

@@ -1,17 +1,4 @@
-"""Turns redacted and cut to size, the unread end of a transcript, and a session's file.
-
-Turns without secrets, and the lines that memory leaves out since the agent loads them itself.
-
-Tested through `tests/sessions/test_capture.py`.
-
-The end of a transcript: how full the model's context is, and whether it still holds gitmem's start text.
-
-Tested through `tests/sessions/test_end.py`.
-
-The file of a finished session: where it stands, and the exchanges in it.
-
-Tested through `tests/lessons/test_concepts.py` and `tests/lessons/test_learn.py`.
-"""
+"""Read a session without its secrets and noise: redacted turns, the end of its transcript, its file."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""A session's end: its transcript, and turns that no event told.
-
-Capture the turns of a transcript, and read captured turns back from the daily logs.
-
-Tested through `tests/sessions/test_replay.py` and `tests/sessions/test_end.py`.
-"""
+"""Keep a finished session: its transcript, turns that no event told, lessons; read turns back from the daily logs."""
 
 from __future__ import annotations
 
@@ -57,42 +52,29 @@ def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> Recor
         GitmemError: it could not be committed.
 
     """
-    saved = 0
+    saved = done = 0
     archives: list[str] = []
     notices: list[str] = []
     boot = boot_lines(store)
-    done = 0
+
+    def plan(transaction: Transaction) -> tuple[int, int, list[str]]:
+        """Capture the next turns; return how many were taken, how many of them saved, and the archives."""
+        taken, new, rotated = 0, 0, list[str]()
+        for turn in turns[done : done + BATCH]:
+            if taken and transaction.planned > BATCH_BYTES:
+                break
+            taken += 1
+            before = len(transaction.drafts)
+            rotated += capture_turn(transaction, store, turn, boot)
+            new += len(transaction.drafts) > before
+        return taken, new, rotated
+
     while done < len(turns):
-        attempt = _Attempt(store, turns[done : done + BATCH], boot)
-        outcome = transact(store, attempt.plan, purpose=purpose)
-        done += attempt.done
-        saved += attempt.saved
-        archives += attempt.archives
+        outcome = transact(store, plan, purpose=purpose)
+        taken, more, rotated = outcome.value
+        done, saved, archives = done + taken, saved + more, archives + rotated
         notices += outcome.notices
     return Recorded(saved, tuple(archives), tuple(notices))
-
-
-class _Attempt:
-    """One transaction; its plan resets all state, as it may run again."""
-
-    def __init__(self, store: Store, turns: Sequence[Turn], boot: frozenset[str]) -> None:
-        self._store = store
-        self._boot = boot
-        self._turns = turns
-        self.done = 0
-        self.saved = 0
-        self.archives: list[str] = []
-
-    def plan(self, transaction: Transaction) -> None:
-        self.done, self.saved, self.archives = 0, 0, []
-        for turn in self._turns:
-            if self.done and transaction.planned > BATCH_BYTES:
-                break
-            self.done += 1
-            before = len(transaction.drafts)
-            if archive := capture_turn(transaction, self._store, turn, self._boot):
-                self.archives.append(archive)
-            self.saved += len(transaction.drafts) > before
 
 
 def logged_turns(store: Store, session: str, host: str) -> list[Turn]:

@@ -1,6 +1,4 @@
-"""Entries of a turn, shortened where they are long.
-
-The entries of a turn in the daily log and in `memory.md` (spec J3, J7, P2).
+"""The entries of a turn in the daily log and in `memory.md` (spec J3, J7, P2). Pure.
 
 Made without a model, in the language of the conversation, and derived from the turn alone: the same turn gives the same
 entries whenever and by whomever it is captured.

@@ -1,6 +1,4 @@
-"""Events of hosts, and their fields.
-
-Events of an agent's host, delivered by its hooks, in one form for all hosts (spec J1 to J10).
+"""Events of an agent's host, delivered by its hooks, in one form for all hosts (spec J1 to J10).
 
 The JSON of Claude Code is read; other hosts' is brought into this shape first (gitmem.hosts). Nothing of it is trusted:
 a field of the wrong type counts as missing, and texts are bounded.

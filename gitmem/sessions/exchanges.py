@@ -1,15 +1,8 @@
-"""Summaries of a session's exchanges without a model.
+"""Write a finished session's exchanges into its file and `memory.md`, in one commit, without a model (spec V1, V2).
 
-Summarise an exchange in one sentence, without a model (spec V1).
-
-It is the sentence of the last answer that best tells the result: it reports an action, names a word of the request or a
-changed file, and can stand alone. If it does not name the subject, the request is put before it; if no sentence will
-do, the summary is the request and the changed files.
-
-Write a finished session's exchanges into its file and `memory.md`, in one commit, without a model (spec V1, V2).
-
-An exchange has the id of its turn, so in `memory.md` it replaces the entry that the turn wrote. Entries in archives,
-and entries that a person reworded, stay as they are.
+The summary is the sentence of the last answer that best tells the result: it reports an action, names a word of the
+request or a changed file, and can stand alone. If it does not name the subject, the request is put before it. Entries
+in archives, and entries that a person reworded, stay as they are.
 """
 
 from __future__ import annotations

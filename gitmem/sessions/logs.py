@@ -1,8 +1,6 @@
-"""The entry of a save, in the daily log and in `memory.md`, and its commit.
+"""Add the entry of a save to the daily log and to `memory.md`, in its commit.
 
 Separate from `gitmem.sessions.save` so that it is imported while git starts.
-
-Tested through `tests/sessions/test_save.py`.
 """
 
 from __future__ import annotations

@@ -1,17 +1,9 @@
-"""Commands, changed files and the outcome of a turn.
+"""The fields of an exchange in the daily log, what its commands and errors say, and how it ended. Pure.
 
-The fields of an exchange in the text of its entry in a daily log (docs/format.md, "Turns"). Pure.
-
-The text begins with the request. Then come the parts, in this order, each from a line that begins with its mark, after
-a blank line: answer, one for each text between tool calls, one for each error, files, outcome.
-
-What the output of a failed call says, on one line. Pure.
-
-Tested through `tests/sessions/test_entries.py`.
-
-Judge the outcome of a turn by its tests and releases, its errors, its answer, and the person's next prompt. Pure.
-
-One judge for all views of an exchange and for episodes; `bench/outcomes.py` compares it with turns labelled by hand.
+The text of an entry (docs/format.md, "Turns") begins with the request. Then come the parts, in this order, each from a
+line that begins with its mark, after a blank line: answer, one for each text between tool calls, one for each error,
+files, outcome. One judge of outcomes serves all views and episodes: tests and releases, errors, the answer, the
+person's next prompt (`bench/outcomes.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Pending turns and sessions: the events in the spool of the hooks, parsed. Changes nothing.
-
-Tested through `tests/sessions/test_background.py`.
-"""
+"""Pending turns and sessions: the events in the spool of the hooks, parsed. Changes nothing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""A save: accepted and drained.
-
-Save: write an event into the spool, then drain the spool into `memory.md` and the daily log.
+"""Save: write an event into the spool, then drain the spool into `memory.md` and the daily log.
 
 One save is one commit (spec G2), made by the first process that drains the spool, after a rotation if one is due (R4).
 An event that is delivered or drained twice is recognized by its id in the daily log.

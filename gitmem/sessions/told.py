@@ -1,9 +1,4 @@
-"""Facts for a session's start, the project's and the person's.
-
-The person's rules and preferences from their own store, for the start of sessions in every project (spec R8, P7).
-
-Tested through `tests/sessions/test_told_own.py`.
-"""
+"""Choose the facts that a session's start tells: the project's, and the person's own rules (spec R8, P7)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Transcripts of hosts, normalised line by line.
-
-A host's transcript, read tolerantly (docs/format.md, "Transcripts").
+"""Read a host's transcript tolerantly (docs/format.md, "Transcripts").
 
 The format is the host's own and changes with every version, so each part is looked at as if it were missing: a line
 that is no JSON, two objects on a line, a record of an unknown kind are passed over and cost nothing but themselves.

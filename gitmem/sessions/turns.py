@@ -1,14 +1,9 @@
-"""Events folded into turns, and what in them is noise.
-
-Noise in sessions: injected text, commands of the host, restated boot files, trivial turns.
-
-Restated boot files fill a memory with what its reader has anyway, and injected memory would come back
-at the next save. The host's markers are those seen in Claude Code 1.0.98 to 2.1.330 and Codex 0.169.
-
-Fold the events of sessions into turns: prompt, answer, failures, changed files. Pure.
+"""Fold the events of sessions into turns, prompt, answer, failures and changed files, and tell noise from words. Pure.
 
 A turn is what the host gives one prompt id: from a prompt to the answer that ends it. Events come in any order, twice,
-and without their beginning or end; the same events always give the same turns.
+and without their beginning or end; the same events always give the same turns. Noise is injected text, commands of the
+host, restated boot files and trivial prompts; the host's markers are those of Claude Code 1.0.98 to 2.1.330 and Codex
+0.169.
 """
 
 from __future__ import annotations

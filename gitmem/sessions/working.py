@@ -1,6 +1,4 @@
-"""The working memory of a session, as values.
-
-Working memory: the state of a running session, from its events and the agent's notes (docs/spec.md, M1).
+"""Working memory: the state of a running session, from its events and the agent's notes (docs/spec.md, M1).
 
 Pure: `apply` returns the memory after one more event, and the functions for notes return it after one more note. The
 sizes of the buffers and the confidence that makes a hypothesis a decision are those of the design this follows.
