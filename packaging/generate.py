@@ -50,6 +50,7 @@ ADDRESS = "Repository"  # of [project.urls] in pyproject.toml: the one place tha
 _REGISTRY_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 _MISSING = "missing.sh"
 NONE = "\u2013"
+AS_JSON = "print the result as JSON"
 _SECONDS = 10
 _SECONDS_OF_THE_END = 3  # Codex warns where it is more, and Claude Code waits for less
 
@@ -266,7 +267,7 @@ def _command(name: str, line: str, parser: argparse.ArgumentParser) -> Iterator[
     own = _choices(parser)
     examples = (parser.epilog or "").removeprefix("examples:\n").rstrip()
     if own:
-        yield "| | | example |\n| --- | --- | --- |\n" + "\n".join(
+        yield "| command | | example |\n| --- | --- | --- |\n" + "\n".join(
             f"| `{_cell(_usage(f'{name} {word}', one))}` | {_cell(_sentence(parser, word))} "
             f"| `{_cell(_example(examples, f'{name} {word}'))}` |"
             for word, one in own.items()
@@ -310,7 +311,7 @@ def _arguments(parser: argparse.ArgumentParser) -> Iterator[str]:
     """Yield a row for each argument that has a help text."""
     formatter = argparse.HelpFormatter("gitmem")
     for action in _shown(parser):
-        if action.help:
+        if action.help and action.help != AS_JSON:
             value = "" if action.nargs == 0 else f" {_metavar(action)}"
             name = ", ".join(action.option_strings) + value if action.option_strings else _metavar(action)
             yield f"| `{_cell(name)}` | {_cell(formatter._expand_help(action))} |"

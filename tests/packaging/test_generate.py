@@ -161,11 +161,15 @@ def test_no_page_names_an_owner_before_there_is_one():
     assert [path.name for path in pages if re.search(r"OWNER/|REPO\b", path.read_text(encoding="utf-8"))] == []
 
 
-def test_each_command_of_a_command_has_its_sentence_and_example():
+def test_each_command_of_a_command_has_its_sentence_and_an_example_with_its_arguments():
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `gitmem [a-z]+ [a-z]+.*", page, re.MULTILINE)
+    rows = re.findall(r"^\| `(gitmem [a-z]+ [a-z]+)(.*?)` \| (.*?) \| `(.*?)` \|$", page, re.MULTILINE)
     assert len(rows) > 20
-    assert [row for row in rows if len([cell for cell in re.split(r" (?<!\\)\| ", row) if cell.strip("| ")]) != 3] == []
+    bare = [
+        command for command, arguments, sentence, example in rows if not sentence or not example.startswith(command)
+    ]
+    bare += [command for command, arguments, _, example in rows if arguments[1:2].isupper() and example == command]
+    assert bare == []
 
 
 def test_the_man_page_has_each_command_and_option():

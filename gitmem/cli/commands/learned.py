@@ -154,6 +154,7 @@ def run_episodes(args: argparse.Namespace, app: App) -> int:
       pytest 2>&1 | gitmem episodes find --error -
       gitmem episodes show e4f7k
       gitmem episodes good e4f7k
+      gitmem episodes bad e4f7k
 
     """
     store = app.settled(args)
