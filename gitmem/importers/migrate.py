@@ -288,9 +288,6 @@ class _Bringing:
         ]
         bare = remove_entries(memory.body, {entry.id for _, entry in facts})
         fresh = not re.search(r"^[^#\s]", bare, re.MULTILINE)
-        paths: list[str] = []
-        if item.whole is not None and not (fresh and is_plain(item)):
-            paths = self._archive(item.whole)
         if fresh:
             body = body_of(item) if is_plain(item) else _remaining(memory, body_of(item), _limits(self.store))
             entries = facts
@@ -299,8 +296,13 @@ class _Bringing:
             body = memory.body
             known = entry_digests(body) | {entry.text for _, entry in facts}
             entries = [one for one in kept_entries(item) if not known & {tail_of(one[1].id), one[1].text}]
-        changed = memory.with_body(restore_entries(body, entries, memory.newline))
-        return [*paths, *self._commit(item, f"{item.source} into {MEMORY}", {MEMORY: changed.render()})]
+        changed = memory.with_body(restore_entries(body, entries, memory.newline)).render()
+        paths: list[str] = []
+        if item.whole is not None and not (fresh and is_plain(item)):
+            # Where memory.md stays as it is, the archive's commit names the item, so that it is not brought again.
+            is_all = changed == memory_of(self.transaction)
+            paths = self._archive(replace(item.whole, key=item.key) if is_all else item.whole)
+        return [*paths, *self._commit(item, f"{item.source} into {MEMORY}", {MEMORY: changed})]
 
     def _log(self, item: LogItem) -> list[str]:
         """Add the missing entries of a day's log, and the person's own text."""

@@ -1,0 +1,102 @@
+"""The commands as a person sees them: `tests/transcripts/*.md` hold commands and their output, and are run.
+
+A line `$ gitmem …` in a block of code is run in the folder of the transcript, and what follows is what it prints, both
+streams and an exit code other than 0. `cd` and a shell's other commands are run, too; `y | gitmem …` is what a person
+types. What changes from run to run has a name: ID1, HASH1, DATE, TIME, `~`; a command may use the numbered ones.
+`GITMEM_WRITE_TRANSCRIPTS=1 pytest tests/test_transcripts.py` writes the output anew.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gitmem.cli.app import App, machine_name
+from gitmem.cli.main import main
+from tests.cli.commands.project import Terminal
+
+FOLDER = Path(__file__).parent / "transcripts"
+_WRITES = "GITMEM_WRITE_TRANSCRIPTS" in os.environ  # tests have no such variables
+_BLOCK = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
+_ID = "0123456789abcdefghjkmnpqrstvwxyz"
+_NAMED = re.compile(
+    rf"(?P<ID>(?<![\w.])(?:[0-9][{_ID}]{{19}}|[a-z][{_ID}]{{10}})(?!\w))"
+    r"|(?P<HASH>\b(?=[a-f]*[0-9])(?:[0-9a-f]{40}|[0-9a-f]{10})\b)"
+)
+_CHANGES = (
+    (re.compile(r"20\d\d/\d\d/(?=20\d\d-)"), "YEAR/MONTH/"),
+    (re.compile(r"20\d\d-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)"), "MOMENT"),
+    (re.compile(r"\b(19|20)\d\d-\d\d-\d\d\b|\b\d{1,2} [A-Z][a-z]+ 20\d\d\b"), "DATE"),
+    (re.compile(r"20\d{6}_\d{6}"), "STAMP"),
+    (re.compile(r"\b\d\d:\d\d(:\d\d)?( [+-]\d{4})?"), "TIME"),
+    (re.compile(r"\b[\d.,]+ [kKMG]B\b"), "SIZE"),
+    (re.compile(r"index [0-9a-f]{7}\.\.[0-9a-f]{7}"), "index BLOB..BLOB"),
+    (re.compile(r"(?<=migrate-rotation-)[0-9a-f]{8}\b|gitmem: [a-z ]+ …$| +$", re.MULTILINE), ""),
+)
+
+
+class Transcript:
+    """Runs commands in a folder, and names what changes from run to run."""
+
+    def __init__(self, folder: Path, environ: dict[str, str]) -> None:
+        self.top = self.folder = folder
+        self.environ = environ | {"NO_COLOR": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+        self.names: dict[str, str] = {}
+
+    def play(self, block: str) -> str:
+        """Return a block with what its commands print now."""
+        commands = re.findall(r"^\$ (.*(?:\\\n.*)*)", block, re.MULTILINE)
+        return "".join(f"$ {command}\n{self.named(self.run(command))}" for command in commands)
+
+    def run(self, command: str) -> str:
+        real = re.sub(r"\b(?:ID|HASH)\d+\b", lambda match: self.value(match[0]), command)
+        typed, pipe, rest = real.partition(" | gitmem ")
+        words = shlex.split(f"gitmem {rest}" if pipe else real)
+        if words[0] == "cd":
+            self.folder = Path(os.path.normpath(self.folder / words[1]))
+            return ""
+        if words[0] != "gitmem":
+            done = subprocess.run(
+                ["sh", "-c", real], cwd=self.folder, env=self.environ, capture_output=True, text=True, check=False
+            )
+            return done.stdout + done.stderr
+        stdin = Terminal(f"{typed}\n" if pipe else "")
+        out, err = Terminal(), Terminal() if pipe else io.TextIOWrapper(io.BytesIO(), write_through=True)
+        code = main(words[1:], lambda: App(self.environ, str(self.folder), stdin, out, err))
+        printed = (out.buffer.getvalue() + err.buffer.getvalue()).decode()  # type: ignore[attr-defined]
+        return printed.rstrip("\n") + "\n" * bool(printed.strip()) + (f"[exit {int(code)}]\n" if code else "")
+
+    def value(self, name: str) -> str:
+        return next(value for value, known in self.names.items() if known == name)
+
+    def named(self, printed: str) -> str:
+        def name(match: re.Match[str]) -> str:
+            kind, text = str(match.lastgroup), match[0]
+            short = next((known for known in self.names if known.startswith(text) or text.startswith(known)), text)
+            many = sum(known.startswith(kind) for known in self.names.values())
+            return self.names.setdefault(short, f"{kind}{many + 1}")
+
+        printed = (
+            printed.replace(str(self.top), "~")
+            .replace(self.environ["HOME"], "HOME")
+            .replace(f" {machine_name()}", " MACHINE")
+        )
+        printed = _NAMED.sub(name, printed)
+        for pattern, word in _CHANGES:
+            printed = pattern.sub(word, printed)
+        return printed
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.md")), ids=lambda path: path.stem)
+def test_commands_print_what_the_transcript_says(path, tmp_path, home, environ):
+    transcript, text = Transcript(tmp_path, environ), path.read_text(encoding="utf-8")
+    played = _BLOCK.sub(lambda block: transcript.play(block[0]), text)
+    if _WRITES:
+        path.write_text(played, encoding="utf-8")
+    assert played == text
