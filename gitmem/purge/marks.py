@@ -124,7 +124,7 @@ class PurgeRecord:
     prints: tuple[Print, ...]
 
     def render(self) -> bytes:
-        """Return the record as it is stored (docs/sync.md, "Purging")."""
+        """Return the record as it is stored (docs/format.md, "Purging")."""
         texts = [{"length": one.length, "sums": list(one.sums), "scrypt": one.digest.hex()} for one in self.prints]
         record = {"v": 1, "id": self.id, "created": self.created, "salt": self.salt.hex(), "texts": texts}
         return json.dumps(record, indent=1).encode() + b"\n"
