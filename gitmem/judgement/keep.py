@@ -96,14 +96,17 @@ def _fact(book: FactBook, session: Session, claim: Claim, known: Known) -> Chang
     """Return the file changes that keep a claim; none where what a person or an agent saved goes before it."""
     turn = session.turns[claim.request - 1]
     about = known.names().get(claim.known)
+    changes: Changes = {}
     if about is not None and claim.relation == CONFIRMS:
         return book.confirm(about.id, turn.exchange_id)
     if about is not None and claim.relation == RESOLVES:
-        return book.resolve_one(about.id, turn.ended, claim.statement) if about.created <= turn.ended else {}
+        changes = book.resolve_one(about.id, turn.ended, claim.statement) if about.created <= turn.ended else {}
+        if claim.kind is FactKind.ISSUE:  # any other kind says what holds since
+            return changes
     if any(_goes_before(fact, claim, turn) for fact in book.known().values()):
-        return {}
+        return changes
     finding = _finding(session, turn, claim.kind, claim.statement, claim.reason, said=claim.who == PERSON)
-    changes = book.take(finding, session.id, again=False)
+    changes |= book.take(finding, session.id, again=False)
     new = next(
         (fact for fact in book.known().values() if fact.path in changes and turn.exchange_id in fact.sources), None
     )
