@@ -14,8 +14,7 @@ import unicodedata
 from bisect import bisect_right
 from itertools import pairwise
 
-from gitmem.text.data import kindred
-from gitmem.text.stems import hangul_stem, is_ending, literal_of, other_forms, root, stem, stop_words
+from gitmem.text.stems import hangul_stem, is_ending, literal_of, other_forms, root, stem, stop_words, synonyms
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -208,17 +207,17 @@ def _terms(words: list[str], *, keep_stop: bool = False) -> tuple[Term, ...]:
                 found[needles] = Term(needles, weight, group if old is None else old.group)
         if len(found) >= MAX_TERMS:
             break
-    return (*list(found.values())[:MAX_TERMS], *(() if keep_stop else (*_joined(words), *_kindred_terms(words, found))))
+    return (*list(found.values())[:MAX_TERMS], *(() if keep_stop else (*_joined(words), *_synonym_terms(words, found))))
 
 
-def _kindred_terms(words: list[str], found: Mapping[tuple[Needle, ...], Term]) -> Iterator[Term]:
+def _synonym_terms(words: list[str], found: Mapping[tuple[Needle, ...], Term]) -> Iterator[Term]:
     """Yield a term for each word that may stand for one of the query's and is not in it."""
     seen = set(found)
     for group, word in enumerate(words[:MAX_TERMS]):
         for run in runs(word):
             if run.script not in {WORD, HANGUL}:
                 continue
-            for other in kindred(fold(run.text)):
+            for other in synonyms(fold(run.text)):
                 needles = _english(other) if other.isascii() else (Needle(other, INSIDE),)
                 if needles not in seen:
                     seen.add(needles)

@@ -1,4 +1,4 @@
-"""Word lists by language, which a speaker can correct: `gitmem/data/LANGUAGE/NAME.tsv`, and synonyms.
+"""Word lists by language, which a speaker can correct: `gitmem/data/LANGUAGE/NAME.txt`, and tables, `NAME.tsv`.
 
 A phrase is plain words. `^` before it ties it to the start of a text and `$` behind it to the end, `*` stands for up to
 60 characters, and `~` before a word lets it begin inside of a longer one, as Korean endings do. Phrases of a row are
@@ -11,18 +11,27 @@ import os
 import re
 from functools import cache
 
-from gitmem.text.stems import hangul_stem, stem
 from gitmem.values import Value
 
 _FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data")
 
 
+def lines(name: str) -> tuple[str, ...]:
+    """Return the lines of a file such as `synonyms.txt`, without comments and empty lines."""
+    with open(os.path.join(_FOLDER, name), encoding="utf-8") as file:
+        return tuple(line.rstrip("\n") for line in file if line.strip() and not line.startswith("#"))
+
+
+@cache
+def words(name: str) -> tuple[str, ...]:
+    """Return the words of the lists `NAME.txt` of all languages."""
+    return tuple(word for path in files_of(f"{name}.txt") for line in lines(path) for word in line.split())
+
+
 @cache
 def table(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the rows of a file such as `effects.tsv`, without comments and empty lines."""
-    with open(os.path.join(_FOLDER, name), encoding="utf-8") as file:
-        lines = [line.rstrip("\n") for line in file]
-    return tuple(tuple(line.split("\t")) for line in lines if line and not line.startswith(("#", "kind\t")))
+    """Return the rows of a file such as `effects.tsv`."""
+    return tuple(tuple(line.split("\t")) for line in lines(name) if not line.startswith("kind\t"))
 
 
 @cache
@@ -98,36 +107,3 @@ def form(phrase: str) -> str:
     if before[-1:].isalnum() and not _ENDS_IN_CJK.search(before):
         pattern += r"(?!\w)"
     return pattern + (r"\W*$" if end else "")
-
-
-_FILE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data", "synonyms.txt")
-_COMMENT = "#"
-_KEPT = 2  # characters at the beginning of a word that its stem keeps: only words that share them are stemmed
-
-
-def kindred(word: str) -> tuple[str, ...]:
-    """Return the synonyms of a word, in lower case; most words have none."""
-    key = _key(word)
-    found: dict[str, None] = {}
-    for listed, others in _lists().get(word[:_KEPT], ()):
-        if _key(listed) == key:
-            found.update((other, None) for other in others if other != listed)
-    return tuple(found)
-
-
-@cache
-def _lists() -> dict[str, list[tuple[str, list[str]]]]:
-    """Return each word of the file with its synonyms, by the beginning of the word."""
-    found: dict[str, list[tuple[str, list[str]]]] = {}
-    with open(_FILE, encoding="utf-8") as file:
-        lines = [line.split() for line in file if not line.startswith(_COMMENT)]
-    for words in lines:
-        for word in words:
-            found.setdefault(word[:_KEPT], []).append((word, words))
-    return found
-
-
-def _key(word: str) -> str:
-    if word.isascii():
-        return stem(word) if word.isalpha() else word
-    return hangul_stem(word)

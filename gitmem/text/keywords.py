@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
+from gitmem.text.data import words
 from gitmem.text.stems import hangul_stem, is_ending, stem, stop_words
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -27,31 +28,13 @@ _WORD = (
     r"|[가-힣]+|[ァ-ヶー]{2,}|[一-鿿]{2,}"
 )
 _REDACTED, _MARKER = "[REDACTED:", r"\[REDACTED:[a-z-]{1,40}\]"  # the placeholder of a secret
-# Besides the stop words of a query: words that carry no topic because every agent's report is full of them.
-_STOP = """
-    actually add added adding adds already although always another around back became call called case cause
-    change changed changes check checked checking clear code com come confirm confirmed confirming contain
-    contains correct create created creating current currently different e.g end ensure etc even everything
-    exactly exist existing exists failed false file files find first fix fixed following found full give given
-    go going good great happen happens help http https i.e implement implemented including instead issue keep
-    kept know last like line lines look looking looks lot made make makes making maybe needed needs never new
-    next none note nothing null ok okay old open others part pass passed passes perfect perhaps please possible
-    probably problem properly put ran read ready real really reason remove removed result results right run
-    running runs said say says see seem seems set sets several show shows similar simply since still summary
-    sure take taken test tested tests thank thanks think though three thus time together true try turn two
-    understand update updated use used useful user uses using value values verify want wants way ways well whole
-    work worked working works write yet
-    각 같은 거기 결과 관련 그대로 그래서 그러나 기존 남은 내용 네 다시 더 됩니다 따라서 만약 모두 못 문제 방법
-    변경 부분 사용 새로 새로운 생성 성공 수정 실패 실행 아래 아직 안 알겠습니다 없는 없다 없습니다 예 완료 우리는
-    위 이전 이제 있고 있습니다 있어 있으 작성 작업 잘 저것 저는 정도 제가 좋습니다 주세요 즉 진행 처리 추가
-    테스트 파일 필요 하고 하지만 합니다 해주세요 해줘 했습니다 현재 확인
-"""
 
 
 @cache
 def _stop() -> frozenset[str]:
-    words = [*_STOP.split(), *stop_words()]
-    return frozenset([*words, *map(_key, words)])
+    """Return the words without a topic, those that every report of an agent is full of, and their stems."""
+    empty = [*words("noise"), *stop_words()]
+    return frozenset([*empty, *map(_key, empty)])
 
 
 @cache
