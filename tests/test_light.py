@@ -23,6 +23,7 @@ MODULES = {
     "gitmem.store.hook_spool": CLASSES | {"typing"},
     "gitmem.store.transact": CLASSES | {"typing", "hashlib"},
     "gitmem.sessions.save": CLASSES | {"typing"},
+    "gitmem.store.transaction": CLASSES | {"datetime", "difflib", "hashlib", "typing"},
     "gitmem.hosts.all": {"datetime", "importlib", "gitmem.sessions.transcript"},
     "gitmem.sessions.pending": CLASSES | {"datetime", "typing", "gitmem.sessions.cleaned"},
     "gitmem.sessions.start": CLASSES | {"datetime", "typing"},

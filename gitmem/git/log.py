@@ -314,11 +314,6 @@ def show(git: Git, commit: str) -> bytes:
     )
 
 
-def empty_tree(git: Git) -> str:
-    """Return the id of the empty tree."""
-    return git.run("hash-object", "-t", "tree", "--stdin", stdin=b"").decode().strip()
-
-
 class EarlyLog:
     """The newest commits of a revision, read by a git that runs until they are asked for.
 

@@ -52,6 +52,11 @@ def _new_hash(like: str, size: int) -> _Hash:
     return openssl_sha1(usedforsecurity=False)
 
 
+def empty_tree(git: Git) -> str:
+    """Return the id of the empty tree."""
+    return git.run("hash-object", "-t", "tree", "--stdin", stdin=b"").decode().strip()
+
+
 _COMMAND = ("cat-file", "--batch-command", "--buffer")
 _AT_ONCE = 64  # held in memory: some 6 MB of archives
 _INFOS_AT_ONCE = 4096

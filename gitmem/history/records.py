@@ -23,12 +23,12 @@ from gitmem.git.log import (
     diff,
     diff_stat,
     diff_work_tree,
-    empty_tree,
     log,
     newest_until,
     show,
     stats,
 )
+from gitmem.git.objects import empty_tree
 from gitmem.text.stems import tokens_of_size
 
 if TYPE_CHECKING:

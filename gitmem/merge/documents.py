@@ -200,7 +200,7 @@ def merge(
 
 def has_markers(data: bytes) -> bool:
     """Return whether a file holds conflict markers of git outside code fences."""
-    return data.find(b"<<<<<<< ") >= 0 and bool(_hunks(_decode(data)))
+    return b"<<<<<<< " in data and bool(_hunks(_decode(data)))
 
 
 def without_markers(path: str, data: bytes) -> bytes:

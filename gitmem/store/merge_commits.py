@@ -20,8 +20,8 @@ from gitmem.facts.fact import is_fact_path
 from gitmem.facts.file import parse_fact
 from gitmem.facts.lines import fact_entries
 from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature, Writer
-from gitmem.git.log import commits, empty_tree
-from gitmem.git.objects import blob_id
+from gitmem.git.log import commits
+from gitmem.git.objects import blob_id, empty_tree
 from gitmem.git.repository import move_refs
 from gitmem.git.treediff import Tree, read_tree
 from gitmem.git.trust import GITMEM

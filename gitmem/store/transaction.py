@@ -10,9 +10,8 @@ from gitmem.document.ids import FACTS, MEMORY, check_path, fold, is_git_folder
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import DoesNotFitError, GitFailedError, RefusedError
 from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature
-from gitmem.git.log import empty_tree
+from gitmem.git.objects import empty_tree
 from gitmem.git.trust import GITMEM
-from gitmem.merge.documents import has_markers, without_markers
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
 from gitmem.text.difference import changed_range
@@ -44,7 +43,15 @@ def find_marked(store: Store, old: str | None, new: str) -> list[str]:
     documents = [change for change in changes if change.new and change.path.endswith(".md")]
     contents = store.repository.blobs([change.new or "" for change in documents if change.mode.startswith("100")])
     paths = [change.path for change in documents if change.mode.startswith("100")]
-    return [path for path, data in zip(paths, contents, strict=True) if has_markers(data)]
+    return [path for path, data in zip(paths, contents, strict=True) if _has_markers(data)]
+
+
+def _has_markers(data: bytes) -> bool:
+    if b"<<<<<<< " not in data:  # nearly always: a save need not load the merge
+        return False
+    from gitmem.merge.documents import has_markers
+
+    return has_markers(data)
 
 
 def resolve(transaction: Transaction, paths: Iterable[str]) -> bool:
@@ -55,7 +62,9 @@ def resolve(transaction: Transaction, paths: Iterable[str]) -> bool:
             data = transaction.read(path)
         except (RefusedError, OSError):
             continue
-        if data is not None and has_markers(data):
+        if data is not None and _has_markers(data):
+            from gitmem.merge.documents import without_markers
+
             resolved[path] = without_markers(path, data)
     if not resolved:
         return False

@@ -10,7 +10,8 @@ import pytest
 
 from gitmem.errors import GitFailedError
 from gitmem.git import process as process_module
-from gitmem.git.log import additions, commits, diff, empty_tree, fork, log, newest_until, show
+from gitmem.git.log import additions, commits, diff, fork, log, newest_until, show
+from gitmem.git.objects import empty_tree
 from gitmem.git.process import Git
 
 if TYPE_CHECKING:
