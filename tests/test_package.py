@@ -26,6 +26,17 @@ def wheel(tmp_path_factory) -> Path:
     return next(out.glob("*.whl"))
 
 
+def test_every_module_can_be_imported():
+    script = (
+        "import gitmem, importlib, pkgutil\n"
+        "modules = [module.name for module in pkgutil.walk_packages(gitmem.__path__, 'gitmem.')]\n"
+        "assert len(modules) > 100\n"
+        "for module in modules:\n"
+        "    importlib.import_module(module)\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True)
+
+
 def test_resources_are_found_in_the_source_tree():
     assert read_resource("templates", "store", "FORMAT.md").startswith(b"---\nid: format\n")
     assert Path(resource("hooks")).is_dir()

@@ -74,10 +74,12 @@ class People:
     def origin(self, identifier: str) -> Origin | None:
         """Return a memory's origin, None if no commit brought it yet."""
         data = self.read()
-        place = data.find(f"\n{identifier}\t".encode())
+        listed = identifier.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # a path may be no UTF-8
+        line = f"\n{listed}\t".encode()
+        place = data.find(line)
         if place < 0:
             return None
-        start = place + len(identifier) + 2
+        start = place + len(line)
         return self._origins[int(data[start : data.index(b"\n", start)])]
 
     def other(self, identifier: str) -> str:

@@ -47,6 +47,8 @@ class Kept:
         context = Context(environ, str(folder / "home"), "desk", lambda: NOW)
         (folder / "project").mkdir()
         self.root = Path(init_store(str(folder / "project"), context, Place.PROJECT).store.root)
+        self.git("config", "user.name", "A")
+        self.git("config", "user.email", "a@localhost")  # only the person's own counts rate
         self.store = Store(str(self.root), context)
         self.told: dict[str, dict[str, float | None]] = {}
         self.useless: set[str] = set()
@@ -79,8 +81,7 @@ class Kept:
             self.useless.add(made.path)
 
     def git(self, *arguments: str) -> str:
-        author = ("-c", "user.name=A", "-c", "user.email=a@localhost")
-        done = subprocess.run(["git", *author, "-C", str(self.root), *arguments], capture_output=True, check=True)
+        done = subprocess.run(["git", "-C", str(self.root), *arguments], capture_output=True, check=True)
         return done.stdout.decode()
 
     def files(self) -> dict[str, bytes]:

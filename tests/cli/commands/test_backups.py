@@ -126,7 +126,7 @@ _KILLED = """
 import os, signal, sys
 from gitmem.cli.main import run
 from gitmem.git import packing
-from gitmem.store import clone
+from gitmem.sync import clone
 calls, last = 0, int(sys.argv.pop())
 def counted(real):
     def call(*given, **named):

@@ -190,7 +190,7 @@ capture: {answer_chars: 500}
 cleanup: {max_age_days: 1, min_usage_count: 100}
 knowledge: {automatic: false, people: true}
 recall: {prompt: false, error: false}
-prompts: {summary: "Send it all.", exchanges: x, concept: x, contradiction: x}
+prompts: {summary: "Send it all.", exchanges: x, concept: x, contradiction: x, session: x}
 transcripts: {enabled: false, tool_result_chars: 1000000000}
 redaction: {allow: ["*"]}
 author: {also: [mallory@example.org]}
