@@ -34,7 +34,6 @@ from gitmem.judgement.question import (
     SCHEMA,
     Known,
     Part,
-    choose_known,
     digest_of,
     question_of,
     windows_of,
@@ -90,9 +89,7 @@ def read_session(path: Path) -> Session:
     concepts = [
         Concept("", f"k{number}", name, "", "", (), (), (), ()) for number, name in enumerate(given.get("concepts", ()))
     ]
-    chosen = choose_known([part for window in windows for part in window], facts, concepts)
-    # In the file's order, so that labels can name them; all of them, as a file has few.
-    known = Known(tuple(facts), tuple(concepts)) if len(facts) < 40 else chosen
+    known = Known(tuple(facts), tuple(concepts))  # in the file's order, so that labels can name them
     outputs = [record.text for record in records if record.role is Role.RESULT]
     return Session(path.stem, windows, turns, known, outputs, _json(path.with_suffix(".labels.json"), []))
 

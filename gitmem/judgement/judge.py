@@ -25,7 +25,7 @@ from gitmem.lessons.concepts import known_concepts
 from gitmem.llm.protocol import ReplyError, parse_reply
 from gitmem.platform.safe_open import read_text
 from gitmem.sessions.cleaned import redacted_with_runs
-from gitmem.sessions.end import logged_turns, read_records
+from gitmem.sessions.end import filed_turns, logged_turns, read_records
 from gitmem.sessions.exchanges import turns_of
 from gitmem.sessions.transcript import Role
 from gitmem.store.headers import known_facts
@@ -87,21 +87,25 @@ def judge_requested(store: Store, late: Callable[[], bool], patience: Patience |
             _remove(path)
         elif is_worth_asking(store, _subject(session)):
             _write(store, _REQUESTS, session, {**given, "tries": tries + 1})  # counts, whatever ends this process
-            done = judge_session(store, session, str(given.get("host", "")), str(given.get("transcript", "")), patience)
+            host = str(given.get("host", ""))
+            read = read_session(store, session, host, str(given.get("transcript", "")))
+            done = judge_session(store, session, host, read, patience)
             if not done.why or tries + 1 >= _TRIES:
                 _remove(path)
             if done.why:
                 break  # the next question would probably fail too
 
 
-def judge_session(store: Store, session: str, host: str, transcript: str, patience: Patience | None = None) -> Outcome:
-    """Have the model of the settings judge a session, and keep what passes.
+def judge_session(
+    store: Store, session: str, host: str, read: tuple[list[Turn], list[str]], patience: Patience | None = None
+) -> Outcome:
+    """Have the model of the settings judge a session as it was read, and keep what passes.
 
     Raises:
         GitmemError: it could not be committed.
 
     """
-    turns, outputs = read_session(store, session, host, transcript)
+    turns, outputs = read
     windows, allow = windows_of(turns), store.config.redaction.allow
     if not windows:
         return Outcome(Judged())
@@ -122,10 +126,14 @@ def judge_session(store: Store, session: str, host: str, transcript: str, patien
     return Outcome(judged, keep(store, about, judged, known))
 
 
-def read_session(store: Store, session: str, host: str, transcript: str) -> tuple[list[Turn], list[str]]:
-    """Return the redacted turns of a session, of its transcript or as the logs tell, and its tools' outputs."""
+def read_session(
+    store: Store, session: str, host: str, transcript: str, path: str = ""
+) -> tuple[list[Turn], list[str]]:
+    """Return the redacted turns of a session, of its transcript or as the logs or its file tell, and tools' outputs."""
     records = [*read_records(transcript)] if transcript else []
     turns = turns_of(records, session, host) or logged_turns(store, session, host)
+    if path and not turns:
+        turns = filed_turns(store.read(path) or b"", session, host)
     outputs = [record.text for record in records if record.role is Role.RESULT]
     return [redacted_with_runs(turn, store.config.redaction.allow) for turn in turns], outputs
 

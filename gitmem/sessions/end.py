@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from gitmem.document.entry import MemoryType, find_entries
+from gitmem.document.document import Document
+from gitmem.document.entry import Entry, MemoryType, find_entries
 from gitmem.document.ids import daily_path, session_tag, tail_of
 from gitmem.document.message import Op, Trailer, session_message
 from gitmem.errors import UnreadableError
@@ -13,7 +14,7 @@ from gitmem.platform.clock import local
 from gitmem.platform.safe_open import open_regular
 from gitmem.redact.redact import redact
 from gitmem.sessions.capture import BATCH_BYTES, capture_turn, save_entries
-from gitmem.sessions.cleaned import boot_lines
+from gitmem.sessions.cleaned import boot_lines, exchanges_in
 from gitmem.sessions.entries import EXCHANGE, Placed, cue_entries
 from gitmem.sessions.outcome import MENDED, split_fields
 from gitmem.sessions.save import rotate_if_full
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import BinaryIO
 
-    from gitmem.document.entry import Entry
     from gitmem.sessions.pending import Session
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
@@ -95,6 +95,18 @@ def logged_turns(store: Store, session: str, host: str) -> list[Turn]:
 
 def _exchanges(text: str) -> Iterator[Entry]:
     return (found.entry for found in find_entries(text) if found.entry.label == EXCHANGE)
+
+
+def filed_turns(data: bytes, session: str, host: str) -> list[Turn]:
+    """Return the turns of a session as its file tells them, at its beginning, where neither logs nor transcript do."""
+    given, turns = Document.parse(data).get("created"), []
+    if not isinstance(given, datetime):
+        return []
+    for one in exchanges_in(data):
+        entry = Entry(one.id, one.time, EXCHANGE, "\n".join(("", *one.failed)), one.tags)
+        answer = "\n".join(filter(None, (one.summary, one.details)))
+        turns.append(_turn(entry, given, session, host)._replace(prompt=one.asked, answer=answer, files=one.files))
+    return turns
 
 
 def _turn(entry: Entry, at: datetime, session: str, host: str) -> Turn:

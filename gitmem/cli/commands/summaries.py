@@ -233,10 +233,10 @@ def run_judge(args: argparse.Namespace, app: App) -> int:
 
     Each is one question. What passes is a commit: decisions, rules, issues, mends, each with a quotation. Ctrl-C stops;
     the next call goes on. After a failure the rest waits, too. With the hooks installed, new sessions are judged by
-    themselves.
+    themselves. Of a session whose transcript is gone the logs or its file are judged; without exchanges it is left out.
 
-    With --json: {sessions, tokens, judged: [{session, kept, refused, commit, why}]}; sessions and tokens are those that
-    waited.
+    With --json: {sessions, tokens, judged: [{session, kept, refused, commit, why}], left_out}; sessions and tokens are
+    those that waited, left_out the number of sessions without exchanges.
 
     Examples:
       gitmem judge --dry-run
@@ -252,15 +252,17 @@ def run_judge(args: argparse.Namespace, app: App) -> int:
     ]
     paths = _transcripts(args, app)
     bar = Bar(app.err)
-    tokens, done = 0, []
+    tokens, empty, done = 0, 0, []
     for number, one in enumerate(waiting):
         bar.show(number, len(waiting), one.about)
         path = next((path for path in paths if one.id in os.path.basename(path)), "")
-        if args.dry_run:
-            windows = windows_of(read_session(store, one.id, one.host, path)[0])
-            tokens += sum(_TOKENS + sum(estimate_tokens(str(part)) for part in window) for window in windows)
+        read = read_session(store, one.id, one.host, path, one.file)
+        windows = windows_of(read[0])
+        empty += not windows
+        tokens += sum(_TOKENS + sum(estimate_tokens(str(part)) for part in window) for window in windows)
+        if args.dry_run or not windows:
             continue
-        outcome = judge_session(store, one.id, one.host, path)
+        outcome = judge_session(store, one.id, one.host, read)
         refused = sum(outcome.judged.refused.values())
         value = {"session": one.id, "kept": outcome.judged.kept, "refused": refused, "commit": outcome.commit}
         done.append({**value, "why": outcome.why})
@@ -268,8 +270,11 @@ def run_judge(args: argparse.Namespace, app: App) -> int:
             break
     bar.clear()
     lines = [f"{one['session']}  {one['why'] or '{kept} kept, {refused} refused'.format(**one)}" for one in done]
-    asked = f"{count(len(waiting), 'session')} to judge" + (f", about {tokens:,} tokens" if args.dry_run else "")
-    value = {"sessions": len(waiting), "tokens": tokens, "judged": done}
+    asked = f"{count(len(waiting) - empty, 'session')} to judge" + (
+        f", about {tokens:,} tokens" if args.dry_run else ""
+    )
+    asked += f"; {empty} left out, without exchanges" if empty else ""
+    value = {"sessions": len(waiting) - empty, "tokens": tokens, "judged": done, "left_out": empty}
     app.answer(args, value, plain("\n".join([*lines, f"{asked}."])))
     return ExitCode.FAILURE if any(one["why"] for one in done) else ExitCode.OK
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -160,6 +160,48 @@ def test_the_schema_is_printed_and_its_example_passes(gitmem):
 
     schema = json.loads(gitmem("summary", "schema")[1])
     assert parse_reply(json.dumps(SUMMARY), schema) == SUMMARY
+
+
+@pytest.fixture
+def replay_asked(gitmem, model_server):
+    """Give a function that records a session of a question and its answer so many days ago, its transcript gone."""
+    nothing = {"facts": [], "mends": [], "episodes": [], "concepts": [], "open": [], "summary": ""}
+    model_server.reply = lambda _: nothing
+    for key, value in (("provider", "openai"), ("base_url", model_server.url), ("model", "mini")):
+        gitmem("config", "--user", f"summary.{key}", value)
+
+    def record(session: str, days: int) -> None:
+        at = (datetime.now(UTC) - timedelta(days=days)).isoformat()
+        base = {"sessionId": session, "cwd": str(gitmem.cwd), "timestamp": at}
+        asked = {"role": "user", "content": "How are columns named in the export?"}
+        said = {"role": "assistant", "content": [{"type": "text", "text": "In snake_case, as in the import, " * 8}]}
+        lines = [base | {"type": "user", "promptId": "p1", "message": asked}]
+        lines.append(base | {"type": "assistant", "message": said})
+        (gitmem.cwd / f"{session}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        assert gitmem("replay", f"{session}.jsonl")[0] == 0
+        (gitmem.cwd / f"{session}.jsonl").unlink()
+
+    return record
+
+
+def test_a_session_is_judged_by_its_file_once_its_logs_and_its_transcript_are_old(gitmem, model_server, replay_asked):
+    replay_asked("s-old", 60)
+    (one,) = json.loads(gitmem("judge", "--json")[1])["judged"]
+    assert (one["session"], one["why"]) == ("s-old", "")
+    assert (
+        "In snake_case, as in the import"
+        in model_server.asked[0]["messages"][-1]["content"].partition("[1] AGENT: ")[2]
+    )
+    assert gitmem("judge")[1] == "0 sessions to judge.\n"
+
+
+def test_a_session_without_exchanges_is_left_out_and_said(gitmem, model_server, replay_asked, bare_git):
+    replay_asked("s-old", 60)
+    (file,) = (gitmem.cwd / ".gitmem" / "sessions").rglob("*.md")
+    file.write_text(file.read_text().partition("## Exchanges")[0])
+    bare_git(gitmem.cwd / ".gitmem", "commit", "-qam", "Remove the exchanges")
+    assert gitmem("judge")[1] == "0 sessions to judge; 1 left out, without exchanges.\n"
+    assert model_server.asked == []
 
 
 def test_a_model_judges_what_was_recorded_before_and_a_person_sees_question_answer_and_figures(gitmem, model_server):
