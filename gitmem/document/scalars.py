@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -81,3 +81,32 @@ def _float(value: float) -> str:
     text = repr(value).replace("inf", ".inf").replace("nan", ".nan")
     # YAML 1.1 takes `1e+16` for a word.
     return text.replace("e", ".0e") if "e" in text and "." not in text else text
+
+
+def as_text(value: object) -> str:
+    """Return a value of a header as a text, "" for none, a list or a mapping."""
+    return "" if value is None or isinstance(value, list | dict) else str(value)
+
+
+def as_line(value: object) -> str:
+    """Return a value of a header as a text on one line, "" for none, a list or a mapping."""
+    return " ".join(as_text(value).split())
+
+
+def as_texts(value: object) -> tuple[str, ...]:
+    """Return a list of a header as texts, without empty ones; a single value counts as a list."""
+    return tuple(filter(None, map(as_text, value if isinstance(value, list) else [value])))
+
+
+def as_moment(value: object) -> datetime | None:
+    """Return a date of a header as a moment, in UTC if it names no zone; YAML loads one as a date, a time or text."""
+    try:
+        if isinstance(value, datetime):
+            moment = value
+        elif isinstance(value, date):
+            moment = datetime.combine(value, datetime.min.time())
+        else:
+            moment = datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

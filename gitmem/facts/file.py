@@ -7,11 +7,11 @@ made in the bytes it was read from (docs/format.md, "Facts").
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from gitmem.document.document import BrokenHeaderError, Document
-from gitmem.document.scalars import flow, plain_value
+from gitmem.document.scalars import as_moment, as_text, as_texts, flow, plain_value
 from gitmem.facts.fact import PATH, Fact, FactKind, FactStatus, clean
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -33,7 +33,7 @@ def parse_fact(data: bytes, path: str = "") -> Fact | None:
     given = document.metadata
     named = PATH.fullmatch(path)
     kind = _member(FactKind, given.get("kind")) or (_member(FactKind, named["kind"]) if named else None)
-    identifier = _scalar(given.get("id")) or (named["id"] if named else "")
+    identifier = as_text(given.get("id")) or (named["id"] if named else "")
     if kind is None or not identifier:
         return None
     confidence = given.get("confidence")
@@ -43,20 +43,20 @@ def parse_fact(data: bytes, path: str = "") -> Fact | None:
         id=identifier,
         kind=kind,
         text=clean(document.body),
-        created=_moment(given.get("created")) or datetime.fromtimestamp(0, UTC),
-        name=_scalar(given.get("name")),
-        description=_scalar(given.get("description")),
-        updated=_moment(given.get("updated")),
+        created=as_moment(given.get("created")) or datetime.fromtimestamp(0, UTC),
+        name=as_text(given.get("name")),
+        description=as_text(given.get("description")),
+        updated=as_moment(given.get("updated")),
         status=_member(FactStatus, given.get("status")) or default,
         confidence=_share(confidence),
-        origin={key: _scalar(value) for key, value in origin.items()} if isinstance(origin, dict) else {},
-        sources=_list(given.get("sources")),
-        keywords=_list(given.get("keywords")),
-        files=_list(given.get("files")),
-        commit=_scalar(given.get("commit")),
-        supersedes=_list(given.get("supersedes")),
-        superseded_by=_scalar(given.get("superseded_by")),
-        review=_list(given.get("review")),
+        origin={key: as_text(value) for key, value in origin.items()} if isinstance(origin, dict) else {},
+        sources=as_texts(given.get("sources")),
+        keywords=as_texts(given.get("keywords")),
+        files=as_texts(given.get("files")),
+        commit=as_text(given.get("commit")),
+        supersedes=as_texts(given.get("supersedes")),
+        superseded_by=as_text(given.get("superseded_by")),
+        review=as_texts(given.get("review")),
         file=path,
         source=data,
     )
@@ -125,15 +125,6 @@ def _flow(value: object) -> str:
     return value.isoformat(timespec="seconds") if isinstance(value, datetime) else flow(plain_value(value))
 
 
-def _scalar(given: object) -> str:
-    return "" if given is None or isinstance(given, list | dict) else str(given)
-
-
-def _list(given: object) -> tuple[str, ...]:
-    items = given if isinstance(given, list) else [given]
-    return tuple(filter(None, map(_scalar, items)))
-
-
 def _member(kind: type[T], given: object) -> T | None:
     return next((one for one in kind if one.value == given), None)
 
@@ -142,17 +133,3 @@ def _share(given: object) -> float | None:
     if isinstance(given, bool) or not isinstance(given, int | float):
         return None
     return float(given) if 0 <= given <= 1 else None
-
-
-def _moment(given: object) -> datetime | None:
-    """Return a date of a header as a moment; YAML loads one as `date`, `datetime` or text."""
-    try:
-        if isinstance(given, datetime):
-            found = given
-        elif isinstance(given, date):
-            found = datetime.combine(given, datetime.min.time())
-        else:
-            found = datetime.fromisoformat(str(given))
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -16,7 +16,6 @@ from gitmem.values import Value
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
 
     from gitmem.sessions.exchange import Exchange
 
@@ -174,6 +173,8 @@ def line_of(exchange: Exchange, link: str) -> str:
 
 def parse_concept(data: bytes, path: str) -> Concept | None:
     """Return the concept of a document, None if it is none."""
+    from gitmem.document.scalars import as_texts
+
     given = Document.parse(data).metadata
     if given.get("kind") != KIND or not given.get("id"):
         return None
@@ -183,10 +184,10 @@ def parse_concept(data: bytes, path: str) -> Concept | None:
         str(given.get("name") or given["id"]),
         _moment(given.get("created")),
         _moment(given.get("updated")) or _moment(given.get("created")),
-        _list(given, "keywords"),
-        _list(given, "files"),
-        tuple(sorted(_list(given, "exchanges"))),
-        _list(given, "merged"),
+        as_texts(given.get("keywords")),
+        as_texts(given.get("files")),
+        tuple(sorted(as_texts(given.get("exchanges")))),
+        as_texts(given.get("merged")),
     )
 
 
@@ -284,8 +285,3 @@ def _moment(value: object) -> str:
     if isinstance(value, datetime):
         return value.isoformat()
     return str(value) if value else ""
-
-
-def _list(given: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    value = given.get(key)
-    return tuple(map(str, value)) if isinstance(value, list) else ()

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from gitmem.document.document import Document
 from gitmem.document.ids import kind_id, tail_of
-from gitmem.document.scalars import flow, plain_value
+from gitmem.document.scalars import as_line, as_moment, as_texts, flow, plain_value
 from gitmem.lessons.error import ErrorSignature, names_in
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.state import TaskType
@@ -122,31 +122,30 @@ def parse_episode(data: bytes) -> Episode | None:
     """Return the episode of a document, None if it is none."""
     document = Document.parse(data)
     given = document.metadata
-    created = given.get("created")
-    if given.get("kind") != KIND or not given.get("id") or not isinstance(created, datetime):
+    created, tools = as_moment(given.get("created")), given.get("tools")
+    if given.get("kind") != KIND or not given.get("id") or created is None:
         return None
-    ended, tools = given.get("ended"), given.get("tools")
     return Episode(
-        id=_text(given, "id"),
-        session=_text(given, "session"),
-        host=_text(given, "host"),
-        created=_zoned(created),
-        ended=_zoned(ended if isinstance(ended, datetime) else created),
-        type=TaskType(kind) if (kind := _text(given, "type")) in set(TaskType) else TaskType.FEATURE,
-        task=_text(given, "task"),
-        outcome=Outcome(ending) if (ending := _text(given, "outcome")) in set(Outcome) else None,
-        exchanges=_texts(given, "exchanges"),
-        tests=_text(given, "tests"),
-        feedback=_text(given, "feedback"),
-        files=_texts(given, "files"),
-        symbols=_texts(given, "symbols"),
+        id=as_line(given.get("id")),
+        session=as_line(given.get("session")),
+        host=as_line(given.get("host")),
+        created=created,
+        ended=as_moment(given.get("ended")) or created,
+        type=TaskType(kind) if (kind := as_line(given.get("type"))) in set(TaskType) else TaskType.FEATURE,
+        task=as_line(given.get("task")),
+        outcome=Outcome(ending) if (ending := as_line(given.get("outcome"))) in set(Outcome) else None,
+        exchanges=as_texts(given.get("exchanges")),
+        tests=as_line(given.get("tests")),
+        feedback=as_line(given.get("feedback")),
+        files=as_texts(given.get("files")),
+        symbols=as_texts(given.get("symbols")),
         errors=_errors(given.get("errors")),
         steps=_number(given, "steps"),
         failed=_number(given, "failed"),
         seconds=_number(given, "seconds"),
         tokens=_number(given, "tokens"),
         mended_in=_number(given, "mended_in"),
-        by=_text(given, "by"),
+        by=as_line(given.get("by")),
         tools=tuple((str(name), count) for name, count in tools.items() if isinstance(count, int))
         if isinstance(tools, dict)
         else (),
@@ -227,25 +226,13 @@ def _errors(given: object) -> tuple[ErrorSignature, ...]:
     found = []
     for one in given if isinstance(given, list) else []:
         if isinstance(one, dict):
-            message = _text(one, "message")
-            found.append(ErrorSignature(_text(one, "type"), message, names_in(message), _texts(one, "frames")))
+            message = as_line(one.get("message"))
+            found.append(
+                ErrorSignature(as_line(one.get("type")), message, names_in(message), as_texts(one.get("frames")))
+            )
     return tuple(found)
-
-
-def _text(given: Mapping[str, object], key: str) -> str:
-    value = given.get(key)
-    return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
-
-
-def _texts(given: Mapping[str, object], key: str) -> tuple[str, ...]:
-    value = given.get(key)
-    return tuple(str(one) for one in value if isinstance(one, str | int | float)) if isinstance(value, list) else ()
 
 
 def _number(given: Mapping[str, object], key: str) -> int:
     value = given.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
-
-
-def _zoned(moment: datetime) -> datetime:
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

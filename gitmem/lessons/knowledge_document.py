@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from gitmem.document.document import Document
-from gitmem.document.scalars import flow, plain_value
+from gitmem.document.scalars import as_texts, flow, plain_value
 from gitmem.values import Value
 
 FOLDER = "patterns/project"
@@ -55,8 +55,8 @@ def parse_knowledge(data: bytes) -> Knowledge | None:
     return Knowledge(
         kind=KnowledgeKind(about),
         lines=tuple(line[2:].rstrip() for line in _own(document.body).splitlines() if line.startswith("- ")),
-        files=_texts(given.get("files")),
-        sources=_texts(given.get("sources")),
+        files=as_texts(given.get("files")),
+        sources=as_texts(given.get("sources")),
         confidence=float(confidence) if isinstance(confidence, int | float) else 1.0,
         commit=str(given.get("commit") or ""),
         updated=updated if isinstance(updated, datetime) else None,
@@ -97,7 +97,3 @@ def render_knowledge(known: Knowledge, before: bytes | None, now: datetime) -> b
 def _own(body: str) -> str:
     """Return the part of a body that gitmem writes: up to the first section of a person's own."""
     return body.partition("\n## ")[0] if "\n## " in body else body
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(map(str, value)) if isinstance(value, list) else ()

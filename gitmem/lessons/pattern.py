@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 
 from gitmem.document.document import Document
 from gitmem.document.ids import kind_id
-from gitmem.document.scalars import flow, plain_value
+from gitmem.document.scalars import as_line, as_moment, as_texts, flow, plain_value
 from gitmem.lessons.error import ErrorSignature, names_in
 from gitmem.sessions.events import is_place
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Container, Iterable, Iterator
 
     from gitmem.lessons.error_occurrence import Sight
 
@@ -30,6 +30,7 @@ MAX_SEEN = 200  # ids of a list
 MAX_SOLUTIONS = 12
 _MAX_FRAMES, _MAX_FILES, _MAX_COMMANDS, _MAX_CAUSES = 12, 12, 6, 4
 _TITLE = 160
+_BEFORE_TIME = datetime.fromtimestamp(0, UTC)  # of a pattern whose header says no time
 _MAX_RELATED = 5
 _TOGETHER = 2  # exchanges from which two errors come together by more than chance
 
@@ -204,31 +205,31 @@ def parse_pattern(data: bytes) -> BugPattern | None:
     error = given.get("error")
     if given.get("kind") != KIND or not given.get("id") or not isinstance(error, dict):
         return None
-    message = _text(error.get("message"))
+    message = as_line(error.get("message"))
     solutions: tuple[Solution, ...] = ()
     listed = given.get("solutions")
     for one in listed if isinstance(listed, list) else []:
-        if isinstance(one, dict) and _text(one.get("text")):
-            lists = (_texts(one, "worked"), _texts(one, "failed"), _texts(one, "commands"))
-            solutions = _with(solutions, Solution(_text(one["text"]), *lists))
+        if isinstance(one, dict) and as_line(one.get("text")):
+            lists = (_each(one.get("worked")), _each(one.get("failed")), _each(one.get("commands")))
+            solutions = _with(solutions, Solution(as_line(one["text"]), *lists))
     causes: tuple[Cause, ...] = ()
     listed = given.get("causes")
     for one in listed if isinstance(listed, list) else []:
         if isinstance(one, dict):
-            causes = _said(causes, Cause(_text(one.get("text")), _texts(one, "said")))
-    created = _moment(given.get("created"))
+            causes = _said(causes, Cause(as_line(one.get("text")), _each(one.get("said"))))
+    created = as_moment(given.get("created")) or _BEFORE_TIME
     return BugPattern(
-        id=_text(given["id"]),
-        error=ErrorSignature(_text(error.get("type")), message, names_in(message), _texts(error, "frames")),
+        id=as_line(given["id"]),
+        error=ErrorSignature(as_line(error.get("type")), message, names_in(message), _each(error.get("frames"))),
         created=created,
-        updated=max(created, _moment(given.get("updated"))),
-        seen=_texts(given, "seen"),
-        commands=_texts(given, "commands"),
-        files=_texts(given, "files"),
+        updated=max(created, as_moment(given.get("updated")) or created),
+        seen=_each(given.get("seen")),
+        commands=_each(given.get("commands")),
+        files=_each(given.get("files")),
         solutions=solutions,
         causes=causes,
         stale=given.get("stale") is True,
-        episodes=_texts(given, "episodes"),
+        episodes=_each(given.get("episodes")),
         source=data,
     )
 
@@ -319,21 +320,5 @@ def _joined(known: Iterable[str], more: Iterable[str], most: int) -> tuple[str, 
     return tuple(dict.fromkeys((*known, *more)))[:most]
 
 
-def _text(value: object) -> str:
-    return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
-
-
-def _texts(given: Mapping[str, object], key: str) -> tuple[str, ...]:
-    value = given.get(key)
-    return tuple(dict.fromkeys(filter(None, map(_text, value)))) if isinstance(value, list) else ()
-
-
-def _moment(value: object) -> datetime:
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            value = None
-    if not isinstance(value, datetime):
-        return datetime.fromtimestamp(0, UTC)
-    return value if value.tzinfo else value.replace(tzinfo=UTC)
+def _each(value: object) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(as_texts(value)))  # a merge may have doubled one

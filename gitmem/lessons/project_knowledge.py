@@ -5,9 +5,7 @@ Commands keep the exchanges in which they worked or failed as ids, so that what 
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,9 +13,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from gitmem.document.document import Document
-from gitmem.document.scalars import plain_value
+from gitmem.document.scalars import as_moment, as_texts, plain_value
 from gitmem.facts.extract import project_commands, purpose_of
-from gitmem.lessons.project_stack import is_code, is_dull, language_of
+from gitmem.lessons.project_stack import is_code, is_dull, language_of, parse_json, parse_toml, table_of
 from gitmem.text.sentences import at_least
 
 if TYPE_CHECKING:
@@ -206,19 +204,19 @@ def convention_lines(texts: Mapping[str, str], there: Iterable[str], subjects: S
 
 def _settings(path: str, text: str) -> Iterator[str]:
     if path in {"pyproject.toml", "ruff.toml", ".ruff.toml"}:
-        yield from _python(_toml(text), path)
+        yield from _python(parse_toml(text), path)
     elif path == ".editorconfig":
         pairs = re.findall(r"(?m)^(indent_style|indent_size|end_of_line|max_line_length)\s*=\s*(\w{1,10})\s*$", text)
         if pairs:
             yield "Editors: " + ", ".join(f"{key} {value}" for key, value in dict(pairs).items())
     elif path.startswith(".prettierrc"):
-        yield from _told("Prettier", _json(text), ("semi", "singleQuote", "tabWidth", "useTabs", "printWidth"))
+        yield from _told("Prettier", parse_json(text), ("semi", "singleQuote", "tabWidth", "useTabs", "printWidth"))
     elif path == "tsconfig.json":
         options = re.findall(r'"(strict|noImplicitAny|noUncheckedIndexedAccess)"\s*:\s*(true|false)', text)
         if options:
             yield "TypeScript: " + ", ".join(f"{key} {value}" for key, value in dict(options).items())
     elif path.endswith("rustfmt.toml"):
-        yield from _told("rustfmt", _toml(text), ("max_width", "tab_spaces", "edition", "hard_tabs"))
+        yield from _told("rustfmt", parse_toml(text), ("max_width", "tab_spaces", "edition", "hard_tabs"))
     elif path == ".pre-commit-config.yaml":
         hooks = list(dict.fromkeys(re.findall(r"(?m)^\s*-\s*id:\s*([\w-]{1,40})\s*$", text)))
         if hooks:
@@ -231,9 +229,9 @@ def _python(given: Mapping[str, Any], path: str) -> Iterator[str]:
     ruff = tools.get("ruff")
     if isinstance(ruff, dict):
         lint = ruff.get("lint")
-        rules = {**ruff, **_table(lint)}
+        rules = {**ruff, **table_of(lint)}
         yield from _told("Ruff", rules, ("line-length", "select", "target-version"))
-        yield from _told("Docstrings", _table(rules.get("pydocstyle")), ("convention",))
+        yield from _told("Docstrings", table_of(rules.get("pydocstyle")), ("convention",))
     for name, keys in (("black", ("line-length",)), ("isort", ("profile",)), ("mypy", ("strict",))):
         if isinstance(tools.get(name), dict):
             yield from _told(name, tools[name], keys)
@@ -290,25 +288,6 @@ def _of_commits(subjects: Sequence[str]) -> Iterator[str]:
         yield "Commit subjects are in the past tense (git log)"
 
 
-def _toml(text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-
-
-def _table(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _json(text: str) -> dict[str, Any]:
-    try:
-        given = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return given if isinstance(given, dict) else {}
-
-
 FEWEST = 2  # exchanges in which a command worked, from which it is listed
 _MOST_IDS, _MOST_COMMANDS = 30, 30
 
@@ -349,13 +328,14 @@ def commands_of(turns: Iterable[Turn]) -> list[Command]:
 def read_commands(data: bytes) -> dict[str, Command]:
     """Return the commands in the header of the document."""
     given = Document.parse(data).get("commands")
-    found = {}
+    commands = {}
     for text, value in given.items() if isinstance(given, dict) else ():
         if isinstance(value, dict):
-            worked, failed = (_ids(value, key) for key in ("worked", "failed"))
-            times = [_time(value.get(f"last_{key}")) for key in ("worked", "failed")]
-            found[str(text)] = Command(str(text), worked, failed, times[0], times[1])
-    return found
+            worked, failed = (as_texts(value.get(key)) for key in ("worked", "failed"))
+            times = [as_moment(value.get(f"last_{key}")) for key in ("worked", "failed")]
+            last = [at.astimezone(UTC).isoformat(timespec="seconds") if at else "" for at in times]
+            commands[str(text)] = Command(str(text), worked, failed, *last)
+    return commands
 
 
 def join_commands(known: Mapping[str, Command], more: Iterable[Command]) -> dict[str, Command]:
@@ -411,19 +391,6 @@ def _joined(known: Command, more: Command) -> Command:
         max(known.last_worked, more.last_worked),
         max(known.last_failed, more.last_failed),
     )
-
-
-def _time(value: object) -> str:
-    """Return a time in UTC as text that sorts by time; YAML may have made a time of it."""
-    if isinstance(value, datetime):
-        aware = value if value.tzinfo else value.replace(tzinfo=UTC)
-        return aware.astimezone(UTC).isoformat(timespec="seconds")
-    return str(value or "")
-
-
-def _ids(given: Mapping[str, object], key: str) -> tuple[str, ...]:
-    value = given.get(key)
-    return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
 def share_that_worked(commands: Sequence[Command]) -> float:

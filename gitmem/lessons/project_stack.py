@@ -13,12 +13,15 @@ from gitmem.text.sentences import at_least
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    _Needs = tuple[str, list[Any]]  # what the dependencies of a manifest are, and their names
+
 
 # Each names a package by the folder it is in.
 MANIFESTS = ("pyproject.toml", "requirements.txt", "package.json", "go.mod", "Cargo.toml", "pom.xml", "Gemfile")
+_MOST = 12  # names of a line
 _FOLDERS, _ENTRIES, _PACKAGES, _SETTINGS, _COMMANDS = 12, 8, 12, 12, 20  # names of each
 _DEEPEST = 3  # folders below each other
-_STRUCTURE_LANGUAGES = {
+_LANGUAGE_SUFFIXES = {
     "Python": {"py"},
     "TypeScript": {"ts", "tsx"},
     "JavaScript": {"js", "jsx", "mjs"},
@@ -37,7 +40,7 @@ _STRUCTURE_LANGUAGES = {
     "Markdown": {"md"},
 }
 _NO_CODE = frozenset({"", "SQL", "Markdown"})
-_OF_SUFFIX = {suffix: language for language, suffixes in _STRUCTURE_LANGUAGES.items() for suffix in suffixes}
+_OF_SUFFIX = {suffix: language for language, suffixes in _LANGUAGE_SUFFIXES.items() for suffix in suffixes}
 _ENTRY = re.compile(
     r"(?:^|/)(?:__main__\.py|main\.(?:py|go|rs|ts|js|c|cpp)|index\.(?:ts|js|html)|app\.(?:py|ts|js)|manage\.py|cli\.py"
     r"|lib\.rs|Main\.java|Program\.cs|server\.(?:ts|js|py))$"
@@ -62,14 +65,14 @@ def structure_lines(files: Sequence[str]) -> list[str]:
     lines = [f"{name}: {_count(folders[name])}" for name in largest[:_FOLDERS]]
     packages = list(dict.fromkeys(file.rpartition("/")[0] + "/" for file in manifests_in(files) if "/" in file))
     if packages:
-        lines.append(f"Packages: {_structure_listed(packages, _PACKAGES)}")
+        lines.append(f"Packages: {_listed(packages, _PACKAGES)}")
     entries = sorted((file for file in files if _ENTRY.search(file)), key=lambda file: (file.count("/"), file))
     if entries:
         lines.append("Entry points: " + ", ".join(entries[:_ENTRIES]))
     if settings := [file for file in files if _SETTING.fullmatch(file) and not is_dull(file)]:
-        lines.append(f"Settings: {_structure_listed(settings, _SETTINGS)}")
+        lines.append(f"Settings: {_listed(settings, _SETTINGS)}")
     if commands := [f"/{match[1].replace('/', ':')}" for file in files if (match := _COMMAND.fullmatch(file))]:
-        lines.append(f"Slash commands: {_structure_listed(commands, _COMMANDS)} (.claude/commands/)")
+        lines.append(f"Slash commands: {_listed(commands, _COMMANDS)} (.claude/commands/)")
     return lines
 
 
@@ -133,7 +136,7 @@ def _count(found: Counter[str]) -> str:
     return files + (f", {', '.join(named)}" if named else "")
 
 
-def _structure_listed(names: Sequence[str], most: int) -> str:
+def _listed(names: Sequence[str], most: int = _MOST) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
@@ -161,7 +164,6 @@ _TESTERS = re.compile(
     r"pytest|hypothesis|tox|nox|jest|mocha|vitest|(?:@playwright/test|playwright)|cypress|rspec(?:-rails)?|minitest"
     r"|junit(?:-jupiter)?|testng|proptest|github\.com/stretchr/testify"
 )
-_MOST = 12  # names of a line
 _LANGUAGES = 6
 _NAME = re.compile(r"@?[A-Za-z][\w.@/+:-]{0,60}")
 _VERSION = re.compile(r"[<>=~^!*, .\dA-Za-z-]{1,40}")
@@ -173,28 +175,15 @@ def stack_lines(texts: Mapping[str, str], there: frozenset[str]) -> list[str]:
     needed: list[str] = []
     for path, text in texts.items():
         read = _READERS.get(path.rpartition("/")[2]) or (_ci if path.endswith((".yml", ".yaml")) else None)
-        for line in read(text) if read is not None else ():
-            if isinstance(line, _Needs):
-                needed += line.names
-            if line:
-                lines.append(f"{line} ({path})")
+        for said in read(text) if read is not None else ():
+            if isinstance(said, str):
+                lines.append(f"{said} ({path})")
+            elif names := _leading(said[1]):
+                needed += names
+                lines.append(f"{said[0]}: {_listed(names)} ({path})")
     managers = {name: manager for name, manager in LOCKS.items() if name in there}
     lines += [f"Packages are installed with {manager} ({name})" for name, manager in managers.items()]
     return [*_in_general(needed, there), *lines]
-
-
-class _Needs:
-    """The dependencies of a manifest, as a line."""
-
-    def __init__(self, what: str, names: list[Any]) -> None:
-        self.names = _leading(names)
-        self._what = what
-
-    def __str__(self) -> str:
-        return f"{self._what}: {_listed(self.names)}"
-
-    def __bool__(self) -> bool:
-        return bool(self.names)
 
 
 def _in_general(needed: Sequence[str], there: frozenset[str]) -> Iterator[str]:
@@ -212,35 +201,35 @@ def _files(number: int) -> str:
 
 
 def _pyproject(text: str) -> Iterator[str | _Needs]:
-    given = _toml(text)
-    project = _table(given.get("project"))
+    given = parse_toml(text)
+    project = table_of(given.get("project"))
     if version := _version(project.get("requires-python")):
         yield f"Python {version}"
-    if backend := _names([_table(given.get("build-system")).get("build-backend")]):
+    if backend := _names([table_of(given.get("build-system")).get("build-backend")]):
         yield f"Built by {backend}"
-    poetry = _table(_table(given.get("tool")).get("poetry"))
-    yield _Needs("Python packages", [*_list(project.get("dependencies")), *_table(poetry.get("dependencies"))])
-    groups = [*_table(given.get("dependency-groups")).values(), *_table(project.get("optional-dependencies")).values()]
-    groups += [list(_table(_table(one).get("dependencies"))) for one in _table(poetry.get("group")).values()]
-    yield _Needs("For development", [one for group in groups for one in _list(group)])
-    if names := _names(list(_table(project.get("scripts")))):
+    poetry = table_of(table_of(given.get("tool")).get("poetry"))
+    yield "Python packages", [*_list(project.get("dependencies")), *table_of(poetry.get("dependencies"))]
+    groups = [
+        *table_of(given.get("dependency-groups")).values(),
+        *table_of(project.get("optional-dependencies")).values(),
+    ]
+    groups += [list(table_of(table_of(one).get("dependencies"))) for one in table_of(poetry.get("group")).values()]
+    yield "For development", [one for group in groups for one in _list(group)]
+    if names := _names(list(table_of(project.get("scripts")))):
         yield f"Commands it installs: {names}"
-    if names := _names(list(_table(given.get("tool")))):
+    if names := _names(list(table_of(given.get("tool")))):
         yield f"Tools with settings: {names}"
 
 
 def _package_json(text: str) -> Iterator[str | _Needs]:
-    try:
-        given = _table(json.loads(text))
-    except (ValueError, RecursionError):
-        return
-    if version := _version(_table(given.get("engines")).get("node")):
+    given = parse_json(text)
+    if version := _version(table_of(given.get("engines")).get("node")):
         yield f"Node {version}"
     if manager := _names([given.get("packageManager")]):
         yield f"Package manager: {manager}"
     for key, what in (("dependencies", "JavaScript packages"), ("devDependencies", "For development")):
-        yield _Needs(what, list(_table(given.get(key))))
-    if names := _names(list(_table(given.get("scripts")))):
+        yield what, list(table_of(given.get(key)))
+    if names := _names(list(table_of(given.get("scripts")))):
         yield f"Scripts: {names}"
     if given.get("workspaces"):
         yield "It has workspaces"
@@ -252,34 +241,34 @@ def _go_mod(text: str) -> Iterator[str | _Needs]:
     required = re.findall(
         r"(?m)^\s*(?:require )?([\w.-]{1,60}\.[a-z]{2,10}/\S{1,100}) v\S{1,60}(?!.*// indirect)$", text
     )
-    yield _Needs("Go modules", required)
+    yield "Go modules", required
 
 
 def _cargo(text: str) -> Iterator[str | _Needs]:
-    given = _toml(text)
-    if edition := _version(_table(given.get("package")).get("edition")):
+    given = parse_toml(text)
+    if edition := _version(table_of(given.get("package")).get("edition")):
         yield f"Rust, edition {edition}"
-    if members := _names(_list(_table(given.get("workspace")).get("members"))):
+    if members := _names(_list(table_of(given.get("workspace")).get("members"))):
         yield f"Workspace of {members}"
-    yield _Needs("Crates", list(_table(given.get("dependencies"))))
-    yield _Needs("For development", list(_table(given.get("dev-dependencies"))))
+    yield "Crates", list(table_of(given.get("dependencies")))
+    yield "For development", list(table_of(given.get("dev-dependencies")))
 
 
 def _pom(text: str) -> Iterator[str | _Needs]:
     if found := re.search(r"<(?:java\.version|maven\.compiler\.(?:release|source))>([\d.]{1,8})<", text):
         yield f"Java {found[1]}"
     needed = re.findall(r"<dependency>.{0,300}?<artifactId>([^<]{1,80})<", text, re.DOTALL)
-    yield _Needs("Maven dependencies", needed)
+    yield "Maven dependencies", needed
 
 
 def _gemfile(text: str) -> Iterator[str | _Needs]:
     if found := re.search(r"(?m)^ruby ['\"]([\d.]{1,12})['\"]", text):
         yield f"Ruby {found[1]}"
-    yield _Needs("Gems", re.findall(r"(?m)^\s*gem ['\"]([^'\"]{1,60})['\"]", text))
+    yield "Gems", re.findall(r"(?m)^\s*gem ['\"]([^'\"]{1,60})['\"]", text)
 
 
 def _requirements(text: str) -> Iterator[_Needs]:
-    yield _Needs("Python packages", re.findall(r"(?m)^[A-Za-z][\w.-]{0,60}", text))
+    yield "Python packages", re.findall(r"(?m)^[A-Za-z][\w.-]{0,60}", text)
 
 
 def _makefile(text: str) -> Iterator[str]:
@@ -307,14 +296,25 @@ _READERS: dict[str, Callable[[str], Iterator[str | _Needs]]] = {
 }
 
 
-def _toml(text: str) -> dict[str, Any]:
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return the table of a TOML text, {} if it cannot be parsed."""
+    return _parsed(tomllib.loads, text)
+
+
+def parse_json(text: str) -> dict[str, Any]:
+    """Return the object of a JSON text, {} if it cannot be parsed."""
+    return _parsed(json.loads, text)
+
+
+def _parsed(parse: Callable[[str], object], text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return table_of(parse(text))
     except (ValueError, RecursionError):
         return {}
 
 
-def _table(value: object) -> dict[str, Any]:
+def table_of(value: object) -> dict[str, Any]:
+    """Return a value if it is a table, else {}."""
     return value if isinstance(value, dict) else {}
 
 
@@ -330,11 +330,6 @@ def _names(values: list[Any]) -> str:
 def _leading(values: list[Any]) -> list[str]:
     found = [match[0] for value in values if isinstance(value, str) and (match := _NAME.match(value.strip()))]
     return list(dict.fromkeys(found))
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return ", ".join(names[:_MOST]) + more
 
 
 def _version(value: object) -> str:
