@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gitmem.cli import output
 from gitmem.document.ids import ARCHIVE, check_path
 from gitmem.errors import NotFoundError, RefusedError
+from gitmem.text.terminal import fields, plain
 
 if TYPE_CHECKING:
     import argparse
@@ -100,7 +101,6 @@ def show_episode(store: Store, prefix: str, args: argparse.Namespace, app: App) 
     from gitmem.lessons.counts import Count
     from gitmem.lessons.read import counts
     from gitmem.store.headers import marked
-    from gitmem.text.terminal import plain
 
     episode, path = find_episode(store, prefix)
     body = marked(store, (store.read(path) or b"").decode("utf-8", "replace"))
@@ -138,7 +138,6 @@ def show_pattern(store: Store, prefix: str, args: argparse.Namespace, app: App) 
     from gitmem.lessons.pattern import related
     from gitmem.lessons.read import episode_paths, known_patterns, read_episode
     from gitmem.store.headers import marked
-    from gitmem.text.terminal import plain
 
     found = known_patterns(store)
     named = [one for one in found if one.id.startswith(prefix.strip().removeprefix("^").casefold())]
@@ -158,17 +157,9 @@ def show_pattern(store: Store, prefix: str, args: argparse.Namespace, app: App) 
 def episode_value(episode: Episode, path: str, count: Count) -> dict[str, object]:
     """Return an episode as JSON with stable keys."""
     return {
-        "id": episode.id,
-        "task": episode.task,
-        "type": episode.type.value,
-        "complexity": episode.complexity,
+        **fields(episode, "id task type complexity"),
         "outcome": episode.outcome.value if episode.outcome else "",
-        "created": episode.created.isoformat(),
-        "files": list(episode.files),
-        "exchanges": list(episode.exchanges),
-        "seconds": episode.seconds,
-        "tokens": episode.tokens,
-        "mended_in": episode.mended_in,
+        **fields(episode, "created files exchanges seconds tokens mended_in"),
         "told": count.retrieved,
         "usefulness": round(count.usefulness, 4),
         "path": path,
@@ -184,12 +175,7 @@ def pattern_value(pattern: BugPattern) -> dict[str, object]:
     return {
         "id": pattern.id,
         "error": {"type": error.type, "message": error.message, "frames": error.frames},
-        "created": pattern.created.isoformat(),
-        "updated": pattern.updated.isoformat(),
-        "seen": pattern.seen,
-        "commands": pattern.commands,
-        "files": pattern.files,
-        "file_types": pattern.file_types,
+        **fields(pattern, "created updated seen commands files file_types"),
         "causes": [one._asdict() for one in pattern.causes],
         "solutions": solutions,
         "stale": pattern.stale,

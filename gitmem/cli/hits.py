@@ -8,7 +8,7 @@ import re
 from gitmem.cli.output import place_lines
 from gitmem.document.ids import short_session
 from gitmem.errors import NotFoundError, UsageError
-from gitmem.text.terminal import plain
+from gitmem.text.terminal import fields, plain
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -94,15 +94,9 @@ def _standing(status: Status, facts: Mapping[str, Fact]) -> str:
 def fact_value(fact: Fact, stale: Sequence[str]) -> dict[str, object]:
     """Return a fact for JSON; `stale` are its files whose code has changed since."""
     return {
-        "id": fact.id,
-        "kind": fact.kind,
-        "status": fact.status,
-        "description": fact.description,
-        "created": fact.created.isoformat(),
+        **fields(fact, "id kind status description created"),
         "updated": fact.updated.isoformat() if fact.updated else None,
-        "confidence": fact.confidence,
-        "sources": list(fact.sources),
-        "files": list(fact.files),
+        **fields(fact, "confidence sources files"),
         "commit": fact.commit or None,
         "stale": list(stale),
         "review": list(fact.review),
@@ -152,7 +146,6 @@ def add_search_arguments(parser: argparse.ArgumentParser, limit: int) -> None:
         help=f"hits at most (default: {limit}); 0 for all",
     )
     parser.add_argument("--all", action="store_true", help="find facts that no longer hold, too")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 class Found(Value):
@@ -246,9 +239,7 @@ def hit_value(hit: Hit) -> dict[str, object]:
         "text": hit.shown(hit.passage),
         "weak": hit.weak,
         "status": hit.status or None,
-        "others": list(hit.others),
-        "own": hit.own,
-        "views": list(hit.views),
+        **fields(hit, "others own views"),
     }
 
 

@@ -34,7 +34,6 @@ def add_host_arguments(parser: argparse.ArgumentParser) -> None:
     # No default, so that `gitmem --user install claude` means the same.
     scope.add_argument("--user", action="store_true", default=argparse.SUPPRESS, help="your own: all projects")
     parser.add_argument("-n", "--dry-run", action="store_true", help="print the changes without making them")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def found_hosts(app: App) -> list[Host]:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from gitmem.store.findings import FailureLog
 
 
-# By name, with a line of help, as `gitmem --help` groups them. A command NAME is `configure_NAME(parser)` and
-# `run_NAME(args, app)` in the module of gitmem.cli.commands that `MODULES` names, else in the one of its own name.
+# By name, with a line of help, as `gitmem --help` groups them. A command NAME is `run_NAME(args, app)`, and for
+# arguments of its own `configure_NAME(parser)`, in the module of gitmem.cli.commands that `MODULES` names, else in the
+# one of its own name.
 GROUPS = {
     "begin": {
         "init": "make a store for this project",
@@ -138,6 +139,7 @@ MODULES = {
     "reindex": "upkeep",
     "maintain": "upkeep",
 }
+_BARE = (*PLUMBING, "completion")  # print no result that could be JSON
 COMMANDS = {name: line for group in (*GROUPS.values(), PLUMBING) for name, line in group.items()}
 
 _EPILOG = """\
@@ -233,9 +235,12 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
     class Parser(argparse.ArgumentParser):
         """Raises usage errors for the error boundary to print."""
 
-        def __init__(self, **options: Any) -> None:
+        def __init__(self, *, json: bool = True, **options: Any) -> None:
             # argparse formats each argument once to check it; asking the terminal its width for that imports shutil.
             super().__init__(formatter_class=NarrowFormatter, allow_abbrev=False, **options)
+            if json:  # no default: else that of an action would override what stands before it
+                help_line = "print the result as JSON"
+                self.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=help_line)
 
         def format_help(self) -> str:
             self.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -246,10 +251,11 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
 
     about = "A memory for coding agents that lives in git."
     if names:
-        parser = Parser(prog="gitmem", description=about, epilog=_EPILOG)
+        parser = Parser(json=False, prog="gitmem", description=about, epilog=_EPILOG)
     else:
         usage = "gitmem [-h] [-V] [-C DIR] [--user] COMMAND ..."
-        parser = Parser(prog="gitmem", usage=usage, description=f"{about}\n\n{_listed()}", epilog=_EPILOG)
+        parser = Parser(json=False, prog="gitmem", usage=usage, description=f"{about}\n\n{_listed()}", epilog=_EPILOG)
+    parser.set_defaults(json=False)
     parser.add_argument("-V", "--version", action="version", version=f"gitmem {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", help="work as if started in this folder")
     parser.add_argument("--user", action="store_true", help="use your own store (~/.gitmem), not the project's")
@@ -258,13 +264,14 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
         dest="command", metavar="COMMAND", required=True, prog="gitmem", help=None if names else argparse.SUPPRESS
     )
     for name, line in COMMANDS.items():
-        if name not in names:
-            if not names:  # completion offers them
-                commands.add_parser(name, help=line)
-            continue
-        description, epilog = _help_texts(_function("run", name))
-        configure = _function("configure", name)
-        configure(commands.add_parser(name, help=line, description=description, epilog=epilog))
+        if name in names:
+            description, epilog = _help_texts(_function("run", name))
+            command = commands.add_parser(
+                name, help=line, description=description, epilog=epilog, json=name not in _BARE
+            )
+            (_function("configure", name) or bool)(command)
+        elif not names:  # completion offers them
+            commands.add_parser(name, help=line)
     return parser
 
 
@@ -285,10 +292,10 @@ def _listed() -> str:
 
 
 def _function(act: str, name: str) -> Any:
-    """Return the function `ACT_NAME` of a command; its module is imported when it is first used."""
+    """Return the function `ACT_NAME` of a command, None if it has none; its module is imported late."""
     module = f"gitmem.cli.commands.{MODULES.get(name, name.replace('-', '_'))}"
     __import__(module)  # `importlib` takes half a millisecond
-    return getattr(sys.modules[module], f"{act}_{name.replace('-', '_')}")
+    return getattr(sys.modules[module], f"{act}_{name.replace('-', '_')}", None)
 
 
 def _complete(app: App) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from gitmem.document.ids import MEMORY, short_session
 from gitmem.errors import RefusedError
-from gitmem.text.terminal import plain
+from gitmem.text.terminal import fields, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,22 +129,9 @@ def write_patch(app: App, data: bytes) -> None:
 
 def commit_value(record: CommitRecord) -> dict[str, object]:
     """Return a commit for JSON."""
-    return {
-        "commit": record.commit,
-        "parents": list(record.parents),
-        "date": record.date.isoformat(),
-        "committed": record.committed.isoformat(),
-        "author": record.author,
-        "email": record.email,
-        "subject": record.subject,
-        "op": record.op,
-        "type": record.type,
-        "session": record.session,
-        "host": record.host,
-        "machine": record.machine,
-        "entries": list(record.entries),
-        "archive": record.archive,
-    }
+    return fields(
+        record, "commit parents date committed author email subject op type session host machine entries archive"
+    )
 
 
 def commit_line(record: CommitRecord) -> str:

@@ -30,7 +30,7 @@ from gitmem.store.headers import marked
 from gitmem.store.store import Store
 from gitmem.text.fence import FENCE_TOKENS, fenced
 from gitmem.text.stems import BYTES_PER_TOKEN, estimate_tokens
-from gitmem.text.terminal import json_text
+from gitmem.text.terminal import fields, json_text
 
 SEARCH_LIMIT = 6  # docs/spec.md J4
 
@@ -71,13 +71,7 @@ def find(
 
 def hit_value(hit: Hit) -> dict[str, object]:
     """Return a hit as JSON, without empty fields; `tokens` counts the whole entry."""
-    known = {
-        "date": hit.date,
-        "type": hit.label or hit.field,
-        "session": hit.session,
-        "author": hit.author,
-        "commit": hit.commit,
-    }
+    known = {"date": hit.date, "type": hit.label or hit.field, **fields(hit, "session author commit")}
     return {
         "path": hit.path,
         "start_line": hit.start,

@@ -61,6 +61,16 @@ def harmless(text: str) -> str:
     return _without(text, r"\x7f-\x9f", _escaped)
 
 
+def fields(value: object, names: str) -> dict[str, Any]:
+    """Return the named fields of a value as JSON has them: a moment in ISO 8601, a tuple as a list."""
+    found = {name: getattr(value, name) for name in names.split()}
+    return {name: one.isoformat() if hasattr(one, "isoformat") else _listed(one) for name, one in found.items()}
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple | set | frozenset) else getattr(value, "value", value)
+
+
 def json_text(value: object, **form: Any) -> str:
     """Return a value as JSON in which no text passes for more than a value; whoever parses it gets it unchanged."""
     import json

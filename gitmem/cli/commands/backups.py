@@ -22,7 +22,6 @@ def configure_backup(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem backup`."""
     parser.add_argument("file", help="a new file")
     parser.add_argument("--transcripts", action="store_true", help="with the raw transcripts of sessions")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_backup(args: argparse.Namespace, app: App) -> int:
@@ -60,7 +59,6 @@ def configure_restore(parser: argparse.ArgumentParser) -> None:
         choices=("deletions", "other-project"),
         help="merge although most of the memory here would be removed, or the backup is of another project",
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_restore(args: argparse.Namespace, app: App) -> int:

@@ -23,7 +23,6 @@ def configure_diff(parser: argparse.ArgumentParser) -> None:
         "what", nargs="*", metavar="A B PATH", help="from A to B (or A..B), only this file; all optional"
     )
     parser.add_argument("--stat", action="store_true", help="only the number of changed lines of each file")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_diff(args: argparse.Namespace, app: App) -> int:
@@ -105,7 +104,6 @@ def configure_undo(parser: argparse.ArgumentParser) -> None:
     which.add_argument("what", nargs="?", metavar="COMMIT|^ENTRY|SESSION", help=about)
     which.add_argument("--session", help="undo a whole session: its id, or a prefix of it")
     parser.add_argument("--dry-run", action="store_true", help="only list the changes to undo")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_undo(args: argparse.Namespace, app: App) -> int:

@@ -37,7 +37,6 @@ def configure_config(parser: argparse.ArgumentParser) -> None:
         "--user", action="store_true", default=argparse.SUPPRESS, help="your own settings, for all stores"
     )
     parser.add_argument("--yes", action="store_true", help="trust without being asked")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_config(args: argparse.Namespace, app: App) -> int:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 def configure_doctor(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem doctor`."""
     parser.add_argument("--deep", action="store_true", help="read every object of the repository, too")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_doctor(args: argparse.Namespace, app: App) -> int:

@@ -34,10 +34,8 @@ def configure_facts(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--all", action="store_true", help="also resolved, superseded and retired ones")
     listing.add_argument("--kind", choices=_KINDS, help="only facts of this kind")
     listing.add_argument("--stale", action="store_true", help="only facts whose code has changed since")
-    listing.add_argument("--json", action="store_true", help="print the list as JSON")
     show = actions.add_parser("show", help="print a fact with its origin and the facts it supersedes")
     show.add_argument("fact", metavar="FACT", help="its id, or an unambiguous prefix of it")
-    show.add_argument("--json", action="store_true", help="print it as JSON")
     add = actions.add_parser("add", help="add a fact")
     add.add_argument("text", metavar="TEXT", help="the text of the fact; - reads standard input")
     add.add_argument("--kind", choices=_SAVED, default="decision", help="its kind (default: decision)")
@@ -53,8 +51,6 @@ def configure_facts(parser: argparse.ArgumentParser) -> None:
     replace = actions.add_parser("supersede", help="mark a fact as replaced by another one")
     replace.add_argument("fact", metavar="OLD")
     replace.add_argument("successor", metavar="NEW", help="the fact that holds instead")
-    for parts in (add, edit, retire, confirm, replace):
-        parts.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_facts(args: argparse.Namespace, app: App) -> int:
@@ -203,7 +199,6 @@ def configure_resolve(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem resolve`."""
     parser.add_argument("issue", metavar="ISSUE", help="its id, or an unambiguous prefix of it")
     parser.add_argument("how", nargs="?", default="", metavar="TEXT", help="how it was resolved")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_resolve(args: argparse.Namespace, app: App) -> int:

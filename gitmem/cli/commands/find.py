@@ -160,7 +160,6 @@ def configure_keywords(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("word", nargs="?", metavar="WORD", help="list the entries with this keyword")
     parser.add_argument("-n", "--limit", type=whole_number, metavar="N", help="at most N; 0 for all")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_keywords(args: argparse.Namespace, app: App) -> int:
@@ -199,7 +198,6 @@ def configure_get(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem get`."""
     parser.add_argument("where", metavar="PATH[:LINE[-LINE]]|^ID", help="a place as 'gitmem search' prints it")
     parser.add_argument("--at", metavar="REV|DATE", help="the file as it was then")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_get(args: argparse.Namespace, app: App) -> int:

@@ -27,7 +27,6 @@ def configure_clear(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--days", type=int, metavar="N", help="with 'old': more than N days ago (default: 30)")
     parser.add_argument("--dry-run", action="store_true", help="only list the files to remove")
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_clear(args: argparse.Namespace, app: App) -> int:
@@ -93,7 +92,6 @@ def _cleared_value(done: Cleared, *, dry_run: bool) -> dict[str, object]:
 def configure_cleanup(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem cleanup`."""
     parser.add_argument("--dry-run", action="store_true", help="list the files that would go, change nothing")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_cleanup(args: argparse.Namespace, app: App) -> int:
@@ -126,7 +124,6 @@ def configure_forget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--before", metavar="DATE", help="only sessions that began before this date (default: all)")
     parser.add_argument("--dry-run", action="store_true", help="only list the transcripts to delete")
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_forget(args: argparse.Namespace, app: App) -> int:
@@ -189,7 +186,6 @@ def configure_purge(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--secret", action="store_true", help="every secret that redaction finds in history")
     parser.add_argument("--dry-run", action="store_true", help="only list the matches to purge")
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_purge(args: argparse.Namespace, app: App) -> int:

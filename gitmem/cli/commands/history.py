@@ -18,7 +18,7 @@ from gitmem.judgement.judge import answers_of
 from gitmem.store.headers import marked
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
-from gitmem.text.terminal import plain
+from gitmem.text.terminal import fields, plain
 
 LOG_LIMIT = 20
 
@@ -40,7 +40,6 @@ def configure_log(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--stat", action="store_true", help="with the files that changed, and how many lines")
     parser.add_argument("--oneline", action="store_true", help="one line each")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_log(args: argparse.Namespace, app: App) -> int:
@@ -105,7 +104,6 @@ def configure_sessions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", nargs="?", metavar="SESSION", help="its id, or an unambiguous prefix: print it")
     parser.add_argument("--question", action="store_true", help="what a model was asked about SESSION, and its answer")
     parser.add_argument("-n", "--limit", type=number, metavar="N", help=f"at most N (default: {LIMIT}); 0 for all")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_sessions(args: argparse.Namespace, app: App) -> int:
@@ -145,18 +143,7 @@ def run_sessions(args: argparse.Namespace, app: App) -> int:
 
 
 def _value(session: Session) -> dict[str, object]:
-    return {
-        "id": session.id,
-        "host": session.host,
-        "machine": session.machine,
-        "author": session.author,
-        "first": session.first.isoformat(),
-        "last": session.last.isoformat(),
-        "requests": session.requests,
-        "about": session.about,
-        "commits": session.commits,
-        "file": session.file or None,
-    }
+    return {**fields(session, "id host machine author first last requests about commits"), "file": session.file or None}
 
 
 def _line(session: Session, store: Store) -> str:
@@ -175,7 +162,6 @@ def _heading(session: Session) -> str:
 def configure_blame(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem blame`."""
     parser.add_argument("where", metavar="PATH[:LINE[-LINE]]", help="a file, one line of it, or a range of lines")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_blame(args: argparse.Namespace, app: App) -> int:
@@ -203,11 +189,6 @@ def run_blame(args: argparse.Namespace, app: App) -> int:
     lines = blame(store, path, (first, int(place["last"] or first)) if first is not None else None)
     app.answer(args, output.blame_value(path, lines), output.blame_table(lines, store))
     return ExitCode.OK
-
-
-def configure_index(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem index`."""
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_index(args: argparse.Namespace, app: App) -> int:

@@ -30,7 +30,6 @@ def configure_replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", dest="host", choices=NAMES, metavar="AGENT", help=f"whose: {', '.join(NAMES)}")
     parser.add_argument("--since", metavar="DATE", help="only turns from this day on, such as 2026-11-01")
     parser.add_argument("transcripts", nargs="*", metavar="TRANSCRIPT", help="a transcript, or a folder of them")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_replay(args: argparse.Namespace, app: App) -> int:
@@ -117,7 +116,6 @@ def configure_migrate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", nargs="?", metavar="SOURCE", help="a folder (default: all known ones of the project)")
     parser.add_argument("--from", dest="kind", choices=_KINDS, help="its layout (default: recognized by its files)")
     parser.add_argument("--dry-run", action="store_true", help="only list the files and their new places")
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
 def run_migrate(args: argparse.Namespace, app: App) -> int:
@@ -220,7 +218,6 @@ def configure_adopt(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="the agent's memory files (default: where Claude Code keeps the project's)",
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_adopt(args: argparse.Namespace, app: App) -> int:

@@ -24,7 +24,7 @@ from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.state import TaskType
 from gitmem.store.headers import marked
 from gitmem.store.store import Store
-from gitmem.text.terminal import plain
+from gitmem.text.terminal import fields, plain
 
 _DAY = 10  # characters of a moment that are its date
 
@@ -32,7 +32,7 @@ _DAY = 10  # characters of a moment that are its date
 def configure_concepts(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem concepts`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, prog="gitmem concepts")
-    listing = actions.add_parser("list", help="list the concepts; the last line is the one worked on last")
+    actions.add_parser("list", help="list the concepts; the last line is the one worked on last")
     show = actions.add_parser("show", help="print a concept with its exchanges")
     show.add_argument("concept", metavar="CONCEPT", help="its id or name, or an unambiguous prefix of it")
     merge = actions.add_parser("merge", help="merge two concepts under the name of the first")
@@ -42,8 +42,6 @@ def configure_concepts(parser: argparse.ArgumentParser) -> None:
     split.add_argument("concept", metavar="CONCEPT")
     split.add_argument("exchanges", metavar="EXCHANGE", nargs="+", help="ids, or unambiguous prefixes of them")
     split.add_argument("--name", required=True, help="the subject of the new concept")
-    for parts in (listing, show, merge, split):
-        parts.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_concepts(args: argparse.Namespace, app: App) -> int:
@@ -89,16 +87,7 @@ def run_concepts(args: argparse.Namespace, app: App) -> int:
 
 
 def _value(concept: Concept) -> dict[str, object]:
-    return {
-        "id": concept.id,
-        "name": concept.name,
-        "created": concept.created,
-        "updated": concept.updated,
-        "keywords": list(concept.keywords),
-        "files": list(concept.files),
-        "exchanges": list(concept.exchanges),
-        "path": concept.path,
-    }
+    return fields(concept, "id name created updated keywords files exchanges path")
 
 
 def _table(found: Sequence[Concept]) -> str:
@@ -120,7 +109,6 @@ def configure_episodes(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="list the episodes, the newest last")
     for part in (parser, listing):
         part.add_argument("-n", "--limit", type=number, metavar="N", help=f"at most N (default: {_LIMIT}); 0 for all")
-        part.add_argument("--json", action="store_true", help="print the result as JSON")
     finding = actions.add_parser("find", help="find those like a task, or with an error, the best first")
     finding.add_argument("text", nargs="*", metavar="TEXT", help="a task in words")
     finding.add_argument("--type", choices=_TYPES, help="of this type only")
@@ -128,11 +116,9 @@ def configure_episodes(parser: argparse.ArgumentParser) -> None:
     finding.add_argument("--file", action="append", default=[], help="that changed this file (repeat for several)")
     finding.add_argument("--error", metavar="FILE", help="with the error in this output; - reads standard input")
     finding.add_argument("--limit", type=int, default=_FOUND, metavar="N", help=f"at most so many (default: {_FOUND})")
-    finding.add_argument("--json", action="store_true", help="print the result as JSON")
     for name, line in (("show", "print one"), ("good", "say that one helped"), ("bad", "say that one did not help")):
         action = actions.add_parser(name, help=line)
         action.add_argument("episode", metavar="ID", help="its id, or an unambiguous prefix of it")
-        action.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_episodes(args: argparse.Namespace, app: App) -> int:
@@ -209,11 +195,9 @@ def _row(episode: Episode) -> str:
 def configure_patterns(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem patterns`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", prog="gitmem patterns")
-    listing = actions.add_parser("list", help="list the errors that came, the last one first")
+    actions.add_parser("list", help="list the errors that came, the last one first")
     show = actions.add_parser("show", help="print one with all that was tried")
     show.add_argument("pattern", metavar="ID", help="its id, or an unambiguous prefix of it")
-    for part in (parser, listing, show):
-        part.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_patterns(args: argparse.Namespace, app: App) -> int:
@@ -261,7 +245,6 @@ def configure_knowledge(parser: argparse.ArgumentParser) -> None:
         help="print this kind alone, with its sources",
     )
     parser.add_argument("--learn", action="store_true", help="read the project anew first")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_knowledge(args: argparse.Namespace, app: App) -> int:
@@ -300,10 +283,7 @@ def _knowledge_value(known: Knowledge, lines: list[str] | tuple[str, ...]) -> di
     return {
         "kind": known.kind.value,
         "lines": list(lines),
-        "files": known.files,
-        "sources": known.sources,
-        "confidence": known.confidence,
-        "commit": known.commit,
+        **fields(known, "files sources confidence commit"),
         "updated": known.updated.isoformat() if known.updated else None,
         "path": known.kind.path,
     }

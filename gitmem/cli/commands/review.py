@@ -55,7 +55,6 @@ def configure_review(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--take", choices=("ours", "theirs", "both", "edit", "newer", "older"), help="the version or the fact to keep"
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_review(args: argparse.Namespace, app: App) -> int:

@@ -27,7 +27,6 @@ def configure_save(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--session", default="", help="the session it belongs to (default: the one of the agent that runs this)"
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_save(args: argparse.Namespace, app: App) -> int:

@@ -23,7 +23,6 @@ def configure_mcp(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem mcp`."""
     parser.add_argument("--http", action="store_true", help="serve over HTTP, on this machine only, behind a token")
     parser.add_argument("--port", type=whole_number, metavar="N", help="with --http: the port (default: a free one)")
-    parser.add_argument("--json", action="store_true", help="with --http: print address and token as JSON")
 
 
 def run_mcp(args: argparse.Namespace, app: App) -> int:
@@ -90,7 +89,6 @@ def configure_web(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--read-only", action="store_true", help="show everything, change nothing")
     parser.add_argument("--open", action="store_true", help="open the browser")
     parser.add_argument("--export", metavar="FOLDER", help="write the pages as files into a new folder, and end")
-    parser.add_argument("--json", action="store_true", help="print the address, or the written files, as JSON")
 
 
 def run_web(args: argparse.Namespace, app: App) -> int:

@@ -40,7 +40,6 @@ def configure_show(parser: argparse.ArgumentParser) -> None:
         metavar="PATH|DAY|^ID|FACT|COMMIT|REV:PATH",
         help=f"what to print (default: {MEMORY})",
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_show(args: argparse.Namespace, app: App) -> int:
@@ -213,7 +212,6 @@ def configure_at(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("when", metavar="REV|DATE", help="a commit, or a date (the end of that day)")
     parser.add_argument("path", nargs="?", metavar="PATH", help=f"the file (default: {MEMORY})")
     parser.add_argument("--list", action="store_true", help="list the files of that time instead")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_at(args: argparse.Namespace, app: App) -> int:
@@ -253,11 +251,6 @@ def run_at(args: argparse.Namespace, app: App) -> int:
         )
     print_document(args, app, about | {"path": path, "text": data.decode("utf-8", "replace")}, data)
     return ExitCode.OK
-
-
-def configure_start(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem start`."""
-    parser.add_argument("--json", action="store_true", help="print the result as JSON, with what each part costs")
 
 
 def run_start(args: argparse.Namespace, app: App) -> int:

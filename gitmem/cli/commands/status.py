@@ -30,11 +30,6 @@ _DAYS = 7
 _BRANCH = "gitmem"  # as in gitmem.git.repository
 
 
-def configure_status(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem status`."""
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-
-
 def run_status(args: argparse.Namespace, app: App) -> int:
     """Show on one screen whether sessions are recorded, the size and use of the memory, and open tasks for you.
 
@@ -277,11 +272,6 @@ _TOKENS = {
     "recalled": "asked for",
     "models": "spent on models",
 }
-
-
-def configure_stats(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem stats`."""
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_stats(args: argparse.Namespace, app: App) -> int:

@@ -31,7 +31,6 @@ from gitmem.text.terminal import plain
 def configure_init(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem init`."""
     add_places(parser)
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 _PUSHED = (
@@ -67,7 +66,6 @@ def configure_clone(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", help="where the memory is")
     parser.add_argument("project", nargs="?", metavar="DIR", help="the project's folder (default: this one)")
     add_places(parser)
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_clone(args: argparse.Namespace, app: App) -> int:
@@ -96,11 +94,6 @@ def run_clone(args: argparse.Namespace, app: App) -> int:
     return ExitCode.OK
 
 
-def configure_path(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem path`."""
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-
-
 def run_path(args: argparse.Namespace, app: App) -> int:
     """Print where the store is.
 
@@ -114,11 +107,6 @@ def run_path(args: argparse.Namespace, app: App) -> int:
     store = app.find(args)
     app.answer(args, {"store": store, "memory": os.path.join(store, "memory.md")}, store)
     return ExitCode.OK
-
-
-def configure_trust(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem trust`."""
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_trust(args: argparse.Namespace, app: App) -> int:
@@ -164,7 +152,6 @@ def configure_remote(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem remote`."""
     parser.add_argument("action", choices=["add", "list", "remove"], nargs="?", default="list")
     parser.add_argument("words", nargs="*", metavar="[NAME] [URL]", help="a name (default: origin), a URL or path")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_remote(args: argparse.Namespace, app: App) -> int:

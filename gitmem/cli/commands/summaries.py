@@ -32,19 +32,15 @@ def configure_summary(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, prog="gitmem summary")
     show = actions.add_parser("show", help="print the summary of an archive")
     show.add_argument("archive", nargs="?", metavar="ARCHIVE", help="its name or path (default: the newest)")
-    show.add_argument("--json", action="store_true", help="print it as JSON, in the shape of older tools")
     listing = actions.add_parser("list", help="list the archives and who made their summaries")
     listing.add_argument(
         "--pending", action="store_true", help="only archives without a summary, or with an offline one"
     )
-    listing.add_argument("--json", action="store_true", help="print the list as JSON")
-    pending = actions.add_parser("pending", help="list the archives that wait for a summary by a model or an agent")
-    pending.add_argument("--json", action="store_true", help="print the list as JSON")
+    actions.add_parser("pending", help="list the archives that wait for a summary by a model or an agent")
     put = actions.add_parser("put", help="hand in a summary of an archive, as JSON")
     put.add_argument("archive", metavar="ARCHIVE", help="its name or path")
     put.add_argument("file", nargs="?", default="-", metavar="FILE", help="the JSON; - for standard input (default)")
     put.add_argument("--by", default="", metavar="NAME", help="the model or person who wrote it")
-    put.add_argument("--json", action="store_true", help="print the result as JSON")
     actions.add_parser("schema", help="print the JSON Schema of a summary that 'put' takes")
 
 
@@ -185,7 +181,6 @@ def configure_summarize(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pending", action="store_true", help="all archives without a summary, or with an offline one (default)"
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_summarize(args: argparse.Namespace, app: App) -> int:
@@ -225,7 +220,6 @@ def configure_judge(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem judge`."""
     parser.add_argument("--since", metavar="DATE", help="only sessions that went on after this date")
     parser.add_argument("--dry-run", action="store_true", help="say how many sessions and tokens; ask nothing")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_judge(args: argparse.Namespace, app: App) -> int:

@@ -31,7 +31,6 @@ def configure_sync(parser: argparse.ArgumentParser) -> None:
         "memory is that of another project, or a purge from elsewhere affects most files here",
     )
     parser.add_argument("--background", action="store_true", help="ask nothing and print nothing, as hooks do")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_sync(args: argparse.Namespace, app: App) -> int:

@@ -20,7 +20,6 @@ def configure_guide(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", nargs="*", metavar="TASK", help="a task or a question, in words")
     parser.add_argument("--error", metavar="FILE", help="the output of a failed command; - reads standard input")
     parser.add_argument("--session", default="", metavar="ID", help="for this running session (default: the newest)")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_guide(args: argparse.Namespace, app: App) -> int:
@@ -62,7 +61,6 @@ def configure_task(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--session", default="", metavar="ID", help="of this session (default: the one active last)")
     parser.add_argument("--why", default="", help="the reason of a decision, or the evidence of a hypothesis")
     parser.add_argument("--confidence", type=float, metavar="0-1", help=f"of a hypothesis (default: {_UNSURE})")
-    parser.add_argument("--json", action="store_true", help="print the working memory as JSON")
 
 
 def run_task(args: argparse.Namespace, app: App) -> int:

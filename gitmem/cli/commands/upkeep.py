@@ -23,16 +23,12 @@ from gitmem.store.store import Store
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.sentences import count as counted
 from gitmem.text.stems import tokens_of_size
+from gitmem.text.terminal import fields
 from gitmem.vectors.cache import is_news
 from gitmem.vectors.fill import Filled, fill
 
 if TYPE_CHECKING:
     from gitmem.llm.protocol import Embedder
-
-
-def configure_check(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem check`."""
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_check(args: argparse.Namespace, app: App) -> int:
@@ -50,12 +46,7 @@ def run_check(args: argparse.Namespace, app: App) -> int:
     before = tokens_of_size(len(store.read(MEMORY) or b""))
     result, notices = check(store)
     app.notices(notices)
-    value = {
-        "tokens": result.tokens,
-        "threshold": result.threshold,
-        "archive": result.archive,
-        "dropped": list(result.dropped),
-    }
+    value = fields(result, "tokens threshold archive dropped")
     if result.archive:
         text = f"{app.rotated(result.archive)}\nRotated memory.md: {result.tokens:,} tokens went into {result.archive}."
     elif before >= result.threshold > result.tokens:
@@ -69,7 +60,6 @@ def run_check(args: argparse.Namespace, app: App) -> int:
 def configure_consolidate(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem consolidate`."""
     parser.add_argument("--dry-run", action="store_true", help="only list the files to consolidate")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_consolidate(args: argparse.Namespace, app: App) -> int:
@@ -134,7 +124,6 @@ def configure_reindex(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--background", action="store_true", help="run with low priority, for at most ten minutes, without output"
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_reindex(args: argparse.Namespace, app: App) -> int:
@@ -219,7 +208,6 @@ def configure_maintain(parser: argparse.ArgumentParser) -> None:
     when.add_argument(
         "--project", action="store_true", help="pack the project's repository, which holds the memory's branch"
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_maintain(args: argparse.Namespace, app: App) -> int:

@@ -13,6 +13,7 @@ from gitmem.facts.edit import find_fact, read_fact
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.validity import Status
 from gitmem.history.records import records
+from gitmem.text.terminal import fields
 from gitmem.web.pages.view import LENGTH, View, commit_value, moment
 from gitmem.web.visible import STEPS, life
 
@@ -90,9 +91,7 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
 def fact_value(view: View, fact: Fact, status: Status, stale: Sequence[str] = ()) -> dict[str, Any]:
     """Return a fact for a list; `author` is the name of another person who brought it, or ""."""
     return {
-        "id": fact.id,
-        "kind": fact.kind.value,
-        "description": fact.description,
+        **fields(fact, "id kind description"),
         "standing": status.standing.value,
         "mark": view.marks.mark(fact.id),
         "holds": status.holds,

@@ -11,6 +11,7 @@ from gitmem.facts.validity import Standing
 from gitmem.history.records import resolve
 from gitmem.search.engine import answer
 from gitmem.search.hits import Hit, is_fact
+from gitmem.text.terminal import fields
 from gitmem.web.pages.view import View
 
 _LIMIT, _MOST = 20, 200
@@ -61,9 +62,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "heading": hit.heading or hit.field,
         "layer": hit.layer,
         "type": hit.label,
-        "tags": list(hit.tags),
-        "date": hit.date,
-        "session": hit.session,
+        **fields(hit, "tags date session"),
         "fact": hit.entry if is_fact(hit.entry) else None,
         "entry": hit.entry,
         "score": round(hit.score, 2),

@@ -8,6 +8,7 @@ from gitmem.facts.fact import FactKind
 from gitmem.lessons.pattern import BugPattern
 from gitmem.lessons.read import known_knowledge, known_patterns
 from gitmem.store.headers import marked
+from gitmem.text.terminal import fields
 from gitmem.web.pages.facts import fact_value
 from gitmem.web.pages.view import View, moment
 
@@ -50,9 +51,7 @@ def _bug(pattern: BugPattern, view: View) -> dict[str, Any]:
         "id": pattern.id,
         "title": pattern.title,
         "seen": len(pattern.seen),
-        "updated": moment(pattern.updated),
-        "files": list(pattern.files),
-        "commands": list(pattern.commands),
+        **fields(pattern, "updated files commands"),
         "solutions": [
             {
                 "text": marked(view.store, one.text),

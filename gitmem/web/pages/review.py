@@ -12,6 +12,7 @@ from gitmem.history.changes_by_others import others_changes
 from gitmem.history.review import ToReview, sides_of, waiting_pairs
 from gitmem.purge.review import preview_purge, waiting_purges
 from gitmem.store.headers import OthersChange
+from gitmem.text.terminal import fields
 from gitmem.web.pages.facts import blob_id, fact_value
 from gitmem.web.pages.view import View
 from gitmem.web.visible import lines_between
@@ -63,11 +64,7 @@ def _change(view: View, change: OthersChange) -> dict[str, Any]:
     data = store.read(change.path)
     fact = parse_fact(data, change.path) if data else None
     return {
-        "id": change.id,
-        "act": change.act,
-        "author": change.author,
-        "date": change.date,
-        "before": change.before,
+        **fields(change, "id act author date before"),
         "now": fact.text if fact else "",
         "commit": change.commit,
         "blob": blob_id(data or b"", len(store.tip or "")),

@@ -9,8 +9,9 @@ from gitmem.history.origin import Session, find_session, sessions
 from gitmem.lessons.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
 from gitmem.sessions.exchange import parse
 from gitmem.store.headers import marked
+from gitmem.text.terminal import fields
 from gitmem.web.pages.facts import fact_value
-from gitmem.web.pages.view import LENGTH, View, commit_value, moment
+from gitmem.web.pages.view import LENGTH, View, commit_value
 
 _EXCHANGES = 20  # on one page
 _MOST = 30  # commits, and texts that it was told: the newest
@@ -46,12 +47,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
             continue
         exchanges.append(
             {
-                "id": exchange.id,
-                "time": exchange.time,
-                "asked": exchange.asked,
-                "summary": exchange.summary,
-                "details": exchange.details,
-                "files": list(exchange.files),
+                **fields(exchange, "id time asked summary details files"),
                 "failed": [line.partition(": ")[2] or line for line in exchange.failed],
                 "outcome": exchange.outcome.value,
             }
@@ -73,12 +69,7 @@ def _told(view: View, session: str) -> dict[str, Any]:
     facts = {fact.id: fact.description for fact in view.facts}
     given = [one for one in read_notes(view.store.private).given if one.session == session]
     told = [
-        {
-            "at": moment(one.at),
-            "how": one.how,
-            "tokens": one.tokens,
-            "memories": [{"id": name, "fact": facts.get(name)} for name in one.ids],
-        }
+        {**fields(one, "at how tokens"), "memories": [{"id": name, "fact": facts.get(name)} for name in one.ids]}
         for one in given[-_MOST:]
     ]
     recalled = sum(one.tokens for one in given if one.how in _ASKED_FOR)
@@ -97,14 +88,8 @@ def _known(view: View) -> list[Session]:
 
 def _value(view: View, session: Session) -> dict[str, Any]:
     return {
-        "id": session.id,
-        "host": session.host,
-        "machine": session.machine,
+        **fields(session, "id host machine"),
         "author": "" if view.store.is_person(session.author, session.email) else session.author,
-        "first": moment(session.first),
-        "last": moment(session.last),
-        "requests": session.requests,
-        "about": session.about,
-        "commits": session.commits,
+        **fields(session, "first last requests about commits"),
         "file": session.file or None,
     }

@@ -21,6 +21,7 @@ from gitmem.history.review import ToReview, documents_to_review, review_since
 from gitmem.project.files import ProjectCode, project_code
 from gitmem.store.headers import known_facts, known_marks, standing_of
 from gitmem.store.store import Store
+from gitmem.text.terminal import fields
 
 _GAP = 0.25  # of a bar's width
 _WIDTH, _HEIGHT = 780, 120  # of a chart
@@ -189,14 +190,7 @@ def moment(value: datetime | None) -> str | None:
 def commit_value(record: CommitRecord) -> dict[str, Any]:
     """Return a commit for a list."""
     return {
-        "commit": record.commit,
-        "date": moment(record.date),
-        "subject": record.subject,
+        **fields(record, "commit date subject"),
         "op": record.op or "edit",
-        "type": record.type,
-        "session": record.session,
-        "host": record.host,
-        "machine": record.machine,
-        "author": record.author,
-        "entries": list(record.entries),
+        **fields(record, "type session host machine author entries"),
     }
