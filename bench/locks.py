@@ -22,8 +22,8 @@ import time
 from pathlib import Path
 
 from gitmem.errors import GitFailedError
+from gitmem.git.lock import LockKind, open_lock
 from gitmem.git.process import Git, git_without_repository
-from gitmem.git.store_lock import LockKind, open_lock
 
 WAYS = ("file", "ref", "none")
 BRANCH = "refs/heads/memory"

@@ -17,7 +17,7 @@ PARTIES = {"argcomplete", "frontmatter", "git", "mcp", "numpy", "yaml"}
 MODULES = {
     "gitmem.values": {"dataclasses", "enum", "typing"},
     "gitmem.git.process": CLASSES | {"json", "typing"},
-    "gitmem.git.store_lock": CLASSES | {"socket", "hashlib", "random", "gitmem.git.ref_lock"},
+    "gitmem.git.lock": CLASSES | {"socket", "hashlib", "random", "gitmem.git.ref_lock"},
     "gitmem.redact.redact": {"json", "dataclasses", "fnmatch"},
     "gitmem.store.store": CLASSES | {"typing", "gitmem.git.worktree"},
     "gitmem.store.hook_spool": CLASSES | {"typing"},
@@ -50,8 +50,8 @@ PROGRAMS = {
     ),
     "a document is read and written, its header is not": (
         (
-            "from gitmem.document.document import Document, body_offset; data = b'---\\nid: f\\n---\\n\\nx\\n'; "
-            "d = Document.parse(data).with_body('y'); d.render(); d.newline; body_offset(data)"
+            "from gitmem.document.document import Document; data = b'---\\nid: f\\n---\\n\\nx\\n'; "
+            "d = Document.parse(data).with_body('y'); d.render(); d.newline"
         ),
         {"yaml", "frontmatter"},
     ),

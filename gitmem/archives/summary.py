@@ -303,7 +303,7 @@ def _listed(name: str, items: Iterable[Theme | KeyDecision | Issue]) -> list[str
 
 
 def _yaml(value: object) -> str:
-    from gitmem.document.scalars import flow, plain_value  # 9 ms, not needed to read a summary
+    from gitmem.document.plain import flow, plain_value  # 9 ms, not needed to read a summary
 
     return flow(plain_value(value))
 

@@ -118,11 +118,6 @@ class Document(Value):
         return _read_header(self.header, self.body[:_LOOK_AT] if self.header is None else "")
 
 
-def body_offset(data: bytes) -> int:
-    """Return the offset of the body in a file's bytes, without reading YAML."""
-    return _parts(data)[2]
-
-
 def _parts(data: bytes) -> tuple[int, int, int]:
     """Return the offsets of header end, closing fence and body; without front matter, thrice that of the body."""
     opening = re.match(_OPENING, data)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gitmem.document.scalars import YamlTextError, flow, plain_value
+from gitmem.document.plain import YamlTextError, flow, plain_value
 from gitmem.text.sentences import newline_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from gitmem.document.document import BrokenHeaderError, Document
-from gitmem.document.scalars import as_moment, as_text, as_texts, flow, plain_value
+from gitmem.document.plain import as_moment, as_text, as_texts, flow, plain_value
 from gitmem.facts.fact import PATH, Fact, FactKind, FactStatus, clean
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -2,7 +2,7 @@
 
 `refs/gitmem/lock` moves by compare-and-swap from a blob that says "free" to one that names the holder, and back. It
 is never deleted: git would remove its empty folder while others write there.
-Tested through `tests/git/test_store_lock.py`.
+Tested through `tests/git/test_lock.py`.
 """
 
 from __future__ import annotations

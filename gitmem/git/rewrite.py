@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -140,13 +140,7 @@ def find(git: Git, commits: Sequence[Written], cleaner: Cleaner) -> Occurrences:
 
 
 def rewrite(
-    git: Git,
-    commits: Sequence[Written],
-    found: Occurrences,
-    cleaner: Cleaner,
-    *,
-    keep_pack: bool,
-    beat: Callable[[], object] = lambda: None,
+    git: Git, commits: Sequence[Written], found: Occurrences, cleaner: Cleaner, *, keep_pack: bool
 ) -> dict[str, str]:
     """Rewrite commits; return the new id of each that changed. No ref points to them yet.
 
@@ -166,7 +160,6 @@ def rewrite(
         for commit in commits:
             if commit.oid in affected:
                 new[commit.oid] = importer.commit(commit, found, new, cleaner)
-                beat()
     return new
 
 

@@ -15,7 +15,7 @@ from enum import StrEnum
 from gitmem.document.ids import ID_FORM
 from gitmem.document.message import Op, Trailer, one_line
 from gitmem.errors import GitmemError
-from gitmem.platform.safe_open import read_regular
+from gitmem.platform.safe_open import read_regular, replace_file
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -125,11 +125,7 @@ def _index(store: Store) -> bytes:
     except GitmemError:  # the tip of then is gone, as after a purge: begin anew
         new = _extended(store, b"", tip, tip)
     with contextlib.suppress(OSError):
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        temporary = f"{path}.{os.getpid()}"
-        with open(temporary, "wb") as file:
-            file.write(new)
-        os.replace(temporary, path)
+        replace_file(path, new)
     return new
 
 

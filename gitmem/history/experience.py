@@ -8,7 +8,6 @@ history, as that of `gitmem.history.authors`.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 
 from gitmem.document.ids import digest
@@ -17,7 +16,7 @@ from gitmem.errors import GitmemError
 from gitmem.history.authors import People
 from gitmem.lessons.counts import FOLDER as COUNTS
 from gitmem.lessons.pattern import BUGS, claims, only, parse_pattern
-from gitmem.platform.safe_open import read_text
+from gitmem.platform.safe_open import read_json, write_json
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -88,7 +87,7 @@ def brought(store: Store) -> _Index:
     path = os.path.join(store.private, _FILE)
     index = _Index("", [], {}, {})
     with contextlib.suppress(ValueError, TypeError, KeyError):
-        known = json.loads(read_text(path))
+        known = read_json(path)
         if known["version"] == _VERSION:
             authors = [(name, email) for name, email in known["authors"]]
             index = _Index(known["tip"], authors, known["makers"], known["counts"])
@@ -97,11 +96,7 @@ def brought(store: Store) -> _Index:
         if tip and tip != index.tip:
             index = _extended(store, index, tip)
             with contextlib.suppress(OSError):
-                os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-                temporary = f"{path}.{os.getpid()}"
-                with open(temporary, "w", encoding="utf-8") as file:
-                    json.dump({"version": _VERSION, **index._asdict()}, file)
-                os.replace(temporary, path)
+                write_json(path, {"version": _VERSION, **index._asdict()})
     return index
 
 

@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 
-from gitmem.platform.safe_open import read_regular, read_text
+from gitmem.platform.safe_open import read_regular, read_text, replace_file
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -93,13 +93,12 @@ def keep_days(store: Store) -> None:
     if tip is None:
         return
     names = {name for name in _listed(folder) if re.fullmatch(NAME, name)}
-    done, _, count = _read_done(folder).partition(" ")
+    done, _, count = read_text(os.path.join(folder, _DONE)).strip().partition(" ")
     if done and count == str(len(names)) and (done == tip or not _changed_since(store, done, tip)):
         if done != tip:
-            _write(folder, _DONE, f"{tip} {count}".encode())
+            replace_file(os.path.join(folder, _DONE), f"{tip} {count}".encode())
         return
     wanted = _wanted(store, tip)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
     for name in names - {one.name for one in wanted}:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(folder, name))
@@ -107,8 +106,8 @@ def keep_days(store: Store) -> None:
     for one, data in zip(wanted, store.repository.blobs([*wanted.values()]), strict=True):
         kept = _without(data, undone)
         if one.name not in names or read_regular(os.path.join(folder, one.name), len(kept) + 1) != kept:
-            _write(folder, one.name, kept)
-    _write(folder, _DONE, f"{tip} {len(wanted)}".encode())
+            replace_file(os.path.join(folder, one.name), kept)
+    replace_file(os.path.join(folder, _DONE), f"{tip} {len(wanted)}".encode())
 
 
 def _listed(folder: str) -> list[str]:
@@ -116,18 +115,6 @@ def _listed(folder: str) -> list[str]:
         return os.listdir(folder)
     except OSError:
         return []
-
-
-def _read_done(folder: str) -> str:
-    return read_text(os.path.join(folder, _DONE)).strip()
-
-
-def _write(folder: str, name: str, data: bytes) -> None:
-    path = os.path.join(folder, name)
-    temporary = f"{path}.{os.getpid()}"
-    with open(temporary, "wb") as file:
-        file.write(data)
-    os.replace(temporary, path)
 
 
 def _changed_since(store: Store, done: str, tip: str) -> bool:

@@ -78,13 +78,13 @@ def contradicted(places: Sequence[str], path: str) -> list[str]:
     return [place for place in places if path.startswith("facts/") and _FACT.fullmatch(place)]
 
 
-def to_review(store: Store, revision: str = "HEAD") -> list[ToReview]:
+def to_review(store: Store) -> list[ToReview]:
     """Return the documents with a field `review`, and second versions, by path; starts three processes at most."""
     from gitmem.git.treediff import read_tree
 
     repository = store.repository
     try:
-        commit = repository.resolve(revision)
+        commit = repository.resolve("HEAD")
     except NotFoundError:
         return []
     options = ("--files-with-matches", "-z", "--full-name", "--text", "-e", f"^{REVIEW_FIELD}:")

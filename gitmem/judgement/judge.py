@@ -23,7 +23,7 @@ from gitmem.judgement.question import SCHEMA, choose_known, digest_of, question_
 from gitmem.judgement.reply import Judged, Reader
 from gitmem.lessons.concepts import known_concepts
 from gitmem.llm.protocol import ReplyError, parse_reply
-from gitmem.platform.safe_open import read_text
+from gitmem.platform.safe_open import read_json, write_json
 from gitmem.sessions.cleaned import redacted_with_runs
 from gitmem.sessions.end import filed_turns, logged_turns, read_records
 from gitmem.sessions.exchanges import turns_of
@@ -216,20 +216,12 @@ def _path(store: Store, folder: str, session: str) -> str:
 
 
 def _read(path: str) -> dict[str, Any]:
-    try:
-        value = json.loads(read_text(path) or "{}")
-    except (ValueError, RecursionError):
-        return {}
+    value = read_json(path)
     return value if isinstance(value, dict) else {}
 
 
 def _write(store: Store, folder: str, session: str, value: Mapping[str, object]) -> None:
-    path = _path(store, folder, session)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    temporary = f"{path}.{os.getpid()}"
-    with open(temporary, "w", encoding="utf-8", errors="surrogateescape") as file:
-        json.dump(value, file, ensure_ascii=False)
-    os.replace(temporary, path)
+    write_json(_path(store, folder, session), value)
 
 
 def _remove(path: str) -> None:

@@ -193,7 +193,7 @@ def parse_concept(data: bytes, path: str) -> Concept | None:
 
 def render_new(concept: Concept, lines: Sequence[str]) -> bytes:
     """Return the file of a new concept."""
-    from gitmem.document.scalars import flow
+    from gitmem.document.plain import flow
 
     head = ["---", f"id: {concept.id}", f"kind: {KIND}", f"name: {flow(concept.name)}", f"created: {concept.created}"]
     head += [f"updated: {concept.updated}", f"method: {OFFLINE}"]

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from gitmem.document.document import Document
 from gitmem.document.ids import kind_id, tail_of
-from gitmem.document.scalars import as_line, as_moment, as_texts, flow, plain_value
+from gitmem.document.plain import as_line, as_moment, as_texts, flow, plain_value
 from gitmem.lessons.error import ErrorSignature, names_in
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.state import TaskType

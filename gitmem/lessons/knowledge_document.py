@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from gitmem.document.document import Document
-from gitmem.document.scalars import as_texts, flow, plain_value
+from gitmem.document.plain import as_texts, flow, plain_value
 from gitmem.values import Value
 
 FOLDER = "patterns/project"

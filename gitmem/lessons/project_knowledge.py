@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from gitmem.document.document import Document
-from gitmem.document.scalars import as_moment, as_texts, plain_value
+from gitmem.document.plain import as_moment, as_texts, plain_value
 from gitmem.facts.extract import project_commands, purpose_of
 from gitmem.lessons.project_stack import is_code, is_dull, language_of, parse_json, parse_toml, table_of
 from gitmem.text.sentences import at_least

@@ -1,4 +1,4 @@
-"""Open files beneath a folder without following links on the way (docs/format.md, "Names").
+"""Open files beneath a folder without following links on the way (docs/format.md, "Names"), and replace whole files.
 
 A path that is checked and then opened by its name can change in between. So each folder on the way is opened relative
 to the one above it, without following links, and the file relative to the last. Windows has no such calls: there each
@@ -17,7 +17,7 @@ from gitmem.errors import RefusedError
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import BinaryIO, Self
+    from typing import Any, BinaryIO, Self
 
 
 HANDLES = (
@@ -34,6 +34,7 @@ _PASS = getattr(os, "O_PATH", 0) | _LIST  # needs no permission to read the fold
 _NO_FOLDER = {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}  # errors of a link, or a file, opened as a folder
 MAX_FILE_BYTES = 100 * 1024 * 1024  # a larger one is not read into memory; hosting sites refuse it, too
 _MOST_TEXT = 65536  # bytes
+_MOST_JSON = 64 << 20  # bytes
 # Parts of names that lead out of the folder or into git's own, or are special to a system.
 _UNSAFE_PARTS = frozenset(("", ".", "..", ".git"))
 _UNSAFE_CHARACTERS = "\0\\:" if os.name == "nt" else "\0"
@@ -212,6 +213,50 @@ def read_text(path: str) -> str:
         return (read_regular(path, _MOST_TEXT) or b"").decode("utf-8", "surrogateescape").replace("\r\n", "\n")
     except OSError:
         return ""
+
+
+def read_json(path: str) -> Any:
+    """Return the value in a JSON file; None if there is no such file, or it cannot be read."""
+    import json
+
+    try:
+        return json.loads(read_regular(path, _MOST_JSON) or b"null")
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def write_json(path: str, value: object, *, sync: bool = False) -> None:
+    """Replace a file by a value as JSON.
+
+    Raises:
+        OSError: it cannot be written.
+
+    """
+    import json
+
+    replace_file(path, json.dumps(value).encode("ascii"), sync=sync)
+
+
+def replace_file(path: str, data: bytes, *, sync: bool = False) -> None:
+    """Replace a file of the person's atomically, or make it, in a folder that only they can read.
+
+    Raises:
+        OSError: it cannot be written.
+
+    """
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    temporary = f"{path}.{os.getpid()}.new"
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
 
 
 def open_regular(path: str) -> BinaryIO | None:

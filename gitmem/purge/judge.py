@@ -1,15 +1,14 @@
 """Limits on purges from other machines: a leaked token goes unasked, the memory does not (docs/sync.md, "Purging").
 
-A purge may change bodies only (no id, trailer, structural header field or name), and only a small share of the tree and
-of history.
+A purge may change bodies only, no id, trailer, structural header field or name, and only a little of them.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.document.document import Document
@@ -28,9 +27,6 @@ _LEAST = 8  # bytes of a text; a shorter one is a word rather than a secret
 _MOST_BYTES = 4096  # removed by all purges since the person was last asked
 # At most a tenth of the memory; of a small one a quarter, up to `_LITTLE` bytes.
 _SHARE, _SMALL_SHARE, _LITTLE = 10, 4, 256
-_MOST_PLACES = 50
-_FEW_FILES = 4  # with more, at most half may change
-_AT_ONCE = 8  # purges with matches
 _OWN = {FORMAT, CONFIG, ".gitattributes", ".gitignore"}
 _SLUGGED = re.compile(rb"((?:facts/[a-z-]+|concepts)/[a-z][0-9a-z]{10}-)[^/]*\.md")
 # Header fields of free text; code depends on all others.
@@ -49,60 +45,38 @@ class Judgement:
 
 
 @dataclass(slots=True)
-class _Tally:
-    """The changes that one purge would make."""
+class _Effect:
+    """What one purge would do: the reason why it may not, and the bytes it removes from history and from the tips."""
 
     replacer: Replacer
-    broken: str = ""
-    places: int = 0
+    broken: str
     removed: int = 0
     removed_here: int = 0
-    files: set[bytes] = field(default_factory=set)
-
-
-@dataclass(frozen=True, slots=True)
-class _Here:
-    """The blobs that the tips hold, and the number and total bytes of their files."""
-
-    blobs: frozenset[str]
-    files: int
-    size: int
 
 
 def judge(
     store: Store, walked: Sequence[Written], tips: Collection[str], found: Mapping[str, Collection[bytes]], removed: int
 ) -> Judgement:
     """Judge purges by their texts that were found; earlier ones removed `removed` bytes unasked."""
-    waiting = dict.fromkeys(sorted(found)[_AT_ONCE:], f"more than {_AT_ONCE} purges at once would change something")
-    tallies = {key: _Tally(Replacer(texts)) for key, texts in found.items() if key not in waiting}
+    effects = {}
     for key, texts in found.items():
-        if min(map(len, texts)) < _LEAST:
-            waiting[key] = f"one of its texts has fewer than {_LEAST} bytes"
-            tallies.pop(key, None)
-    for tally in tallies.values():
-        tally.broken = _broken_names(walked, tally.replacer)
-    here = _here(store, [*tips, *filter(None, [store.tip])])
-    grown = _count(store, walked, tallies, here)
-    total = 0
-    for key, tally in tallies.items():
-        why = tally.broken or _too_much(tally, here, grown, removed + total)
-        if why:
-            waiting[key] = why
+        short = f"one of its texts has fewer than {_LEAST} bytes" if min(map(len, texts)) < _LEAST else ""
+        effects[key] = _Effect(replacer := Replacer(texts), short or _broken_names(walked, replacer))
+    here = _memory_files(store, [*tips, *filter(None, [store.tip])])
+    size = sum(store.repository.sizes(sorted(here)))
+    added = _measure(store, walked, effects.values(), here)
+    waiting, total = {}, 0
+    for key, effect in effects.items():
+        limits = (
+            (removed + total + effect.removed > _MOST_BYTES, "more than is removed unasked"),
+            (effect.removed_here > _most(size) or effect.removed > _most(max(added, size)), "too much of the memory"),
+        )
+        excess = next((words for is_exceeded, words in limits if is_exceeded), "")
+        if effect.broken or excess:
+            waiting[key] = effect.broken or f"it would remove {effect.removed:,} bytes, {excess}"
         else:
-            total += tally.removed
+            total += effect.removed
     return Judgement(waiting, total)
-
-
-def _too_much(tally: _Tally, here: _Here, grown: int, removed: int) -> str:
-    if tally.places > _MOST_PLACES:
-        return f"its texts are in more than {_MOST_PLACES} places"
-    if removed + tally.removed > _MOST_BYTES:
-        return f"it would remove {tally.removed:,} bytes, more than is removed unasked"
-    if tally.removed_here > _most(here.size) or tally.removed > _most(max(grown, here.size)):
-        return f"it would remove {tally.removed:,} bytes, too much of the memory"
-    if len(tally.files) > _FEW_FILES and len(tally.files) * 2 > here.files:
-        return f"it would change {len(tally.files)} of {here.files} files"
-    return ""
 
 
 def _most(size: int) -> int:
@@ -110,54 +84,45 @@ def _most(size: int) -> int:
     return max(size // _SHARE, min(size // _SMALL_SHARE, _LITTLE))
 
 
-def _here(store: Store, tips: Collection[str]) -> _Here:
-    names: dict[str, set[str]] = {}
-    for tip in dict.fromkeys(tips):
-        for path, (mode, oid) in read_tree(store.repository.git, tip).items():
-            if mode.startswith("100") and path not in _OWN and not path.startswith(f"{PURGED}/"):
-                names.setdefault(oid, set()).add(path)
-    paths = set[str]().union(*names.values())
-    return _Here(frozenset(names), len(paths), sum(store.repository.sizes(sorted(names))))
+def _memory_files(store: Store, tips: Iterable[str]) -> set[str]:
+    """Return the blobs of the memory's files at some commits."""
+    return {
+        oid
+        for tip in dict.fromkeys(tips)
+        for path, (mode, oid) in read_tree(store.repository.git, tip).items()
+        if mode.startswith("100") and not _is_own(path)
+    }
 
 
-def _count(store: Store, walked: Sequence[Written], tallies: Mapping[str, _Tally], here: _Here) -> int:
-    """Count the changes of files by each purge; return the number of bytes that the commits added."""
-    anything = Replacer({text for tally in tallies.values() for text in tally.replacer.texts})
-    grown = 0
+def _is_own(path: str) -> bool:
+    return path in _OWN or path.startswith(f"{PURGED}/")
+
+
+def _measure(store: Store, walked: Sequence[Written], effects: Collection[_Effect], here: Collection[str]) -> int:
+    """Measure the effect of each purge on the files of commits; return the number of bytes that the commits added."""
+    anything = Replacer({text for effect in effects for text in effect.replacer.texts})
+    added = 0
     for change, data, before in contents(store.repository.git, walked):
         if not change.mode.startswith(b"100"):
             continue
-        grown += max(len(data) - len(before), 0)
-        if not anything.holds(data):
-            continue
-        for tally in tallies.values():
-            if not tally.broken and tally.places <= _MOST_PLACES:
-                _count_file(tally, change.path, data, before, is_here=change.new in here.blobs)
-    return grown
+        added += max(len(data) - len(before), 0)
+        path = change.path.decode("utf-8", "replace")
+        for effect in effects if anything.holds(data) else ():
+            if effect.broken or effect.removed > _MOST_BYTES:
+                continue
+            clean = effect.replacer.clean(data)
+            if clean != data and _breaks(path, data, clean):
+                effect.broken = f"it would change ids, fields or headings that gitmem reads, in {path}"
+            removed = _removed(data, clean)
+            # A match that the version before has, too, counts once.
+            effect.removed += max(removed - _removed(before, effect.replacer.clean(before)), 0)
+            effect.removed_here += removed if change.new in here else 0
+    return added
 
 
-def _count_file(tally: _Tally, path: bytes, data: bytes, before: bytes, *, is_here: bool) -> None:
-    clean = tally.replacer.clean(data)
-    if clean == data:
-        return
-    if _breaks(path.decode("utf-8", "replace"), data, clean):
-        tally.broken = (
-            f"it would change ids, fields or headings that gitmem reads, in {path.decode('utf-8', 'replace')}"
-        )
-        return
-    places, removed = _taken(data, clean)
-    before_places, before_removed = _taken(before, tally.replacer.clean(before))
-    tally.places += max(places - before_places, 0)  # matches that the previous version has count once
-    tally.removed += max(removed - before_removed, 0)
-    if is_here:
-        tally.removed_here += removed
-        tally.files.add(path)
-
-
-def _taken(data: bytes, clean: bytes) -> tuple[int, int]:
-    """Return the number of matches and of bytes that were removed."""
-    places = clean.count(MARKER) - data.count(MARKER)
-    return places, len(data) - len(clean) + places * len(MARKER)
+def _removed(data: bytes, clean: bytes) -> int:
+    """Return the number of bytes that the marker replaced."""
+    return len(data) - len(clean) + (clean.count(MARKER) - data.count(MARKER)) * len(MARKER)
 
 
 def _broken_names(walked: Sequence[Written], replacer: Replacer) -> str:
@@ -181,7 +146,7 @@ def _commit_facts(raw: bytes) -> list[bytes]:
 
 def _breaks(path: str, data: bytes, clean: bytes) -> bool:
     """Return whether cleaning a file changed its structure: ids, fields, headings."""
-    if path in _OWN or path.startswith(f"{PURGED}/"):
+    if _is_own(path):
         return True
     if path.endswith(".jsonl"):
         return [_shape(line) for line in data.split(b"\n")] != [_shape(line) for line in clean.split(b"\n")]

@@ -201,10 +201,6 @@ class Replacer:
                 data = _without_parts(data, text)
         return data
 
-    def count(self, data: bytes) -> int:
-        """Return the number of occurrences of the texts in a content."""
-        return self.clean(data).count(MARKER) - data.count(MARKER)
-
     def holds(self, data: bytes) -> bool:
         """Return whether a content contains one of the texts."""
         return any(form in data for form in self._forms) or self.clean(data) != data

@@ -6,13 +6,13 @@ Tested through `tests/purge/test_judge.py`.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gitmem.document.ids import PURGED
+from gitmem.platform.safe_open import read_json, write_json
 from gitmem.purge.marks import MAX_BYTES, PurgeRecord, read_record
 from gitmem.store.store import PURGING
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _STATE = "purged.json"
 _VERSION = 2
 _MOST_CLEAN = 40
-_MAX_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +65,14 @@ class State:
 def read_state(private: str) -> State:
     """Read the state; an empty one if it cannot be read, so that everything is scanned and judged again."""
     try:
-        fields = _read(private, _STATE)
+        fields = read_json(os.path.join(private, _STATE))
         if fields["v"] != _VERSION:
             return State()
         lists = {name: tuple(map(str, fields[name])) for name in ("records", "clean", "agreed", "refused", "aside")}
         waiting = {str(key): str(why) for key, why in fields["waiting"].items()}
         told = tuple(map(str, fields.get("told", ())))
         return State(**lists, waiting=waiting, removed=int(fields["removed"]), told=told)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         return State()
 
 
@@ -81,7 +80,7 @@ def write_state(private: str, state: State) -> None:
     """Write the state; ignore failures, after which everything is scanned and judged again."""
     with contextlib.suppress(OSError):
         fields = {"v": _VERSION, **{name: getattr(state, name) for name in state.__slots__}}
-        _write(private, _STATE, fields, sync=False)
+        write_json(os.path.join(private, _STATE), fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +98,21 @@ class Journal:
 
     def write(self, private: str) -> None:
         """Write the journal and sync it to disk."""
-        _write(private, PURGING, {"v": 1, **{name: getattr(self, name) for name in self.__slots__}}, sync=True)
+        fields = {"v": 1, **{name: getattr(self, name) for name in self.__slots__}}
+        write_json(os.path.join(private, PURGING), fields, sync=True)
 
     @staticmethod
     def read(private: str) -> Journal:
         """Read the journal; an empty one if the purge had only begun."""
         try:
-            fields = _read(private, PURGING)
+            fields = read_json(os.path.join(private, PURGING))
             return Journal(
                 tuple(fields["records"]),
                 {ref: (old, new) for ref, (old, new) in fields["moves"].items()},
                 {path: (old, new, mode) for path, (old, new, mode) in fields["files"].items()},
                 tuple((oid, words) for oid, words in fields["stash"]),
             )
-        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError):
             return Journal()
 
     @staticmethod
@@ -120,21 +120,6 @@ class Journal:
         """Delete the journal."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(private, PURGING))
-
-
-def _read(private: str, name: str) -> Any:
-    with open(os.path.join(private, name), "rb") as file:
-        return json.loads(file.read(_MAX_BYTES))
-
-
-def _write(private: str, name: str, fields: Mapping[str, object], *, sync: bool) -> None:
-    path = os.path.join(private, name)
-    with open(f"{path}.new", "w", encoding="ascii") as file:
-        file.write(json.dumps(fields))
-        file.flush()
-        if sync:
-            os.fsync(file.fileno())
-    os.replace(f"{path}.new", path)
 
 
 SUFFIX = ".json"

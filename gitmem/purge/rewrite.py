@@ -18,13 +18,13 @@ from gitmem.document.ids import TEMPORARY
 from gitmem.document.message import Trailer, one_line
 from gitmem.errors import BusyError, GitmemError, RefusedError
 from gitmem.git.index import follow_tip
+from gitmem.git.lock import beating
 from gitmem.git.log import log
 from gitmem.git.objects import blob_id
-from gitmem.git.packing import every_object, forget_moves, remove_unreachable, stash_again
+from gitmem.git.packing import every_object, forget_moves, remove_unreachable, stash_again, stashed
 from gitmem.git.repository import move_refs, read_refs
 from gitmem.git.rewrite import contents, find, history, rewrite
 from gitmem.git.signatures import Signatures
-from gitmem.git.store_lock import beating
 from gitmem.purge.judge import Judgement, judge
 from gitmem.purge.marks import PurgeRecord, Replacer, Seeker
 from gitmem.purge.records import (
@@ -44,8 +44,8 @@ from gitmem.store.store import PURGING
 from gitmem.text.sentences import count
 
 if TYPE_CHECKING:
+    from gitmem.git.lock import Lock
     from gitmem.git.rewrite import Occurrences, Written
-    from gitmem.git.store_lock import Lock
     from gitmem.store.store import Store
 
 
@@ -64,9 +64,8 @@ _LISTED = 5
 
 @dataclass(slots=True)
 class Applied:
-    """Counts of moved refs, rewritten commits, changed files and objects read to verify, and notices for the user."""
+    """Counts of rewritten commits, changed files and objects read to verify, and notices for the user."""
 
-    refs: int = 0
     commits: int = 0
     files: int = 0
     objects: int = 0
@@ -75,14 +74,16 @@ class Applied:
 
 def finish(store: Store, journal: Journal, records: Collection[PurgeRecord], known: Collection[bytes]) -> Applied:
     """Carry out a journal and remove it; `known` are the texts that are known already."""
-    done = Applied(refs=len(journal.moves))
+    done = Applied()
     if not _move(store, journal):
         raise BusyError("Another git command moved a branch meanwhile.", "The next gitmem command continues.")
     state = read_state(store.private)
     # Texts of records from other machines that turn up only now would have to be judged first.
     seeker = Seeker([record for record in records if record.key in state.agreed], known)
     _bring_up_files(store, journal, seeker, done)
-    _drop_derived(store)
+    for path in (os.path.join(store.private, name) for name in _DERIVED):
+        with contextlib.suppress(FileNotFoundError):
+            (shutil.rmtree if os.path.isdir(path) else os.unlink)(path)
     _clean_private(store, seeker)
     replacer = Replacer(seeker.known)
     _name_leftovers(store, replacer, done)
@@ -139,13 +140,6 @@ def _bring_up_files(store: Store, journal: Journal, seeker: Seeker, done: Applie
             break
     follow_tip(store.repository.git)
     store.mark(tip)
-
-
-def _drop_derived(store: Store) -> None:
-    for name in _DERIVED:
-        path = os.path.join(store.private, name)
-        with contextlib.suppress(FileNotFoundError):
-            (shutil.rmtree if os.path.isdir(path) else os.unlink)(path)
 
 
 def _clean_private(store: Store, seeker: Seeker) -> None:
@@ -363,13 +357,6 @@ def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | N
     return done
 
 
-def _note_removed(store: Store, cleaned: Cleaned) -> None:
-    """Add up the bytes removed without asking, so that many small purges meet the limit, too."""
-    if cleaned.removed:
-        state = read_state(store.private)
-        write_state(store.private, replace(state, removed=state.removed + cleaned.removed))
-
-
 def _tell(store: Store, before: State, done: Applied) -> None:
     """Note what purges of other machines removed, for `gitmem status`."""
     after = read_state(store.private)
@@ -397,7 +384,7 @@ def apply(store: Store, lock: Lock, records: Collection[PurgeRecord], known: Ite
     """Remove the texts of records from a store; needs the store's lock, with edits by hand committed."""
     branch = store.repository.branch()
     refs = own_refs(store)
-    stash = _stashed(store) if _STASH in refs else []
+    stash = stashed(store.repository.git) if store.own_repository and _STASH in refs else []
     kept = [commit for ref, (_, commit) in refs.items() if commit and not ref.startswith(_FETCHED)]
     tips = [*kept, *(oid for oid, _ in stash)]
     cleaned = clean_commits(store, tips, records, known, before=read_state(store.private).removed)
@@ -418,7 +405,9 @@ def apply(store: Store, lock: Lock, records: Collection[PurgeRecord], known: Ite
     if not lock.held():
         raise BusyError("Another process took over the lock while this one was suspended.", "Try again.")
     journal.write(store.private)
-    _note_removed(store, cleaned)
+    if cleaned.removed:  # the bytes removed without asking add up, so that many small purges meet the limit, too
+        state = read_state(store.private)
+        write_state(store.private, replace(state, removed=state.removed + cleaned.removed))
     done = finish(store, journal, records, cleaned.texts)
     done.commits, done.files = len(cleaned.commits), len(files)
     return done
@@ -443,12 +432,6 @@ def _resume(store: Store, lock: Lock) -> Applied | None:
         return finish(store, journal, records, frozenset())
     recover(store, tip)  # the journal is empty, or a person has committed since
     return apply(store, lock, records)
-
-
-def _stashed(store: Store) -> list[tuple[str, str]]:
-    from gitmem.git.packing import stashed
-
-    return stashed(store.repository.git) if store.own_repository else []
 
 
 def oldest_affected(walked: Sequence[Written], found: Occurrences) -> list[str]:

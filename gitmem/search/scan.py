@@ -16,13 +16,12 @@ how much of `all` counts. Files that came or were replaced since are found by th
 from __future__ import annotations
 
 import contextlib
-import json
 import mmap
 import os
 import re
 import sys
 
-from gitmem.platform.safe_open import read_regular
+from gitmem.platform.safe_open import read_json, read_regular, write_json
 from gitmem.platform.spawn import ExpiredError
 from gitmem.search.files import SUFFIXES, File, read_file, stat_file
 from gitmem.search.query import fold
@@ -264,8 +263,7 @@ def _time_of(folder: str) -> int:
 
 def _read_state(folder: str) -> _State | None:
     try:
-        with open(os.path.join(folder, "state"), encoding="utf-8") as file:
-            end, until, folders = json.load(file)
+        end, until, folders = read_json(os.path.join(folder, "state"))
         state = _State(int(end), int(until), [str(one) for one in folders])
         return state if os.stat(os.path.join(folder, "all")).st_size >= state.end else None
     except (OSError, ValueError, TypeError):
@@ -273,11 +271,8 @@ def _read_state(folder: str) -> _State | None:
 
 
 def _write_state(folder: str, state: _State) -> None:
-    temporary = os.path.join(folder, f"state.{os.getpid()}")
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump(state, file)
     with contextlib.suppress(PermissionError):  # on Windows, while a prompt reads it
-        os.replace(temporary, os.path.join(folder, "state"))
+        write_json(os.path.join(folder, "state"), state)
 
 
 if TYPE_CHECKING or hasattr(os, "posix_spawn"):
@@ -494,25 +489,17 @@ class _BindingsState:
         return state.missed
 
     def _read(self) -> _Checked:
-        import json
-
         try:
-            with open(self._path, encoding="utf-8") as file:
-                value = json.load(file)
+            value = read_json(self._path)
             last = frozenset(File(str(path), int(size), int(at), int(until)) for path, size, at, until in value["last"])
             return _Checked(str(value["rules"]), int(value["until"]), last, frozenset(map(str, value["odd"])))
-        except (OSError, ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError):
             return _Checked("")
 
     def _write(self, state: _Checked) -> None:
-        import json
-
         value = {"rules": state.rules, "until": state.until, "last": list(state.last), "odd": sorted(state.missed)}
-        temporary = f"{self._path}.{os.getpid()}"
         with contextlib.suppress(OSError):
-            with open(temporary, "w", encoding="utf-8") as file:
-                file.write(json.dumps(value))
-            os.replace(temporary, self._path)
+            write_json(self._path, value)
 
 
 def _place(path: str) -> str:

@@ -11,7 +11,7 @@ import re
 from datetime import UTC
 
 from gitmem.document.entry import Entry, clean_text
-from gitmem.document.scalars import flow
+from gitmem.document.plain import flow
 from gitmem.sessions.outcome import Outcome
 from gitmem.text.sentences import is_korean, shorten
 from gitmem.values import Value

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.document.message import one_line
 from gitmem.errors import NotFoundError
 from gitmem.lessons.episode import UNMENDED, ending
-from gitmem.platform.safe_open import read_text
+from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.redact.redact import redact
 from gitmem.sessions.state import (
     EndedTask,
@@ -182,9 +182,7 @@ def _change(
         if changed != memory or known != seen:
             value = {"working": as_json(changed), "events": sorted(known)}
             text = redact(json.dumps(value, ensure_ascii=False, indent=1), allow=store.config.redaction.allow).text
-            with open(f"{path}.{os.getpid()}.new", "w", encoding="utf-8", errors="replace") as file:
-                file.write(text)
-            os.replace(f"{path}.{os.getpid()}.new", path)
+            replace_file(path, text.encode("utf-8", "replace"))
     return changed
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from gitmem.config import HERE, RULES, Config, Untrusted, is_harmless, parse_value, settings, value_of
 from gitmem.document.ids import CONFIG
 from gitmem.document.message import Message, Op, Trailer
-from gitmem.document.scalars import flow
+from gitmem.document.plain import flow
 from gitmem.document.yaml import YamlTextError, remove_value, set_value
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.store.settings import STORES, TRUST, is_inside_store, personal_folder, read_config, read_small, read_trust

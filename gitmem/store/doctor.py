@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.document.ids import FORMAT
 from gitmem.errors import BusyError, GitmemError
-from gitmem.git.file_lock import file_locks_serve
+from gitmem.git.lock import file_locks_serve
 from gitmem.git.packing import damages, known_files, lock_files, missing_of, staged_paths
 from gitmem.git.process import OLDEST_GIT, git_version
 from gitmem.git.repository import MEMORY_BRANCH

@@ -7,7 +7,6 @@ that `status` looks only at what changed since. Without it each look checks some
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 from bisect import bisect_right
@@ -22,6 +21,7 @@ from gitmem.errors import GitFailedError, GitmemError, RefusedError
 from gitmem.git.packing import known_files
 from gitmem.git.treediff import PathChange
 from gitmem.history.review import ToReview, review_since
+from gitmem.platform.safe_open import read_json, write_json
 from gitmem.store.findings import Finding, Level
 from gitmem.text.sentences import count
 from gitmem.values import Value
@@ -188,7 +188,6 @@ def _read(store: Store, path: str) -> bytes | None:
 
 EXAMINED = "examined.json"
 AT_ONCE = 300  # documents that were never checked
-_MAX_BYTES = 1 << 20
 
 
 class Looked(Value):
@@ -258,14 +257,13 @@ def _tip(store: Store) -> str:
 def _seen(store: Store, record: str) -> _Seen | None:
     """Return the last look, None if there is no valid record of it."""
     try:
-        with open(os.path.join(store.private, record), "rb") as file:
-            fields = json.loads(file.read(_MAX_BYTES))
+        fields = read_json(os.path.join(store.private, record))
         if fields["by"] != __version__ or not re.fullmatch("[0-9a-f]{40,64}", fields["commit"]):
             return None
         review = tuple(ToReview(str(path), tuple(map(str, places))) for path, places in fields["review"].items())
         upto = None if fields["upto"] is None else str(fields["upto"])
         return _Seen(fields["commit"], tuple(map(str, fields["again"])), review, upto)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None
 
 
@@ -280,10 +278,7 @@ def _changes(store: Store, seen: _Seen, tip: str) -> Sequence[PathChange] | None
 
 
 def _remember(store: Store, seen: _Seen, record: str) -> None:
-    path = os.path.join(store.private, record)
     review = {item.path: list(item.places) for item in seen.review}
     fields = {"by": __version__, "commit": seen.commit, "again": list(seen.again), "review": review, "upto": seen.upto}
     with contextlib.suppress(OSError):  # the store may be read-only
-        with open(f"{path}.new", "w", encoding="utf-8", errors="surrogateescape") as file:
-            json.dump(fields, file)
-        os.replace(f"{path}.new", path)
+        write_json(os.path.join(store.private, record), fields)

@@ -17,7 +17,7 @@ from gitmem.document.ids import MEMORY, SHORT_LENGTH, is_id
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import BINDING, FOLDER, Fact, FactKind, FactStatus
 from gitmem.platform.clock import datetime
-from gitmem.platform.safe_open import enter, read_regular, read_text
+from gitmem.platform.safe_open import enter, read_json, read_regular, replace_file, write_json
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -226,11 +226,7 @@ def _lines(cache: str, most: int, _version: tuple[int, ...]) -> Mapping[str, str
 def _save(cache: str, kept: Mapping[str, str]) -> None:
     """Replace the cache; a failure is ignored, as it only costs time."""
     with contextlib.suppress(OSError, ValueError):
-        os.makedirs(os.path.dirname(cache), mode=0o700, exist_ok=True)
-        temporary = f"{cache}.{os.getpid()}"
-        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-            file.write("\n".join([_VERSION, *(f"{path}\t{line}" for path, line in kept.items()), ""]))
-        os.replace(temporary, cache)
+        replace_file(cache, "\n".join([_VERSION, *(f"{path}\t{line}" for path, line in kept.items()), ""]).encode())
 
 
 _FILE = "changed.json"
@@ -256,23 +252,21 @@ class OthersChange(Value):
 def read_changes(store: Store) -> tuple[str, dict[str, OthersChange]]:
     """Return the commit up to which changes were looked for, "" if none was, and the changes that wait by fact."""
     try:
-        fields = json.loads(read_text(os.path.join(store.private, _FILE)))
+        fields = read_json(os.path.join(store.private, _FILE))
         waiting = {
             str(one["id"]): OthersChange(**{name: str(one[name]) for name in OthersChange._fields})
             for one in fields["waiting"]
         }
         return str(fields["seen"]), waiting
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError):
         return "", {}
 
 
 def write_changes(store: Store, tip: str, waiting: Mapping[str, OthersChange]) -> None:
     """Write the record; a store may be read-only."""
-    path = os.path.join(store.private, _FILE)
+    fields = {"v": 1, "seen": tip, "waiting": [one._asdict() for one in waiting.values()]}
     with contextlib.suppress(OSError):
-        with open(f"{path}.new", "w", encoding="utf-8") as file:
-            json.dump({"v": 1, "seen": tip, "waiting": [one._asdict() for one in waiting.values()]}, file)
-        os.replace(f"{path}.new", path)
+        write_json(os.path.join(store.private, _FILE), fields)
 
 
 def as_edited(store: Store, headers: Iterable[Header], facts: list[Fact]) -> list[Fact]:

@@ -12,6 +12,7 @@ from enum import Enum
 from gitmem.document.ids import CONFIG, FORMAT, MEMORY
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitmemError, NotSavedError, RefusedError
+from gitmem.git.lock import open_lock
 from gitmem.git.process import Git
 from gitmem.git.repository import Layout, Repository, find_layout
 from gitmem.git.setup import (
@@ -24,7 +25,6 @@ from gitmem.git.setup import (
     run_past_lock,
     unexcluded,
 )
-from gitmem.git.store_lock import open_lock
 from gitmem.git.trust import ask_git, check_owner, is_linked
 from gitmem.merge.documents import MergeStatus, merge
 from gitmem.platform.programs import read_resource

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError
+from gitmem.git.lock import LockKind, beating, open_lock
 from gitmem.git.packing import (
     Sizes,
     fresh_packs,
@@ -26,7 +27,6 @@ from gitmem.git.packing import (
     unfinished_files,
     write_commit_graph,
 )
-from gitmem.git.store_lock import LockKind, beating, open_lock
 from gitmem.git.treediff import read_tree
 from gitmem.store.recovery import remove_abandoned
 from gitmem.text.sentences import count

@@ -26,6 +26,7 @@ from gitmem.git.repository import move_refs
 from gitmem.git.treediff import Tree, read_tree
 from gitmem.git.trust import GITMEM
 from gitmem.merge.trees import merge_trees
+from gitmem.platform.safe_open import replace_file
 from gitmem.store.fact_lines import Shelf, follow_merge
 from gitmem.store.recovery import ARRIVING, new_pending_ref
 from gitmem.store.transact import check_held, publish
@@ -33,10 +34,10 @@ from gitmem.store.transact import check_held, publish
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from gitmem.git.lock import Lock
     from gitmem.git.log import Commit, Fork
     from gitmem.git.process import Git
     from gitmem.git.repository import Repository
-    from gitmem.git.store_lock import Lock
     from gitmem.git.treediff import PathChange
     from gitmem.git.worktree import Staged
     from gitmem.store.store import Store
@@ -427,7 +428,4 @@ def _batches(files: Iterable[tuple[PathChange, bytes]]) -> Iterator[list[tuple[P
 
 
 def _note_arriving(store: Store, commit: str) -> None:
-    path = os.path.join(store.private, ARRIVING)
-    with open(f"{path}.new", "w", encoding="ascii") as file:
-        file.write(f"{commit}\n")
-    os.replace(f"{path}.new", path)
+    replace_file(os.path.join(store.private, ARRIVING), f"{commit}\n".encode("ascii"))

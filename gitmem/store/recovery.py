@@ -16,7 +16,7 @@ from gitmem.git.fast_import import CRASH_REPORT
 from gitmem.git.index import DRAFT, clear_left_lock
 from gitmem.git.objects import blob_id
 from gitmem.git.repository import LEFT_BEHIND_SECONDS, clear_left_behind, move_refs, read_refs
-from gitmem.platform.safe_open import read_text
+from gitmem.platform.safe_open import read_text, replace_file
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -106,10 +106,7 @@ def _is_kept(folder: str, name: str) -> bool:
 
 
 def _list(store: Store, names: Iterable[str]) -> None:
-    temporary = f"{store.packs_file}.new"
-    with open(temporary, "w", encoding="ascii") as file:
-        file.writelines(f"{name}{_LISTED}\n" for name in names)
-    os.replace(temporary, store.packs_file)
+    replace_file(store.packs_file, "".join(f"{name}{_LISTED}\n" for name in names).encode("ascii"))
 
 
 def _remove(path: str) -> None:

@@ -323,12 +323,6 @@ class StatusReader:
         )
 
 
-def read_status(store: Store) -> StoreStatus:
-    """Return the state of a store."""
-    with StatusReader(store) as reader:
-        return reader.read()
-
-
 def _bytes(store: Store, tracked: int | None) -> int:
     """Return what the store takes on the disk; `tracked` are the bytes of its files, if git knows them."""
     from gitmem.store.doctor import bytes_below

@@ -21,8 +21,8 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gitmem.git.lock import Lock, LockKind
     from gitmem.git.repository import Layout
-    from gitmem.git.store_lock import Lock, LockKind
     from gitmem.git.trust import IdentityLookup
     from gitmem.git.worktree import WorkTree
     from gitmem.platform.clock import Context
@@ -148,7 +148,7 @@ class Store:
 
     def lock(self, purpose: str) -> Lock:
         """Return the store's lock, not acquired yet."""
-        from gitmem.git.store_lock import LockKind, choose_kind, open_lock
+        from gitmem.git.lock import LockKind, choose_kind, open_lock
 
         os.makedirs(self.private, mode=0o700, exist_ok=True)
         self._lock_kind = self._lock_kind or choose_kind(LockKind(self.config.lock.kind), self.private)
@@ -158,7 +158,7 @@ class Store:
 
     def folder_lock(self, folder: str, purpose: str) -> Lock:
         """Return the lock of a folder of caches, not acquired yet: a file, which no writer of the store waits for."""
-        from gitmem.git.store_lock import LockKind, open_lock
+        from gitmem.git.lock import LockKind, open_lock
 
         return open_lock(self.repository.git, folder, kind=LockKind.FILE, purpose=purpose, machine=self.context.machine)
 

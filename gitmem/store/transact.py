@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Generic, TypeVar
 
     from gitmem.git.index import IndexUpdate
-    from gitmem.git.store_lock import Lock
+    from gitmem.git.lock import Lock
     from gitmem.git.trust import IdentityLookup
     from gitmem.git.worktree import Staged
     from gitmem.store.store import Store

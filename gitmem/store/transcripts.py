@@ -19,13 +19,13 @@ from gitmem.document.ids import check_path, slug
 from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.errors import BusyError, NotSavedError, RefusedError
 from gitmem.git.fast_import import REGULAR, NewCommit, Signature, TipLockedError, TipMovedError, Writer
+from gitmem.git.lock import beating
 from gitmem.git.log import fork
 from gitmem.git.objects import blob_id
 from gitmem.git.packing import remove_unreachable, sizes
 from gitmem.git.remote import PushRacedError
 from gitmem.git.repository import clear_left_behind, move_ref, move_refs, read_refs
 from gitmem.git.setup import make_root
-from gitmem.git.store_lock import beating
 from gitmem.git.trust import GITMEM, IdentityLookup
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.purge.rewrite import clean_incoming, sweep
@@ -40,10 +40,10 @@ from gitmem.text.sentences import count
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gitmem.git.lock import Lock
     from gitmem.git.log import Fork
     from gitmem.git.remote import Connection, Remote
     from gitmem.git.repository import Repository
-    from gitmem.git.store_lock import Lock
     from gitmem.store.store import Store
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from gitmem.platform.clock import datetime
-from gitmem.platform.safe_open import read_regular
+from gitmem.platform.safe_open import read_json, write_json
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 _FILE = "sync.json"
-_MAX_BYTES = 1 << 20
 
 
 class SyncRecord(Value):
@@ -56,21 +55,14 @@ def failures(private: str) -> list[str]:
 def read_records(private: str) -> dict[str, SyncRecord]:
     """Return the record of each remote by name; {} if the file cannot be read."""
     try:
-        data = read_regular(os.path.join(private, _FILE), _MAX_BYTES)
-        if data is None:
-            return {}
-        import json
-
-        content = json.loads(data)
+        content = read_json(os.path.join(private, _FILE))
         return {str(name): _record(fields) for name, fields in content["remotes"].items()}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         return {}
 
 
 def write_record(private: str, name: str, record: SyncRecord | None) -> None:
     """Write the record of a remote, or delete it with None."""
-    import json
-
     records = {**read_records(private), name: record}
     content = {
         remote: {
@@ -82,11 +74,7 @@ def write_record(private: str, name: str, record: SyncRecord | None) -> None:
         for remote, known in records.items()
         if known is not None
     }
-    path = os.path.join(private, _FILE)
-    temporary = f"{path}.{os.getpid()}.new"
-    with open(temporary, "w", encoding="utf-8") as file:
-        file.write(json.dumps({"v": 1, "remotes": content}, ensure_ascii=False))
-    os.replace(temporary, path)
+    write_json(os.path.join(private, _FILE), {"v": 1, "remotes": content})
 
 
 def _record(fields: dict[str, object]) -> SyncRecord:

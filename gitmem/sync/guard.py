@@ -1,18 +1,12 @@
-"""What a sync refuses or asks about: too much loss, other projects.
+"""Refuse unsafe or surprising states of a remote before a merge (docs/security.md, "Trust").
 
-Measure how much text a memory would lose from one tree to another, whatever operations the commits claim.
-
-A line is lost if no file of the new tree has it; renamed, rotated or joined files lose nothing. Entries may go that a
-weekly or monthly summary replaces, and archives that the retention settings here would delete.
-
-Refuse unsafe or surprising states of a remote before a merge; docs/security.md, "Trust", lists them.
-
-Tested through `tests/sync/test_rounds.py`.
+How much a merge would lose is counted in text, whatever operations its commits claim. A line is lost if no file of the
+new tree has it; renamed, rotated or joined files lose nothing. Entries may go that a weekly or monthly summary
+replaces, and archives that the retention settings here would delete.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections import Counter
@@ -32,7 +26,7 @@ from gitmem.git.repository import move_ref, read_refs
 from gitmem.git.setup import make_root
 from gitmem.git.signatures import Signatures
 from gitmem.git.treediff import read_tree
-from gitmem.platform.safe_open import read_text
+from gitmem.platform.safe_open import read_json, write_json
 from gitmem.purge.records import followed_paths
 from gitmem.store.merge_commits import merge_bases
 from gitmem.sync import remotes
@@ -88,10 +82,10 @@ def noted_losses(store: Store) -> list[tuple[str, dict[str, float]]]:
     """Return the losses by syncs of the last 30 days: when, and their shares."""
     since = store.context.clock() - timedelta(days=_DAYS)
     try:
-        noted = json.loads(read_text(os.path.join(store.private, _FILE)) or "[]")
+        noted = read_json(os.path.join(store.private, _FILE)) or []
         recent = [(str(at), shares) for at, shares in noted if datetime.fromisoformat(at) >= since]
         return [(at, {str(place): float(share) for place, share in shares.items()}) for at, shares in recent]
-    except (ValueError, TypeError, AttributeError, RecursionError):
+    except (ValueError, TypeError, AttributeError):
         return []
 
 
@@ -100,16 +94,15 @@ def note_losses(store: Store, shares: Mapping[str, float], *, accepted: bool) ->
     if not shares and not accepted:
         return
     noted = [] if accepted else noted_losses(store)[-_MOST_NOTED:]
-    path = os.path.join(store.private, _FILE)
-    with open(f"{path}.new", "w", encoding="utf-8") as file:
-        json.dump([*noted, *([(store.context.clock().isoformat(), dict(shares))] if shares else [])], file)
-    os.replace(f"{path}.new", path)
+    new = [(store.context.clock().isoformat(), dict(shares))] if shares else []
+    write_json(os.path.join(store.private, _FILE), [*noted, *new])
 
 
 def losses(store: Store, local: str, target: str) -> Losses | None:
     """Return the loss from one commit to another, None if it is a few lines."""
-    with store.repository.reading():
-        changes = [change for change in store.repository.changes(local, target) if change.old is not None]
+    repository = store.repository
+    with repository.reading():
+        changes = [change for change in repository.changes(local, target) if change.old is not None]
         followed = followed_paths(store)
         records = tuple(change.path for change in changes if change.path in followed)
         changes = [change for change in changes if _is_memory(change.path)]
@@ -117,9 +110,7 @@ def losses(store: Store, local: str, target: str) -> Losses | None:
         new = _texts(store, {change.path: change.new for change in changes if change.new is not None})
         if not records and _is_little(old, new):
             return None
-        return _weighed(
-            store, read_tree(store.repository.git, local), read_tree(store.repository.git, target), old, records
-        )
+        return _weighed(store, read_tree(repository.git, local), read_tree(repository.git, target), old, records)
 
 
 def _is_little(old: Mapping[str, Lines], new: Mapping[str, Lines]) -> bool:
@@ -133,31 +124,28 @@ def _is_little(old: Mapping[str, Lines], new: Mapping[str, Lines]) -> bool:
 def _weighed(
     store: Store, here: Tree, there: Tree, old: Mapping[str, Lines], records: tuple[str, ...]
 ) -> Losses | None:
-    files = {path: oid for path, (mode, oid) in here.items() if mode.startswith("100") and path not in _OWN}
-    files = {path: oid for path, oid in files.items() if not path.startswith(f"{PURGED}/")}
-    same = {path: oid for path, oid in files.items() if path not in old}
-    kept = _texts(store, same)
-    changed = {
-        path: oid for path, (mode, oid) in there.items() if mode.startswith("100") and here.get(path) != (mode, oid)
-    }
-    arrived = _texts(store, changed)
-    standing = set[str]().union(*kept.values(), *arrived.values())
+    """Return the loss from one tree to another; `old` has the lines here of each file that changes."""
+    files = _memory(here)
+    unchanged = _texts(store, {path: oid for path, oid in files.items() if path not in old})
+    arrived = _texts(store, {path: oid for path, oid in _memory(there).items() if path not in unchanged})
+    standing = set[str]().union(*unchanged.values(), *arrived.values())
     allowed = _allowed(store, old, here, there)
     gone = {path: _gone(lines, standing, allowed.get(path, set())) for path, lines in old.items()}
     emptied = [path for path, lines in gone.items() if lines and _size(lines) * 2 > _size(old[path])]
-    total = sum(map(_size, old.values())) + sum(map(_size, kept.values()))
-    distinct = _size(set[str]().union(*kept.values(), *old.values()))
-    lost, lost_distinct = sum(map(_size, gone.values())), _size(set[str]().union(*gone.values()))
-    many = sum(map(len, gone.values())) > _FEW_LINES
-    share = max(lost / max(total, 1), lost_distinct / max(distinct, 1))
-    shares = _shares_of_folders(emptied, files)
-    is_empty = bool(_words(gone.values())) and not _words(
-        [*kept.values(), *(lines for path, lines in arrived.items() if _is_memory(path))]
-    )
-    is_much = bool(records) or (many and share * _SHARE > 1) or is_empty or any(one > 1 / 2 for one in shares.values())
-    shrunk = [path for path in emptied if _size(arrived.get(path, ())) * 2 < _size(old[path])]  # else it was rewritten
+    # A file that gets as much other text was rewritten, and adds nothing to the losses of several syncs.
+    shrunk = [path for path in emptied if _size(arrived.get(path, ())) * 2 < _size(old[path])]
     cut = sum(
         min(_size(lines), max(_size(old[path]) - _size(arrived.get(path, ())), 0)) for path, lines in gone.items()
+    )
+    before = [*unchanged.values(), *old.values()]
+    total, distinct = sum(map(_size, before)), _size(set[str]().union(*before))
+    lost, lost_distinct = sum(map(_size, gone.values())), _size(set[str]().union(*gone.values()))
+    share = max(lost / max(total, 1), lost_distinct / max(distinct, 1))
+    is_much = (
+        bool(records)
+        or (sum(map(len, gone.values())) > _FEW_LINES and share * _SHARE > 1)
+        or (bool(_words(gone.values())) and not _words([*unchanged.values(), *arrived.values()]))
+        or any(part > 1 / 2 for part in _shares_of_folders(emptied, files).values())
     )
     added = {"": cut / max(total, 1), **_shares_of_folders(shrunk, files)}
     return Losses(tuple(sorted(emptied)), len(files), round(100 * share), records, added, is_much)
@@ -190,24 +178,20 @@ def _shares_of_folders(emptied: Collection[str], files: Collection[str]) -> dict
     return {one: number / folders[one] for one, number in gone.items() if folders[one] >= _FEW_FILES}
 
 
-def _allowed(store: Store, old: Collection[str], here: Tree, there: Tree) -> dict[str, set[str]]:
+def _allowed(store: Store, old: Mapping[str, Lines], here: Tree, there: Tree) -> dict[str, set[str]]:
     """Return, by path, the lines that may go: replaced by summaries, or deleted by retention."""
     tiers = [path for path in old if path.startswith(_TIERS)]
-    before = _contents(store, {path: here[path][1] for path in tiers})
     summaries = [path for path in there if tiers and path.startswith(_TIERS[1:])]
-    after = _contents(store, {path: there[path][1] for path in summaries})
+    after = dict(zip(summaries, store.repository.blobs([there[path][1] for path in summaries]), strict=True))
     today = store.context.clock().date()
     allowed: dict[str, set[str]] = {}
-    for path, data in before.items():
+    for path, data in zip(tiers, store.repository.blobs([here[path][1] for path in tiers]), strict=True):
         text = retold_lines(data, there.keys())
         if path not in there:
             text += "\n" + replaced_lines(path, data, after, today)
         allowed[path] = {*_lines(text)}
-    for path in _outdated(store, here.keys() | there.keys()):
-        if path in old and path not in there:
-            [lines] = _texts(store, {path: here[path][1]}).values()
-            allowed[path] = {*lines}
-    return allowed
+    outdated = _outdated(store, here.keys() | there.keys())
+    return allowed | {path: {*old[path]} for path in outdated if path in old and path not in there}
 
 
 def _outdated(store: Store, paths: Iterable[str]) -> Iterator[str]:
@@ -217,10 +201,6 @@ def _outdated(store: Store, paths: Iterable[str]) -> Iterator[str]:
     oldest = store.context.clock().replace(tzinfo=None) - timedelta(days=days) if days else None
     names = [path.removeprefix(f"{ARCHIVE}/") for path in paths if path.startswith(f"{ARCHIVE}/")]
     yield from (f"{ARCHIVE}/{name}" for name in outdated_archives(names, rotation.max_archives, oldest))
-
-
-def _contents(store: Store, files: Mapping[str, str]) -> dict[str, bytes]:
-    return dict(zip(files, store.repository.blobs([*files.values()]), strict=True))
 
 
 def _texts(store: Store, files: Mapping[str, str]) -> dict[str, Lines]:

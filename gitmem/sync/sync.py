@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, GitmemError, UnreachableError
+from gitmem.git.lock import open_lock
 from gitmem.git.log import count_commits
 from gitmem.git.remote import SECONDS, Connection
 from gitmem.git.repository import MEMORY_BRANCH, read_refs
-from gitmem.git.store_lock import open_lock
 from gitmem.sync.attempts import SyncRecord, read_records, write_record
 from gitmem.sync.remotes import REFS, added_remotes, remotes
 

@@ -17,6 +17,7 @@ from heapq import nlargest
 
 from gitmem.errors import GitmemError
 from gitmem.llm.choose import make_embedder
+from gitmem.platform.safe_open import replace_file
 from gitmem.search import sources
 from gitmem.search.files import TRANSCRIPTS, list_files
 from gitmem.search.filters import excluded
@@ -132,13 +133,9 @@ def keep_query(private: str, key: str, vector: Vector) -> None:
         _known.pop(next(iter(_known)), None)
     _known[key] = vector
     line = json.dumps({"key": key, "vector": base64.b64encode(array("f", vector).tobytes()).decode()})
-    path = os.path.join(private, FOLDER, _NAME)
-    temporary = f"{path}.{os.getpid()}"
     with contextlib.suppress(OSError):
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write("\n".join([*_lines(private)[1 - MOST :], line, ""]))
-        os.replace(temporary, path)
+        lines = "\n".join([*_lines(private)[1 - MOST :], line, ""])
+        replace_file(os.path.join(private, FOLDER, _NAME), lines.encode())
 
 
 def forget_queries(private: str) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yaml import YAMLError
 
-from gitmem.document.document import BrokenHeaderError, Document, body_offset
+from gitmem.document.document import BrokenHeaderError, Document
 from gitmem.document.yaml import YamlTextError
 
 FACT = """\
@@ -85,7 +85,6 @@ def test_where_front_matter_is_and_where_not(data, header, body):
 
     assert (document.header, document.body) == (header, body)
     assert document.render() == data
-    assert data[body_offset(data) :] == body.encode("utf-8", "surrogateescape")
 
 
 @pytest.mark.parametrize(
@@ -224,9 +223,9 @@ def test_metadata_cannot_be_changed_behind_the_documents_back():
 
 def test_only_asking_for_the_header_loads_yaml():
     script = (
-        "import sys; from gitmem.document.document import Document, body_offset\n"
+        "import sys; from gitmem.document.document import Document\n"
         f"data = {FACT.encode()!r}\n"
-        "d = Document.parse(data).with_body('x'); d.render(); d.newline; body_offset(data)\n"
+        "d = Document.parse(data).with_body('x'); d.render(); d.newline\n"
         "assert not {'yaml', 'frontmatter'} & set(sys.modules), 'too early'\n"
         "assert d.metadata and 'yaml' in sys.modules\n"
     )
@@ -336,7 +335,6 @@ def test_any_bytes_come_back(data):
 
     assert document.render() == data
     assert data.endswith(document.body.encode("utf-8", "surrogateescape"))
-    assert body_offset(data) == len(data) - len(document.body.encode("utf-8", "surrogateescape"))
     assert (document.header is None) == (document.closing == "")
     assert isinstance(document.problem, str | None)
     assert not document.metadata or document.problem is None

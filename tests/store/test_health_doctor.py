@@ -21,7 +21,7 @@ from gitmem.store.document_checks import conflicts
 from gitmem.store.findings import Failure, FailureLog, Level
 from gitmem.store.init import Place, init_store
 from gitmem.store.status import CHECKS as QUICK
-from gitmem.store.status import read_status
+from gitmem.store.status import StatusReader, StoreStatus
 from gitmem.store.store import MAX_PACKS, Store
 from gitmem.store.transact import transact
 from tests.own_settings import own_settings
@@ -31,6 +31,11 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="links and modes")
 
 
 BEGAN = datetime.now(UTC)
+
+
+def status_of(patient) -> StoreStatus:
+    with StatusReader(patient.store) as reader:
+        return reader.read()
 
 
 def on_a_branch(project, context):
@@ -410,7 +415,7 @@ def test_status_counts_what_is_there(patient):
     patient.git("add", ".")
     patient.git("commit", "-qm", "by hand")
     patient.write("memory.md", "x" * 4001)
-    status = read_status(patient.store)
+    status = status_of(patient)
     assert (status.store, status.branch) == (str(patient.root), "gitmem")
     assert status.last_save is not None
     assert (status.last_save.commit, status.last_save.subject) == (first.commit, "Save note: one")
@@ -430,14 +435,14 @@ def test_status_of_a_store_in_the_middle_of_a_merge_says_so_and_all_it_can(patie
     patient.git("config", "--remove-section", "merge.gitmem")  # with it there would be no conflict
     with pytest.raises(AssertionError):
         patient.git("merge", "-q", "other")
-    status = read_status(patient.store)
+    status = status_of(patient)
     assert status.last_save is not None
     assert {finding.check for finding in status.attention} == {"branch", "headers", "conflicts"}
 
 
 def test_status_of_a_store_without_a_commit(patient):
     patient.git("update-ref", "-d", "HEAD")
-    status = read_status(patient.store)
+    status = status_of(patient)
     assert status.last_save is None
     assert "branch" in {finding.check for finding in status.attention}
 

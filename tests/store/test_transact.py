@@ -15,7 +15,7 @@ import pytest
 from gitmem.document.message import Message
 from gitmem.errors import BusyError, RefusedError
 from gitmem.git.fast_import import Writer
-from gitmem.git.store_lock import open_lock
+from gitmem.git.lock import open_lock
 from gitmem.store import transact as transacting
 from gitmem.store.transact import transact
 from tests.boxes import forget_private, listing

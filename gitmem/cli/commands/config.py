@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gitmem.cli.app import App
 from gitmem.cli.output import agreed
 from gitmem.config import Config, Untrusted, shown, value_of
-from gitmem.document.scalars import flow
+from gitmem.document.plain import flow
 from gitmem.errors import ExitCode, RefusedError, UsageError
 from gitmem.store.change_settings import (
     EffectiveSetting,

@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import BusyError
-from gitmem.git import file_lock as file
-from gitmem.git.file_lock import FileLock
-from gitmem.git.lock import STALE_SECONDS, Holder
+from gitmem.git import lock as file
+from gitmem.git.lock import STALE_SECONDS, Clock, FileLock, Holder, Lock, LockKind, open_lock
 from gitmem.git.process import Git
 from gitmem.git.ref_lock import LEFT_BEHIND_SECONDS, LOCK_REF, RefLock
-from gitmem.git.store_lock import Clock, Lock, LockKind, open_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,7 +31,7 @@ WORKER = """
 import os, sys
 root, folder, kind, code = sys.argv[1:]
 sys.path.insert(0, root)
-from gitmem.git.store_lock import LockKind, open_lock
+from gitmem.git.lock import LockKind, open_lock
 from gitmem.git.process import Git
 from gitmem.errors import BusyError
 git = Git(os.path.join(folder, ".git"), None, os.environ)
