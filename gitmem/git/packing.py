@@ -157,7 +157,6 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-CHECK_SECONDS = 3600.0
 _SIZE = re.compile(r"\0  ctime: [^\n]*\n(?:  [^\n]*\n){3}  size: ([0-9]+)\tflags: [0-9a-f]+\n")
 _LOCKED = ("HEAD", "config", "packed-refs", "shallow", "objects/info/commit-graphs/commit-graph-chain")
 
@@ -166,7 +165,7 @@ def damages(git: Git, *, deep: bool) -> list[str]:
     """Return the complaints of `git fsck`; `deep` reads every object, else only connectivity is checked."""
     process = git.spawn("fsck", "--no-progress", "--no-dangling", "--full" if deep else "--connectivity-only")
     try:
-        stdout, stderr = process.communicate(timeout=CHECK_SECONDS)
+        stdout, stderr = process.communicate(timeout=SECONDS)
     except BaseException:
         process.kill()
         process.communicate()
@@ -183,7 +182,7 @@ def missing_of(git: Git, tip: str, newest: int | None = None) -> list[str]:
     """
     bound = () if newest is None else (f"--max-count={newest}",)
     try:
-        git.run("rev-list", "--objects", "--quiet", *bound, tip, "--", timeout=CHECK_SECONDS)
+        git.run("rev-list", "--objects", "--quiet", *bound, tip, "--", timeout=SECONDS)
     except GitFailedError as error:
         return error.stderr.splitlines() or [error.message]
     return []
@@ -222,8 +221,6 @@ def tracked_files(git: Git) -> tuple[list[str], int | None]:
     return names[:-1:2], sum(map(int, names[1::2]))
 
 
-_SECONDS = 3600.0
-_EXPUNGE_SYNC = ("-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync")
 # What a person's finished git commands leave in the git dir.
 _LEFT = ("ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG", "gitk.cache")
 _STASH = "refs/stash"
@@ -246,7 +243,7 @@ def stash_again(git: Git, entries: Sequence[tuple[str, str]]) -> None:
 def forget_moves(git: Git, refs: Sequence[str] | None = None) -> None:
     """Empty the reflogs of these refs (all if None) and of this work tree's `HEAD`."""
     which = ("--all",) if refs is None else (*refs, "HEAD")
-    git.run("reflog", "expire", "--expire=now", "--expire-unreachable=now", *which, ok=(0, 1), timeout=_SECONDS)
+    git.run("reflog", "expire", "--expire=now", "--expire-unreachable=now", *which, ok=(0, 1), timeout=SECONDS)
 
 
 def remove_unreachable(git: Git, common_dir: str) -> None:
@@ -258,8 +255,8 @@ def remove_unreachable(git: Git, common_dir: str) -> None:
     with contextlib.suppress(OSError):
         os.unlink(os.path.join(info, "commit-graph"))
     shutil.rmtree(os.path.join(info, "commit-graphs"), ignore_errors=True)
-    git.run(*_EXPUNGE_SYNC, "repack", "-adqn", "--window=50", timeout=_SECONDS)
-    git.run("prune", "--expire=now", timeout=_SECONDS)
+    git.run(*_SYNC, "repack", "-adqn", "--window=50", timeout=SECONDS)
+    git.run("prune", "--expire=now", timeout=SECONDS)
 
 
 def every_object(git: Git) -> Iterator[tuple[str, bytes]]:
@@ -289,7 +286,6 @@ def _content(process: Running, header: bytes) -> bytes:
     return data[:-1]
 
 
-_BUNDLE_SECONDS = 3_600.0
 _LONGEST_LINE = 1 << 16
 _PIECE = 1 << 20
 _HEADER = (b"# v2 git bundle\n", b"# v3 git bundle\n")
@@ -326,7 +322,7 @@ def write_bundle(git: Git, path: str, refs: Sequence[str], environ: Mapping[str,
 
     """
     expected = _exactly(git, refs)
-    git.run("bundle", "create", "--quiet", path, *refs, timeout=_BUNDLE_SECONDS)
+    git.run("bundle", "create", "--quiet", path, *refs, timeout=SECONDS)
     held = _read_back(path, refs, environ)
     if held not in (expected, _exactly(git, refs)):  # a session may have saved something meanwhile
         raise GitmemError(
@@ -354,6 +350,6 @@ def _read_back(path: str, refs: Sequence[str], environ: Mapping[str, str]) -> Ma
             "--",
             path,
             *wanted,
-            timeout=_BUNDLE_SECONDS,
+            timeout=SECONDS,
         )
         return read_refs(reader, *refs)

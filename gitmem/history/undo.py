@@ -32,7 +32,6 @@ from gitmem.history.undo_plan import (
     undone_commits,
 )
 from gitmem.store.transact import transact
-from gitmem.text.difference import merge_lines
 
 if TYPE_CHECKING:
     from gitmem.git.log import Commit
@@ -292,10 +291,11 @@ class _Attempt:
         paths.update(map(summary_path, archives))
         files = {path: self._transaction.read(path) for path in sorted(paths)}
         for path in archives:
-            files[path] = files[path] or self._as_it_last_was(path)
+            # Retention may have deleted it (spec R13).
+            files[path] = files[path] or last_version(self._store.repository, path, self._tip)
         for item in todo:
             try:
-                files |= plan_undo(self._changes[item.commit], files, _merge_lines)
+                files |= plan_undo(self._changes[item.commit], files)
             except UndoConflictError as error:
                 raise self._conflict(item, error.path) from None
         return files
@@ -309,10 +309,6 @@ class _Attempt:
         output = self._git.run("grep", *options, stdin=patterns, ok=(0, 1), timeout=300)
         paths = [os.fsdecode(path) for path in output.split(b"\0")[:-1]]
         return [path for path in paths if not ids_in([self._transaction.read(path)]).isdisjoint(ids)]
-
-    def _as_it_last_was(self, path: str) -> bytes | None:
-        """Return the last version of a file that retention deleted (spec R13)."""
-        return last_version(self._store.repository, path, self._tip)
 
     def _refuse_buried(self, todo: Sequence[CommitRecord]) -> None:
         """Refuse to undo a rotation that a later one builds on."""
@@ -343,10 +339,6 @@ class _Attempt:
             return ()
         notice = "memory.md is above its threshold again, so the next save rotates it. "
         return (notice + "To prevent that, raise rotation.threshold_tokens.",)
-
-
-def _merge_lines(ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
-    return merge_lines(ours, base, theirs, both_add=False)
 
 
 def _changes(git: Git, oids: Sequence[str]) -> dict[str, list[Change]]:

@@ -1,8 +1,7 @@
 """Undo of a commit in files that have changed since (spec G3).
 
 A change is applied in parts: entries by their ids, wherever they are now; sections that only held such entries; all
-other lines by a three-way merge, which the caller passes in.
-Nothing is guessed: where a merge fails, `UndoConflictError` names the file and nothing is planned at all.
+other lines by a three-way merge. Nothing is guessed: where a merge fails, `UndoConflictError` names the file.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gitmem.document.document import Document
@@ -21,9 +20,7 @@ from gitmem.facts.file import parse_fact
 from gitmem.lessons.pattern import BUGS, parse_pattern, render_pattern, unseen
 from gitmem.lessons.pattern import FOLDER as PATTERNS
 from gitmem.merge.documents import merge_headers
-
-# (ours, base, theirs) to the merged content, None on a conflict.
-MergeLines = Callable[[bytes, bytes, bytes], bytes | None]
+from gitmem.text.difference import merge_lines
 
 _BLANK = " \t\r\n"
 _BLANK_LINE = re.compile(r"[ \t]*\r?\n")
@@ -91,9 +88,7 @@ def rotated(changes: Collection[Change]) -> str | None:
     return next((archive.path for archive in archives if archive.after == memory.before), None)
 
 
-def plan_undo(
-    changes: Sequence[Change], current: Mapping[str, bytes | None], merge_lines: MergeLines
-) -> dict[str, bytes | None]:
+def plan_undo(changes: Sequence[Change], current: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
     """Return the files in `current` as they are after a commit is taken back.
 
     `current` holds `memory.md`, every file of `changes`, and every other file in which entries that the commit brought
@@ -111,17 +106,17 @@ def plan_undo(
         if archive and change.path in (archive, MEMORY):
             continue
         path = _place(change, current)
-        content = _undone(change, result[path], merge_lines)
+        content = _undone(change, result[path])
         if content is not None and change.after is None:  # a removed file comes back, without entries removed since
             content = _without(content, lost)
         result[path] = content
     if archive:
         result[archive] = result[summary_path(archive)] = None
-        result[MEMORY] = _unrotated(changes, current, archive, merge_lines)
+        result[MEMORY] = _unrotated(changes, current, archive)
     return {path: None if content is None else _without(content, new) for path, content in result.items()}
 
 
-def carry_over(path: str, base: bytes, changed: bytes, onto: bytes, merge_lines: MergeLines) -> bytes:
+def carry_over(path: str, base: bytes, changed: bytes, onto: bytes) -> bytes:
     """Return `onto`, the file at `path`, with the changes from `base` to `changed`.
 
     Raises:
@@ -138,10 +133,10 @@ def carry_over(path: str, base: bytes, changed: bytes, onto: bytes, merge_lines:
     ours, ancestor = (_without_sections(_without(text, gone), made) for text in (onto, base))
     theirs = _without_sections(_without(changed, come), unmade)
     if _lines(ancestor) != _lines(theirs):
-        merged = merge_lines(ours, ancestor, theirs)
+        merged = merge_lines(ours, ancestor, theirs, both_add=False)
         if merged is None:
             ours, ancestor, theirs = _with_one_header(path, ours, ancestor, theirs)
-            merged = merge_lines(ours, ancestor, theirs)
+            merged = merge_lines(ours, ancestor, theirs, both_add=False)
         if merged is None and not path.startswith(f"{PATTERNS}/"):  # their bodies follow from their headers
             raise UndoConflictError(path)
         ours = merged or ours
@@ -174,18 +169,16 @@ def _place(change: Change, current: Mapping[str, bytes | None]) -> str:
     return MEMORY if archived and current[change.path] is None else change.path
 
 
-def _unrotated(
-    changes: Sequence[Change], current: Mapping[str, bytes | None], archive: str, merge_lines: MergeLines
-) -> bytes | None:
+def _unrotated(changes: Sequence[Change], current: Mapping[str, bytes | None], archive: str) -> bytes | None:
     """Return the archive with the changes of `memory.md` since the rotation, so that no later save is lost."""
     kept = next(change.after for change in changes if change.path == MEMORY)
     whole, now = current[archive], current[MEMORY]
     if whole is None or kept is None or now is None:
         return now if whole is None else whole
-    return carry_over(MEMORY, kept, now, whole, merge_lines)
+    return carry_over(MEMORY, kept, now, whole)
 
 
-def _undone(change: Change, current: bytes | None, merge_lines: MergeLines) -> bytes | None:
+def _undone(change: Change, current: bytes | None) -> bytes | None:
     """Return the new content of one file of a commit."""
     before, after = change.before, change.after
     if current in (before, after):
@@ -194,16 +187,16 @@ def _undone(change: Change, current: bytes | None, merge_lines: MergeLines) -> b
         return None
     if after and current and change.path.startswith(f"{BUGS}/") and (learned := _unlearned(before, after, current)):
         return learned[0]
-    return _reverted(change, current, merge_lines)
+    return _reverted(change, current)
 
 
-def _reverted(change: Change, current: bytes | None, merge_lines: MergeLines) -> bytes | None:
+def _reverted(change: Change, current: bytes | None) -> bytes | None:
     """Return a file that has changed since a commit without what the commit did."""
     before, after = change.before, change.after
     if before is None and _is_frame(after or b""):  # created by the commit, and changed since
         return _without_made(after or b"", current or b"")
     if before is not None and after is not None and current is not None:
-        return carry_over(change.path, after, before, current, merge_lines)
+        return carry_over(change.path, after, before, current)
     # The file was added or removed: only entries can be merged.
     come = ids_in([before]) - ids_in([after])
     if before is not None and _is_frame(before):

@@ -19,7 +19,6 @@ from gitmem.store.store import Store
 from gitmem.sync.remotes import FETCHED
 
 _TEXTS, _FILES, _LENGTH = 5, 20, 60  # texts and files in a preview, and characters of each text
-_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,8 +113,6 @@ def bytes_below(folder: str) -> int:
 
 
 _OLD_LOCK = 60.0  # seconds; git commands hold one for milliseconds, or while an editor is open
-_REPOSITORY_SHOWN = 5
-_SOON_PACKED = 50  # spare packs that may wait for the next save that starts the packing
 _LARGE = 32 << 20  # bytes of packs: git looks at all objects of more for over two seconds
 _NEWEST = 100  # commits whose objects are looked at then; the whole of the present memory is among them
 _BRANCH = f"refs/heads/{MEMORY_BRANCH}"
@@ -147,11 +145,11 @@ def check_work_tree(store: Store) -> Iterator[Finding]:
     if staged:
         message = f"The index differs from the branch in {count(len(staged), 'file')}."
         remedy = f"If you did not 'git add' that, reset the index: git -C {store.root} reset"
-        yield Finding("index", Level.WARNING, message, remedy, tuple(staged[:_REPOSITORY_SHOWN]))
+        yield Finding("index", Level.WARNING, message, remedy, tuple(staged[:_SHOWN]))
     if edited:
         message = f"{count(len(edited), 'file')} edited by hand and not committed."
         remedy = "Nothing to do: the next save commits them as your edit."
-        yield Finding("edits", Level.NOTE, message, remedy, tuple(edited[:_REPOSITORY_SHOWN]))
+        yield Finding("edits", Level.NOTE, message, remedy, tuple(edited[:_SHOWN]))
     if not (staged or edited):
         yield Finding("files", Level.OK, "Files, index and branch agree.")
 
@@ -177,7 +175,7 @@ def _whole(store: Store, *, deep: bool) -> Iterator[Finding]:
         damage = missing_of(git, "HEAD", newest)
     if damage:
         remedy = "Stop saving, and copy the folder. Then 'git fetch' the missing objects from a clone or a backup."
-        details = tuple(damage[:_REPOSITORY_SHOWN])
+        details = tuple(damage[:_SHOWN])
         yield Finding("objects", Level.PROBLEM, "Git reports damage in the repository.", remedy, details)
     else:
         hint = "'gitmem doctor --deep' looks at all." if which != "All objects" else ""

@@ -11,7 +11,6 @@ import os
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gitmem import __version__
@@ -36,9 +35,6 @@ if TYPE_CHECKING:
 
 _MESSAGES = 1_000  # newest commit messages to search for secrets
 _LINE = re.compile(r" \(line (\d+)\)$")
-_PATIENCE = 600.0  # seconds in the spool before a warning
-_RECENT = timedelta(days=7)
-_SHOWN = 5
 
 
 class Checked(Value):

@@ -211,7 +211,7 @@ _SAVES = ("save", "turn", "extract")  # of gitmem.document.message.Op
 _OP, _SESSION = "Gitmem-Op", "Gitmem-Session"  # as in gitmem.document.message.Trailer
 HISTORY = "history"  # the check that finds a history which git cannot read
 _MOST_FACTS = 100  # to parse; the next look reads more of them
-_STATUS_RECENT = 50  # commits to search first for a save and for a session
+_RECENT_COMMITS = 50  # commits to search first for a save and for a session
 
 
 class LastSave(Value):
@@ -278,7 +278,7 @@ class StatusReader:
         self._look.start()
         from gitmem.git.log import EarlyLog
 
-        self._log = self._open.enter_context(EarlyLog(store.repository.git, tip or "HEAD", _STATUS_RECENT))
+        self._log = self._open.enter_context(EarlyLog(store.repository.git, tip or "HEAD", _RECENT_COMMITS))
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -392,7 +392,7 @@ def _last_event(hooks: HookSpool, recent: Iterable[Commit]) -> datetime | None:
 
 def _last_save(store: Store, recent: Sequence[Commit]) -> LastSave | None:
     found = [commit for commit in recent if commit.value(_OP) in _SAVES]
-    if not found and len(recent) == _STATUS_RECENT:  # walks all of history if there is none
+    if not found and len(recent) == _RECENT_COMMITS:  # walks all of history if there is none
         from gitmem.git.log import newest_with
 
         found = newest_with(store.repository.git, recent[0].oid, _OP, _SAVES)

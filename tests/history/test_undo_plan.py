@@ -28,14 +28,6 @@ EMPTY_DAY = b"---\nid: day-2026-11-21\nkind: daily\n---\n# 2026-11-21\n\n## Time
 ARCHIVE = archive_path("20261121_140000")
 
 
-def never(*versions):
-    raise AssertionError("entries alone need no merge of lines")
-
-
-def conflict(*versions):
-    return None
-
-
 def entry(number, text="text"):
     return Entry(make_id(1_700_000_000_000 + number, b"abcdefg"), "12:00:00", "Note", text)
 
@@ -76,14 +68,14 @@ class Memory:
         assert plan is not None
         self.commit({archive: data, MEMORY: plan.remaining.encode()})
 
-    def undo(self, number, merge_lines=never):
+    def undo(self, number):
         changes = self.commits[number]
         current = {path: self.files.get(path) for path in {MEMORY, *(change.path for change in changes)}}
         new = introduced(changes)
         current |= {path: content for path, content in self.files.items() if ids(content) & new}
         if archive := rotated(changes):
             current |= {path: self.files.get(path) for path in (archive, summary_path(archive))}
-        self.commit(plan_undo(changes, current, merge_lines))
+        self.commit(plan_undo(changes, current))
 
     def ids(self):
         return set().union(*map(ids, self.files.values()))
@@ -212,16 +204,9 @@ def test_prose_is_merged_by_line_and_entries_by_id():
     base = add(EMPTY_MEMORY, "Recent Context", entry(1))
     edited = base.replace(b"## Current State\n", b"## Current State\n\nAll is well.\n")
     onto = add(remove(edited, entry(1)), "Recent Context", entry(2))
-    seen = []
-
-    def merge(*versions):
-        seen.extend(versions)
-        return versions[0].replace(b"\nAll is well.\n", b"")
-
-    result = plan_undo([Change(MEMORY, base, edited)], {MEMORY: onto}, merge)[MEMORY]
+    result = plan_undo([Change(MEMORY, base, edited)], {MEMORY: onto})[MEMORY]
     assert b"All is well" not in result
     assert ids(result) == {entry(2).id}
-    assert seen == [onto, edited, base]
 
 
 def remove(data, item):
@@ -240,7 +225,7 @@ def remove(data, item):
 )
 def test_what_has_changed_again_is_a_conflict(before, after, current):
     with pytest.raises(UndoConflictError) as raised:
-        plan_undo([Change("notes.md", before, after)], {"notes.md": current}, conflict)
+        plan_undo([Change("notes.md", before, after)], {"notes.md": current})
     assert raised.value.path == "notes.md"
 
 
@@ -256,35 +241,33 @@ def test_what_has_changed_again_is_a_conflict(before, after, current):
     ],
 )
 def test_what_has_not_changed_since_is_exactly_as_before(before, after, current, result):
-    assert plan_undo([Change("notes.md", before, after)], {"notes.md": current}, never) == {"notes.md": result}
+    assert plan_undo([Change("notes.md", before, after)], {"notes.md": current}) == {"notes.md": result}
 
 
 def test_a_log_that_was_removed_and_made_again_gets_its_entries_back():
     before, current = add(EMPTY_DAY, "Note", entry(1)), add(EMPTY_DAY, "Decision", entry(2))
-    result = plan_undo([Change(DAY, before, None)], {DAY: current}, never)[DAY]
+    result = plan_undo([Change(DAY, before, None)], {DAY: current})[DAY]
     assert ids(result) == {entry(1).id, entry(2).id}
 
 
 def test_a_save_whose_log_was_removed_since_has_nothing_left_there():
     before, after = add(EMPTY_DAY, "Note", entry(1)), add(add(EMPTY_DAY, "Note", entry(1)), "Note", entry(2))
-    assert plan_undo([Change(DAY, before, after)], {DAY: None}, never) == {DAY: None}
+    assert plan_undo([Change(DAY, before, after)], {DAY: None}) == {DAY: None}
 
 
 def test_crlf_stays():
     day = EMPTY_DAY.replace(b"\n", b"\r\n")
     one = add(day, "Note", entry(1))
     two = add(one, "Note", entry(2))
-    assert plan_undo([Change(DAY, day, one)], {DAY: two}, never)[DAY] == add(day, "Note", entry(2))
-    result = carry_over(DAY, day, one, add(day, "Note", entry(2)), never)
+    assert plan_undo([Change(DAY, day, one)], {DAY: two})[DAY] == add(day, "Note", entry(2))
+    result = carry_over(DAY, day, one, add(day, "Note", entry(2)))
     assert result == two
 
 
 def test_a_header_is_lines_like_others():
     base = EMPTY_DAY.replace(b"kind: daily", b"kind: daily\nmood: good")
     onto = add(base, "Note", entry(1))
-    result = plan_undo(
-        [Change(DAY, EMPTY_DAY, base)], {DAY: onto}, lambda ours, *_: ours.replace(b"\nmood: good", b"")
-    )[DAY]
+    result = plan_undo([Change(DAY, EMPTY_DAY, base)], {DAY: onto})[DAY]
     assert result == add(EMPTY_DAY, "Note", entry(1))
 
 
