@@ -14,6 +14,7 @@ from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.facts.validity import what_holds
 from gitmem.git.log import log, was_at
+from gitmem.git.treediff import read_tree
 from gitmem.merge.documents import REVIEW, beside_path, is_beside, taken, without_mark
 from gitmem.store.fact_lines import with_facts
 from gitmem.store.headers import known_facts
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from gitmem.store.transaction import Transaction
 
 
-REVIEW_FIELD = "review"  # the field of the front matter, as in gitmem.merge.documents
 _FIELD = b"\nreview:"
 _BESIDE = ".other-"
 _FACT = re.compile(r"[a-z][0-9a-z]{10}")
@@ -46,7 +46,7 @@ class ToReview:
 
 def documents_to_review(store: Store) -> list[ToReview]:
     """Return the documents of the tip that hold two versions; contradicting facts are no such documents."""
-    return without_facts(to_review(store))
+    return _without_facts(_to_review(store))
 
 
 def review_since(store: Store, before: Sequence[ToReview], changes: Sequence[PathChange]) -> list[ToReview]:
@@ -58,36 +58,34 @@ def review_since(store: Store, before: Sequence[ToReview], changes: Sequence[Pat
     for path, data in zip(documents, store.repository.blobs([new[path] for path in documents]), strict=True):
         if _FIELD in data:
             found += _marked(path, data)
-    found += [ToReview(path, ()) for path in new if _BESIDE in path and is_second_version(path)]
-    return sorted(without_facts(found), key=lambda item: item.path)
+    found += [ToReview(path, ()) for path in new if _BESIDE in path and is_beside(path)]
+    return sorted(_without_facts(found), key=lambda item: item.path)
 
 
-def without_facts(items: Iterable[ToReview]) -> list[ToReview]:
+def _without_facts(items: Iterable[ToReview]) -> list[ToReview]:
     """Return these documents without contradictions of facts, which are no two versions of a document."""
     found = []
     for item in items:
-        facts = contradicted(item.places, item.path)
+        facts = _contradicted(item.places, item.path)
         places = tuple(place for place in item.places if place not in facts)
         if places or not item.places:
             found.append(ToReview(item.path, places))
     return found
 
 
-def contradicted(places: Sequence[str], path: str) -> list[str]:
+def _contradicted(places: Sequence[str], path: str) -> list[str]:
     """Return the ids of the facts that a fact contradicts, from the places of its review field."""
     return [place for place in places if path.startswith("facts/") and _FACT.fullmatch(place)]
 
 
-def to_review(store: Store) -> list[ToReview]:
+def _to_review(store: Store) -> list[ToReview]:
     """Return the documents with a field `review`, and second versions, by path; starts three processes at most."""
-    from gitmem.git.treediff import read_tree
-
     repository = store.repository
     try:
         commit = repository.resolve("HEAD")
     except NotFoundError:
         return []
-    options = ("--files-with-matches", "-z", "--full-name", "--text", "-e", f"^{REVIEW_FIELD}:")
+    options = ("--files-with-matches", "-z", "--full-name", "--text", "-e", f"^{REVIEW}:")
     output = repository.git.run("grep", *options, commit, "--", "*.md", ok=(0, 1))
     tree = {path: oid for path, (mode, oid) in read_tree(repository.git, commit).items() if mode.startswith("100")}
     names = [name.partition(":")[2] for name in output.decode("utf-8", "surrogateescape").split("\0")[:-1]]
@@ -95,15 +93,8 @@ def to_review(store: Store) -> list[ToReview]:
     waiting: list[ToReview] = []
     for path, data in zip(marked, repository.blobs([tree[path] for path in marked]), strict=True):
         waiting += _marked(path, data)
-    waiting += [ToReview(path, ()) for path in tree if _BESIDE in path and is_second_version(path)]
+    waiting += [ToReview(path, ()) for path in tree if _BESIDE in path and is_beside(path)]
     return sorted(waiting, key=lambda item: item.path)
-
-
-def is_second_version(path: str) -> bool:
-    """Return whether a file is the second version of another one."""
-    from gitmem.merge.documents import is_beside  # late: few stores have one
-
-    return is_beside(path)
 
 
 def _marked(path: str, data: bytes) -> Iterator[ToReview]:
@@ -112,7 +103,7 @@ def _marked(path: str, data: bytes) -> Iterator[ToReview]:
     if facts:  # as gitmem writes it; to read the whole header takes YAML
         yield ToReview(path, tuple(facts[1].decode().split(", ")))
         return
-    places = Document.parse(data).get(REVIEW_FIELD)
+    places = Document.parse(data).get(REVIEW)
     if isinstance(places, list) and places:
         yield ToReview(path, tuple(map(str, places)))
 
@@ -149,13 +140,13 @@ def resolve_review(store: Store, path: str, take: Take) -> str:
         GitmemError: it is a contradicting fact, or was changed in the same lines since the merge.
 
     """
-    waiting = {item.path for item in to_review(store)}
+    waiting = {item.path for item in _to_review(store)}
     if path not in waiting:
         beside = [item for item in waiting if is_beside(item) and _original(item, path)]
         if len(beside) != 1:
             raise NotFoundError(f"{path} holds no two versions.", "'gitmem review' lists the documents that do.")
         path = beside[0]
-    facts = contradicted(next(item.places for item in to_review(store) if item.path == path), path)
+    facts = _contradicted(next(item.places for item in _to_review(store) if item.path == path), path)
     if facts:
         raise GitmemError(
             f"{path} is a fact that contradicts {', '.join(facts)}.",

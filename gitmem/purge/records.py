@@ -137,9 +137,9 @@ class Records:
     aside: tuple[str, ...]
 
 
-def record_path(identifier: str) -> str:
-    """Return the path of the record of a purge."""
-    return f"{PURGED}/{identifier}{SUFFIX}"
+def record_path(key: str) -> str:
+    """Return the path of the record of a purge, by its id or its key, which begins with the id."""
+    return f"{PURGED}/{key.partition(' ')[0]}{SUFFIX}"
 
 
 def read_records(store: Store, commits: Iterable[str]) -> Records:
@@ -201,27 +201,27 @@ def answer(store: Store, keys: Collection[str], *, yes: bool) -> None:
 def followed_paths(store: Store) -> set[str]:
     """Return the paths of the records that this machine follows."""
     state = read_state(store.private)
-    return {record_path(key.partition(" ")[0]) for key in (*state.agreed, *state.records)}
+    return {record_path(key) for key in (*state.agreed, *state.records)}
 
 
 def unfollowed(store: Store) -> list[str]:
     """Return the paths of the records that wait for an answer or were refused."""
     state = read_state(store.private)
-    return [record_path(key.partition(" ")[0]) for key in (*state.waiting, *state.refused)]
+    return [record_path(key) for key in (*state.waiting, *state.refused)]
 
 
 def news(before: State, after: State) -> list[str]:
     """Return notices on followed and waiting records, and on invalid files, that `before` lacks."""
     notices = []
     if after.removed > before.removed:
-        names = ", ".join(record_path(key.partition(" ")[0]) for key in after.records if key not in before.records)
+        names = ", ".join(record_path(key) for key in after.records if key not in before.records)
         notices.append(
             f"A purge of another machine was followed: it took {after.removed - before.removed:,} bytes out of texts"
             f"{f' ({names})' if names else ''}."
         )
     for key, why in after.waiting.items():
         if key not in before.waiting:
-            path = record_path(key.partition(" ")[0])
+            path = record_path(key)
             notices.append(
                 f"{path}: this purge of another machine waits for your answer: {why}. See 'gitmem review {path}'."
             )

@@ -45,7 +45,7 @@ class Preview:
 def waiting_purges(store: Store) -> list[WaitingPurge]:
     """Return the purges that wait for an answer, by path."""
     waiting = read_state(store.private).waiting
-    return sorted((WaitingPurge(_path(key), why) for key, why in waiting.items()), key=lambda one: one.path)
+    return sorted((WaitingPurge(record_path(key), why) for key, why in waiting.items()), key=lambda one: one.path)
 
 
 def preview_purge(store: Store, path: str) -> Preview:
@@ -79,10 +79,6 @@ def answer_purge(store: Store, path: str, *, yes: bool) -> list[str]:
     record, _ = _waiting(store, path)
     done = follow(store, _fetched(store), answers={record.key: yes})
     return done.notices if done else []
-
-
-def _path(key: str) -> str:
-    return record_path(key.partition(" ")[0])
 
 
 def _fetched(store: Store) -> tuple[str, ...]:

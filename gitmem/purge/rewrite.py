@@ -280,7 +280,7 @@ def _by_others(store: Store, tips: Iterable[str], keys: Collection[str]) -> dict
     signatures = Signatures(store.repository.layout, store.context.environ)
     strange = {}
     for key in keys:
-        path = record_path(key.partition(" ")[0])
+        path = record_path(key)
         made = {one.oid: one for revision in revisions for one in log(store.repository.git, revision, paths=[path])}
         for commit in made.values():  # that added or changed it, merges as well
             machine = commit.value(Trailer.MACHINE) or "an unknown machine"
@@ -360,7 +360,7 @@ def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | N
 def _tell(store: Store, before: State, done: Applied) -> None:
     """Note what purges of other machines removed, for `gitmem status`."""
     after = read_state(store.private)
-    new = [record_path(key.partition(" ")[0]) for key in after.records if key not in before.records]
+    new = [record_path(key) for key in after.records if key not in before.records]
     if new:
         size = f"{after.removed - before.removed:,} bytes, " if after.removed > before.removed else ""
         words = f"{store.context.clock():%Y-%m-%d}: {size}in {count(done.files, 'file')} of today ({', '.join(new)})"

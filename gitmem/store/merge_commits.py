@@ -350,10 +350,10 @@ def fast_forward(
         with store.lock(purpose).acquire(store.config.lock.wait_seconds) as lock:
             if store.repository.tip(branch) != expected or store.marked() != expected:
                 return None
-            return _fast_forward_follow(store, branch, expected, new, lock=lock, notes=notes or {})
+            return _move_forward(store, branch, expected, new, lock=lock, notes=notes or {})
 
 
-def _fast_forward_follow(
+def _move_forward(
     store: Store, branch: str, old: str, new: str, *, lock: Lock, notes: Mapping[str, tuple[str | None, str | None]]
 ) -> tuple[str, ...] | None:
     """Bring branch and files from `old` to `new`, under the lock."""

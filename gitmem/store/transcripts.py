@@ -124,14 +124,6 @@ def tip_of(store: Store) -> str | None:
     return store.repository.tip(REF)
 
 
-def merged(store: Store, both: Fork) -> MergeCommit:
-    """Return a commit with the transcripts of both sides of a fork."""
-    ours, theirs = both.tips
-    if theirs in both.bases:
-        return MergeCommit(ours, (), {})
-    return MergeCommit(theirs, (), {}) if ours in both.bases else merge_commits(store, both)
-
-
 def file_name(session: str) -> str:
     """Return the file name of a session: its id if that is fit for a name, else a slug of the id and a digest.
 
@@ -316,7 +308,10 @@ def _round(store: Store, remote: Remote, connection: Connection, options: Option
         theirs = clean_incoming(store, theirs)
         both = None if local is None else fork(git, local, theirs)
         _check(store, remote, both, theirs)
-        merge = MergeCommit(theirs, (), {}) if both is None else merged(store, both)
+        if both is None or local in both.bases:
+            merge = MergeCommit(theirs, (), {})
+        else:
+            merge = MergeCommit(both.tips[0], (), {}) if theirs in both.bases else merge_commits(store, both)
         target, holds = merge.oid, merge.held
         if local is not None:
             _check_losses(store, remote, local, merge, options)

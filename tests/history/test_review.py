@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.history.review import Take, resolve_review, sides_of, to_review
+from gitmem.history.review import Take, documents_to_review, resolve_review, sides_of
 from gitmem.history.undo import undo
 from gitmem.store.store import Store
 from tests.store.machines import converge
@@ -28,7 +28,7 @@ def make_divided(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:
     first.write(PATH, BASE.replace("builds.", "builds fast.").replace("Same.", "Same.\nMore of the laptop."))
     second.write(PATH, BASE.replace("builds.", "fails.").replace("# A", "# A\n\nNew of the desktop.", 1))
     converge(first, second)
-    assert [item.path for item in to_review(first.store)] == [PATH]
+    assert [item.path for item in documents_to_review(first.store)] == [PATH]
     return first, second
 
 
@@ -49,12 +49,12 @@ def test_one_side_is_taken(pair: tuple[Machine, Machine], take: str, stays: str,
     assert goes not in text
     assert "review:" not in text
     assert "More of the laptop." in text, "what is in no conflict stays"
-    assert to_review(first.store) == []
+    assert documents_to_review(first.store) == []
     body = first.git("log", "-1", "--format=%B", commit)
     assert "Gitmem-Op: review" in body
     assert f"Gitmem-Took: {take}" in body
     converge(*pair)
-    assert to_review(second.store) == []
+    assert documents_to_review(second.store) == []
     undo(first.store, revision=commit)
     assert goes in first.read(PATH)
 
@@ -76,7 +76,7 @@ def test_both_stay_or_what_a_person_made_of_them(pair: tuple[Machine, Machine], 
     text = first.read(PATH)
     assert ("works by now" in text) == (take is Take.EDIT)
     assert ("fast" in text) == (take is Take.BOTH)
-    assert to_review(first.store) == []
+    assert documents_to_review(first.store) == []
     converge(*pair)
 
 
@@ -96,12 +96,12 @@ def test_a_file_beside_another(machine: Callable[[str], Machine], take: str, lef
     first.write("notes.txt", "of the laptop\n")
     second.write("notes.txt", "of the desktop\n")
     converge(first, second)
-    (waiting,) = to_review(first.store)
+    (waiting,) = documents_to_review(first.store)
     resolve_review(first.store, "notes.txt", Take(take))
     assert not (first.root / waiting.path).exists()
     texts = [path.read_text() for path in first.root.glob("notes*")]
     assert texts == [f"{left}\n"] if left else sorted(texts) == ["of the desktop\n", "of the laptop\n"]
-    assert to_review(first.store) == []
+    assert documents_to_review(first.store) == []
 
 
 def test_what_holds_no_two_versions_is_not_reviewed(pair: tuple[Machine, Machine]):
@@ -114,7 +114,7 @@ def test_facts_that_contradict_each_other_are_not_a_matter_of_machines(machine: 
     path = "facts/decision/d4f7k2m9q0x-use-uv.md"
     first.write(path, "---\nid: d4f7k2m9q0x\nkind: decision\nreview: [d5f7k2m9q0x]\n---\nUse uv.\n")
     first.sync()
-    assert [item.path for item in to_review(first.store)] == [path]
+    assert [item.path for item in documents_to_review(first.store)] == [path]
     with pytest.raises(GitmemError, match="contradicts d5f7k2m9q0x"):
         resolve_review(first.store, path, Take.OURS)
 
@@ -135,5 +135,5 @@ def test_many_documents_to_review_start_few_processes(
     monkeypatch.setattr(
         Git, "_start", lambda git, args, env, **more: started.append(args) or start(git, args, env, **more)
     )
-    assert len(to_review(first.store)) == 40
+    assert len(documents_to_review(first.store)) == 40
     assert len(started) <= 4
