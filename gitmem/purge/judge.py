@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gitmem.document.document import Document
@@ -27,6 +27,7 @@ _LEAST = 8  # bytes of a text; a shorter one is a word rather than a secret
 _MOST_BYTES = 4096  # removed by all purges since the person was last asked
 # At most a tenth of the memory; of a small one a quarter, up to `_LITTLE` bytes.
 _SHARE, _SMALL_SHARE, _LITTLE = 10, 4, 256
+_FEW_FILES = 4  # with more, at most half may change
 _OWN = {FORMAT, CONFIG, ".gitattributes", ".gitignore"}
 _SLUGGED = re.compile(rb"((?:facts/[a-z-]+|concepts)/[a-z][0-9a-z]{10}-)[^/]*\.md")
 # Header fields of free text; code depends on all others.
@@ -46,12 +47,13 @@ class Judgement:
 
 @dataclass(slots=True)
 class _Effect:
-    """What one purge would do: the reason why it may not, and the bytes it removes from history and from the tips."""
+    """What one purge would do: why it may not, the bytes it removes, in all and at the tips, and the files there."""
 
     replacer: Replacer
     broken: str
     removed: int = 0
     removed_here: int = 0
+    files: set[bytes] = field(default_factory=set)
 
 
 def judge(
@@ -63,13 +65,14 @@ def judge(
         short = f"one of its texts has fewer than {_LEAST} bytes" if min(map(len, texts)) < _LEAST else ""
         effects[key] = _Effect(replacer := Replacer(texts), short or _broken_names(walked, replacer))
     here = _memory_files(store, [*tips, *filter(None, [store.tip])])
-    size = sum(store.repository.sizes(sorted(here)))
+    paths, size = len(set[str]().union(*here.values())), sum(store.repository.sizes(sorted(here)))
     added = _measure(store, walked, effects.values(), here)
     waiting, total = {}, 0
     for key, effect in effects.items():
         limits = (
             (removed + total + effect.removed > _MOST_BYTES, "more than is removed unasked"),
             (effect.removed_here > _most(size) or effect.removed > _most(max(added, size)), "too much of the memory"),
+            (_FEW_FILES < len(effect.files) > paths / 2, f"from {len(effect.files)} of {paths} files"),
         )
         excess = next((words for is_exceeded, words in limits if is_exceeded), "")
         if effect.broken or excess:
@@ -84,14 +87,14 @@ def _most(size: int) -> int:
     return max(size // _SHARE, min(size // _SMALL_SHARE, _LITTLE))
 
 
-def _memory_files(store: Store, tips: Iterable[str]) -> set[str]:
-    """Return the blobs of the memory's files at some commits."""
-    return {
-        oid
-        for tip in dict.fromkeys(tips)
-        for path, (mode, oid) in read_tree(store.repository.git, tip).items()
-        if mode.startswith("100") and not _is_own(path)
-    }
+def _memory_files(store: Store, tips: Iterable[str]) -> dict[str, set[str]]:
+    """Return the blobs of the memory's files at some commits, each with its paths."""
+    found: dict[str, set[str]] = {}
+    for tip in dict.fromkeys(tips):
+        for path, (mode, oid) in read_tree(store.repository.git, tip).items():
+            if mode.startswith("100") and not _is_own(path):
+                found.setdefault(oid, set()).add(path)
+    return found
 
 
 def _is_own(path: str) -> bool:
@@ -116,7 +119,9 @@ def _measure(store: Store, walked: Sequence[Written], effects: Collection[_Effec
             removed = _removed(data, clean)
             # A match that the version before has, too, counts once.
             effect.removed += max(removed - _removed(before, effect.replacer.clean(before)), 0)
-            effect.removed_here += removed if change.new in here else 0
+            if removed and change.new in here:
+                effect.removed_here += removed
+                effect.files.add(change.path)
     return added
 
 

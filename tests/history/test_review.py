@@ -114,7 +114,6 @@ def test_facts_that_contradict_each_other_are_not_a_matter_of_machines(machine: 
     path = "facts/decision/d4f7k2m9q0x-use-uv.md"
     first.write(path, "---\nid: d4f7k2m9q0x\nkind: decision\nreview: [d5f7k2m9q0x]\n---\nUse uv.\n")
     first.sync()
-    assert [item.path for item in documents_to_review(first.store)] == [path]
     with pytest.raises(GitmemError, match="contradicts d5f7k2m9q0x"):
         resolve_review(first.store, path, Take.OURS)
 
