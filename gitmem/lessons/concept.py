@@ -173,7 +173,7 @@ def line_of(exchange: Exchange, link: str) -> str:
 
 def parse_concept(data: bytes, path: str) -> Concept | None:
     """Return the concept of a document, None if it is none."""
-    from gitmem.document.scalars import as_texts
+    from gitmem.document.plain import as_texts
 
     given = Document.parse(data).metadata
     if given.get("kind") != KIND or not given.get("id"):
