@@ -42,6 +42,7 @@ from gitmem.store.headers import known_facts
 from gitmem.store.store import Store, own_store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
+from gitmem.text.data import matcher
 from gitmem.text.sentences import count
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -55,37 +56,7 @@ if TYPE_CHECKING:
 
 
 _OF_PERSONS = (FactKind.PREFERENCE, FactKind.RULE)
-_AGAIN = re.compile(
-    r"\b(?:always|never|every time|from now on|again|i(?:'ve| have)? (?:already )?told you|as i said|how many times)\b"
-    r"|항상|언제나|매번|앞으로|다시 (?:말|한번)|또 말|말했(?:잖|듯|는데)|몇 번",
-    re.IGNORECASE,
-)
-_OF_PROJECT = re.compile(
-    r"`|[\w-]/[\w-]|\w\.[a-z]{1,5}\b|\b(?:repo|repository|project|branch|module|this|here|we|our)\b"
-    r"|프로젝트|저장소|우리|여기",
-    re.IGNORECASE,
-)
-_PREFERS = re.compile(
-    r"\bi(?:'d| would)?(?: \w+ly| much)? (?:prefer|hate|dislike|always|never|usually)\b|\bmy (?:[\w-]+ ){1,3}is\b"
-    r"|\bcall me\b|선호|좋아|싫|편(?:해|합)",
-    re.IGNORECASE,
-)
-# How to work with a person: answers, when to ask, comments and names, tests first, small changes.
-_MANNER = re.compile(
-    r"\b(?:answer|repl(?:y|ies)|respon[ds]|expla[in]|summar|speak|talk|tell me|show me|verbos|concise|brief|emoji"
-    r"|apolog)|\b(?:ask(?:ing|ed)?|confirm\w*|approv\w+|permission|wait for me|let me (?:know|decide|review))\b"
-    r"|\b(?:comments?|docstrings?|names?|naming|functions?|early returns?|one-liners?|tdd|tests? first)\b"
-    r"|\b(?:diffs?|patch(?:es)?|minimal|refactor\w*|rewrit\w+|clean ?up)\b"
-    r"|답(?:변|해|을|은)|대답|설명|요약|말투|존댓말|반말|이모지|물어|허락|확인(?:받|을 받| 받)|주석|이름|변수명|함수"
-    r"|리팩터|리팩토|최소한",
-    re.IGNORECASE,
-)
-# A rule about things ("every function needs …") is no order to the agent.
-_OF_THINGS = re.compile(
-    r"^(?:all|every|each|any|no|the)\b|(?<!you )\b(?:must|should|shall|needs?|has to|have to|are|is)\b"
-    r"|^모든|야 (?:해|한|합|돼|됩)|다\.?$",
-    re.IGNORECASE,
-)
+_NAMES_CODE = re.compile(r"`|[\w-]/[\w-]|\w\.[a-z]{1,5}\b", re.IGNORECASE)
 
 
 def learn_lessons(store: Store, session: str, host: str, turns: Sequence[Turn]) -> None:
@@ -279,12 +250,15 @@ def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Tur
 
 
 def _is_persons(finding: Finding, before: Sequence[Fact]) -> bool:
-    if finding.files or _OF_PROJECT.search(finding.text):
+    """Return whether a preference or a rule is about the person's way of working, not about a project."""
+
+    def says(kind: str) -> bool:
+        return matcher("persons.tsv", kind).search(finding.text) is not None
+
+    if finding.files or _NAMES_CODE.search(finding.text) or says("of_project"):
         return False
     if finding.kind is FactKind.PREFERENCE:
-        return bool(_PREFERS.search(finding.text) or _MANNER.search(finding.text))
-    if not _MANNER.search(finding.text) or _OF_THINGS.search(finding.text):
+        return says("prefers") or says("manner")
+    if not says("manner") or says("of_things"):
         return False
-    if _AGAIN.search(finding.text):
-        return True
-    return any(says_the_same(fact.description, finding.text) for fact in before)
+    return says("again") or any(says_the_same(fact.description, finding.text) for fact in before)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.document.document import Document
 from gitmem.document.plain import as_moment, as_texts, plain_value
 from gitmem.facts.extract import project_commands, purpose_of
-from gitmem.lessons.project_stack import is_code, is_dull, language_of, parse_json, parse_toml, table_of
+from gitmem.lessons.project_stack import is_code, is_dull, known_names, language_of, parse_json, parse_toml, table_of
 from gitmem.text.sentences import at_least
 
 if TYPE_CHECKING:
@@ -166,21 +166,6 @@ SETTINGS = (
     *("pyproject.toml", "ruff.toml", ".ruff.toml", ".editorconfig", ".prettierrc", ".prettierrc.json", "tsconfig.json"),
     *("rustfmt.toml", ".rustfmt.toml", ".pre-commit-config.yaml", ".golangci.yml", ".golangci.yaml", "setup.cfg"),
 )
-_LINTERS = {
-    "eslint.config.js": "ESLint",
-    "eslint.config.mjs": "ESLint",
-    ".eslintrc": "ESLint",
-    ".eslintrc.json": "ESLint",
-    ".eslintrc.js": "ESLint",
-    "biome.json": "Biome",
-    ".golangci.yml": "golangci-lint",
-    ".golangci.yaml": "golangci-lint",
-    ".rubocop.yml": "RuboCop",
-    "clippy.toml": "Clippy",
-    ".clang-format": "clang-format",
-    ".shellcheckrc": "ShellCheck",
-    ".flake8": "Flake8",
-}
 _WORD = re.compile(r"[\w.,/ -]{1,60}")
 _TYPED = re.compile(r"(feat|fix|docs|chore|refactor|test|build|ci|perf|style)(?:\([^)]{1,40}\))?!?: ")
 _PAST = re.compile(r"(?:Add|Fix|Remov|Chang|Updat|Mov|Renam|Implement|Refactor)(?:ed|d)\b", re.IGNORECASE)
@@ -198,7 +183,7 @@ def convention_lines(texts: Mapping[str, str], there: Iterable[str], subjects: S
     """Return the conventions of a project: `texts` are its settings by path, `there` its files' paths."""
     files = tuple(there)
     lines = [f"{line} ({path})" for path, text in texts.items() for line in _settings(path, text)]
-    lines += [f"Linted with {name} ({path})" for path, name in _LINTERS.items() if path in files]
+    lines += [f"Linted with {name} ({path})" for path, name in known_names("linter").items() if path in files]
     return [*lines, *_of_tests(files), *_of_names(files), *_of_commits(subjects)]
 
 

@@ -6,8 +6,10 @@ import json
 import re
 import tomllib
 from collections import Counter, defaultdict
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from gitmem.text.data import table
 from gitmem.text.sentences import at_least
 
 if TYPE_CHECKING:
@@ -21,26 +23,7 @@ MANIFESTS = ("pyproject.toml", "requirements.txt", "package.json", "go.mod", "Ca
 _MOST = 12  # names of a line
 _FOLDERS, _ENTRIES, _PACKAGES, _SETTINGS, _COMMANDS = 12, 8, 12, 12, 20  # names of each
 _DEEPEST = 3  # folders below each other
-_LANGUAGE_SUFFIXES = {
-    "Python": {"py"},
-    "TypeScript": {"ts", "tsx"},
-    "JavaScript": {"js", "jsx", "mjs"},
-    "Go": {"go"},
-    "Rust": {"rs"},
-    "Java": {"java"},
-    "Kotlin": {"kt"},
-    "Ruby": {"rb"},
-    "C": {"c", "h"},
-    "C++": {"cpp", "cc", "hpp"},
-    "C#": {"cs"},
-    "Swift": {"swift"},
-    "PHP": {"php"},
-    "shell": {"sh"},
-    "SQL": {"sql"},
-    "Markdown": {"md"},
-}
 _NO_CODE = frozenset({"", "SQL", "Markdown"})
-_OF_SUFFIX = {suffix: language for language, suffixes in _LANGUAGE_SUFFIXES.items() for suffix in suffixes}
 _ENTRY = re.compile(
     r"(?:^|/)(?:__main__\.py|main\.(?:py|go|rs|ts|js|c|cpp)|index\.(?:ts|js|html)|app\.(?:py|ts|js)|manage\.py|cli\.py"
     r"|lib\.rs|Main\.java|Program\.cs|server\.(?:ts|js|py))$"
@@ -88,7 +71,18 @@ def manifests_in(files: Iterable[str]) -> list[str]:
 
 def language_of(file: str) -> str:
     """Return the language of a file by its suffix, "" for an unknown one."""
-    return _OF_SUFFIX.get(file.rpartition(".")[2].casefold() if "." in file else "", "")
+    return _suffixes().get(file.rpartition(".")[2].casefold() if "." in file else "", "")
+
+
+@cache
+def _suffixes() -> dict[str, str]:
+    return {suffix: name for name, suffixes in known_names("language").items() for suffix in suffixes.split()}
+
+
+@cache
+def known_names(kind: str) -> dict[str, str]:
+    """Return the names of a kind in `gitmem/data/project.tsv`, each with its meaning."""
+    return {name: " ".join(meaning) for row, name, *meaning in table("project.tsv") if row == kind}
 
 
 def is_code(file: str) -> bool:
@@ -144,26 +138,6 @@ def _listed(names: Sequence[str], most: int = _MOST) -> str:
 TOP_FILES = ("Makefile",)
 CI_FOLDER = ".github/workflows"
 CI_FILES = (".gitlab-ci.yml", "azure-pipelines.yml", ".circleci/config.yml")
-LOCKS = {
-    "uv.lock": "uv",
-    "poetry.lock": "Poetry",
-    "Pipfile.lock": "Pipenv",
-    "package-lock.json": "npm",
-    "pnpm-lock.yaml": "pnpm",
-    "yarn.lock": "Yarn",
-    "bun.lock": "Bun",
-    "bun.lockb": "Bun",
-}
-# Dependencies that say what a project is built on, and tested with.
-_FRAMEWORKS = re.compile(
-    r"django|flask|fastapi|starlette|celery|react|react-native|next|vue|nuxt|svelte|@angular/core|express|@nestjs/core"
-    r"|electron|rails|sinatra|axum|actix-web|rocket|tauri|bevy|spring-boot-starter(?:-web)?|quarkus-core"
-    r"|github\.com/(?:gin-gonic/gin|gofiber/fiber|labstack/echo|spf13/cobra)"
-)
-_TESTERS = re.compile(
-    r"pytest|hypothesis|tox|nox|jest|mocha|vitest|(?:@playwright/test|playwright)|cypress|rspec(?:-rails)?|minitest"
-    r"|junit(?:-jupiter)?|testng|proptest|github\.com/stretchr/testify"
-)
 _LANGUAGES = 6
 _NAME = re.compile(r"@?[A-Za-z][\w.@/+:-]{0,60}")
 _VERSION = re.compile(r"[<>=~^!*, .\dA-Za-z-]{1,40}")
@@ -181,7 +155,7 @@ def stack_lines(texts: Mapping[str, str], there: frozenset[str]) -> list[str]:
             elif names := _leading(said[1]):
                 needed += names
                 lines.append(f"{said[0]}: {_listed(names)} ({path})")
-    managers = {name: manager for name, manager in LOCKS.items() if name in there}
+    managers = {name: manager for name, manager in known_names("lock").items() if name in there}
     lines += [f"Packages are installed with {manager} ({name})" for name, manager in managers.items()]
     return [*_in_general(needed, there), *lines]
 
@@ -191,8 +165,9 @@ def _in_general(needed: Sequence[str], there: frozenset[str]) -> Iterator[str]:
     if found := [f"{language} ({_files(number)})" for language, number in languages(there)]:
         yield f"Languages: {', '.join(found[:_LANGUAGES])}"
     names = [re.sub(r"/v[0-9]{1,3}$", "", name.casefold()) for name in needed]
-    for what, known in (("Frameworks:", _FRAMEWORKS), ("Tests are written with", _TESTERS)):
-        if found := list(dict.fromkeys(name for name in names if known.fullmatch(name))):
+    for what, kind in (("Frameworks:", "framework"), ("Tests are written with", "tester")):
+        form = "|".join(known_names(kind))
+        if found := list(dict.fromkeys(name for name in names if re.fullmatch(form, name))):
             yield f"{what} {', '.join(found)}"
 
 

@@ -59,29 +59,8 @@ _WORDS = {
     False: ("changed {}", "tests pass", "tests fail", "broken off", "ran {}"),
     True: ("{} 수정", "테스트 통과", "테스트 실패", "중단됨", "{} 실행"),
 }
-_DID = re.compile(
-    r"\b(?:add|fix|implement|creat|updat|chang|refactor|remov|delet|replac|renam|mov|configur|install|migrat|merg|committ"
-    r"|dropp|reduc|push|deploy|releas|resolv|solv|address|correct|improv|optimi[sz]|convert|extract|enabl|disabl|upgrad|document|verifi"
-    r"|identif|confirm|analy[sz]|investigat|switch|clean|simplif|extend|introduc)(?:e?d|ied)\b"
-    r"|\b(?:wrote|written|kept|rewrote|rewritten|built|made|found|set up|split|cut|put)\b"
-    r"|\bnow (?:\w+ )?(?:works?|uses?|reads?|returns?|supports?"
-    r"|handles?|runs?|pass(?:es)?|shows?)\b|\b(?:is|are) (?:now )?(?:done|complete|in place|ready|fixed)\b"
-    r"|(?:추가|수정|변경|구현|생성|작성|삭제|제거|교체|이동|개선|해결|적용|설정|설치|반영|정리|업데이트|리팩터링|리팩토링|완료|배포|통과)"
-    r"(?:을|를)?\s?(?:했|하였|됐|되었|함|됨|완료|합니다|됩니다)|고쳤|바꿨|바꾸었|바꿔|만들었|옮겼|넣었|뺐|나눴|줄였"
-    r"|(?:追加|修正|変更|実装|作成|削除|更新|完了)(?:し|さ)",
-    re.IGNORECASE,
-)
 # "All 4 comments are addressed:" is a result; "Here are the changes:" is a lead-in.
 _LEADING = re.compile(r"(?:\s+with)?\s*[:\uff1a]$")
-_LEADS_ON = re.compile(
-    r"\b(?:following|below|these|follows|the changes?|what)\b(?:\W+\w+){0,2}\W*$"
-    r"|\b(?:so|because|like|such as|and|or)\W*$"
-    r"|다음|아래|이하|以下|次の",
-    re.IGNORECASE,
-)
-_CONCLUDES = re.compile(
-    r"(?:recommendation|conclusion|verdict|root cause|결론|추천|권장|結論)\b[^:.]{0,20}[:\uff1a]", re.IGNORECASE
-)
 _BOLD = re.compile(r"\*\*([^*\n]{12,280})\*\*")
 _PER_BOLD, _FOR_LAST = 0.8, 0.3  # an answer stresses bold sentences and its last paragraph
 _MARKUP = re.compile(r"^[ \t]*</?[\w-]{1,30}>", re.MULTILINE)
@@ -152,9 +131,9 @@ def _best(asked: str, answer: str, files: Sequence[str]) -> str:
     last = _last_paragraph(answer)
     found = []
     for index, (sentence, item) in enumerate(_statements(answer)):
-        did = bool(_DID.search(sentence))
+        did = _says("did", sentence)
         score = 2.0 * did - _ITEM * (item and not did) + min(len(about & stems(sentence)), 3) * 0.7
-        score += 1.5 * bool(_CONCLUDES.match(sentence))
+        score += 1.5 * _says("concludes", sentence)
         score += 1.0 * any(name in sentence.casefold() for name in names)
         score += max((bonus for text, bonus in worth.items() if sentence in text or text in sentence), default=0.0)
         score += _PER_BOLD * any(words.startswith(sentence[:-1]) or sentence.startswith(words) for words in bold)
@@ -177,15 +156,21 @@ def _statements(answer: str) -> Iterator[tuple[str, bool]]:
             continue
         said_here = sentences_of(block)
         for place, said in enumerate(said_here):
-            retracted = place + 1 < len(said_here) and _says("takes_back", said_here[place + 1])
-            if retracted or any(_says(kind, said) for kind in ("option", "takes_back", "announces", "dropped")):
+            retracted = place + 1 < len(said_here) and _tells_no_result("takes_back", said_here[place + 1])
+            if retracted or any(
+                _tells_no_result(kind, said) for kind in ("option", "takes_back", "announces", "dropped")
+            ):
                 continue
-            sentence = _LEADING.sub("", said) if _DID.search(said) and not _LEADS_ON.search(said) else said
+            sentence = _LEADING.sub("", said) if _says("did", said) and not _says("leads_on", said) else said
             if _SHORTEST <= len(sentence) <= _LONGEST and is_statement(sentence, Role.DONE) and stems(sentence):
                 yield sentence, block.kind is Kind.ITEM
 
 
 def _says(kind: str, sentence: str) -> bool:
+    return matcher("answers.tsv", kind).search(sentence) is not None
+
+
+def _tells_no_result(kind: str, sentence: str) -> bool:
     """Return whether a sentence tells no result: an option among several, what the agent takes back or is about to."""
     return matcher("outcomes.tsv", kind).search(sentence.lstrip("-*#> ")) is not None
 
