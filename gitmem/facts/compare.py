@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 from heapq import nlargest
+from itertools import takewhile
 
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.statements import cue_words
@@ -59,7 +60,7 @@ _LIGHT_WORDS = """
 _LIGHT = frozenset(_LIGHT_WORDS.split())
 _PARTICLES = {
     "topic": ("에는", "에서는", "은", "는"),
-    "value": ("으로", "로", "에게", "에", "까지", "으로만", "로만"),
+    "value": ("으로", "로", "에게", "에", "에서", "까지", "으로만", "로만"),
     "object": ("을", "를", "만"),
     "owner": ("의",),
 }
@@ -69,9 +70,10 @@ _OPENING = re.compile(r"(?:\bfrom (?:now|here|today) on|\bgoing forward|^in (?:t
 _CHOSEN = re.compile(r"^(?:쓰|쓴|써|씁|쓸|사용|선호|선택|좋아|택)")
 _NEGATION = re.compile(
     r"\b(?:never|not|no longer|without|avoid|stop|forbidden|cannot|against)\b"
-    r"|\b(?:do|does|is|are|must|should)n['\u2019]t\b|n['\u2019]t\b|지\s?(?:않|말|마)|(?:^|\s)안\s|금지|없이",
+    r"|\b(?:do|does|is|are|must|should)n['\u2019]t\b|n['\u2019]t\b|지\s?(?:않|말|마)\w*|(?:^|\s)안\s|금지|없이",
     re.IGNORECASE,
 )
+_FINAL_N = 4  # of the 28 endings of a Hangul syllable, as Unicode numbers them
 _STRONG = "절대"  # as strong as a negation, and with one no second
 _DOES = re.compile(r"(?<=[가-힣]{2})(?:해줘|해주세요|하세요|해라|하자|해야|하)$")  # ends a noun that is done
 _ADDS = re.compile(r"\b(?:too|also|as well|additionally|in addition|besides)\b", re.IGNORECASE)
@@ -89,6 +91,7 @@ _CHANGES = tuple(
     for form in (
         rf"\b(?:switch|mov|migrat|chang)(?:e|ed|ing)?\b(?P<about>[^,;.]{{0,40}}?)\bfrom {_OLD} to {_NAME}{_END}",
         rf"\breplac(?:e|ed|ing) {_OLD} (?:with|by) {_NAME}{_END}",
+        rf"^{_NAME} (?:has )?replace[sd] {_OLD}{_END}",
         rf"\b(?:no longer (?:use|need|run|support)|stop(?:ped)? using|dropped|(?:get|got) rid of) {_OLD}{_END}",
         rf"(?:n't|\bnot) use {_OLD} any ?(?:more|longer)\b",
         rf"^{_OLD} (?:is|are) no longer used\b",
@@ -194,13 +197,15 @@ def _leaves(one: str, other: str, forms: Sequence[re.Pattern[str]]) -> bool:
         if _DENIED.search(text[: found.start()]) or _DENIED_AFTER.match(text[found.end() :]):
             continue
         old = [word.stem for word in _read(_bare(found["old"])) if word.says]
-        subject = _subject(text, found)
+        subject = _subject(text, found) - (_chosen(text[: found.start()]) if found.re in _REJECTED else set())
         chosen = _read(other)
         for begin in range(len(chosen) - len(old) + 1) if old else ():
             before, value, after = chosen[:begin], chosen[begin : begin + len(old)], chosen[begin + len(old) :]
             if [word.stem for word in value] == old and _is_chosen(before, value, after):
                 rest = {word.stem for word in (*before, *after) if word.says}
-                if subject <= rest or (found.re in _REJECTED and rest <= subject):
+                if subject <= rest and (subject or found.re in _CHANGES or _is_tool(before, after)):
+                    return True
+                if found.re in _REJECTED and rest <= subject:
                     return True
     return False
 
@@ -211,11 +216,23 @@ def _is_chosen(before: tuple[_Word, ...], value: tuple[_Word, ...], after: tuple
     return behind_a_marker or value[-1].role == "object" or _is_value(before, value, after)
 
 
+def _is_tool(before: tuple[_Word, ...], after: tuple[_Word, ...]) -> bool:
+    """Return whether what stands between is used, whatever for; "We use pnpm, not npm" says nothing of all else."""
+    return (bool(before) and before[-1].stem in {*_CHOOSES, "with"}) or any(_CHOSEN.match(word.stem) for word in after)
+
+
 def _subject(text: str, found: re.Match[str]) -> set[str]:
     """Return the stems around a statement of change, within its clause; the verb ends a Korean one."""
     before, after = re.split(r"[,;:] ", text[: found.start()])[-1], re.split(r"[,;:.] ", text[found.end() :])[0]
     about = found.groupdict().get("about") or ""
     return {word.stem for word in _read(f"{before} {about} {'' if _HANGUL.search(text) else after}") if word.says}
+
+
+def _chosen(text: str) -> set[str]:
+    """Return the stems of the value that a statement chooses: "pnpm" of "We use pnpm for installs"."""
+    words = _read(text)
+    begin = next((at for at, word in enumerate(words, 1) if word.stem in _BEFORE_A_VALUE), len(words))
+    return {word.stem for word in takewhile(lambda word: word.says, words[begin:])}
 
 
 def _without_rejected(text: str) -> str:
@@ -254,7 +271,10 @@ def _is_value(before: tuple[_Word, ...], value: tuple[_Word, ...], after: tuple[
         return False  # "Use X in Y" says of Y what to use there
     if marker in _IS and len(value) == 1 and value[0].stem.endswith(("ed", "ing")):
         return False  # "is generated"
-    return marker in _BEFORE_A_VALUE or (is_number and "." in value[0].stem)
+    if marker in _BEFORE_A_VALUE or not is_number:
+        return marker in _BEFORE_A_VALUE
+    is_port = len(before) > _TELLING + 1 and before[-2].stem in _BEFORE_A_VALUE  # "The API listens on port 8080"
+    return "." in value[0].stem or (is_port and not any(word.says for word in after))
 
 
 def _is_korean_value(
@@ -303,10 +323,18 @@ def _word(word: str) -> _Word:
             found = next((end for end in particles if word.endswith(end) and len(word) > len(end)), "")
             if found:
                 return _Word(word.removesuffix(found), role)
-        return _Word(hangul_stem(_DOES.sub("", word)))
+        return _Word(hangul_stem(_DOES.sub("", _verb(word))))
     says = word not in _MARKERS
     is_whole = not says or word in _BEFORE_A_NUMBER or word.endswith(("ed", "ing"))
     return _Word(word if is_whole else stem(word), says=says)
+
+
+def _verb(word: str) -> str:
+    """Return the stem of a Korean verb in the present, as a negation has it: 남긴다, 남기지 않는다 -> 남기."""
+    last = word[-2:-1]
+    if not word.endswith("다") or not last or last == "는" or (ord(last) - ord("가")) % 28 != _FINAL_N:
+        return word.removesuffix("는다") or word
+    return word[:-2] + chr(ord(last) - _FINAL_N)
 
 
 def _role_of(tail: str) -> str:
