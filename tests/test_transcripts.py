@@ -37,7 +37,8 @@ _CHANGES = (
     (re.compile(r"\b\d\d:\d\d(:\d\d)?( [+-]\d{4})?"), "TIME"),
     (re.compile(r"\b[\d.,]+ [kKMG]B\b"), "SIZE"),
     (re.compile(r"index [0-9a-f]{7}\.\.[0-9a-f]{7}"), "index BLOB..BLOB"),
-    (re.compile(r"(?<=migrate-rotation-)[0-9a-f]{8}\b|gitmem: [a-z ]+ …$| +$", re.MULTILINE), ""),
+    (re.compile(r"(?<=migrate-rotation-)[0-9a-f]{8}\b|gitmem: [a-z ]+ …$", re.MULTILINE), ""),
+    (re.compile(r" +$", re.MULTILINE), ""),
 )
 
 
