@@ -8,8 +8,10 @@ what changes from run to run, the names it speaks of, and the frames of the proj
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import islice
 
+from gitmem.text.data import table
 from gitmem.text.stems import stop_words
 from gitmem.values import Value
 
@@ -53,71 +55,11 @@ _WORD = re.compile(r"<\w+>|[^\W_][\w.$@/-]*[^\W_]|[^\W_]")
 _PROGRAM = re.compile(r"((?:[a-z][\w.-]{0,40}: ){1,3})")  # `gh: `, `aws: error: `
 _VERSION_PART = re.compile(r"v[0-9]{1,3}")
 
-# Forms of lines with an error, the most specific first.
-_TYPE = (
-    r"(?P<type>(?:[A-Za-z_][\w$]{0,60}\.){0,6}[A-Z][\w$]{0,60}"
-    r"(?:Error|Exception|Warning|Interrupt|Fault|Timeout|DoesNotExist|NotFound)|Error|Exception)"
-)
-_PLACE = r"[^\s:]{1,300}:(?:[0-9]{1,7}:){1,2}"
-_RAISED = re.compile(
-    r"^(?:E\s+|Uncaught |Unhandled |Caused by: |Exception in thread .{1,80} )?"
-    + _TYPE
-    + r"(?: \[[A-Z_]{3,40}\])?(?:: (?P<message>.*)|$)"
-)
-_FORMS = tuple(
-    re.compile(form)
-    for form in (
-        r"\berror (?P<type>TS[0-9]{3,6}): (?P<message>.+)",  # tsc
-        r"^error\[(?P<type>E[0-9]{4})\]: (?P<message>.+)",  # rustc
-        rf"^(?:{_PLACE} )?(?P<type>[A-Z]{{1,5}}[0-9]{{3,5}}) (?:\[\*\] )?(?P<message>[`A-Z].+)",  # ruff, flake8
-        rf"^{_PLACE} error: (?P<message>.+?)(?:\s+\[(?P<type>[a-z-]{{3,40}})\])$",  # mypy
-        rf"^{_PLACE} (?P<message>[^:].+) \((?P<type>[a-z][a-z0-9]{{2,30}})\)$",  # golangci-lint
-        r"^CONFLICT \((?P<type>[\w/ ]{1,40})\): ",  # git
-        r"^! \[(?:remote )?rejected\].{1,300}\((?P<type>[\w -]{1,60})\)$",
-        r"^npm (?:ERR!|error) code (?P<type>E(?!LIFECYCLE)[A-Z0-9_]+)$",
-        r"^panic: (?P<type>runtime error|[a-z ]{3,40}): (?P<message>.+)",  # go
-        _RAISED.pattern,
-        rf"^{_PLACE} (?P<type>[A-Z]\w{{1,60}}Error)(?:: (?P<message>.+))?$",  # a place, then what was raised there
-        r"^thread '(?P<message>[^']{1,80})'(?: \([0-9]+\))? (?P<type>panicked) at ",  # rust
-        r"^E\s+(?P<type>assert)\s+(?P<message>.+)",  # pytest
-        r"(?:^|: )(?P<type>ERROR|FATAL|PANIC):  (?P<message>.+)",  # PostgreSQL
-        rf"^{_PLACE} fatal error: (?P<message>.+)",  # C
-        r"^(?P<type>fatal): (?P<message>.+)",  # git
-        r"^\S{1,300}: (?P<message>(?:no required module|cannot find package|missing go\.sum entry).+)",  # go
-        rf"^{_PLACE} (?P<message>.+)",  # go and other compilers
-        r"^--- FAIL: (?P<message>\S+)",  # go test
-        r"^E: (?P<message>.+)",  # apt
-        r"^npm (?:ERR!|error) (?!code |errno |syscall |path |A complete )(?P<message>.+)",
-        r"^(?:/\S{1,40}/)?(?:ba|z|da)?sh: (?:line )?(?:[0-9]+: ){0,2}(?P<message>.+)",
-    )
-)
-_FAILED = (
-    "cannot|can't|could not|unable|failed|failure|denied|refused|not found|no such|invalid|unknown|unexpected|missing|"
-    r"error|timed out|already|HTTP [45][0-9]{2}"
-)
-# Messages of wrappers about a failed step, and vague ones: used if no line has a form above.
-_WRAPPERS = tuple(
-    re.compile(form)
-    for form in (
-        r"(?i)^(?:docker: )?error(?: response from daemon)?: (?P<message>.+)",
-        r"^FAILED (?P<message>\S+)",
-        rf"(?i)(?P<message>.*\b(?:{_FAILED})\b.*)",
-    )
-)
 _WRAPPED = re.compile(
     r"^[{\"\[]|^(?:error: )?subprocess-exited-with-error|^make(?:\[[0-9]+\])?: \*\*\*|^Found [0-9]+ error|^npm warn"
 )
 _MAX_MESSAGE_LINES = 4  # of a wrapper's
 _NPM_DETAIL = re.compile(r"^npm (?:ERR!|error) (?!code |errno |syscall |path |A complete )(?P<message>\S.+)")
-_FRAMES = (
-    re.compile(r'^\s*File "(?P<file>[^"]{1,300})", line [0-9]+(?:, in (?P<name>\S{1,80}))?'),  # Python
-    re.compile(
-        r"^\s*at (?:async )?(?:(?P<name>[\w$.<>]{1,80}) )?\(?(?:file://)?(?P<file>[^\s():]{1,300}):[0-9]+:[0-9]+\)?$"
-    ),  # node
-    re.compile(r"^\s*at (?P<name>[\w$.]{1,120})\((?P<file>[\w$]{1,80}\.java):[0-9]+\)"),
-    re.compile(r"^\s*(?P<name>)(?P<file>[^\s:]{1,300}\.(?:go|rs|py|ts|tsx|js)):[0-9]+"),  # go, pytest, rust
-    re.compile(r"^\s*--> (?P<name>)(?P<file>[^\s:]{1,300}):[0-9]+:[0-9]+"),
-)
 _FOREIGN = re.compile(
     r"site-packages|dist-packages|node_modules|node:internal|/usr/lib|/usr/local/(?:lib|go)|\.cargo/|/rustc/|lib/python3|"
     r"<frozen"
@@ -215,6 +157,12 @@ def _errors(lines: list[str], most: int) -> list[ErrorSignature]:
     return found
 
 
+@cache
+def _forms(*kinds: str) -> list[tuple[str, re.Pattern[str]]]:
+    """Return the forms of these kinds in `gitmem/data/errors.tsv`, in order."""
+    return [(row[0], re.compile(row[1])) for row in table("errors.tsv") if row[0] in kinds]
+
+
 def _telling(lines: list[str]) -> Iterator[tuple[str, str, str]]:
     """Yield type, message and line of each error, the most specific first; of raised exceptions the last first.
 
@@ -222,16 +170,16 @@ def _telling(lines: list[str]) -> Iterator[tuple[str, str, str]]:
     """
     first = None
     taken: set[int] = set()
-    for form in _FORMS:
+    for kind_of_form, form in _forms("form", "raised"):
         matches = [(at, match) for at, line in enumerate(lines) if at not in taken and (match := form.search(line))]
-        for at, match in reversed(matches) if form.pattern == _RAISED.pattern else matches:
+        for at, match in reversed(matches) if kind_of_form == "raised" else matches:
             groups = match.groupdict(default="")
             kind, message = groups.get("type", ""), groups.get("message", "").strip()
             if first is None or first is form or (kind and message):
                 first = first or form
                 taken.add(at)
                 yield kind, message or _detail(lines), lines[at]
-    for form in _WRAPPERS if first is None else ():
+    for _, form in _forms("wrapper") if first is None else ():
         texts = [match["message"] for line in lines if not _WRAPPED.match(line) and (match := form.search(line))]
         if texts:
             yield "", " / ".join(dict.fromkeys(texts[:_MAX_MESSAGE_LINES])), ""
@@ -246,13 +194,14 @@ def _detail(lines: list[str]) -> str:
 
 def _frames(lines: list[str]) -> tuple[str, ...]:
     """Return the frames of the project's own files nearest to the error."""
+    frames = _forms("frame")
     found: list[str] = []
     for line in lines:
-        match = next((match for form in _FRAMES if (match := form.match(line))), None)
+        match = next((match for _, form in frames if (match := form.match(line))), None)
         if match and not _FOREIGN.search(line):
             found.append(_base(match["file"]) + (f":{match['name']}" if match["name"] else ""))
-    python = any(_FRAMES[0].match(line) for line in lines)  # the innermost comes last there
-    return tuple(dict.fromkeys(reversed(found) if python else found))[:_MAX_FRAMES]
+    is_python = any(frames[0][1].match(line) for line in lines)  # the innermost comes last there
+    return tuple(dict.fromkeys(reversed(found) if is_python else found))[:_MAX_FRAMES]
 
 
 def _words(error: ErrorSignature) -> dict[str, float]:

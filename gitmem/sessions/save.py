@@ -6,7 +6,7 @@ An event that is delivered or drained twice is recognized by its id in the daily
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 
 from gitmem.archives.plans import Limits, needs_rotation
 from gitmem.document.entry import UnknownEventError, parse_event
@@ -19,6 +19,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.document.entry import Save
     from gitmem.facts.book import FactBook
+    from gitmem.sessions.logs import Added
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
 
@@ -44,8 +45,7 @@ class Drained(Value):
     """The result of a drain: commits by event name, archives made, and notices for the user.
 
     `refused` has the reasons why events were kept aside, as no commit can hold them, or stay in the spool until a
-    person solves a problem. `redacted` counts redactions by event name and kind, `ids` are those
-    of the entries by event name.
+    person solves a problem. `added` are the added entries by event name.
     """
 
     commits: dict[str, str]
@@ -53,8 +53,7 @@ class Drained(Value):
     notices: tuple[str, ...]
     waiting: int
     refused: dict[str, RefusedError]
-    redacted: dict[str, dict[str, int]]
-    ids: dict[str, str]
+    added: dict[str, Added]
 
 
 def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
@@ -81,15 +80,15 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
             raise
         if commit is None and name in spool.aside():
             raise
-        drained = Drained({name: commit} if commit else {}, (), (), 0, {}, {}, {})
+        drained = Drained({name: commit} if commit else {}, (), (), 0, {}, {})
     archive = drained.archives[-1] if drained.archives else None
-    redacted = drained.redacted.get(name)
-    identifier = drained.ids.get(name, "")
-    if redacted is None:  # another process committed it
+    if added := drained.added.get(name):
+        identifier, redacted = added.id, added.redacted
+    else:  # another process committed it
         from gitmem.redact.redact import kinds_of, redact
 
-        found = redact(event.text, allow=store.config.redaction.allow)
-        redacted, identifier = kinds_of(found.findings), _id_of(event, found.text)
+        clean = redact(event.text, allow=store.config.redaction.allow)
+        identifier, redacted = _id_of(event, clean.text), kinds_of(clean.findings)
     notices = (*drained.notices, _notice(redacted)) if redacted else drained.notices
     return Saved(identifier, drained.commits.get(name), archive, notices, redacted)
 
@@ -134,13 +133,12 @@ def drain(store: Store, *, scan: bool = False) -> Drained:
     archives: list[str] = []
     notices: list[str] = []
     refused: dict[str, RefusedError] = {}
-    redacted: dict[str, dict[str, int]] = {}
-    ids: dict[str, str] = {}
+    added: dict[str, Added] = {}
     while True:
-        batch = _Batch(store)
-        outcome = transact(store, batch.plan, purpose="save", scan=scan, meanwhile=_import_entries)
+        outcome = transact(store, partial(plan_saves, store), purpose="save", scan=scan, meanwhile=_import_entries)
+        batch: _Batch = outcome.value
         ours = outcome.commits[len(outcome.commits) - batch.drafts :]
-        commits.update({name: ours[index] for name, index in batch.placed.items()})
+        commits |= {name: ours[index] for name, index in batch.placed.items()}
         archives += batch.archives
         notices += outcome.notices
         store.spool.remove(batch.done)
@@ -152,11 +150,11 @@ def drain(store: Store, *, scan: bool = False) -> Drained:
                 store.spool.put_aside(name)
                 error.remedy = f"{error.remedy} What was to be saved was kept aside: {name}.".strip()
             notices.append(f"{error.message} {error.remedy}".strip())
-        refused.update(batch.refused)
-        redacted.update(batch.redacted)
-        ids.update(batch.ids)
-        if not batch.full:
-            return Drained(commits, tuple(archives), tuple(notices), len(store.spool.names()), refused, redacted, ids)
+        refused |= batch.refused
+        added |= batch.added
+        if len(batch.done) < BATCH:
+            waiting = len(store.spool.names())
+            return Drained(commits, tuple(archives), tuple(notices), waiting, refused, added)
         scan = False
 
 
@@ -164,62 +162,52 @@ def _import_entries() -> None:
     import gitmem.sessions.logs  # noqa: F401
 
 
-class _Batch:
-    """One transaction over the spool; its plan resets all state, as it may run again."""
+class _Batch(Value):
+    """What one transaction over the spool planned, by event name; `placed` are places of commits among its `drafts`."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._reset()
+    placed: dict[str, int]
+    added: dict[str, Added]
+    done: list[str]
+    unreadable: list[str]
+    refused: dict[str, RefusedError]
+    archives: list[str]
+    drafts: int = 0
 
-    def _reset(self) -> None:
-        self.placed: dict[str, int] = {}
-        self.done: list[str] = []
-        self.unreadable: list[str] = []
-        self.refused: dict[str, RefusedError] = {}
-        self.redacted: dict[str, dict[str, int]] = {}
-        self.ids: dict[str, str] = {}
-        self._lasting: FactBook | None = None
-        self.archives: list[str] = []
-        self.drafts = 0
-        self.full = False
 
-    def plan(self, transaction: Transaction) -> None:
-        """Add a commit for each event."""
-        from gitmem.sessions.logs import add_save
+def plan_saves(store: Store, transaction: Transaction) -> _Batch:
+    """Add a commit for each event."""
+    from gitmem.sessions.logs import add_save
 
-        self._reset()
-        for event in self._store.spool.events():
-            if len(self.done) >= BATCH:
-                self.full = True
-                break
-            try:
-                parsed = parse_event(event.content)
-            except UnknownEventError:
-                continue
-            except (ValueError, TypeError, KeyError):
-                self.unreadable.append(event.name)
-                continue
-            try:
-                if archive := rotate_if_full(transaction, self._store):
-                    self.archives.append(archive)
-                added = add_save(transaction, self._store, parsed, partial(self._facts, transaction))
-                if added is not None:
-                    self.placed[event.name] = len(transaction.drafts) - 1
-                    self.ids[event.name] = added.id
-                    self.redacted[event.name] = added.redacted
-            except RefusedError as error:  # others may go into another day's log
-                self.refused[event.name] = error
-                continue
-            self.done.append(event.name)
-        self.drafts = len(transaction.drafts)
+    batch = _Batch({}, {}, [], [], {}, [])
+    book = cache(partial(_book, store, transaction))
+    for event in store.spool.events():
+        if len(batch.done) >= BATCH:
+            break
+        try:
+            parsed = parse_event(event.content)
+        except UnknownEventError:
+            continue
+        except (ValueError, TypeError, KeyError):
+            batch.unreadable.append(event.name)
+            continue
+        try:
+            if archive := rotate_if_full(transaction, store):
+                batch.archives.append(archive)
+            added = add_save(transaction, store, parsed, book)
+        except RefusedError as error:  # others may go into another day's log
+            batch.refused[event.name] = error
+            continue
+        if added is not None:
+            batch.placed[event.name], batch.added[event.name] = len(transaction.drafts) - 1, added
+        batch.done.append(event.name)
+    return batch._replace(drafts=len(transaction.drafts))
 
-    def _facts(self, transaction: Transaction) -> FactBook:
-        """Return the facts of the transaction; only saves that last need them."""
-        if self._lasting is None:
-            from gitmem.facts.book import FactBook
 
-            self._lasting = FactBook(self._store, transaction)
-        return self._lasting
+def _book(store: Store, transaction: Transaction) -> FactBook:
+    """Return the facts of the transaction; only saves that last need them."""
+    from gitmem.facts.book import FactBook
+
+    return FactBook(store, transaction)
 
 
 def rotate_if_full(transaction: Transaction, store: Store) -> str | None:

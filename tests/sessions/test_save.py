@@ -6,6 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta, timezone
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from gitmem.document.entry import MemoryType, entry_ids, find_section
 from gitmem.errors import BusyError, RefusedError, UnfinishedError
 from gitmem.sessions.logs import new_daily
-from gitmem.sessions.save import _Batch, drain, save
+from gitmem.sessions.save import drain, plan_saves, save
 from gitmem.store.transact import attempt
 from tests.own_settings import own_settings
 
@@ -143,15 +144,15 @@ def test_what_the_holder_of_the_lock_committed_is_saved(desk, kind, left):
 
     def hold() -> list[str]:
         with holder.lock("save").acquire(5) as lock:
-            batch = _Batch(holder)
             while not spool.names():
                 time.sleep(0.001)
-            commits = attempt(holder, batch.plan, lock, holder.identity(), [], scan=False, meanwhile=None).commits
+            plan = partial(plan_saves, holder)
+            outcome = attempt(holder, plan, lock, holder.identity(), [], scan=False, meanwhile=None)
             if not left:
-                spool.remove(batch.done)
+                spool.remove(outcome.value.done)
             committed.set()
             over.wait(5)
-            return list(commits)
+            return list(outcome.commits)
 
     committed, over = threading.Event(), threading.Event()
     with ThreadPoolExecutor() as pool:

@@ -38,3 +38,10 @@ def test_a_wrapper_leaves_a_command_what_it_is(row):
 def test_a_command_has_an_effect_on_others(row):
     assert has_effect(row[2])
     assert not has_effect(row[3])
+
+
+@pytest.mark.parametrize("row", table("errors.tsv"), ids=lambda row: row[2])
+def test_a_form_of_an_error_is_found_in_its_example_alone(row):
+    _, form, example, other = row
+    assert re.search(form, example)
+    assert not re.search(form, other)
