@@ -15,7 +15,7 @@ from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
 from gitmem.git.objects import blob_id
 from gitmem.git.process import failure
 from gitmem.git.repository import clear_left_behind
-from gitmem.platform.safe_open import MAX_FILE_BYTES, enter, read_open
+from gitmem.platform.safe_open import MAX_FILE_BYTES, READ, enter, read_open
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ _FOLLOW = ("read-tree", "HEAD")
 _MINE = b"gitmem\n"  # the content of gitmem's own `index.lock`
 DRAFT = "index.gitmem"  # prefix of a temporary index, which only the holder of the store's lock makes
 _DAMAGES = ("index file corrupt", "index file smaller than expected")
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 # Git commands hold `index.lock` for milliseconds, unless they were killed or wait for an editor (`git commit -a`).
 _PAUSE = 0.02
 _PATIENCE = 1.0
@@ -46,16 +45,12 @@ def clear_left_lock(git_dir: str) -> None:
     """
     lock = os.path.join(git_dir, "index.lock")
     with contextlib.suppress(OSError):
-        begins = _beginning(lock)
+        with open(os.open(lock, READ), "rb") as file:
+            begins = file.read(len(_MINE))
         if begins == _MINE:
             os.unlink(lock)
         elif not begins.strip(b"\0"):
             clear_left_behind(lock)
-
-
-def _beginning(path: str) -> bytes:
-    with open(os.open(path, os.O_RDONLY | _NO_FOLLOW), "rb") as file:
-        return file.read(len(_MINE))
 
 
 def is_damage(stderr: str) -> bool:

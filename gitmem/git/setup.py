@@ -22,9 +22,8 @@ from gitmem.git.repository import (
 from gitmem.git.trust import check_owner, is_at_its_place, is_copy, is_linked, recorded_link
 from gitmem.platform.safe_open import read_text
 
-BRANCH = MEMORY_BRANCH
-_MEMORY = f"refs/heads/{BRANCH}"
-_REMOTE_MEMORY = f"refs/remotes/origin/{BRANCH}"
+_MEMORY = f"refs/heads/{MEMORY_BRANCH}"
+_REMOTE_MEMORY = f"refs/remotes/origin/{MEMORY_BRANCH}"
 ROOT_MESSAGE = "Begin a memory\n\nGitmem-Op: init\n"
 # The same first commit on every machine: all stores share history from the beginning (docs/format.md, "Commits").
 _ROOT_IDENTITY = {
@@ -55,7 +54,9 @@ def make_repository(path: str, environ: Mapping[str, str]) -> None:
     git_version(environ)
     os.makedirs(path, exist_ok=True)
     building = tempfile.mkdtemp(prefix=_BUILDING, dir=path)
-    git_without_repository(environ).run("init", "--quiet", "--template=", f"--initial-branch={BRANCH}", "--", building)
+    git_without_repository(environ).run(
+        "init", "--quiet", "--template=", f"--initial-branch={MEMORY_BRANCH}", "--", building
+    )
     git = Git(os.path.join(building, ".git"), building, environ)
     for key, value in _SETTINGS.items():
         git.run("config", key, value)
@@ -71,7 +72,7 @@ def clear_building(path: str) -> None:
             shutil.rmtree(os.path.join(path, name), ignore_errors=True)
 
 
-def seed_branch(git: Git, ref: str = f"refs/heads/{BRANCH}") -> None:
+def seed_branch(git: Git, ref: str = f"refs/heads/{MEMORY_BRANCH}") -> None:
     """Point a branch, by default the memory branch, to the root commit, unless it exists."""
     if not git.run("for-each-ref", "--format=%(objectname)", ref).strip():
         _begin_branch(git, ref, make_root(git))
@@ -138,7 +139,7 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str],
     elif files:
         raise GitmemError(f"{path} is there already, and is no store.", "Move it away, then try again.")
     # Files come in a second step, so that a crash in it can be told from a work tree whose files were removed.
-    git.run("worktree", "add", "--quiet", "--no-checkout", "--", path, BRANCH)
+    git.run("worktree", "add", "--quiet", "--no-checkout", "--", path, MEMORY_BRANCH)
     layout = find_layout(path)
     if layout is not None:
         git = Git(layout.git_dir, path, environ)
@@ -228,11 +229,11 @@ def _connect(common_dir: str, path: str, environ: Mapping[str, str]) -> None:
     building = tempfile.mkdtemp(prefix=_BUILDING, dir=path)
     _write_text(os.path.join(record, "gitdir"), f"{link}\n")
     _write_text(os.path.join(record, "commondir"), "../..\n")
-    _write_text(os.path.join(record, "HEAD"), f"ref: refs/heads/{BRANCH}\n")
+    _write_text(os.path.join(record, "HEAD"), f"ref: refs/heads/{MEMORY_BRANCH}\n")
     _write_text(os.path.join(building, ".git"), f"gitdir: {record}\n")
     os.replace(os.path.join(building, ".git"), link)  # atomically: a truncated link is not recognized
     if not os.path.exists(os.path.join(record, "index")):
-        Git(record, path, environ).run("read-tree", BRANCH)
+        Git(record, path, environ).run("read-tree", MEMORY_BRANCH)
 
 
 def _write_text(path: str, text: str) -> None:
@@ -247,7 +248,7 @@ def _record_of_memory(common_dir: str, path: str) -> str:
         GitmemError: the branch is checked out elsewhere.
 
     """
-    head = f"ref: refs/heads/{BRANCH}"
+    head = f"ref: refs/heads/{MEMORY_BRANCH}"
     folder = os.path.join(common_dir, "worktrees")
     if read_text(os.path.join(common_dir, "HEAD")).strip() == head:
         raise _checked_out(common_dir)
@@ -259,7 +260,7 @@ def _record_of_memory(common_dir: str, path: str) -> str:
             if is_copy(path, record) and not _is_in_another_repository(place, common_dir):
                 raise _checked_out(place)
             return record
-    free = (name for number in range(len(names) + 1) if (name := f"{BRANCH}{number or ''}") not in names)
+    free = (name for number in range(len(names) + 1) if (name := f"{MEMORY_BRANCH}{number or ''}") not in names)
     return os.path.join(folder, next(free))
 
 

@@ -17,7 +17,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from gitmem.git.index import IndexUpdate, Look
     from gitmem.git.process import Git
@@ -233,18 +233,6 @@ class WorkTree:
         from gitmem.git.index import IndexUpdate  # as below: only writing needs it
 
         return IndexUpdate(self._git)
-
-    def index_entries(self) -> dict[str, str]:
-        """Return the object ids of all files in the index without conflicts, by path."""
-        from gitmem.git.index import read_entries
-
-        return read_entries(self._git)
-
-    def set_index_entries(self, entries: Mapping[str, tuple[str, str] | None]) -> None:
-        """Set index entries to mode and object id, or remove them (None), whatever is on disk."""
-        from gitmem.git.index import set_entries
-
-        set_entries(self._git, entries)
 
     def _status(self, folders: Sequence[str], name: str) -> os.stat_result | None:
         """Return the status of a temporary file, None for a removal."""

@@ -10,6 +10,7 @@ import contextlib
 import os
 
 from gitmem.errors import RefusedError
+from gitmem.platform.safe_open import replace_file
 from gitmem.store.locate import user_store
 from gitmem.store.settings import read_small
 
@@ -184,17 +185,14 @@ def _digest(url: str) -> str:
 
 def _write(path: str, text: str, *, keep: bool = False) -> None:
     """Write a file at once; `keep` leaves one that another process has written meanwhile."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    temporary = f"{path}.{os.getpid()}.new"
-    with open(temporary, "w", encoding="utf-8", errors="surrogateescape") as file:
-        file.write(f"{text}\n")
-    try:
-        if not keep:
-            raise OSError  # noqa: TRY301  # as a file system without hard links does
-        os.link(temporary, path)
-    except FileExistsError:
-        os.unlink(temporary)
-    except OSError:
-        os.replace(temporary, path)
-    else:
-        os.unlink(temporary)
+    made = f"{path}.made" if keep else path
+    replace_file(made, f"{text}\n".encode("utf-8", "surrogateescape"))
+    if keep:
+        try:
+            os.link(made, path)
+        except FileExistsError:
+            os.unlink(made)
+        except OSError:  # no hard links here
+            os.replace(made, path)
+        else:
+            os.unlink(made)

@@ -360,7 +360,7 @@ def _move_forward(
     changes = store.repository.changes(old, new)
     removed = {change.path for change in changes if change.new is None}
     # Where a folder replaces a file, the file has to be removed first.
-    late = [change for change in changes if change.new and not removed.isdisjoint(_parents(change.path))]
+    late = [change for change in changes if change.new and not removed.isdisjoint(_with_parents(change.path)[:-1])]
     staged: list[Staged] = []
     with store.files.open_index() as index:
         try:
@@ -383,11 +383,6 @@ def _move_forward(
         except (OSError, GitmemError) as error:
             failure = f"The branch is at {new[:10]}, but the work tree could not be updated: {error}."
             return (f"{failure} The next gitmem command repairs that.",)
-
-
-def _parents(path: str) -> set[str]:
-    parts = path.split("/")
-    return {"/".join(parts[:depth]) for depth in range(1, len(parts))}
 
 
 def _is_edited(store: Store, change: PathChange) -> bool:

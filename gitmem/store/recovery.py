@@ -13,7 +13,7 @@ import time
 
 from gitmem.errors import BusyError, RefusedError
 from gitmem.git.fast_import import CRASH_REPORT
-from gitmem.git.index import DRAFT, clear_left_lock
+from gitmem.git.index import DRAFT, clear_left_lock, read_entries, set_entries
 from gitmem.git.objects import blob_id
 from gitmem.git.repository import LEFT_BEHIND_SECONDS, clear_left_behind, move_refs, read_refs
 from gitmem.platform.safe_open import read_text, replace_file
@@ -154,7 +154,7 @@ def _bring_up(store: Store, marked: str, held: str, tip: str, notices: list[str]
 
     The index is at the commit `marked` or later, and is brought up as well.
     """
-    entries = store.files.index_entries()
+    entries = read_entries(store.repository.git)
     behind: set[str] = set()
     for change in store.repository.changes(held, tip):
         try:
@@ -241,9 +241,8 @@ def _bring_index(store: Store, changes: Sequence[PathChange]) -> None:
         (unchanged if is_at_tip else edited).append(change)
     with store.files.open_index() as index:
         index.finish([change.path for change in unchanged])
-    store.files.set_index_entries(
-        {change.path: None if change.new is None else (change.mode, change.new) for change in edited}
-    )
+    entries = {change.path: None if change.new is None else (change.mode, change.new) for change in edited}
+    set_entries(store.repository.git, entries)
 
 
 def _put(store: Store, change: PathChange, content: bytes | None) -> bool:

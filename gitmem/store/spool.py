@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Iterator
 
 from gitmem.errors import RefusedError
+from gitmem.platform.safe_open import CREATE, READ
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -27,7 +28,6 @@ MAX_EVENT_BYTES = 64 * 1024 * 1024
 STILL_WRITING_SECONDS = 60.0  # after which an incomplete file counts as abandoned
 _SUFFIX = ".json"
 _ASIDE = "aside"
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Event(Value):
@@ -129,7 +129,7 @@ class Spool:
         """
         path = os.path.join(self.folder, name)
         try:
-            descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW)
+            descriptor = os.open(path, READ)
         except OSError as error:
             # A link, or no permission. Other errors (too many open files, a failing disk) are not the event's fault.
             if error.errno in {errno.ELOOP, errno.EMLINK, errno.EACCES, errno.EPERM, errno.ENXIO}:
@@ -154,7 +154,7 @@ class Spool:
     def _write(self, name: str, data: bytes) -> None:
         """Create a file exclusively; raises FileExistsError if the name is taken, OSError if the write failed."""
         path = os.path.join(self.folder, name)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, 0o600)
+        descriptor = os.open(path, CREATE, 0o600)
         try:
             with open(descriptor, "wb") as file:
                 file.write(data)
