@@ -1,18 +1,18 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from gitmem.errors import GitmemError, NotFoundError, UnfinishedError
-from gitmem.git.repository import Repository, TreeEntry, find_layout, is_object_id
+from gitmem.git.repository import Layout, Repository, TreeEntry, common_dir_of, find_layout, is_object_id
 from gitmem.git.treediff import PathChange
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.conftest import RunsGit
+
 
 REF = "refs/heads/gitmem"
 
@@ -331,3 +331,71 @@ def test_a_renamed_file_is_two_changes(repository, save):
         ("new", True),
         ("old", False),
     ]
+
+
+@pytest.fixture
+def top(tmp_path: Path, bare_git: RunsGit) -> Path:
+    top = tmp_path / "store"
+    top.mkdir()
+    bare_git(top, "init", "-q", "-b", "gitmem")
+    bare_git(top, "commit", "-q", "--allow-empty", "-m", "first")
+    return top
+
+
+def test_the_layout_of_a_repository_of_its_own(top):
+    git_dir = str(top / ".git")
+    assert find_layout(str(top)) == Layout(str(top), git_dir, git_dir)
+
+
+@pytest.mark.parametrize("name", ["linked", "with a blank ", "gelinkt\u00e9", "line\nbreak"])
+def test_the_layout_of_a_linked_work_tree(top, bare_git, tmp_path, name):
+    linked = tmp_path / name
+    bare_git(top, "worktree", "add", "-q", "--detach", str(linked))
+    layout = find_layout(str(linked))
+    assert layout.work_tree == str(linked)
+    assert layout.common_dir == str(top / ".git")
+    assert Path(layout.git_dir).parent == top / ".git" / "worktrees"
+
+
+def test_the_layout_where_the_git_folder_is_elsewhere(tmp_path, bare_git):
+    work = tmp_path / "work"
+    bare_git(tmp_path, "init", "-q", "--separate-git-dir", "the git folder", "work")
+    git_dir = str(tmp_path / "the git folder")
+    assert find_layout(str(work)) == Layout(str(work), git_dir, git_dir)
+
+
+def test_the_layout_of_a_linked_work_tree_with_relative_paths(top, bare_git, tmp_path):
+    linked = tmp_path / "linked"
+    bare_git(top, "worktree", "add", "-q", "--detach", str(linked))
+    (linked / ".git").write_text("gitdir: ../store/.git/worktrees/linked\n")
+    assert find_layout(str(linked)).common_dir == str(top / ".git")
+
+
+@pytest.mark.parametrize(
+    "dot_git", [None, b"", b"gitdir:", b"gitdir: /nowhere/at/all\n", b"\xff\xfe", b"something else\n", "folder"]
+)
+def test_what_is_no_repository_has_no_layout(tmp_path, dot_git):
+    if dot_git == "folder":
+        (tmp_path / ".git").mkdir()
+    elif dot_git is not None:
+        (tmp_path / ".git").write_bytes(dot_git)
+    assert find_layout(str(tmp_path)) is None
+    assert find_layout(str(tmp_path / "missing")) is None
+
+
+def test_a_linked_work_tree_that_was_never_filled_has_no_layout(top, bare_git, tmp_path):
+    bare_git(top, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    lock = top / ".git" / "worktrees" / "linked" / "locked"
+    lock.write_text("initializing\n")
+    assert find_layout(str(tmp_path / "linked")) is not None, "it was filled, and the lock was left"
+    (lock.parent / "index").unlink()
+    assert find_layout(str(tmp_path / "linked")) is None
+    lock.write_text("on a stick\n")  # a lock of the user's own is something else
+    assert find_layout(str(tmp_path / "linked")) is not None
+
+
+def test_the_common_folder_of_a_git_folder(tmp_path):
+    assert common_dir_of(str(tmp_path)) == str(tmp_path)
+    (tmp_path / "worktrees" / "x").mkdir(parents=True)
+    (tmp_path / "worktrees" / "x" / "commondir").write_text("../..\n")
+    assert common_dir_of(str(tmp_path / "worktrees" / "x")) == str(tmp_path)

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.errors import RefusedError
+from gitmem.document.entry import Save
+from gitmem.document.ids import check_path, make_id
+from gitmem.errors import BusyError, GitmemError, RefusedError, UnfinishedError
 from gitmem.git.packing import every_object
+from gitmem.platform.clock import Context
+from gitmem.platform.safe_open import MAX_FILE_BYTES
+from gitmem.sessions.save import save
+from gitmem.store import transcripts
+from gitmem.store.init import Place, init_store
+from gitmem.store.maintenance import REF
 from gitmem.store.store import Store
-from gitmem.store.transcripts import forget_transcripts, put, read, sessions
+from gitmem.store.transcripts import file_name, forget_transcripts, put, read, sessions
 from tests.own_settings import own_settings
 
 if TYPE_CHECKING:
@@ -76,3 +90,296 @@ def test_what_is_synced_is_not_forgotten_only_to_come_back(box: Box):
     box.git("config", "remote.origin.url", "/nowhere")
     with pytest.raises(RefusedError, match="bring them back"):
         forget_transcripts(box.reopen())
+
+
+BEGAN = datetime.now(UTC)
+STARTED = datetime(2026, 11, 21, 14, 3, 22, tzinfo=timezone(timedelta(hours=9)))
+SESSION = "1b4e51f0-77a1-4c3e-9d55-2f0f6c1b7a10"
+PATH = f"sessions/2026/11/20261121_050322-{SESSION}.l1.jsonl"
+LINES = ['{"role": "user", "text": "hello"}', '{"role": "agent", "text": "한국어 \\u2028"}']
+
+
+def surroundings(folder, environ):
+    return Context(environ, str(folder / "home"), "host", lambda: datetime.now(UTC))
+
+
+def make(folder, environ, place=Place.PROJECT):
+    return init_store(str(folder), surroundings(folder, environ), place).store
+
+
+@pytest.fixture(params=[Place.PROJECT, Place.BRANCH])
+def store(request, tmp_path, environ, bare_git, new_store):
+    if request.param is Place.PROJECT:
+        return new_store(tmp_path, surroundings(tmp_path, environ), BEGAN)
+    bare_git(tmp_path, "init", "-q")
+    bare_git(tmp_path, "commit", "-q", "--allow-empty", "-m", "code")
+    return make(tmp_path, environ, Place.BRANCH)
+
+
+@pytest.fixture
+def git(store, bare_git):
+    return lambda *args, **options: bare_git(store.root, *args, **options)
+
+
+def test_what_was_put_is_read_and_nothing_else_has_moved(store, git):
+    def rest():
+        refs = [line for line in git("for-each-ref").splitlines() if not line.endswith("l1")]
+        return refs, git("ls-files", "--stage"), git("symbolic-ref", "HEAD"), sorted(os.listdir(store.root))
+
+    before = rest()
+    commit = put(store, SESSION, STARTED, [f"{line}\n" for line in LINES])
+    assert read(store, SESSION) == LINES
+    (found,) = sessions(store)
+    assert (found.session, found.path, found.started) == (SESSION, PATH, STARTED)
+    assert found.size == sum(len(line.encode()) + 1 for line in LINES)
+    ref = "refs/gitmem/l1"
+    assert git("rev-parse", ref) == commit
+    assert git("ls-tree", "-r", "--name-only", ref) == PATH
+    assert git("status", "--porcelain") == ""
+    assert git("fsck", "--strict", "--no-dangling") == ""
+    assert rest() == before
+    trailers = git("log", "-1", "--format=%(trailers:only)", ref).splitlines()
+    assert trailers == ["Gitmem-Op: transcript", f"Gitmem-Session: {SESSION}", "Gitmem-Machine: host"]
+
+
+def test_the_branch_begins_where_every_store_begins(store, git):
+    put(store, SESSION, STARTED, LINES)
+    roots = {git("rev-list", "--max-parents=0", ref) for ref in (REF, store.repository.branch())}
+    assert len(roots) == 1
+
+
+def test_a_session_written_again_replaces_its_file(store, git):
+    first = put(store, SESSION, STARTED, LINES[:1])
+    second = put(store, SESSION, STARTED + timedelta(days=40), LINES)
+    assert read(store, SESSION) == LINES
+    assert [found.path for found in sessions(store)] == [PATH]
+    assert git("rev-parse", f"{second}^") == first
+    assert put(store, SESSION, STARTED, LINES) is None
+    assert git("rev-parse", REF) == second
+
+
+def test_sessions_come_in_the_order_in_which_they_began(store):
+    for days, name in ((3, "c"), (1, "a"), (2, "b")):
+        put(store, name, STARTED + timedelta(days=days), [f'{{"n": {days}}}'])
+    assert [found.session for found in sessions(store)] == ["a", "b", "c"]
+    assert read(store, "b") == ['{"n": 2}']
+    assert read(store, "d") is None
+
+
+def test_nothing_is_there_before_the_first(store):
+    assert sessions(store) == []
+    assert read(store, SESSION) is None
+
+
+def test_no_secret_becomes_an_object(store, git):
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    lines = [json.dumps({"text": f"the token is {token}"}), json.dumps({"text": "a <private>mine</private> b"})]
+    put(store, SESSION, STARTED, lines)
+    stored = read(store, SESSION)
+    assert [json.loads(line)["text"] for line in stored] == ["the token is [REDACTED:github-token]", "a  b"]
+    everything = git("cat-file", "--batch-all-objects", "--batch", "--buffer")
+    assert token not in everything
+    assert "mine" not in everything
+
+
+HOSTILE = ["../../x", "..", ".git", "/etc/passwd", "C:\\x", "con", "aux.txt", "-x", "*", "a\0b", "a\nGitmem-Op: save"]
+HOSTILE += ["A B", "a-b", "A-B", "é", "\udcff", "x" * 10_240, "한" * 90]
+
+
+def test_no_session_id_leads_astray_or_to_another(store, git):
+    for number, name in enumerate(HOSTILE):
+        put(store, name, STARTED, [f'{{"n": {number}}}'])
+    for number, name in enumerate(HOSTILE):
+        assert read(store, name) == [f'{{"n": {number}}}'], name
+    listed = sessions(store)
+    assert len({found.path for found in listed}) == len(HOSTILE)
+    for found in listed:
+        assert check_path(found.path) == found.path
+        assert read(store, found.session) is not None
+    assert git("log", "--format=%(trailers:key=Gitmem-Op,valueonly)", f"-{len(HOSTILE)}", REF).split() == [
+        "transcript"
+    ] * len(HOSTILE)
+    assert git("fsck", "--strict", "--no-dangling") == ""
+
+
+@pytest.mark.parametrize("name", ["", " \n"])
+def test_a_session_without_an_id_is_refused(store, name):
+    with pytest.raises(RefusedError):
+        put(store, name, STARTED, LINES)
+
+
+def test_the_name_of_a_session_is_its_id_wherever_that_is_possible():
+    assert file_name(SESSION) == SESSION
+    assert file_name("A B").startswith("a-b-")
+    assert file_name("***").startswith("session-")
+    assert len(file_name("x" * 10_240)) < 40
+
+
+def test_a_session_that_is_named_by_a_secret_is_filed_without_it():
+    secret = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
+    name = file_name(secret)
+    assert name.startswith("redacted-")
+    assert "0123456789abc" not in name
+    assert name == file_name(secret) == file_name(name)
+
+
+def test_odd_lines_are_kept_as_lines(store):
+    put(store, SESSION, STARTED, ["{}\r\n", "", "  \n", "\ud800 not unicode", "not json"])
+    assert read(store, SESSION) == ["{}", "? not unicode", "not json"]
+
+
+def test_nothing_is_written_while_something_of_the_users_is_unfinished(store, git):
+    put(store, SESSION, STARTED, LINES)
+    git("switch", "-q", "-c", "other")
+    with pytest.raises(UnfinishedError):
+        put(store, "other", STARTED, LINES)
+    git("switch", "-q", "--detach")
+    with pytest.raises(UnfinishedError):
+        put(store, "other", STARTED, LINES)
+
+
+def test_a_damaged_ref_is_not_taken_for_none(store, git):
+    put(store, SESSION, STARTED, LINES)
+    with open(os.path.join(store.repository.layout.common_dir, REF), "wb"):
+        pass
+    for use in (lambda: read(store, SESSION), lambda: put(store, "next", STARTED, LINES)):
+        with pytest.raises(GitmemError, match="damaged") as caught:
+            use()
+        assert "fsck" in caught.value.remedy
+
+
+# What git does with them
+
+
+def test_a_push_of_all_branches_and_tags_does_not_send_them(store, git, tmp_path, bare_git):
+    put(store, SESSION, STARTED, LINES)
+    remote = tmp_path / "remote.git"
+    bare_git(tmp_path, "init", "-q", "--bare", str(remote))
+    git("push", "-q", "--all", str(remote))
+    git("push", "-q", "--tags", str(remote))
+    git("push", "-q", str(remote), "HEAD")
+    assert "l1" not in bare_git(remote, "for-each-ref")
+    assert "hello" not in bare_git(remote, "log", "--all", "-p")
+    assert "gitmem" in bare_git(remote, "for-each-ref")
+
+
+def test_gits_own_maintenance_keeps_them(store, git):
+    put(store, SESSION, STARTED, LINES)
+    git("pack-refs", "--all")
+    git("gc", "-q", "--prune=now")
+    assert read(store, SESSION) == LINES
+    put(store, "next", STARTED, LINES)
+    assert len(sessions(store)) == 2
+
+
+def test_a_transcript_that_fails_on_the_way_leaves_nothing(store, git):
+    def broken():
+        yield LINES[0]
+        raise ValueError("the host's file ends here")
+
+    with pytest.raises(ValueError, match="ends here"):
+        put(store, SESSION, STARTED, broken())
+    assert sessions(store) == []
+    put(store, SESSION, STARTED, LINES)
+    assert read(store, SESSION) == LINES
+
+
+def test_one_that_is_too_large_is_refused(store, monkeypatch):
+    monkeypatch.setattr(transcripts, "MAX_FILE_BYTES", 1000)
+    assert MAX_FILE_BYTES > 50 * 1024 * 1024
+    with pytest.raises(RefusedError, match="1,000"):
+        put(store, SESSION, STARTED, ['{"text": "word"}'] * 100)
+
+
+def test_it_waits_for_the_lock(store):
+    (lock,) = [store.lock("test")]
+    slow = store.config.lock
+    with lock.acquire(1):
+        store.config = store.config.__class__(lock=slow.__class__(kind=slow.kind, wait_seconds=0))
+        with pytest.raises(BusyError):
+            put(store, SESSION, STARTED, LINES)
+    put(store, SESSION, STARTED, LINES)
+
+
+def test_a_lock_on_the_branch_is_named_and_one_that_a_killed_git_left_is_cleared(store, monkeypatch):
+    put(store, SESSION, STARTED, LINES)
+    monkeypatch.setattr(transcripts, "ATTEMPTS", 2)
+    lock = os.path.join(store.repository.layout.common_dir, f"{REF}.lock")
+    with open(lock, "x", encoding="ascii"), pytest.raises(BusyError, match=re.escape(lock)):
+        put(store, "other", STARTED, LINES)
+    os.utime(lock, (0, 0))
+    put(store, "other", STARTED, LINES)
+    assert not os.path.exists(lock)
+
+
+def test_it_does_not_disturb_a_save_nor_an_edit_by_hand(store, git):
+    with open(os.path.join(store.root, "memory.md"), "a", encoding="utf-8") as file:
+        file.write("\nmine\n")
+    tip, status = git("rev-parse", "HEAD"), git("status", "--porcelain")
+    put(store, SESSION, STARTED, LINES)
+    assert (git("rev-parse", "HEAD"), git("status", "--porcelain")) == (tip, status)
+    save(store, Save(make_id(1, os.urandom(7)), STARTED, "text"))
+    assert read(store, SESSION) == LINES
+    assert git("status", "--porcelain") == ""
+
+
+RUN = """
+import os, signal, sys
+from datetime import UTC, datetime
+from gitmem.git.fast_import import Writer
+from gitmem.platform.clock import Context
+from gitmem.store.transcripts import forget_transcripts
+from gitmem.store.store import Store
+from gitmem.store.transcripts import put
+
+root, session, step, when = sys.argv[1:]
+if step:
+    real = getattr(Writer, step)
+    def dies(*args):
+        if when == "after":
+            real(*args)
+        os.kill(os.getpid(), signal.SIGKILL)
+    setattr(Writer, step, dies)
+context = Context(os.environ, os.path.dirname(root), "host", lambda: datetime.now(UTC))
+started = datetime(2026, 11, 21, tzinfo=UTC)
+for number in range(1 if step else 5):
+    put(Store(root, context), f"{session}-{number}", started, ['{"session": "%s"}' % session] * 100)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("step", ["commit", "finish"])
+def test_killed_and_repeated(store, git, environ, step, when):
+    run = subprocess.run([sys.executable, "-c", RUN, store.root, "s", step, when], env=environ, timeout=60, check=False)
+    assert run.returncode == -signal.SIGKILL
+    left = besides_locks(store)
+    put(store, "s-0", STARTED, LINES)
+    assert read(store, "s-0") == LINES
+    assert len(sessions(store)) == 1
+    assert besides_locks(store) == left
+    assert git("status", "--porcelain") == ""
+    assert git("fsck", "--strict", "--no-dangling") == ""
+
+
+def besides_locks(store) -> list[str]:
+    """List the private folder; a lock that had to be waited for leaves a file by which the waiting queue up."""
+    return sorted(name for name in os.listdir(store.private) if not name.startswith("lock"))
+
+
+def test_several_processes_lose_nothing(store, git, environ):
+    command = [sys.executable, "-c", RUN, store.root]
+    all_of_them = [subprocess.Popen([*command, name, "", ""], env=environ) for name in "abcd"]
+    assert [process.wait(timeout=60) for process in all_of_them] == [0] * 4
+    assert len(sessions(store)) == 20
+    assert git("rev-list", "--count", REF) == "21"
+    assert git("fsck", "--strict", "--no-dangling") == ""
+
+
+@pytest.mark.slow
+def test_fifty_megabytes(tmp_path, environ):
+    store = make(tmp_path, environ)
+    line = json.dumps({"role": "agent", "text": "a word and another " * 5000})
+    count = 50 * 1024 * 1024 // len(line)
+    put(store, SESSION, STARTED, (line for _ in range(count)))
+    assert sessions(store)[0].size == count * (len(line) + 1)
