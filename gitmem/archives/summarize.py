@@ -23,22 +23,26 @@ from gitmem.archives.summary import (
     parse_document,
     render_document,
 )
-from gitmem.document.entry import clean_text, without_entries
-from gitmem.document.ids import SUMMARIES, raw_path, summary_path
+from gitmem.document.document import Document
+from gitmem.document.entry import clean_text, find_entries, find_section, without_entries
+from gitmem.document.ids import SUMMARIES, raw_path, session_tag, summary_path
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.fact import FactKind
 from gitmem.facts.lines import SHORTEST, Marks, normalized, with_marks
-from gitmem.judgement.ask import MAX_CHARACTERS, Asked, ask, instructions_for, without_secrets
+from gitmem.history.origin import session_files
+from gitmem.judgement.ask import Asked, ask, instructions_for, without_secrets
 from gitmem.llm.http import Patience
 from gitmem.llm.protocol import Question, ReplyError, parse_reply
 from gitmem.redact.redact import redact
+from gitmem.sessions.entries import EXCHANGE
 from gitmem.store.headers import known_marks
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.values import Value
 
+MAX_CHARACTERS = 300_000  # of an archive in one question
 _DECIDED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE)
 
 
@@ -113,7 +117,7 @@ def _trailers(summary: Summary, session: str = "") -> tuple[tuple[str, str], ...
     )
 
 
-@lru_cache(maxsize=1)  # a plan that runs again asks for the same archive
+@lru_cache(maxsize=1)  # a plan that runs again, and each part of a long archive, asks for the same
 def offline_summary(archive: str, text: str) -> Summary:
     """Return the extractive summary of an archive, whose whole text is given."""
     from gitmem.archives.extractive import summarise  # slow to import
@@ -136,6 +140,7 @@ MAX_RAW = 64_000  # characters kept of an unusable reply
 class Improved(Value):
     """The result for an archive: the method of its summary and, if it is still the offline one, `why`.
 
+    `questions` is how many it took, a part of the archive each; none where its sessions' sentences told all.
     `left_out` says how much of an agent's answer was more than a summary holds.
     """
 
@@ -143,6 +148,7 @@ class Improved(Value):
     method: str
     why: str = ""
     commit: str | None = None
+    questions: int = 0
     left_out: tuple[str, ...] = ()
 
 
@@ -157,10 +163,11 @@ def improve(store: Store, archive: str, tries: Patience | None = None, *, over: 
 
     """
     text = _text_of(store, archive)
-    asked = _asked(store, archive, text, tries)
+    asked, questions = _asked(store, archive, text, tries)
     if asked.value is not None:
-        summary = asked.value._replace(method=asked.model, provider=asked.provider, cost=asked.dollars)
-        return _put(store, summary, over=over)
+        cost = asked.dollars if questions else None
+        summary = asked.value._replace(method=asked.model, provider=asked.provider, cost=cost)
+        return _put(store, summary, over=over)._replace(questions=questions)
 
     def plan(transaction: Transaction) -> None:
         if transaction.read(archive) is not None:
@@ -168,31 +175,55 @@ def improve(store: Store, archive: str, tries: Patience | None = None, *, over: 
             _keep_raw(transaction, archive, asked.raw, asked.model)
 
     commits = transact(store, plan, purpose="summarize").commits
-    return Improved(archive, _method(store, archive), asked.why, commits[-1] if commits else None)
+    return Improved(archive, _method(store, archive), asked.why, commits[-1] if commits else None, questions)
 
 
-def _asked(store: Store, archive: str, text: str, tries: Patience | None) -> Asked[Summary]:
-    """Ask a model for the summary of a text: of a long one for each part, then for one of their summaries."""
-    instructions = instructions_for(store, "summary")
+def _asked(store: Store, archive: str, text: str, tries: Patience | None) -> tuple[Asked[Summary], int]:
+    """Ask a model for the summary of a text, of a long one part by part; returns it and the number of questions.
 
-    def once(of: str, material: str) -> Asked[Summary]:
-        question = Question("summary", instructions, material, SCHEMA)
-        return ask(store, question, archive, lambda given: read_answer(store, archive, of, given, ""), tries)
-
-    parts = pieces(text, MAX_CHARACTERS)
-    if len(parts) == 1:
-        return once(text, text)
-    told = [f"The archive is long. These are summaries of its {len(parts)} parts, in order:"]
+    Sessions that a model judged are told in its sentences; where that is all there is to tell, nothing is asked.
+    """
+    brief, by, lacks = _brief(store, text)
+    if by and not lacks:
+        whole, told = offline_summary(archive, text), offline_summary(archive, brief)
+        told = told._replace(date_range=whole.date_range, section_count=whole.section_count)
+        return Asked(told, model=by), 0
+    instructions, parts = instructions_for(store, "summary"), pieces(brief, MAX_CHARACTERS)
+    asked: Asked[Summary] = Asked(None)
     dollars: list[float | None] = []
-    for part in parts:
-        asked = once(part, part)
-        if asked.value is None:
-            return asked
-        told.append(json.dumps(asked.value.to_json(), ensure_ascii=False))
+    for number, part in enumerate(parts, 1):
+        before = json.dumps(asked.value.to_json(), ensure_ascii=False) if asked.value else ""
+        lead = f"This is part {number} of {len(parts)}. Go on with the summary of those before it:\n{before}\n\n"
+        question = Question("summary", instructions, lead + part if before else part, SCHEMA)
+        asked = ask(store, question, archive, lambda given: read_answer(store, archive, text, given, ""), tries)
         dollars.append(asked.dollars)
-    asked = once(text, "\n\n".join(told))
-    priced = [one for one in (*dollars, asked.dollars) if one is not None]
-    return replace(asked, dollars=sum(priced) if len(priced) > len(dollars) else None)
+        if asked.value is None:
+            break
+    priced = [one for one in dollars if one is not None]
+    return replace(asked, dollars=sum(priced) if len(priced) == len(dollars) else None), len(dollars)
+
+
+def _brief(store: Store, text: str) -> tuple[str, str, bool]:
+    """Return a text with what a model said of its judged sessions in place of their entries, and the model.
+
+    The third value says whether turns of other sessions are left.
+    """
+    files = {session_tag(name): path for name, path in session_files(store).items()}
+    told: dict[tuple[str, ...], str] = {(): ""}
+    brief, by, lacks, position = [], "", False, 0
+    for found in find_entries(text):
+        tag = found.entry.tags[:1]
+        brief.append(text[position : found.start])
+        if tag not in told:
+            document = Document.parse((store.read(files[tag]) if tag in files else None) or b"")
+            section = find_section(document.body, "Summary") if document.get("by") else None
+            told[tag] = document.body[section.body : section.end].strip() if section else ""
+            if told[tag]:
+                brief.append(f"[{found.entry.time[:10]}] {told[tag]}\n\n")
+                by = str(document.get("by"))
+        position = found.end if told[tag] else found.start
+        lacks = lacks or (not told[tag] and found.entry.label == EXCHANGE)
+    return "".join([*brief, text[position:]]), by, lacks
 
 
 def pieces(text: str, most: int) -> list[str]:

@@ -166,23 +166,12 @@ def parse_document(data: bytes) -> Summary:
     """Return the summary in a document; missing or unreadable fields are empty."""
     document = Document.parse(data)
     given = document.metadata
-    days = given.get("date_range")
-    count, cost = given.get("section_count"), given.get("cost")
-    summary = Summary(
-        archive=_text(given.get("archive")),
-        date_range=(_text(days.get("first")), _text(days.get("last"))) if isinstance(days, Mapping) else ("", ""),
-        section_count=count if isinstance(count, int) else 0,
-        themes=_read(given.get("themes"), lambda one: Theme(one("name"), one("summary"), _sessions(one.given))),
-        key_decisions=_read(
-            given.get("key_decisions"), lambda one: KeyDecision(one("decision"), one("reason"), one("date"))
-        ),
-        issues=_read(given.get("issues"), lambda one: Issue(one("issue"), one("status"), one("date"))),
-        overall_summary=document.body.encode("utf-8", "replace").decode(),
-        method=_text(given.get("method")),
-        provider=_text(given.get("provider")),
-        cost=float(cost) if isinstance(cost, int | float) else None,
-    )
-    return cleaned(summary)
+    cost, names = given.get("cost"), (("dateRange", "date_range"), ("sectionCount", "section_count"))
+    value = {key: given.get(name) for key, name in (*names, ("keyDecisions", "key_decisions"))}
+    value |= {"themes": given.get("themes"), "issues": given.get("issues"), "overallSummary": document.body}
+    summary = from_json(value, _text(given.get("archive")), _text(given.get("method")))
+    price = float(cost) if isinstance(cost, int | float) else None
+    return cleaned(summary._replace(provider=_text(given.get("provider")), cost=price))
 
 
 def _schema(**properties: object) -> dict[str, object]:

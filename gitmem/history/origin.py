@@ -219,7 +219,7 @@ def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[
     for commit in records(store) if every is None else every:
         if commit.session:
             found.setdefault(commit.session, []).append(commit)
-    files = _session_files(store)
+    files = session_files(store)
     listed = [_session(identifier, commits[::-1], files) for identifier, commits in found.items()]
     return sorted(listed, key=lambda session: session.last, reverse=True)
 
@@ -263,7 +263,7 @@ def _session(identifier: str, commits: Sequence[CommitRecord], files: Mapping[st
     )
 
 
-def _session_files(store: Store) -> dict[str, str]:
+def session_files(store: Store) -> dict[str, str]:
     """Return the files of sessions by the session's id, which stands behind the time in their names."""
     files = store.repository.files(store.repository.resolve(HEAD), "sessions")
     return {file.path.rpartition("/")[2].partition("-")[2].removesuffix(".md"): file.path for file in reversed(files)}

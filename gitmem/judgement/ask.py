@@ -264,9 +264,7 @@ def _spent(values: Mapping[str, object]) -> Spent:
 
 T = TypeVar("T")
 
-MAX_CHARACTERS = 300_000  # of the material, half from its beginning and half from its end
 _COOL_DOWN = timedelta(hours=1)  # before a failed question is repeated in the background
-_LEFT_OUT = "\n\n[… left out …]\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +349,7 @@ def _asked(
         return Asked(None, f"{error.message} {error.remedy}".strip(), provider=config.provider)
     if model is None:
         return Asked(None, "no model is named in summary.provider", provider=config.provider)
-    material = redact(_shortened(question.material), allow=store.config.redaction.allow).text
+    material = redact(question.material, allow=store.config.redaction.allow).text
     request = fenced(question._replace(material=material), os.urandom(16))
     return _Tries(
         store, model, request, Asking("", store.context.clock(), question.purpose, subject, "", "", Spent())
@@ -445,13 +443,6 @@ class _Tries:
 
 def _ledger(store: Store) -> Ledger:
     return Ledger(store.private, store.context.clock)
-
-
-def _shortened(text: str) -> str:
-    if len(text) <= MAX_CHARACTERS:
-        return text
-    half = MAX_CHARACTERS // 2
-    return f"{text[:half]}{_LEFT_OUT}{text[-half:]}"
 
 
 def without_secrets(store: Store, given: Mapping[str, object]) -> dict[str, object]:

@@ -10,11 +10,12 @@ import pytest
 
 from gitmem.archives.archives import pending_archives
 from gitmem.archives.rotate import check
-from gitmem.archives.summarize import MAX_RAW, improve, pieces, put_reply, put_summary, read_summary
+from gitmem.archives.summarize import MAX_CHARACTERS, MAX_RAW, improve, pieces, put_reply, put_summary, read_summary
+from gitmem.document.entry import Entry, render_entry
 from gitmem.document.ids import raw_path, summary_path
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.history.origin import find_entry
-from gitmem.judgement.ask import MAX_CHARACTERS, Ledger, day_of, is_worth_asking, patience
+from gitmem.judgement.ask import Ledger, day_of, is_worth_asking, patience
 from gitmem.llm.http import Patience
 from gitmem.store.findings import Level
 from gitmem.store.status import check_log
@@ -132,11 +133,57 @@ def test_a_long_archive_is_asked_about_in_parts(desk, home, model_server):
     assert len(desk.text(archive)) > 2.5 * MAX_CHARACTERS
     model_server.reply = lambda _: GOOD
     done = improve(desk.store, archive)
-    assert (done.method, done.why) == ("fake-mini", "")
-    assert len(model_server.asked) == 4
+    assert (done.method, done.why, done.questions) == ("fake-mini", "", 3)
     sent = [one["messages"][-1]["content"] for one in model_server.asked]
     assert all(any(f" step {number} " in one for one in sent) for number in range(0, 16_000, 100))
-    assert sent[-1].count('"keyDecisions"') == 3
+    assert [one.count('"keyDecisions"') for one in sent] == [0, 1, 1]
+
+
+def archive_of_sessions(desk, bare_git, *judged: str) -> str:
+    """Rotate a memory of two sessions' exchanges; a model told three sentences of those named."""
+    entries = []
+    for number in range(40):
+        session = ("a1b2c3d4", "e5f6a7b8")[number % 2]
+        text = f"{SENTENCES[number % 12]}\nAsked: Read part {number} of {session}\nOutcome: success"
+        made = desk.save(text)
+        entries.append(
+            render_entry(Entry(made.id, f"2026-11-{20 + number % 2} 10:00:00", "Exchange", text, (session,)))
+        )
+    root = Path(desk.store.root)
+    for session in judged:
+        path = root / "sessions" / "2026" / "11" / f"20261120_090000-{session}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        said = (
+            f"The loader of {session} reads parts now. Its tests passed with uv. The index of {session} is left open."
+        )
+        path.write_text(f"---\nby: judge-mini\n---\n# Session\n\n## Summary\n\n{said}\n")
+    (root / "memory.md").write_text("\n".join(["# Memory", *entries, ""]), encoding="utf-8")
+    bare_git(root, "add", "-A")
+    bare_git(root, "commit", "-qm", "Judge")
+    desk.store = Store(desk.store.root, desk.store.context)
+    return check(desk.store)[0].archive
+
+
+def test_of_judged_sessions_a_summary_is_composed_without_a_question(desk, home, model_server, bare_git):
+    settings(desk, home, "provider: openai", f"base_url: {model_server.url}", "model: fake-mini")
+    archive = archive_of_sessions(desk, bare_git, "a1b2c3d4", "e5f6a7b8")
+    done = improve(desk.store, archive)
+    assert (done.method, done.why, done.questions, model_server.asked) == ("judge-mini", "", 0, [])
+    summary = read_summary(desk.store, archive)
+    assert "The loader of a1b2c3d4 reads parts now. Its tests passed with uv." in summary.overall_summary
+    assert "Asked" not in summary.overall_summary
+    assert summary.date_range == ("2026-11-20", "2026-11-21")
+    assert pending_archives(desk.store) == []
+
+
+def test_a_model_is_asked_only_for_what_no_judged_session_tells(desk, home, model_server, bare_git):
+    settings(desk, home, "provider: openai", f"base_url: {model_server.url}", "model: fake-mini")
+    model_server.reply = lambda _: GOOD
+    done = improve(desk.store, archive_of_sessions(desk, bare_git, "a1b2c3d4"))
+    assert (done.method, done.questions) == ("fake-mini", 1)
+    assert "The loader of a1b2c3d4 reads parts now." in material(model_server)
+    assert "of e5f6a7b8" in material(model_server)
+    assert "Read part 2 of a1b2c3d4" not in material(model_server)
 
 
 @pytest.mark.parametrize("text", ["", "x" * 25, "a\nbb\n" * 6, "\n" * 21])

@@ -7,7 +7,7 @@ import json
 import os
 
 from gitmem.archives.archives import ArchiveSummary, archive_summaries, pending_archives
-from gitmem.archives.summarize import as_of_now, improve, put_reply, read_summary
+from gitmem.archives.summarize import Improved, as_of_now, improve, put_reply, read_summary
 from gitmem.archives.summary import SCHEMA, Summary
 from gitmem.cli.app import SESSIONS, App, read_date
 from gitmem.cli.document import find_archive
@@ -192,7 +192,9 @@ def run_summarize(args: argparse.Namespace, app: App) -> int:
     does it, by the skill that 'gitmem install claude --summaries' installs. With the hooks installed, this happens by
     itself.
 
-    With --json: [{archive, method, why, commit}]; 'why' says why a summary is still the offline one.
+    Sessions that a model judged are told in its sentences; only the others are asked about, a long archive in parts.
+
+    With --json: [{archive, method, why, commit, questions}]; 'why' says why a summary is still the offline one.
 
     Examples:
       gitmem config --user summary.provider agent
@@ -207,10 +209,16 @@ def run_summarize(args: argparse.Namespace, app: App) -> int:
         if app.err.isatty():
             print(f"gitmem: {archive} …", file=app.err, flush=True)
         done.append(improve(store, archive, over=bool(named)))
-    lines = [f"{one.archive}  {one.method or 'none'}" + (f": {one.why}" if one.why else "") for one in done]
+    lines = [f"{one.archive}  {one.method or 'none'}: {one.why or _how(one)}" for one in done]
     value = [one._asdict() for one in done]
     app.answer(args, value, plain("\n".join(lines)) or "No summary is pending.")
     return ExitCode.FAILURE if any(one.why for one in done) else ExitCode.OK
+
+
+def _how(one: Improved) -> str:
+    if not one.questions:
+        return "composed of what was said of its sessions"
+    return "asked in one question" if one.questions == 1 else f"asked in {one.questions} parts"
 
 
 _TOKENS = 1_900  # of the instructions and the schema in a question about a session
