@@ -46,7 +46,7 @@ def act(view: View, path: str, form: Mapping[str, str]) -> Done:
     match path.strip("/").split("/"):
         case ["fact", identifier, verb] if verb in ("edit", "retire", "confirm", "supersede"):
             return _change_fact(view, identifier, verb, form)
-        case ["review", "decide"]:
+        case ["review", "settle"]:
             return _settle(view, form)
         case ["review", "take"]:
             return _take(view, form)
