@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _FILE = os.path.join("known", "origins")
-_VERSION = "origins 3"
+_VERSION = "origins 4"
 _OTHER_FOLDERS = {"daily", "weekly", "monthly", "archive", "counts", "purged"}  # their files are of many authors
 _BRINGS = (Trailer.ENTRY, Trailer.FACT, Trailer.CONCEPT, Trailer.PATTERN, Trailer.EPISODE)
 _FIELDS = ("%H", "%an", "%ae", "%(trailers:only,unfold)")
@@ -69,6 +69,7 @@ class People:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._data: bytes | None = None
+        self._address = ""
         self._origins: Sequence[Origin] = ()
 
     def origin(self, identifier: str) -> Origin | None:
@@ -88,14 +89,18 @@ class People:
         return "" if origin is None or self.is_own(origin) else origin.author
 
     def is_own(self, origin: Origin) -> bool:
-        """Return whether an author is the person, or gitmem itself."""
-        return self._store.is_person(origin.author, origin.email)
+        """Return whether an author is the person, as git named it when the index was written, or gitmem itself."""
+        self.read()
+        return self._store.is_person(origin.author, origin.email, address=self._address)
 
     def read(self) -> bytes:
         """Return the index of origins, brought up to the store's tip."""
         if self._data is None:
             self._data = _index(self._store)
-            lines = self._data.split(b"\n@", 1)[0].decode("utf-8", "replace").split("\n")[2:]
+            head = self._data.split(b"\n@", 1)[0].decode("utf-8", "replace")
+            _, _, person, *lines = head.split("\n")
+            address, _, home = person.partition("\t")
+            self._address = address if home == self._store.context.home else ""
             self._origins = [_parsed(line) for line in lines]
         return self._data
 
@@ -112,7 +117,8 @@ def _parsed(line: str) -> Origin:
 def _index(store: Store) -> bytes:
     """Return the index, brought up to the store's tip; the old one where git fails.
 
-    Its lines: its version, the tip, each origin, `@`, each id with the number of its origin.
+    Its lines: its version, the tip, the person's address and home, each origin, `@`, each id with the number of its
+    origin. So hooks need not ask git who the person is.
     """
     path = os.path.join(store.private, _FILE)
     old = _load(path)
@@ -139,14 +145,15 @@ def _load(path: str) -> bytes:
 
 def _extended(store: Store, old: bytes, revisions: str, tip: str) -> bytes:
     head, _, ids = old.partition(b"\n@\n")
-    origins = {line: number for number, line in enumerate(head.decode().split("\n")[2:])} if head else {}
+    origins = {line: number for number, line in enumerate(head.decode().split("\n")[3:])} if head else {}
     seen = b"\n" + ids
     added: dict[str, int] = {}
     for identifier, origin in _brought(store, revisions) if tip else ():
         if identifier not in added and seen.find(f"\n{identifier}\t".encode()) < 0:
             added[identifier] = origins.setdefault(_line(origin), len(origins))
     lines = "".join(f"{identifier}\t{number}\n" for identifier, number in added.items())
-    return "\n".join([_VERSION, tip, *origins, "@\n"]).encode() + ids + lines.encode()
+    person = f"{one_line(store.identity().result().email, _LENGTH)}\t{store.context.home}"
+    return "\n".join([_VERSION, tip, person, *origins, "@\n"]).encode() + ids + lines.encode()
 
 
 def _brought(store: Store, revisions: str) -> Iterator[tuple[str, Origin]]:

@@ -222,12 +222,16 @@ class Store:
             self._identity = IdentityLookup(layout.git_dir, layout.work_tree, self.context.environ)
         return self._identity
 
-    def is_person(self, name: str, email: str, *, gitmem: bool = True) -> bool:
-        """Return whether git's name and address are the person's, or gitmem's own if that counts."""
+    def is_person(self, name: str, email: str, *, gitmem: bool = True, address: str = "") -> bool:
+        """Return whether git's name and address are the person's, or gitmem's own if that counts.
+
+        git is asked for the person's address where `address` does not give it.
+        """
         from gitmem.git.trust import GITMEM
 
         also = {one.casefold() for one in self.config.author.also}
-        known = {self.identity().result().email.casefold(), *also, *((GITMEM.email,) if gitmem else ())}
+        own = address or self.identity().result().email
+        known = {own.casefold(), *also, *((GITMEM.email,) if gitmem else ())}
         return email.casefold() in known or name.casefold() in also
 
     @contextlib.contextmanager
