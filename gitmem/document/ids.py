@@ -116,6 +116,7 @@ FORMAT = "FORMAT.md"
 ARCHIVE = "archive"
 FACTS = "facts"
 SUMMARIES = "summaries"
+BUGS = "patterns/bugs"
 PURGED = "purged"
 TEMPORARY = ".tmp"
 

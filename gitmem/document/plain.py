@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
 
 from gitmem.platform.clock import UTC, date, datetime
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _LETTER = r"A-Za-z\u00c0-\u024f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3"
 # Explicit ranges instead of `\w`: Pythons with other Unicode tables have to write the same bytes.
-_BARE = re.compile(rf"[{_LETTER}](?:[{_LETTER}0-9 _./@()+'-]*[{_LETTER}0-9_./@()+'-])?")
+_BARE = rf"[{_LETTER}](?:[{_LETTER}0-9 _./@()+'-]*[{_LETTER}0-9_./@()+'-])?"
 _WORDS_WITH_A_MEANING = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})  # of YAML 1.1 and 1.2
 _NEEDS_ESCAPE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # fine in JSON strings, not in YAML's
 
@@ -36,10 +37,11 @@ _EXACT: tuple[tuple[type, Callable[[Any], object]], ...] = (
 _LONGEST, _DEEPEST = 1 << 14, 4
 _TEXT = r'"(?:[^"\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]|\\["\\nt])*"'
 _DAY, _NUMBER = r"[0-9]{4}-[0-9]{2}-[0-9]{2}", r"-?(?:0|[1-9][0-9]{0,14})"
-_SCALAR = re.compile(
-    rf"(?P<bare>{_BARE.pattern})|(?P<text>{_TEXT})|(?P<moment>{_DAY}T[0-9:]{{8}}(?:Z|[+-][0-9]{{2}}:[0-9]{{2}})?)|"
+_SCALAR = (
+    rf"(?P<bare>{_BARE})|(?P<text>{_TEXT})|(?P<moment>{_DAY}T[0-9:]{{8}}(?:Z|[+-][0-9]{{2}}:[0-9]{{2}})?)|"
     rf"(?P<day>{_DAY})|(?P<share>{_NUMBER}\.[0-9]{{1,15}})|(?P<number>{_NUMBER})"
 )
+_compiled = cache(re.compile)  # when first used: ranges of CJK letters take a session's start 4 ms
 _KEY = re.compile(r"(  )?([A-Za-z_][A-Za-z0-9_-]{0,99}):(?: |$)")
 
 
@@ -72,7 +74,7 @@ def flow(value: object) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(flow(item) for item in value) + "]"
     if isinstance(value, str):
-        is_bare = _BARE.fullmatch(value) and value.lower() not in _WORDS_WITH_A_MEANING
+        is_bare = _compiled(_BARE).fullmatch(value) and value.lower() not in _WORDS_WITH_A_MEANING
         return value if is_bare else _quoted(value)
     if isinstance(value, float):
         return _float(value)
@@ -121,7 +123,7 @@ def plain_mapping(header: str) -> dict[str, object] | None:
 
 def _value(line: str, at: int, depth: int) -> tuple[object, int]:
     """Return the value that begins at `at`, and where it ends. Raises ValueError for another form than gitmem's."""
-    scalar = _SCALAR.match(line, at)
+    scalar = _compiled(_SCALAR).match(line, at)
     if scalar is not None:
         return _scalar(scalar), scalar.end()
     opening = line[at : at + 1]
@@ -136,7 +138,7 @@ def _value(line: str, at: int, depth: int) -> tuple[object, int]:
             item, at = _value(line, at, depth + 1)
             values.append(item)
             continue
-        key = _BARE.match(line, at)
+        key = _compiled(_BARE).match(line, at)
         if key is None or key[0] in pairs:
             raise ValueError
         pairs[key[0]], at = _value(line, _after(line, key.end(), ": "), depth + 1)

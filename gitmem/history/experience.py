@@ -10,12 +10,12 @@ from __future__ import annotations
 import contextlib
 import os
 
-from gitmem.document.ids import digest
+from gitmem.document.ids import BUGS, digest
 from gitmem.document.message import one_line
 from gitmem.errors import GitmemError
 from gitmem.history.authors import People
 from gitmem.lessons.counts import FOLDER as COUNTS
-from gitmem.lessons.pattern import BUGS, claims, only, parse_pattern
+from gitmem.lessons.pattern import claims, only, parse_pattern
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.values import Value
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, entry_ids, find_entries, restore_entries, sections
-from gitmem.document.ids import ARCHIVE, MEMORY, is_fact_id, summary_path
+from gitmem.document.ids import ARCHIVE, BUGS, MEMORY, is_fact_id, summary_path
 from gitmem.facts.fact import PATH, is_fact_path
 from gitmem.facts.file import parse_fact
-from gitmem.lessons.pattern import BUGS, parse_pattern, render_pattern, unseen
 from gitmem.lessons.pattern import FOLDER as PATTERNS
+from gitmem.lessons.pattern import parse_pattern, render_pattern, unseen
 from gitmem.merge.documents import merge_headers
 from gitmem.text.difference import merge_lines
 

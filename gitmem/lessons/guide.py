@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from gitmem.document.ids import BUGS
 from gitmem.lessons.advice import (
     EPISODES,
     Line,
@@ -29,7 +30,6 @@ from gitmem.lessons.episode import FOLDER as EPISODES_FOLDER
 from gitmem.lessons.episodes import Ranked, ranked_episodes, similar
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness, names_in, quoted, read_errors
 from gitmem.lessons.fix import NAMES_A_FILE, is_lesson, logged_errors, logged_line, mend_line
-from gitmem.lessons.pattern import BUGS
 from gitmem.lessons.pattern import FOLDER as PATTERNS
 from gitmem.lessons.prompt import excerpt, needles_of, plain_query
 from gitmem.lessons.read import counts, match, own_part, read_pattern

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 
-from gitmem.document.ids import tail_of
+from gitmem.document.ids import BUGS, tail_of
 from gitmem.document.message import Message, Op, Trailer, one_line, session_message
 from gitmem.errors import RefusedError
 from gitmem.facts.book import learn_told
@@ -28,7 +28,6 @@ from gitmem.lessons.error import MATCH, ErrorSignature, likeness
 from gitmem.lessons.error_occurrence import find_sights, with_errors
 from gitmem.lessons.learn_project import learn_commands
 from gitmem.lessons.pattern import (
-    BUGS,
     BugPattern,
     begun,
     parse_pattern,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from gitmem.document.document import Document
-from gitmem.document.ids import kind_id
+from gitmem.document.ids import BUGS, kind_id
 from gitmem.document.plain import as_line, as_moment, as_texts, flow, plain_value
 from gitmem.lessons.error import ErrorSignature, names_in
 from gitmem.sessions.events import is_place
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 FOLDER = "patterns"
-BUGS = f"{FOLDER}/bugs"
 KIND = "bug-pattern"
 LETTER = "b"
 MAX_SEEN = 200  # ids of a list

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from itertools import chain
 
-from gitmem.document.ids import tail_of
+from gitmem.document.ids import BUGS, tail_of
 from gitmem.lessons.usage_log import HOWS, PROMPT, Given, known_to, note_asked
 from gitmem.search.engine import answer
 from gitmem.search.query import INSIDE, fold, parse_query
@@ -232,8 +232,6 @@ def _handle(hit: Hit) -> str:
 
 def _without_risk(store: Store, hit: Hit, text: str) -> str:
     """Return what a hit says, without risky commands of other authors."""
-    from gitmem.lessons.pattern import BUGS
-
     if not hit.author and not hit.path.startswith(f"{BUGS}/"):
         return text
     from gitmem.lessons.error import without_risk

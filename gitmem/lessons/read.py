@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitmem.document.ids import BUGS
 from gitmem.errors import GitmemError
 from gitmem.history.experience import experience, own_counts
 from gitmem.lessons.counts import FOLDER as COUNTS
@@ -10,8 +11,8 @@ from gitmem.lessons.episode import FOLDER as EPISODES
 from gitmem.lessons.episode import episode_id, parse_episode
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness, names_in, read_errors
 from gitmem.lessons.knowledge_document import KnowledgeKind, parse_knowledge
-from gitmem.lessons.pattern import BUGS, BugPattern, Solution, parse_pattern
 from gitmem.lessons.pattern import FOLDER as PATTERNS
+from gitmem.lessons.pattern import BugPattern, Solution, parse_pattern
 from gitmem.store.headers import Header, read_headers
 from gitmem.values import Value
 

@@ -49,9 +49,7 @@ def matcher(name: str, kind: str) -> re.Pattern[str]:
 
 
 _NOTHING = re.compile(r"(?!)")
-_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-_ENDS_IN_CJK, _BEGINS_IN_CJK = re.compile(rf"[{_CJK}]$"), re.compile(rf"[{_CJK}]")
-_HANGUL = re.compile(r"[\uac00-\ud7a3]")
+_CJK = (("\u3040", "\u30ff"), ("\u3400", "\u9fff"), ("\uac00", "\ud7a3"))  # the last is Hangul
 
 
 class Row(Value):
@@ -95,15 +93,19 @@ def form(phrase: str) -> str:
     for word in words:
         bare = word.lstrip("~")
         if before:
-            pattern += r"\s{0,2}" if _ENDS_IN_CJK.search(before) and _BEGINS_IN_CJK.match(bare) else r"\s{1,3}"
+            pattern += r"\s{0,2}" if _is_cjk(before[-1]) and _is_cjk(bare[:1]) else r"\s{1,3}"
         if word == "*":
             pattern, before = f"{pattern}.{{1,60}}?", ""
             continue
         if not before and not word.startswith("~"):
-            is_spaced = bare[:1].isalnum() and (_HANGUL.match(bare) or not _BEGINS_IN_CJK.match(bare))
+            is_spaced = bare[:1].isalnum() and (not _is_cjk(bare[:1]) or bare >= _CJK[-1][0])
             pattern += r"(?<![\w'])" if is_spaced else ""
         pattern += re.escape(bare)
         before = bare
-    if before[-1:].isalnum() and not _ENDS_IN_CJK.search(before):
+    if before[-1:].isalnum() and not _is_cjk(before[-1]):
         pattern += r"(?!\w)"
     return pattern + (r"\W*$" if end else "")
+
+
+def _is_cjk(character: str) -> bool:
+    return any(first <= character <= last for first, last in _CJK)  # compiling such a range takes a hook a millisecond

@@ -56,9 +56,8 @@ _ELEMENTS = """
     userquery userinfo tooluseerror additionalcontext additionaldata projectinstructions custominstructions
 """
 _CLOSERS = ">\uff1e\ufe65\u203a\u3009\u27e9\u232a\u300b\u00bb\u02c3\u1433\u276f\u2771\u29fd\u226b\u22d7"
-_NAME = re.compile(
-    rf"[\s/\\\uff0f]{{0,16}}([^<{_CLOSERS}\s]{{1,80}})(\s*[{_CLOSERS}]|\s|$)"
-)  # of such an element, and what follows it
+# Of such an element, and what follows it; compiled for the first bracket, which takes a millisecond.
+_NAME = rf"[\s/\\\uff0f]{{0,16}}([^<{_CLOSERS}\s]{{1,80}})(\s*[{_CLOSERS}]|\s|$)"
 # `<|im_start|>` and the like, also in the wide signs of DeepSeek; `[INST]`, `[TOOL_RESULTS]`.
 _TOKEN = re.compile(r"<(?=[|\uff5c\u00a6\u2502]{1,2}/?[\w\u2581 .-]{1,40}[|\uff5c\u00a6\u2502]{1,2}>)")
 _BRACKETED = re.compile(
@@ -117,7 +116,7 @@ def _is_tag(text: str, place: int, last: int) -> bool:
 
     `last` is the place of the last closing bracket: attributes may be long, and hold brackets and line breaks.
     """
-    found = _NAME.match(text, place + 1)
+    found = re.compile(_NAME).match(text, place + 1)
     if found is None or last < found.end(1):
         return False
     name = found[1].rstrip("/\\\uff0f")

@@ -62,6 +62,11 @@ class Block(Value):
     text: str
 
 
+# Rarely asked for; compiling such ranges takes a session's start 2 ms.
+_WIDE = r"[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]"
+_HANGUL = r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]"
+
+
 class _Forms(Value):
     """The patterns, compiled when first used."""
 
@@ -74,8 +79,6 @@ class _Forms(Value):
     bold: re.Pattern[str]
     ticks: re.Pattern[str]
     stop: re.Pattern[str]
-    wide: re.Pattern[str]
-    hangul: re.Pattern[str]
     letter: re.Pattern[str]
 
 
@@ -98,8 +101,6 @@ def _forms() -> _Forms:
             rf"|(?<![。！？．])[。！？．]++[{re.escape(_CLOSERS)}]*+"
             r"|(?<=[다요함음됨임죠])\.(?=[가-힣])"
         ),
-        wide=re.compile(r"[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]"),
-        hangul=re.compile(r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]"),
         letter=re.compile(r"[^\W\d_]"),
     )
 
@@ -136,7 +137,7 @@ def is_korean(text: str) -> bool:
     """Return whether a conversation's text is Korean, though it names files, commands and people in English."""
     forms = _forms()
     prose = " ".join(mask_code(block.text, " ") for block in blocks(text[:_LOOK_AT]))
-    hangul = len(forms.hangul.findall(prose))
+    hangul = len(re.findall(_HANGUL, prose))
     return hangul > 0 and hangul >= _KOREAN_SHARE * len(forms.letter.findall(prose))
 
 
@@ -242,7 +243,7 @@ def _goes_on(kind: Kind, lines: Sequence[str], block: Block, line: str) -> bool:
     if kind is Kind.ITEM and not line.startswith((" ", "\t")):
         return False
     tail = lines[-1][-2 * _WRAPPED_AT :]
-    width = len(tail) + len(_forms().wide.findall(tail))
+    width = len(tail) + len(re.findall(_WIDE, tail))
     return width >= _WRAPPED_AT and not tail.endswith((".", "!", "?", ":", "。", "！", "？"))
 
 
