@@ -11,6 +11,7 @@ import pytest
 
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
+from gitmem.lessons.usage_log import Given, read_notes
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
 from gitmem.store.hook_spool import HookSpool
@@ -148,3 +149,8 @@ def recorder(tmp_path, desk) -> Recorder:
     found.turn(2, "ok", "Fine.")
     found.turn(3, "And write its docs", "The docs are written. Known issue: the index breaks on NFS.")
     return found
+
+
+def given_texts(private: str) -> list[Given]:
+    """Return the texts that sessions were given, without questions that had no answer."""
+    return [given for given in read_notes(private).given if given.tokens]

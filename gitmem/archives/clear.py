@@ -72,7 +72,7 @@ def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
         return bool(files) and transaction.commit(message, changes)
 
     outcome = transact(store, plan, purpose="clear")
-    commit = outcome.commits[-1] if outcome.value else None
+    commit = outcome.commit
     if commit:
         drop_days(store.private)
     return Cleared(tuple(files), sum(files.values()), commit, (*edits.notices, *outcome.notices))

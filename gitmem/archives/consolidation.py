@@ -166,13 +166,6 @@ def retold_lines(data: bytes, there: Collection[str]) -> str:
     return "\n".join(kept)
 
 
-def decisions_of(body: str) -> set[str]:
-    """Return the ids of entries that consolidation must keep: decisions, preferences, open issues."""
-    return {
-        found.entry.id for found in find_entries(body) if found.entry.label in _ALWAYS and not _is_done(found.entry)
-    }
-
-
 def _day_of(path: str) -> date | None:
     found = _DAY.fullmatch(path)
     try:
@@ -198,14 +191,13 @@ def _is_done(entry: Entry) -> bool:
 def _kept(body: str, period: str, keeps: Sequence[str]) -> list[tuple[str, Entry]]:
     """Return the entries that stay, each with its section and date."""
     return [
-        (found.entry.label, found.entry._replace(time=_dated(found.entry.time, period)))
+        (
+            found.entry.label,
+            found.entry._replace(time=time if " " in (time := found.entry.time) else f"{period} {time}"),
+        )
         for found in find_entries(body)
         if found.entry.label in keeps and not _is_done(found.entry)
     ]
-
-
-def _dated(time: str, period: str) -> str:
-    return time if " " in time else f"{period} {time}"
 
 
 def _to_digest(body: str) -> str:
@@ -276,18 +268,14 @@ def _put_section(body: str, title: str, text: str, newline: str) -> str:
     place = find_section(body, title)
     if place is not None:
         return body[: place.start] + block + (newline if body[place.end :].strip() else "") + body[place.end :]
-    later = next((part for part in sections(body) if part.level > 1 and _comes_after(part.title, title)), None)
+    later = next((part for part in sections(body) if part.level > 1 and _rank(part.title) > _rank(title)), None)
     if later is None:
         return _appended(body, block.rstrip("\r\n"), newline)
     return body[: later.start] + block + newline + body[later.start :]
 
 
-def _comes_after(title: str, new: str) -> bool:
-    """Return whether a section belongs below a new one: periods first, then people's text, then kept entries."""
-    return _rank(title) > _rank(new)
-
-
 def _rank(title: str) -> tuple[int, str]:
+    """Return the place of a section: periods first, then people's text, then kept entries."""
     if _PERIOD.fullmatch(title):
         return 0, title
     return (1, title) if title.startswith(BY_HAND) else (2, "")

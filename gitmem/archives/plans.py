@@ -84,7 +84,7 @@ def most_useful(pieces: Sequence[str], tokens: int, uses: Mapping[str, int]) -> 
 
     A fact said three times counts as one that is three times as new. `uses` has how often, by id.
     """
-    ids = [_fact(piece) for piece in pieces]
+    ids = [next(iter(facts_in(piece)), "") for piece in pieces]
     if not any(ids):
         return _that_fit(pieces, [], tokens, range(len(pieces) - 1, -1, -1))
     ages = [(len(pieces) - place) / max(uses.get(ids[place], 1), 1) for place in range(len(pieces))]
@@ -161,10 +161,6 @@ def _that_fit(pieces: Sequence[str], ahead: Sequence[int], tokens: int, rest: It
             break
         kept.add(place)
     return "".join(pieces[place] for place in sorted(kept))
-
-
-def _fact(piece: str) -> str:
-    return next(iter(facts_in(piece)), "")
 
 
 def _session(piece: str) -> str:

@@ -80,14 +80,11 @@ def rotate(transaction: Transaction, store: Store) -> Check:
         f"Rotate memory.md into {name} ({plan.tokens:,} tokens)",
         ((Trailer.OP.value, Op.ROTATE.value), (Trailer.ARCHIVE.value, plan.archive)),
     )
-    transaction.commit(message, {plan.archive: data, MEMORY: _holding(store, transaction, plan.remaining)})
+    # Old lines of ended facts have no ids.
+    rest = without_ended(plan.remaining, marks_of(_facts(store, transaction)))
+    transaction.commit(message, {plan.archive: data, MEMORY: rest.encode("utf-8", "surrogateescape")})
     _summarize(transaction, plan.archive, text)
     return Check(tokens, limits.threshold, plan.archive, retain(transaction, config))
-
-
-def _holding(store: Store, transaction: Transaction, text: str) -> bytes:
-    """Return the rest of a document without old lines, which have no ids, of facts that have ended."""
-    return without_ended(text, marks_of(_facts(store, transaction))).encode("utf-8", "surrogateescape")
 
 
 def _facts(store: Store, transaction: Transaction) -> list[Fact]:

@@ -373,7 +373,7 @@ def _commit(
 
     outcome = transact(store, plan, purpose="learn")
     known_facts(store)  # so that the next session's start finds them in the cache
-    return outcome.commits[-1] if outcome.value else None
+    return outcome.commit
 
 
 def _code_as_of(store: Store, code: ProjectCode | None, when: datetime) -> tuple[str, frozenset[str]]:

@@ -92,7 +92,7 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
     waiting = others_changes(store)
     if waiting.pop(change.id, None):
         write_changes(store, store.tip or "", waiting)
-    return outcome.commits[-1] if outcome.value else None
+    return outcome.commit
 
 
 def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange]) -> dict[str, OthersChange]:

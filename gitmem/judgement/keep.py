@@ -84,7 +84,7 @@ def keep(store: Store, session: Session, judged: Judged, known: Known) -> str | 
 
     outcome = transact(store, plan, purpose="judge")
     known_facts(store)  # so that the next session's start finds them in the cache
-    return outcome.commits[-1] if outcome.value else None
+    return outcome.commit
 
 
 def _subject(session: Session, judged: Judged) -> str:

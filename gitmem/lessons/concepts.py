@@ -98,7 +98,7 @@ def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
 
     outcome = transact(store, plan, purpose="concepts")
     known_concepts(store)
-    return outcome.commits[-1] if outcome.value else None
+    return outcome.commit
 
 
 def sort_in(known: Mapping[str, Concept], exchanges: Iterable[Exchange], link: str) -> list[Grouped]:

@@ -179,8 +179,7 @@ def save_episodes(
         message = _message(list(new.values()), session, host)
         return bool(changes) and transaction.commit(message, changes, when=turns[-1].ended)
 
-    outcome = transact(store, plan, purpose="episodes")
-    return outcome.commits[-1] if outcome.value else None
+    return transact(store, plan, purpose="episodes").commit
 
 
 def _is_new(store: Store, transaction: Transaction, episode: Episode) -> bool:

@@ -91,7 +91,7 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
 
     outcome = transact(store, plan, purpose="learn")
     pattern_headers(store)  # so that the next error finds them in the cache
-    return outcome.commits[-1] if outcome.value else None
+    return outcome.commit
 
 
 def patterns_with(store: Store, transaction: Transaction, sights: Iterable[Sight]) -> tuple[dict[str, BugPattern], int]:
@@ -206,7 +206,7 @@ def clean_up(store: Store, *, dry_run: bool = False) -> Cleaned:
         return bool(changes) and transaction.commit(message, changes)
 
     outcome = transact(store, plan, purpose="cleanup", scan=True)
-    return Cleaned(found.episodes, found.patterns, outcome.commits[-1] if outcome.value else None)
+    return Cleaned(found.episodes, found.patterns, outcome.commit)
 
 
 def _found(store: Store) -> Cleaned:

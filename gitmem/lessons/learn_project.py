@@ -86,8 +86,7 @@ def learn_commands(store: Store, session: str, host: str, turns: Sequence[Turn])
         data = with_commands(document, joined)
         return transaction.commit(_message("Count commands that worked", session, host), {path: data}, when=now)
 
-    outcome = transact(store, plan, purpose="learn")
-    return outcome.commits[-1] if outcome.value else None
+    return transact(store, plan, purpose="learn").commit
 
 
 def learn_project(store: Store) -> str | None:
@@ -121,8 +120,7 @@ def learn_project(store: Store) -> str | None:
         names = ", ".join(sorted(path.rpartition("/")[2].removesuffix(".md") for path in changes))
         return bool(changes) and transaction.commit(_message(f"Learn of the project: {names}"), changes)
 
-    outcome = transact(store, plan, purpose="learn")
-    return outcome.commits[-1] if outcome.value else None
+    return transact(store, plan, purpose="learn").commit
 
 
 def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
@@ -204,8 +202,7 @@ def mark_stale(store: Store, past: Past) -> str | None:
     found = [one for one in known_patterns(store) if not one.stale and changed_a_lot(one, past)]
     if not found:
         return None
-    outcome = transact(store, partial(_mark, found), purpose="learn")
-    return outcome.commits[-1] if outcome.value else None
+    return transact(store, partial(_mark, found), purpose="learn").commit
 
 
 def _mark(found: Iterable[BugPattern], transaction: Transaction) -> bool:

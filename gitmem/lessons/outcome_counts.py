@@ -133,8 +133,7 @@ def add_told(store: Store, told: Rows, subject: str) -> str | None:
         message = Message(subject, ((Trailer.OP.value, Op.COUNT.value),))
         return before != after and transaction.commit(message, {path: after})
 
-    outcome = transact(store, plan, purpose="count")
-    return outcome.commits[-1] if outcome.value else None
+    return transact(store, plan, purpose="count").commit
 
 
 def machine_path(store: Store) -> str:

@@ -142,11 +142,6 @@ def known_to(private: str, session: str, now: datetime, hows: frozenset[str] = T
     return {id_ for line in lines if line.get("session") == session and line.get("how") in hows for id_ in _ids(line)}
 
 
-def all_given(private: str) -> Iterator[Given]:
-    """Yield all given texts, the oldest first, without questions that had no answer."""
-    return (one for one in read_notes(private).given if one.tokens)
-
-
 def read_notes(private: str, since: datetime | None = None) -> Notes:
     """Return the whole record, with `since` what stands in the files of its day and later ones."""
     from datetime import datetime

@@ -84,74 +84,39 @@ def tend(store: Store, late: Callable[[], bool]) -> None:
     The daily upkeep is consolidation (spec P4) and retention (R13), as configured. Once it is `late`, the rest is
     left to the next call. Failures are written to the log.
     """
-    _Steps(store).run("facts and concepts", partial(_read_headers, store))
-    _Steps(store).run("changes of others", partial(_look_for_changes, store))
-    _Steps(store).run("days", partial(_keep_days, store))
-    _Steps(store).run("experience", partial(_read_experience, store))
-    _Steps(store).run("contradictions", partial(_notice, store))
-    _Steps(store).run("documents", partial(_look_at_all, store))
+    from gitmem.facts.edit import compare_new_facts
+    from gitmem.history.authors import People
+    from gitmem.history.changes_by_others import others_changes
+    from gitmem.history.experience import brought
+    from gitmem.history.past_days import keep_days
+    from gitmem.lessons.concepts import concept_headers
+    from gitmem.store.document_checks import look as check_documents
+    from gitmem.store.headers import fact_headers
+
+    steps = _Steps(store)
+    steps.run("facts and concepts", lambda: (fact_headers(store), concept_headers(store)))
+    steps.run("changes of others", lambda: others_changes(store))
+    steps.run("days", lambda: keep_days(store))
+    steps.run("experience", lambda: (People(store).read(), brought(store)))
+    steps.run("contradictions", lambda: compare_new_facts(store))
+    # All that no `gitmem status` looked at yet, so that it need not.
+    steps.run("documents", lambda: check_documents(store, store.files.edited(), most=None))
     if store.config.summary.provider not in NO_MODELS:
-        _Steps(store).run("summaries", partial(_Steps(store).improve, late))
+        steps.run("summaries", partial(steps.improve, late))
     mark, today = os.path.join(store.private, _TENDED), store.context.clock().date().isoformat()
     if read_text(mark).strip() == today:
         return
-    steps = _Steps(store)
     if store.config.tiers.automatic:
         steps.run("consolidation", partial(steps.consolidate, late))
     if store.config.rotation.archive_retention_days:
         steps.run("retention", steps.retain)
     if store.config.knowledge.automatic and not late():
-        steps.run("knowledge of the project", partial(_learn_project, store))
+        from gitmem.lessons.learn_project import learn_project
+
+        steps.run("knowledge of the project", lambda: learn_project(store))
     if steps.finished:
         with open(mark, "w", encoding="utf-8") as file:
             file.write(f"{today}\n")
-
-
-def _look_for_changes(store: Store) -> None:
-    from gitmem.history.changes_by_others import others_changes
-
-    others_changes(store)
-
-
-def _keep_days(store: Store) -> None:
-    from gitmem.history.past_days import keep_days
-
-    keep_days(store)
-
-
-def _read_experience(store: Store) -> None:
-    from gitmem.history.authors import People
-    from gitmem.history.experience import brought
-
-    People(store).read()
-    brought(store)
-
-
-def _notice(store: Store) -> None:
-    from gitmem.facts.edit import compare_new_facts
-
-    compare_new_facts(store)
-
-
-def _look_at_all(store: Store) -> None:
-    """Look at all documents that a `gitmem status` never looked at, so that it need not."""
-    from gitmem.store.document_checks import look
-
-    look(store, store.files.edited(), most=None)
-
-
-def _learn_project(store: Store) -> None:
-    from gitmem.lessons.learn_project import learn_project
-
-    learn_project(store)
-
-
-def _read_headers(store: Store) -> None:
-    from gitmem.lessons.concepts import concept_headers
-    from gitmem.store.headers import fact_headers
-
-    fact_headers(store)
-    concept_headers(store)
 
 
 class _Steps:
@@ -162,7 +127,7 @@ class _Steps:
         self.captured = Captured()
         self.finished = True
 
-    def run(self, what: str, step: Callable[[], None]) -> bool:
+    def run(self, what: str, step: Callable[[], object]) -> bool:
         """Run a step; if it fails, write to the log and return False."""
         try:
             step()

@@ -85,16 +85,12 @@ def logged_turns(store: Store, session: str, host: str) -> list[Turn]:
     while tag and day.date() <= now.date():
         name = day.strftime("%Y-%m-%d")
         text = (store.read(daily_path(name)) or b"").decode("utf-8", "replace")
-        for entry in _exchanges(text):
-            if entry.tags == tag:
+        for entry in (found.entry for found in find_entries(text)):
+            if entry.label == EXCHANGE and entry.tags == tag:
                 at = datetime.fromisoformat(f"{name} {entry.time}").replace(tzinfo=now.tzinfo)
                 turns.append(_turn(entry, at, session, host))
         day += timedelta(days=1)
     return turns
-
-
-def _exchanges(text: str) -> Iterator[Entry]:
-    return (found.entry for found in find_entries(text) if found.entry.label == EXCHANGE)
 
 
 def filed_turns(data: bytes, session: str, host: str) -> list[Turn]:
@@ -218,5 +214,4 @@ def save_lessons(store: Store, session: Session, why: str) -> str | None:
         rotate_if_full(transaction, store)
         return save_entries(transaction, store, lessons, message, session=session.name)
 
-    outcome = transact(store, plan, purpose="extract")
-    return outcome.commits[-1] if outcome.value else None
+    return transact(store, plan, purpose="extract").commit

@@ -311,7 +311,7 @@ def save_exchanges(store: Store, session: str, host: str, turns: Sequence[Turn])
         path, data = _file(transaction, session, turns)
         if data is None and last_version(store.repository, path) is not None:
             return 0  # cleared since
-        document = Document.parse(data or new_session(session, host, _name(session), turns[0].started))
+        document = Document.parse(data or new_session(session, host, file_name(session), turns[0].started))
         body, changed = document.body, []
         memory = transaction.read(MEMORY) or b""
         for one in _as_known(made, memory):
@@ -328,8 +328,7 @@ def save_exchanges(store: Store, session: str, host: str, turns: Sequence[Turn])
         message = _message(session, host, changed)
         return len(changed) if transaction.commit(message, changes, when=turns[-1].ended) else 0
 
-    outcome = transact(store, plan, purpose="exchanges")
-    return outcome.commits[-1] if outcome.value else None
+    return transact(store, plan, purpose="exchanges").commit
 
 
 def _as_known(made: Iterable[Made], memory: bytes) -> list[Made]:
@@ -350,7 +349,7 @@ def _message(session: str, host: str, changed: Sequence[Made]) -> Message:
         (Trailer.SESSION.value, session),
         (Trailer.HOST.value, host),
     )
-    return Message(f"Session {short_session(_name(session))}: {summary}", trailers)
+    return Message(f"Session {short_session(file_name(session))}: {summary}", trailers)
 
 
 def _with_exchanges(data: bytes, changed: Sequence[Made]) -> bytes:
@@ -362,31 +361,24 @@ def _with_exchanges(data: bytes, changed: Sequence[Made]) -> bytes:
         if present is None or present.entry.label != LABEL:
             continue
         now, offline = present.entry.text, one.exchange
-        raw = took_the_place(now, one.captured)
-        if not raw and now != render(_with_files_of(one.exchange, parse(present.entry))).text:
-            continue
-        new = offline
-        if raw:  # the live entry keeps its files and errors, which may be of a longer turn
+        if took_the_place(now, one.captured):
             _, _, files, failed = parts_of_turn(now)
-            new = new._replace(files=files, failed=failed)
+            new = offline._replace(files=files, failed=failed)  # which may be of a longer turn
+        else:
+            there, new = parse(present.entry), offline
+            edited = offline._replace(files=there.files, failed=there.failed) if there else offline
+            if now != render(edited).text:
+                continue
         entry = render(new)._replace(id=present.entry.id, time=present.entry.time)
         body = replace_entry(body, present, entry, document.newline)
     return document.with_body(body).render()
 
 
-def _with_files_of(exchange: Exchange, now: Exchange | None) -> Exchange:
-    return exchange if now is None else exchange._replace(files=now.files, failed=now.failed)
-
-
 def _file(transaction: Transaction, session: str, turns: Sequence[Turn]) -> tuple[str, bytes | None]:
     """Return path and content of a session's file; an existing file of the session in the same month is kept."""
-    name = _name(session)
+    name = file_name(session)
     path = session_path(turns[0].started.astimezone(UTC).strftime("%Y%m%d_%H%M%S"), name)
     folder = path[:_FOLDER_OF_MONTH]
     others = sorted(other for other in transaction.names(folder) if other.endswith(f"-{name}.md"))
     path = f"{folder}/{others[0]}" if others else path
     return path, transaction.read(path)
-
-
-def _name(session: str) -> str:
-    return file_name(session)

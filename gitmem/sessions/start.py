@@ -174,6 +174,8 @@ def start_parts(
     told = facts.texts.union(_statement(text) for text, _ in open_issues)
     sections, known = list(filter(None, (decisions, issues))), {turn.exchange_id for turn in unsaved}
     last = _last(body, sections, facts.marks, told, known)
+    # As the skill in `hooks/` expects them (spec R6).
+    requests = [f"[GITMEM_ROTATE] file={archive}" for archive in pending[-_MAX_PENDING:]]
     parts = [
         Part(_STANDS, tuple(stands.splitlines()), share=15),
         Part("Project", project.lines() if project else (), share=15),
@@ -184,7 +186,7 @@ def start_parts(
         _part_of("What is open", open_issues, share=10),
         Part("The last session, as a model judged it", _judged(store, late, facts.marks), share=20),
         _part_of("What was done last", last, share=_SHARE_OF_LAST, keep_last=True),
-        Part("Summaries to be written", (*_pending(pending), *filter(None, (offer,)))),
+        Part("Summaries to be written", (*requests, *filter(None, (offer,)))),
         Part("Sync with other machines", tuple(failures(store.private))),
     ]
     if not any(part.pieces for part in (parts[0], *parts[2:])):
@@ -329,8 +331,3 @@ def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:
         entries = [placed.entry for placed in remembered.memory] if remembered else []
         texts += [render_entry(entry).rstrip() for entry in entries if entry.label == EXCHANGE]
     return tuple(_brief(without_ids(text)) for text in texts)
-
-
-def _pending(archives: Sequence[str]) -> tuple[str, ...]:
-    """Return requests for summaries as the skill in `hooks/` expects them (spec R6)."""
-    return tuple(f"[GITMEM_ROTATE] file={archive}" for archive in archives[-_MAX_PENDING:])

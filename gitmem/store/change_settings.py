@@ -213,7 +213,7 @@ def set_for_store(store: Store, key: str, value: object | None) -> SettingChange
     if own:  # it would override the tracked value
         own_path = _set_in_own_file(store.context.environ, store.context.home, place, None)
         path = path if outcome.value else own_path
-    return SettingChange(path, outcome.commits[-1] if outcome.value else None, outcome.notices)
+    return SettingChange(path, outcome.commit, outcome.notices)
 
 
 def _check_carryover(config: Config, key: str, value: object | None) -> None:

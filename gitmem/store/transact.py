@@ -55,6 +55,11 @@ class Outcome(_Carrier["T"]):
     commits: tuple[str, ...]
     notices: tuple[str, ...]
 
+    @property
+    def commit(self) -> str | None:
+        """The last commit, None if the plan returned a false value: it had nothing to do."""
+        return self.commits[-1] if self.value else None
+
 
 def attempt(
     store: Store,

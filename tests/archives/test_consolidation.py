@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.archives.consolidation import consolidate, decisions_of, period_document, plan_consolidation
+from gitmem.archives.consolidation import consolidate, period_document, plan_consolidation
 from gitmem.archives.plans import holders_of
 from gitmem.document.document import Document
-from gitmem.document.entry import Entry, find_entries, find_section, render_entry, sections
+from gitmem.document.entry import Entry, MemoryType, find_entries, find_section, render_entry, sections
 from gitmem.document.ids import check_path, daily_path, make_id, monthly_path, weekly_path
+from gitmem.sessions.cues import is_resolved
 
+LASTING = {kind.label for kind in MemoryType if kind.lasts}
 TODAY = date(2026, 11, 22)  # a Sunday
 LABELS = ["Decision", "Preference", "Issue", "Pattern", "Learning", "Error Fix", "Note", "User Prompt", "Exchange"]
 TEXTS = st.one_of(
@@ -29,6 +31,12 @@ PROSE = st.sampled_from(
     ]
 )
 DAYS = st.dates(date(2025, 12, 1), TODAY)
+
+
+def decisions_of(body):
+    """Return the ids of what consolidation must keep: what lasts, without issues that are done with."""
+    entries = (found.entry for found in find_entries(body))
+    return {one.id for one in entries if one.label in LASTING and not (one.label == "Issue" and is_resolved(one.text))}
 
 
 def say(text: str, title: str) -> str:

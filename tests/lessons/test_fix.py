@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.lessons.fix import tell_error
-from gitmem.lessons.usage_log import all_given
+from tests.desk import given_texts
 
 AGAIN = "Exit code 1\n  File \"/home/b/app/x.py\", line 9, in load\nModuleNotFoundError: No module named 'yaml'\n"
 ERROR = "`pytest -q`: E   ModuleNotFoundError: No module named 'yaml'"
@@ -32,7 +32,7 @@ def test_an_error_that_an_exchange_tells_is_told_with_what_mended_it(desk):
     text = tell_error(desk.store, "s-9", AGAIN)
     assert "ModuleNotFoundError: No module named 'yaml'\nSeen 2 times. " in text
     assert 'Last time (2026-11-20) this was fixed by: "`uv sync`" ^x' in text
-    [ids] = [one.ids for one in all_given(desk.store.private)]
+    [ids] = [one.ids for one in given_texts(desk.store.private)]
     assert sorted(ids) == ["x0f7k2m9q0x", "x1f7k2m9q0x"]
     assert tell_error(desk.store, "s-9", AGAIN) == ""
 

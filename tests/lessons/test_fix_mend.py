@@ -15,10 +15,10 @@ from gitmem.lessons.outcome_counts import judge
 from gitmem.lessons.pattern import BugPattern, Solution, pattern_id, render_pattern
 from gitmem.lessons.prompt import TOKENS, tell_prompt
 from gitmem.lessons.read import known_patterns
-from gitmem.lessons.usage_log import all_given
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.store import Store
 from gitmem.text.stems import estimate_tokens
+from tests.desk import given_texts
 
 FIRST = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'\n3 failed in 1.2s"
 AGAIN = "  File \"/home/b/app/x.py\", line 90, in load\nModuleNotFoundError: No module named 'yaml'\n5 failed in 9.9s"
@@ -45,7 +45,7 @@ def test_an_error_that_was_mended_is_told_with_the_mend_and_its_sources(desk):
     assert '\nSeen 2 times. Last time (2026-11-23) this was fixed by: "`uv sync`" It helped 2 of 2 times. ^b' in text
     assert text.startswith("<gitmem-memory source='error'>\n")
     assert text.endswith("\n</gitmem-memory>")
-    assert [(one.session, one.how, one.ids) for one in all_given(desk.store.private)] == [
+    assert [(one.session, one.how, one.ids) for one in given_texts(desk.store.private)] == [
         ("s-9", "error", (pattern.id,)),
         ("s-8", "error", (pattern.id,)),
     ]
@@ -72,7 +72,7 @@ def test_several_errors_of_one_output_are_told_each_with_its_mend(desk):
     text = tell_error(desk.store, "s-9", both)
     assert 'fixed by: "`uv sync`"' in text
     assert 'fixed by: "`docker compose up -d`"' in text
-    assert len(next(all_given(desk.store.private)).ids) == 2
+    assert len(given_texts(desk.store.private)[0].ids) == 2
 
 
 def test_a_mend_that_was_told_and_did_not_help_is_told_no_more_unasked(desk):
@@ -196,7 +196,7 @@ def test_a_prompt_that_quotes_an_error_is_told_its_mend_once(desk, prompt):
     text = tell_prompt(desk.store, "s-9", prompt)
     assert 'Last time (2026-11-22) this was fixed by: "`uv sync`" ^b' in text
     assert estimate_tokens(text) <= TOKENS
-    [given] = all_given(desk.store.private)
+    [given] = given_texts(desk.store.private)
     assert (given.how, given.ids) == ("prompt", (known_patterns(desk.store)[0].id,))
     assert tell_prompt(desk.store, "s-9", prompt) == ""
     advice = guide(desk.store, prompt)

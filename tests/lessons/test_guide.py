@@ -15,7 +15,6 @@ from gitmem.lessons.knowledge_document import Knowledge, KnowledgeKind, render_k
 from gitmem.lessons.learn import learn_bugs
 from gitmem.lessons.learn_project import learn_commands
 from gitmem.lessons.outcome_counts import judge
-from gitmem.lessons.usage_log import all_given
 from gitmem.sessions.memory import change_working
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.save import save
@@ -23,6 +22,7 @@ from gitmem.sessions.state import TaskType
 from gitmem.sessions.turns import Failure, Run, Turn
 from gitmem.sessions.working import fail, start_task, suppose
 from gitmem.store.init import Place, init_store
+from tests.desk import given_texts
 
 ERROR = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"
 
@@ -61,7 +61,7 @@ def test_a_task_like_one_before_is_told_how_that_went(desk):
     assert found.complexity == "medium"
     assert 0 < found.confidence <= 1
     assert "Try:\n- `pytest` importer: TimeoutError" in as_text(found)
-    assert [(one.how, one.ids) for one in all_given(desk.store.private)] == [("guide", ("x4f7k2m9q0x",))]
+    assert [(one.how, one.ids) for one in given_texts(desk.store.private)] == [("guide", ("x4f7k2m9q0x",))]
 
 
 def test_of_an_entry_of_memory_md_the_answer_is_told(desk):
@@ -101,7 +101,7 @@ def test_where_nothing_clearly_fits_nothing_is_said(desk):
     found = guide(desk.store, "Paint the garden fence")
     assert found.lines == ()
     assert as_text(found) == ""
-    assert list(all_given(desk.store.private)) == []
+    assert given_texts(desk.store.private) == []
 
 
 def test_an_error_is_told_what_mended_it_and_what_did_not(desk):
@@ -185,7 +185,7 @@ def test_episodes_say_what_was_done_what_helped_what_did_not_and_how_hard_it_was
     assert ("The mirror of prices is slow at night", (good.id,)) in told[Part.CHALLENGE]
     assert ("The person then turned the work: No, use the library's retries", (good.id,)) in told[Part.CHALLENGE]
     assert found.complexity == "medium"
-    assert {good.id, bad.id} <= set(next(all_given(desk.store.private)).ids)
+    assert {good.id, bad.id} <= set(given_texts(desk.store.private)[0].ids)
     assert guide(desk.store, "Paint the garden fence").lines == ()
 
 
@@ -344,7 +344,7 @@ def test_an_error_that_the_session_had_before_is_said_so(desk):
     found = guide(desk.store, "", error=ERROR)
     assert found.lines[0].part is Part.AVOID
     assert found.lines[0].text.startswith("The same again after `pytest -q` failed with it at")
-    assert [one.session for one in all_given(desk.store.private)] == ["s-9"]
+    assert [one.session for one in given_texts(desk.store.private)] == ["s-9"]
 
 
 def test_an_error_of_the_running_session_is_told_only_to_a_task_that_speaks_of_it(desk):

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from gitmem.lessons.prompt import TOKENS, excerpt, remembered, tell_prompt
-from gitmem.lessons.usage_log import START, Given, all_given, known_to, record
+from gitmem.lessons.usage_log import START, Given, known_to, record
 from gitmem.sessions.start import start_parts
 from gitmem.text.stems import estimate_tokens
+from tests.desk import given_texts
 
 ASKED = "How did we stop the Redis timeouts of the checkout service?"
 FILLER = "".join(f"  Then paragraph {n} tells of something else at some length.\n\n" for n in range(60))
@@ -66,7 +67,7 @@ def test_a_memory_is_told_once_in_a_session(day):
     assert "max_connections" in tell_prompt(store, "s-1", ASKED)
     assert tell_prompt(store, "s-1", ASKED) == ""
     assert "max_connections" in tell_prompt(store, "s-2", ASKED)
-    assert [(one.session, one.how, one.ids) for one in all_given(store.private)] == [
+    assert [(one.session, one.how, one.ids) for one in given_texts(store.private)] == [
         ("s-1", "prompt", ("x4f7k2m9q0x",)),
         ("s-2", "prompt", ("x4f7k2m9q0x",)),
     ]

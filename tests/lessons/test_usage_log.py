@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from gitmem.lessons.usage_log import Given, all_given, known_to, names_of, record
+from gitmem.lessons.usage_log import Given, known_to, names_of, record
+from tests.desk import given_texts
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -16,10 +17,10 @@ def given(days: int, session: str = "s") -> Given:
 def test_it_is_read_back_in_order_and_kept_for_ninety_days(tmp_path):
     for days in (0, 1, 90):
         record(str(tmp_path), given(days))
-    assert [one.ids for one in all_given(str(tmp_path))] == [("x0",), ("x1",), ("x90",)]
+    assert [one.ids for one in given_texts(str(tmp_path))] == [("x0",), ("x1",), ("x90",)]
     record(str(tmp_path), given(91))
-    assert [one.ids for one in all_given(str(tmp_path))] == [("x1",), ("x90",), ("x91",)]
-    assert next(all_given(str(tmp_path))) == given(1)
+    assert [one.ids for one in given_texts(str(tmp_path))] == [("x1",), ("x90",), ("x91",)]
+    assert given_texts(str(tmp_path))[0] == given(1)
 
 
 def test_a_line_that_was_cut_off_is_passed_over(tmp_path):
@@ -27,7 +28,7 @@ def test_a_line_that_was_cut_off_is_passed_over(tmp_path):
     path = tmp_path / "given" / "2026-11-21.jsonl"
     path.write_bytes(b'{"at": "x"\n[1]\n' + path.read_bytes() + b'{"session": "s", "ids"')
     assert known_to(str(tmp_path), "s", NOW) == {"x0"}
-    assert len(list(all_given(str(tmp_path)))) == 1
+    assert len(given_texts(str(tmp_path))) == 1
 
 
 def test_where_it_cannot_be_written_nothing_fails(tmp_path):
