@@ -122,6 +122,10 @@ class RefusalError(ProviderError):
 OFFLINE, HOST, AGENT, ANTHROPIC, OPENAI = "offline", "host", "agent", "anthropic", "openai"
 AGENTS = (AGENT, "codex", "gemini", "qwen", "opencode", "copilot", "droid")  # programs; AGENT is Claude Code
 PROVIDER_OF = {"claude": AGENT, **{name: name for name in AGENTS[1:]}}  # by the name of the host
+TURN_ON = (
+    "'gitmem config --user summary.provider agent' (or codex, gemini, …) has each session judged: decisions that no "
+    "word marks, mends, what is open"
+)
 JUDGED_TOKENS = 4_400  # of a question about a session, the mean of 11 recordings (bench/judgement.py)
 PROVIDERS = (OFFLINE, HOST, *AGENTS, ANTHROPIC, OPENAI)
 KEYS = {ANTHROPIC: "ANTHROPIC_API_KEY", OPENAI: "OPENAI_API_KEY"}

@@ -9,18 +9,39 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.facts.book import learn_told
+from gitmem.facts.extract import Finding
+from gitmem.facts.fact import FactKind
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.hosts.host import command
 from gitmem.lessons.outcome_counts import add_told
 from gitmem.lessons.usage_log import Came, Given, record, record_came
 from gitmem.platform.programs import resource
 from gitmem.sessions.replay import replay
+from gitmem.store.headers import known_facts
 from gitmem.sync.remotes import REFS, add_remote
 from gitmem.web.export import export
 from gitmem.web.render import MENU
 from tests.web.conftest import NOW, Viewer
 
 DEMO = Path(__file__).parents[1] / "data" / "demo"
+
+
+JUDGED = """---
+by: judge-mini
+---
+# Session
+
+## Exchanges
+
+## Summary
+
+Exports sort by date now.
+
+## Open
+
+- Old files are not moved.
+"""
 
 
 def test_every_page_of_an_empty_store_opens(viewer):
@@ -138,6 +159,25 @@ def test_a_fact_tells_its_life_and_where_it_comes_from(demo):
     assert page["name"] == concept["name"]
     assert (len(page["times"]), page["text"]) == (concept["exchanges"], "")
     assert sum(sum(column["values"]) for column in page["chart"]["columns"]) == concept["exchanges"]
+
+
+def test_what_a_model_judged_says_so(viewer, bare_git):
+    found = Finding(FactKind.DECISION, "Exports go into out/new by date.", 0.8, NOW, "s-1", (), "judge-mini")
+    learn_told(viewer.open(), "s-1", "claude-code", [found], "judge-mini")
+    viewer.put("sessions/2026/11/20261121_120000-s-1.md", JUDGED)
+    bare_git(viewer.root, "add", "-A")
+    bare_git(viewer.root, "commit", "-qm", "Judge s-1")
+    (fact,) = known_facts(viewer.open())
+    viewer.add("Columns are named in snake_case.")
+    assert viewer.get("/facts").count("judged by judge-mini") == 1
+    assert "judged by judge-mini" in viewer.get(f"/fact/{fact.id}")
+    session = viewer.get("/session/s-1")
+    assert session.index("judged by judge-mini") < session.index("Exports sort by date now.")
+    assert "Old files are not moved." in session
+
+
+def test_figures_say_how_a_model_is_asked(viewer):
+    assert "summary.provider agent" in viewer.get("/stats")
 
 
 def test_a_long_session_goes_on_behind_an_exchange(demo, monkeypatch):

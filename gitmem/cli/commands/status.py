@@ -70,12 +70,6 @@ def run_status(args: argparse.Namespace, app: App) -> int:
     return ExitCode.OK
 
 
-_NO_MODEL = (
-    "none; 'gitmem config --user summary.provider agent' (or codex, gemini, …) has each session judged: decisions "
-    "that no word marks, mends, what is open"
-)
-
-
 class _Used(Value):
     """Numbers of the last seven days: texts told, questions, answers, told texts with names, and used ones of these."""
 
@@ -174,7 +168,7 @@ def _screen(status: StoreStatus, more: _More, app: App) -> str:
         rows.append(("branch", status.branch))
     if more.vectors:
         rows.append(("meanings", _vector_words(more.vectors)))
-    rows.append(("models", _model_words(more.models) if more.models else _NO_MODEL))
+    rows.append(("models", _model_words(more.models)))
     rows += [("sync", _sync_words(state)) for state in status.remotes]
     if status.review:
         names = _listed([item.path for item in status.review])
@@ -242,8 +236,12 @@ def _sync_words(state: RemoteState) -> str:
     return f"{state.name}: {when}{waiting}{failed}{by_hand}"
 
 
-def _model_words(models: Spending) -> str:
-    """Return the provider of summaries, and its questions, tokens, dollars and seconds of today."""
+def _model_words(models: Spending | None) -> str:
+    """Return the provider of models, and its questions, tokens, dollars and seconds of today, or how to have one."""
+    if models is None:
+        from gitmem.llm.protocol import TURN_ON
+
+        return f"none; {TURN_ON}"
     if not models.questions:
         return f"{models.provider}, not asked today"
     tokens = f"{models.tokens:,} tokens" + (f" of {models.most_tokens:,}" if models.most_tokens else "")

@@ -101,6 +101,7 @@ def fact_value(view: View, fact: Fact, status: Status, stale: Sequence[str] = ()
         "confidence": fact.confidence,
         "session": fact.session,
         "author": view.people.other(fact.id),
+        "by": fact.origin.get("by", ""),
         "files": list(fact.files),
         "commit": fact.commit,
         "stale": list(stale),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gitmem.document.entry import find_entries
+from gitmem.document.document import Document
+from gitmem.document.entry import find_entries, find_section
 from gitmem.history.origin import Session, find_session, sessions
 from gitmem.lessons.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
 from gitmem.sessions.exchange import parse
@@ -36,7 +37,9 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
     store = view.store
     found = next((one for one in _known(view) if one.id == identifier), None) or find_session(store, identifier)
     text = (store.read(found.file) or b"").decode("utf-8", "replace") if found.file else ""
-    entries = list(find_entries(marked(store, text)))
+    document = Document.parse(marked(store, text).encode("utf-8", "replace"))
+    sections = filter(None, (find_section(document.body, title) for title in ("Summary", "Open")))
+    entries = list(find_entries(document.body))
     first = next((place + 1 for place, one in enumerate(entries) if one.entry.id == view.word("after")), 0)
     last = len(entries) if view.word(WHOLE) else first + _EXCHANGES
     exchanges: list[dict[str, Any]] = []
@@ -56,6 +59,8 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
     return {
         **_value(view, found),
         "exchanges": exchanges,
+        "by": str(document.get("by") or ""),
+        "said": "\n".join(document.body[one.start : one.end] for one in sections),
         "next": entries[last - 1].entry.id if last < len(entries) else None,
         **_told(view, found.id),
         "facts": [fact_value(view, fact, statuses[fact.id]) for fact in view.facts if fact.session == found.id],

@@ -8,6 +8,7 @@ from typing import Any
 
 from gitmem.judgement.ask import spending
 from gitmem.lessons.outcome_counts import measure
+from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON
 from gitmem.store.findings import FailureLog
 from gitmem.sync.sync import states
 from gitmem.web.pages.view import View, columns, moment, over_time
@@ -48,6 +49,7 @@ def show_stats(view: View) -> dict[str, Any]:
         **figures,
         "facts": dict(Counter(status.standing.value for status in view.statuses.values())),
         "models": spending(store)._asdict(),
+        "turn_on": TURN_ON if store.config.summary.provider in {OFFLINE, HOST} else "",
         "growth": [
             over_time("Commits a week", "commits", view.days(), first, today),
             over_time("Facts learned a week", "facts", learned, first, today),
