@@ -1,7 +1,7 @@
 """How a store grows: its size and the cost of keeping it small, against what git makes of the same history.
 
 Saves go the way of all saves, through the spool, a few to a drain so that it is quick; maintenance runs whenever
-`gitmem.store.maintenance.needed` says so. The yardsticks: a bare clone that is packed afresh from nothing, as
+`gitmem.store.findings.is_due` says so. The yardsticks: a bare clone that is packed afresh from nothing, as
 git does it by itself and with a wide window (ten minutes of CPU at 10,000 commits); and `git log -- PATH` without the
 commit graph.
 
@@ -26,8 +26,9 @@ from gitmem.document.entry import Save
 from gitmem.document.ids import make_id
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import drain
+from gitmem.store.findings import is_due
 from gitmem.store.init import Place, init_store
-from gitmem.store.maintenance import maintain, needed
+from gitmem.store.maintenance import maintain
 from gitmem.store.store import Store
 
 DRAIN = 5
@@ -79,7 +80,7 @@ def grow(store: Store, clock: Clock, commits: int) -> float:
             text = " ".join(rng.choices(words, k=75))
             store.spool.deliver(Save(identifier, clock(), text).to_event())
         drain(store)
-        if needed(store):
+        if is_due(store):
             spent += costing(lambda: maintain(store))
         if clock.saves % REPORT == 0:
             objects = Path(store.root, ".git", "objects")

@@ -30,11 +30,13 @@ def test_every_module_can_be_imported():
     script = (
         "import gitmem, importlib, pkgutil\n"
         "modules = [module.name for module in pkgutil.walk_packages(gitmem.__path__, 'gitmem.')]\n"
+        "modules += [f'bench.{module.name}' for module in pkgutil.iter_modules(['bench'])]\n"  # not type-checked
         "assert len(modules) > 100\n"
         "for module in modules:\n"
         "    importlib.import_module(module)\n"
     )
-    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True)
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "bench")))}
+    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True, cwd=ROOT, env=environ)
 
 
 def test_resources_are_found_in_the_source_tree():
