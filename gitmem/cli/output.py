@@ -100,6 +100,20 @@ class Bar:
             print(f"\r{text:{_WIDTH}.{_WIDTH}}\r{text[:_WIDTH]}", end="", file=self._err, flush=True)
 
 
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows as text in columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def first_of(paths: Sequence[str], most: int) -> list[str]:
+    """Return the first of some paths as lines, and how many more there are."""
+    more = [f"  … and {len(paths) - most} more"] if len(paths) > most else []
+    return [*(f"  {path}" for path in paths[:most]), *more]
+
+
 SHORT = 10  # characters of an object id
 _MINUTES = "%Y-%m-%d %H:%M"
 # The longest prefix first; ANSI colours as git has them.
@@ -258,12 +272,10 @@ def index_table(found: Sequence[RotatedFile]) -> str:
         state = "yes" if item.summarized else "no"
         name = item.path if item.present else f"({item.path})"
         rows.append((name, f"{item.rotated_at:{_MINUTES}}", f"{item.tokens:,}", f"{item.lines:,}", days, state))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     gone = sum(not item.present for item in found)
     total = f"{len(found)} rotation{'s' if len(found) > 1 else ''}"
-    lines += ["", f"{total}; {gone} in brackets are in history only." if gone else f"{total}."]
-    return plain("\n".join(lines))
+    note = f"{total}; {gone} in brackets are in history only." if gone else f"{total}."
+    return plain(f"{table(rows)}\n\n{note}")
 
 
 def _whose(record: CommitRecord, store: Store) -> str:
@@ -275,19 +287,19 @@ def _who(record: CommitRecord) -> str:
     return "/".join(filter(None, (record.host, short_session(record.session or "")))) or record.author
 
 
-_FINDINGS_COLOURS = {"ok": 32, "note": 36, "warning": 33, "problem": 31}  # ANSI colours
+_LEVEL_COLOURS = {"ok": 32, "note": 36, "warning": 33, "problem": 31}  # ANSI colours
 
 
 def finding_lines(findings: Sequence[Finding], app: App) -> list[str]:
     """Return findings as lines: the message, below it the places and the remedy."""
     lines = []
     for finding in findings:
-        lines.append(f"{_painted(finding.level, app)}  {finding.check:<12}{plain(finding.message)}")
+        lines.append(f"{_coloured(finding.level, app)}  {finding.check:<12}{plain(finding.message)}")
         lines += [f"{'':<23}{plain(detail)}" for detail in finding.details]
         if finding.remedy:
             lines.append(f"{'':<21}> {plain(finding.remedy)}")
     return lines
 
 
-def _painted(level: str, app: App) -> str:
-    return f"\033[{_FINDINGS_COLOURS[level]}m{level:<7}\033[0m" if app.colour() else f"{level:<7}"
+def _coloured(level: str, app: App) -> str:
+    return f"\033[{_LEVEL_COLOURS[level]}m{level:<7}\033[0m" if app.colour() else f"{level:<7}"

@@ -169,17 +169,14 @@ _TIMED = re.compile(
     r"- \[(?P<time>(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9])\] \*\*(?P<label>[^*\n]{1,60})\*\*: ?(?P<text>.*)"
 )
 _ITEM = re.compile(r"- (?P<text>.*)")
-_DATABASE = (".db", ".db-wal", ".db-shm", ".sqlite", ".sqlite3")
 
 
 def plan_jikime_layout(files: Iterable[SourceFile], limits: Limits) -> MigrationPlan:
     """Return the plan for a memory in the layout of Jikime."""
-    return plan_files(files, lambda file: _planned(file, limits))
+    return plan_files(files, lambda file: _plan_jikime_file(file, limits))
 
 
-def _planned(file: SourceFile, limits: Limits) -> Found:  # noqa: PLR0911
-    if file.path.endswith(_DATABASE):
-        return [], [Left(file.path, "a database; the logs say what is in it")]
+def _plan_jikime_file(file: SourceFile, limits: Limits) -> Found:
     if file.path == "track_buffer.jsonl":
         return [], [Left(file.path, "it is a buffer of a session that is over")]
     if not file.data.strip():
@@ -257,10 +254,10 @@ _WEEKS = 53
 
 def plan_keeper_layout(files: Iterable[SourceFile], limits: Limits) -> MigrationPlan:
     """Return the plan for a project's memory in the layout of memory-keeper."""
-    return plan_files(files, lambda file: _keeper_planned(file, limits))
+    return plan_files(files, lambda file: _plan_keeper_file(file, limits))
 
 
-def _keeper_planned(file: SourceFile, limits: Limits) -> Found:  # noqa: PLR0911
+def _plan_keeper_file(file: SourceFile, limits: Limits) -> Found:  # noqa: PLR0911
     if file.path == FACTS:
         return plan_facts(SourceKind.KEEPER, file)
     if file.path == "index.json":

@@ -339,7 +339,7 @@ def plan_transcript(kind: SourceKind, file: SourceFile, name: str) -> Found:
         last = instant(_first(found, "at", "ts", "timestamp"), UTC) or last
         started = started or last
         lines.append(
-            json.dumps({"at": last.isoformat(timespec="milliseconds"), **_rotation_said(found)}, ensure_ascii=False)
+            json.dumps({"at": last.isoformat(timespec="milliseconds"), **_speech_of(found)}, ensure_ascii=False)
         )
     left = [Left(file.path, f"{unread} of its lines are no JSON")] if unread else []
     if not lines or started is None:
@@ -348,7 +348,7 @@ def plan_transcript(kind: SourceKind, file: SourceFile, name: str) -> Found:
     return [TranscriptItem(file.path, started, key, name, tuple(lines))], left
 
 
-def _rotation_said(given: Mapping[str, object]) -> dict[str, object]:
+def _speech_of(given: Mapping[str, object]) -> dict[str, object]:
     """Return the speaker and the text of a line of a transcript; of an unknown line, all of it."""
     message = fields_of(given.get("message"))
     role = _first(given, "role", "type") or text_of(message.get("role"))

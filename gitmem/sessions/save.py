@@ -148,7 +148,7 @@ def drain(store: Store, *, scan: bool = False) -> Drained:
         for name, error in batch.refused.items():
             if isinstance(error, DoesNotFitError):
                 store.spool.put_aside(name)
-                error.remedy = f"{error.remedy} What was to be saved was kept aside: {name}.".strip()
+                error.remedy = f"{error.remedy} It is not saved; its text is kept aside in {name}.".strip()
             notices.append(f"{error.message} {error.remedy}".strip())
         refused |= batch.refused
         added |= batch.added

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from gitmem.cli.app import App
-from gitmem.cli.output import agreed
+from gitmem.cli.output import agreed, table
 from gitmem.config import Config, Untrusted, shown, value_of
 from gitmem.document.plain import flow
 from gitmem.errors import ExitCode, RefusedError, UsageError
@@ -125,11 +125,7 @@ def _setting_value(item: EffectiveSetting) -> dict[str, object]:
 def _table(settings: Sequence[EffectiveSetting]) -> str:
     rows = [("SETTING", "VALUE", "FROM", "")]
     rows += [(item.key, _as_yaml(item.value), item.origin, _about(item)) for item in settings]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    return "\n".join(
-        "  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3])).rstrip()
-        for row in rows
-    )
+    return table(rows)
 
 
 def _about(item: EffectiveSetting) -> str:

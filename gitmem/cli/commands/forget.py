@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 from gitmem.archives.clear import OLD_DAYS, Cleared, clear
 from gitmem.cli.app import App
-from gitmem.cli.output import Progress, agreed
+from gitmem.cli.output import Progress, agreed, first_of
 from gitmem.errors import ExitCode, UsageError
 from gitmem.history.records import parse_date
 from gitmem.lessons.learn import clean_up
@@ -52,10 +52,10 @@ def run_clear(args: argparse.Namespace, app: App) -> int:
     store = app.settled(args)
     preview = clear(store, days=days, dry_run=True)
     if args.dry_run or not preview.files:
-        app.answer(args, _cleared_value(preview, dry_run=args.dry_run), _preview(preview))
+        app.answer(args, _cleared_value(preview, dry_run=args.dry_run), _would_clear(preview))
         return ExitCode.OK
     would, question = f"This would remove {_count(preview)}", "Remove them? 'gitmem undo' brings them back."
-    if not args.yes and not agreed(app, would, _preview(preview), question):
+    if not args.yes and not agreed(app, would, _would_clear(preview), question):
         print("Nothing was removed.", file=app.err)
         return ExitCode.OK
     done = clear(store, days=days)
@@ -64,13 +64,10 @@ def run_clear(args: argparse.Namespace, app: App) -> int:
     return ExitCode.OK
 
 
-def _preview(preview: Cleared) -> str:
+def _would_clear(preview: Cleared) -> str:
     if not preview.files:
         return "There is nothing to clear."
-    more = [f"  … and {len(preview.files) - _SHOWN} more"] if len(preview.files) > _SHOWN else []
-    return plain(
-        "\n".join([f"Would remove {_count(preview)}:", *(f"  {path}" for path in preview.files[:_SHOWN]), *more])
-    )
+    return plain("\n".join([f"Would remove {_count(preview)}:", *first_of(preview.files, _SHOWN)]))
 
 
 def _cleared(done: Cleared) -> str:
@@ -212,10 +209,10 @@ def run_purge(args: argparse.Namespace, app: App) -> int:
         progress.step("searching history")
         plan = plan_purge(store, wanted)
     if args.dry_run or not plan.needed:
-        app.answer(args, _value(plan.purge, dry_run=args.dry_run), _purge_preview(plan))
+        app.answer(args, _value(plan.purge, dry_run=args.dry_run), _would_purge(plan))
         return ExitCode.OK
     would, question = "This rewrites history", "This cannot be undone. Purge?"
-    if not args.yes and not agreed(app, would, _purge_preview(plan), question):
+    if not args.yes and not agreed(app, would, _would_purge(plan), question):
         print("Nothing was purged.", file=app.err)
         return ExitCode.OK
     with Progress(app.err) as progress:
@@ -243,14 +240,13 @@ def _wanted(args: argparse.Namespace, app: App) -> str | re.Pattern[str] | None:
     return text
 
 
-def _purge_preview(plan: PurgePlan) -> str:
+def _would_purge(plan: PurgePlan) -> str:
     planned = plan.purge
     if not plan.needed:
         return "The store does not hold it, and neither does its history."
     brought = f"added by {count(planned.commits, 'commit')}" if planned.commits else "which no commit holds any more"
-    more = [f"  … and {len(planned.files) - _PURGE_SHOWN} more"] if len(planned.files) > _PURGE_SHOWN else []
-    files = [f"  {path}" for path in planned.files[:_PURGE_SHOWN]]
-    return plain("\n".join([f"Would purge {count(planned.texts, 'text')}, {brought}:", *files, *more, *planned.beyond]))
+    files = first_of(planned.files, _PURGE_SHOWN)
+    return plain("\n".join([f"Would purge {count(planned.texts, 'text')}, {brought}:", *files, *planned.beyond]))
 
 
 def _done(done: Purge) -> str:

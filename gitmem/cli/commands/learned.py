@@ -222,14 +222,14 @@ def run_patterns(args: argparse.Namespace, app: App) -> int:
     store = app.settled(args)
     if args.action != "show":
         found = known_patterns(store)
-        text = "\n".join(map(_patterns_row, found)) or "No errors are known yet: they are learned when a session ends."
+        text = "\n".join(map(_pattern_row, found)) or "No errors are known yet: they are learned when a session ends."
         app.answer(args, [pattern_value(one) for one in found], plain(text))
         return ExitCode.OK
     show_pattern(store, args.pattern, args, app)
     return ExitCode.OK
 
 
-def _patterns_row(pattern: BugPattern) -> str:
+def _pattern_row(pattern: BugPattern) -> str:
     best = pattern.best()
     mend = f" → {best.text}" if best else ""
     stale = " (stale)" if pattern.stale else ""

@@ -38,10 +38,13 @@ def run_status(args: argparse.Namespace, app: App) -> int:
 
     With --json: {store, branch, agents, last_event, knows: {sessions, facts, issues, patterns}, told, asked, answered,
     named, used, waiting, unfinished, aside, pending, edited, review, contradictions, remotes, bytes, last_save, tokens,
-    threshold, archives, days, newest_day, vectors, models, attention}. agents are those whose sessions are recorded
-    here; told is how often agents were told something in the last seven days, asked and answered how often memory was
-    asked and had an answer, named how many texts with a file or command finished sessions were told, used how many of
-    these they used. pending counts summaries made without a model. vectors and models are null where none are used.
+    threshold, archives, days, newest_day, vectors, models, attention}.
+      agents           those whose sessions are recorded here
+      told             texts told to agents in the last seven days
+      asked, answered  questions to the memory, and those that had an answer
+      named, used      texts that named a file or command, told to finished sessions, and those that were used
+      pending          summaries made without a model
+      vectors, models  null where none are used
 
     Examples:
       gitmem status
@@ -280,16 +283,21 @@ def run_stats(args: argparse.Namespace, app: App) -> int:
     this machine's, of the last 90 days (of models, 60). On a terminal, the last eight weeks are small bars. Nothing
     leaves this machine.
 
-    With --json: {storage, usage, learning, tasks, retrieval, answers, told, most, effectiveness, tokens}. storage is
-    {NAME: {files, bytes}}; usage {commits, saves, exchanges, sessions, agents}; learning {exchanges, saves, facts,
-    patterns, reinforced, deprecated, episodes, contradictions}, each {MONDAY: number}; tasks {number, types, seconds,
-    tokens, mended_in, told, alone}, {TYPE: number}, the medians of what a task took, and {number, succeeded} of those
-    in sessions that were told a memory, and of others; retrieval, for prompt, error, guide, search and recall, {asked,
-    found, rate, ms, mean, slowest}, answers the same of all; most {patterns: [{id, title, told, seen}], episodes:
-    [{id, title, told, usefulness}]}, those told most often; effectiveness {named, used, rate, by, mends, helped,
-    errors}, mends {told, mended, rate}, helped {judged, mean, by, good, bad}, errors {mended, again, faster, slower,
-    first, later}; tokens {start, injected, recalled, models, sessions}, each {MONDAY: number}, with {total, session};
-    judged {sessions, kept, refused, tokens, reasons, weeks}.
+    With --json: {storage, usage, learning, tasks, retrieval, answers, told, most, effectiveness, tokens, judged}.
+      storage        {NAME: {files, bytes}}
+      usage          {commits, saves, exchanges, sessions, agents}
+      learning       numbers a week, {MONDAY: number} each: {exchanges, saves, facts, patterns, reinforced,
+                     deprecated, episodes, contradictions}
+      tasks          {number, types: {TYPE: number}, seconds, tokens, mended_in, told, alone}; seconds, tokens and
+                     mended_in are medians; told and alone are {number, succeeded} of tasks in sessions that were
+                     told a memory, and in others
+      retrieval      {asked, found, rate, ms, mean, slowest} for each of prompt, error, guide, search and recall
+      answers        the same of all
+      most           {patterns: [{id, title, told, seen}], episodes: [{id, title, told, usefulness}]}, told most often
+      effectiveness  {named, used, rate, by, mends: {told, mended, rate}, helped: {judged, mean, by, good, bad},
+                     errors: {mended, again, faster, slower, first, later}}
+      tokens         {start, injected, recalled, models, sessions}, {MONDAY: number} each, with {total, session}
+      judged         {sessions, kept, refused, tokens, reasons, weeks}
 
     Examples:
       gitmem stats
@@ -323,7 +331,7 @@ def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
         asked.append(_row("in all", _found(figures["answers"])))
     yield from asked or ["  nothing was asked yet"]
     yield "Told and then used"
-    yield from _stats_used(figures["effectiveness"])
+    yield from _usage_rows(figures["effectiveness"])
     yield from _most(figures["most"])
     yield from _tokens(figures["tokens"], bars=bars)
     yield from _judged_rows(figures["judged"])
@@ -349,7 +357,7 @@ def _found(one: Mapping[str, Any]) -> str:
     return f"{one['found']:>10,} of {one['asked']:,} ({one['rate']:.0%}), {times}"
 
 
-def _stats_used(effect: Mapping[str, Any]) -> Iterator[str]:
+def _usage_rows(effect: Mapping[str, Any]) -> Iterator[str]:
     errors, mends, helped = effect["errors"], effect["mends"], effect["helped"]
     if effect["named"]:
         yield _row("texts", f"{effect['used']:>10,} of {effect['named']:,} that name a file or command")

@@ -12,7 +12,7 @@ from gitmem.archives.summary import SCHEMA, Summary
 from gitmem.cli.app import SESSIONS, App, read_date
 from gitmem.cli.document import find_archive
 from gitmem.cli.host import place_of
-from gitmem.cli.output import Bar
+from gitmem.cli.output import Bar, table
 from gitmem.document.ids import summary_path
 from gitmem.errors import ExitCode, NotFoundError
 from gitmem.history.origin import sessions
@@ -143,8 +143,7 @@ def _table(found: list[ArchiveSummary], *, pending: bool) -> str:
         return "No summary is pending." if pending else "No archive yet: memory.md has not been rotated."
     rows = [("ARCHIVE", "SUMMARY")]
     rows += [(item.archive, "none" if item.method is None else item.method or "by hand") for item in found]
-    width = max(len(archive) for archive, _ in rows)
-    return plain("\n".join(f"{archive:<{width}}  {method}" for archive, method in rows))
+    return plain(table(rows))
 
 
 def _text(archive: str, summary: Summary) -> str:
