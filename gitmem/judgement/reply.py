@@ -207,10 +207,8 @@ class Reader:
         known = known.strip().strip("^[]") if relation != NEW else ""
         if known and known not in self._known:
             raise _RefusedError("unknown id")
-        own = self._own
-        if known and _share(statement, _folded(str(item["quote"]))):  # its subject may stand in the known fact alone
-            own = f"{own} {_folded(self._known[known])}"
-        if _share(statement, own) < (_OWN_SHARE if is_acted_on else _ANY_SHARE):
+        least = _OWN_SHARE if is_acted_on else _ANY_SHARE
+        if _share(statement, self._own) < least and not self._changes(statement, known, str(item["quote"])):
             raise _RefusedError("unsupported")
         if is_acted_on and self._echoes(statement):
             raise _RefusedError("tool's words")
@@ -312,6 +310,14 @@ class Reader:
             raise _RefusedError("tool's words")
         return request, (PERSON, AGENT, TOOL)[who]
 
+    def _changes(self, statement: str, known: str, quote: str) -> bool:
+        """Return whether what a statement says beside a known fact, which may name its subject alone, is own words.
+
+        The quotation has to say some of it: what only denies a known fact says nothing beside it.
+        """
+        new = _points(statement) - _points(self._known.get(known, statement))
+        return _part(new, _folded(quote)) > 0 and _part(new, self._own) >= _OWN_SHARE
+
     def _echoes(self, statement: str) -> bool:
         """Return whether a tool's output says a statement in a line, and the person says nothing like it."""
         stems = stems_of(statement)
@@ -350,8 +356,17 @@ def _words(text: str) -> int:
     return max(len(text.split()), wide // _LETTERS_OF_A_WORD)
 
 
+def _points(text: str) -> frozenset[str]:
+    """Return the stems and the numbers of a text."""
+    return stems_of(text) | {*_NUMBER.findall(text)}
+
+
 def _share(text: str, among: str) -> float:
-    """Return the share of a text's stems and numbers that stand among folded words."""
-    stems, numbers = stems_of(text), {*_NUMBER.findall(text)}
-    stand = sum(stem in among for stem in stems) + len(numbers & {*_NUMBER.findall(among)} if numbers else ())
-    return stand / (len(stems) + len(numbers)) if stems or numbers else 0.0
+    return _part(_points(text), among)
+
+
+def _part(points: frozenset[str], among: str) -> float:
+    """Return the share of stems and numbers that stand among folded words."""
+    numbers = {*_NUMBER.findall(among)}
+    stand = sum(point in (numbers if _NUMBER.fullmatch(point) else among) for point in points)
+    return stand / len(points) if points else 0.0

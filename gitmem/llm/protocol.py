@@ -126,7 +126,7 @@ TURN_ON = (
     "'gitmem config --user summary.provider agent' (or codex, gemini, …) has each session judged: decisions that no "
     "word marks, mends, what is open"
 )
-JUDGED_TOKENS = 4_400  # of a question about a session, the mean of 11 recordings (bench/judgement.py)
+JUDGED_TOKENS = 5_500  # the mean of the questions about 11 recordings, 4,400, and of the answers of bench/judgement.py
 PROVIDERS = (OFFLINE, HOST, *AGENTS, ANTHROPIC, OPENAI)
 KEYS = {ANTHROPIC: "ANTHROPIC_API_KEY", OPENAI: "OPENAI_API_KEY"}
 MOST_BYTES = 2_000_000  # of an answer with its envelope
