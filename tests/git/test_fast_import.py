@@ -433,48 +433,30 @@ def test_times(git, when, stored):
 # Compare-and-swap
 
 
-def test_another_commit_came_first(git):
-    base = put(git, None, {"a": b"0"})
-    with Writer(git, REF, base) as writer:
+# How many commits there are, the last of which the writer builds on, and what moves the branch while it works.
+MOVES = {
+    "another commit": (1, lambda git, tips: put(git, tips[0], {"a": b"theirs"})),
+    # fast-import by itself would take the reset back: the new commit contains the older tip.
+    "a reset": (2, lambda git, tips: git.run("update-ref", REF, tips[0])),
+    "a deletion": (1, lambda git, tips: git.run("update-ref", "-d", REF)),
+    "a birth": (0, lambda git, tips: put(git, None, {"a": b"theirs"})),
+}
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_a_branch_that_moved_meanwhile_stays_where_it_is(git, move):
+    count, moves = MOVES[move]
+    tips: list[str] = []
+    for number in range(count):
+        tips.append(put(git, tips[-1] if tips else None, {"a": b"%d" % number}))
+    with Writer(git, REF, tips[-1] if tips else None) as writer:
         writer.commit(new({"a": b"ours"}))
-        theirs = put(git, base, {"a": b"theirs"})
+        moves(git, tips)
+        moved = tip_of(git)
         with pytest.raises(TipMovedError):
             writer.finish()
-    assert tip_of(git) == theirs
-    sound(git)
-
-
-def test_the_branch_was_reset_meanwhile(git):
-    """fast-import by itself would take the reset back: the new commit contains the older tip."""
-    first = put(git, None, {"a": b"0"})
-    second = put(git, first, {"a": b"1"})
-    with Writer(git, REF, second) as writer:
-        writer.commit(new({"a": b"ours"}))
-        git.run("update-ref", REF, first)
-        with pytest.raises(TipMovedError):
-            writer.finish()
-    assert tip_of(git) == first
-    sound(git)
-
-
-def test_the_branch_was_deleted_meanwhile(git):
-    first = put(git, None, {"a": b"0"})
-    with Writer(git, REF, first) as writer:
-        writer.commit(new({"a": b"ours"}))
-        git.run("update-ref", "-d", REF)
-        with pytest.raises(TipMovedError):
-            writer.finish()
-    assert tip_of(git) is None
-    sound(git)
-
-
-def test_the_branch_was_born_meanwhile(git):
-    with Writer(git, REF, None) as writer:
-        writer.commit(new({"a": b"ours"}))
-        theirs = put(git, None, {"a": b"theirs"})
-        with pytest.raises(TipMovedError):
-            writer.finish()
-    assert tip_of(git) == theirs
+    assert tip_of(git) == moved
+    assert moved not in tips[-1:]
     sound(git)
 
 
@@ -557,22 +539,6 @@ def test_writers_that_race_lose_nothing(git):
 # Nothing is left behind
 
 
-def _leave_before_anything(writer: Writer) -> None:
-    pass
-
-
-def _leave_after_reading(writer: Writer) -> None:
-    writer.read("a")
-
-
-def _leave_after_a_commit(writer: Writer) -> None:
-    writer.commit(new({"a": b"never seen"}))
-
-
-def _leave_in_the_middle_of_a_command(writer: Writer) -> None:
-    writer._send(b"commit refs/heads/gitmem\ndata 1000\nx")
-
-
 def _leave_with_an_error(writer: Writer) -> None:
     writer.commit(new({"a": b"never seen"}))
     raise KeyboardInterrupt
@@ -591,25 +557,19 @@ def _leave_after_git_was_killed(writer: Writer) -> None:
         writer.finish()
 
 
-def _leave_when_all_is_said(writer: Writer) -> None:
-    writer.commit(new({"a": b"never seen"}))
-    writer.seal()
-    writer.seal()
+LEAVINGS = {
+    "before anything": lambda writer: None,
+    "when all is said": lambda writer: (writer.commit(new({"a": b"never seen"})), writer.seal(), writer.seal()),
+    "after reading": lambda writer: writer.read("a"),
+    "after a commit": lambda writer: writer.commit(new({"a": b"never seen"})),
+    "in the middle of a command": lambda writer: writer._send(b"commit refs/heads/gitmem\ndata 1000\nx"),
+    "with an error": _leave_with_an_error,
+    "after nonsense": _leave_after_nonsense,
+    "after git was killed": _leave_after_git_was_killed,
+}
 
 
-LEAVINGS = [
-    _leave_before_anything,
-    _leave_when_all_is_said,
-    _leave_after_reading,
-    _leave_after_a_commit,
-    _leave_in_the_middle_of_a_command,
-    _leave_with_an_error,
-    _leave_after_nonsense,
-    _leave_after_git_was_killed,
-]
-
-
-@pytest.mark.parametrize("leave", LEAVINGS)
+@pytest.mark.parametrize("leave", LEAVINGS.values(), ids=LEAVINGS)
 def test_leaving_without_finish_changes_nothing_and_leaves_nothing(git, leave: Callable[[Writer], None]):
     base = put(git, None, {"a": b"0"})
     try:

@@ -375,16 +375,21 @@ def converge_commits(*machines: Machine) -> None:
         each.sync()
 
 
-def test_small_losses_of_several_syncs_add_up(machine):
-    """Ten of thirty percent left three of eighty files."""
+def with_notes(machine: Callable[[str], Machine], count: int) -> tuple[Machine, Machine, list[Path]]:
+    """Return two machines with so many notes, and the files of the second."""
     first, second = make_pair(machine)
-    for number in range(80):
+    for number in range(count):
         first.write(
             f"knowledge/{number}.md", f"# Note {number}\n\nWhat is said in note {number}, and nowhere else.\n" * 3
         )
     first.sync()
     second.sync()
-    files = sorted((second.root / "knowledge").iterdir())
+    return first, second, sorted((second.root / "knowledge").iterdir())
+
+
+def test_small_losses_of_several_syncs_add_up(machine):
+    """Ten of thirty percent left three of eighty files."""
+    first, second, files = with_notes(machine, 80)
     for path in files[:24]:
         path.unlink()
     commit(second)
@@ -402,14 +407,7 @@ def test_small_losses_of_several_syncs_add_up(machine):
 
 
 def test_losses_of_long_ago_do_not_count(machine):
-    first, second = make_pair(machine)
-    for number in range(20):
-        first.write(
-            f"knowledge/{number}.md", f"# Note {number}\n\nWhat is said in note {number}, and nowhere else.\n" * 3
-        )
-    first.sync()
-    second.sync()
-    files = sorted((second.root / "knowledge").iterdir())
+    first, second, files = with_notes(machine, 20)
     for start in range(0, 12, 4):
         for path in files[start : start + 4]:
             path.unlink()
