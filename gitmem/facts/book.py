@@ -31,7 +31,6 @@ from gitmem.facts.fact import Fact, FactKind, make_fact
 from gitmem.facts.file import parse_changeable, render_fact
 from gitmem.facts.lines import marks_of, state_as_of_now
 from gitmem.facts.validity import dispute, ended, in_force, revived, supersede, what_holds
-from gitmem.history.records import was_ever_there
 from gitmem.project.files import project_code
 from gitmem.sessions.cleaned import boot_lines, redacted
 from gitmem.sessions.entries import relative_files
@@ -141,7 +140,7 @@ class FactBook:
         )
         same = self._same(made)
         if same is None:
-            if not again and was_ever_there(self._store.repository, made.path):
+            if not again and self._store.repository.ever_had(made.path):
                 return {}  # removed by a person or an undo
             same = made
         elif tail_of(found.source) in map(tail_of, same.sources):

@@ -232,6 +232,10 @@ class Repository:
         entry = next((entry for entry in self.files(commit, path) if entry.path == path), None)
         return None if entry is None or not entry.mode.startswith("100") else self.blob(entry.oid)
 
+    def ever_had(self, path: str) -> bool:
+        """Return whether a file of this path is, or ever was, in the tree of a commit of `HEAD`."""
+        return bool(self.git.run("rev-list", "--max-count=1", "HEAD", "--", path))
+
     def rest(self) -> None:
         """End the git process that reads objects, until the next read: it keeps packs open that will be removed."""
         if self._objects is not None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from gitmem.git.log import Commit
-    from gitmem.git.repository import TreeEntry
     from gitmem.store.store import Store
 
 
@@ -260,11 +259,6 @@ def _grep(store: Store, commit: str, texts: Sequence[str], *options: str, below:
         ok=(0, 1),
         timeout=_SECONDS,
     )
-
-
-def read_blobs(store: Store, files: Sequence[TreeEntry]) -> Iterator[bytes]:
-    """Yield the contents of files of a commit, in the order asked for; a few at a time are in memory."""
-    return store.repository.blobs([file.oid for file in files])
 
 
 def removed_lines(store: Store, texts: Sequence[str]) -> Iterator[RemovedLine]:

@@ -306,11 +306,6 @@ def last_version(repository: Repository, path: str, tip: str = HEAD) -> bytes | 
     return repository.read(f"{removed}^", path) if removed else None
 
 
-def was_ever_there(repository: Repository, path: str) -> bool:
-    """Return whether a file of this path is, or ever was, in the tree of a commit of the branch."""
-    return bool(repository.git.run("rev-list", "--max-count=1", repository.resolve(HEAD), "--", path))
-
-
 def difference(store: Store, old: str | None, new: str, path: str | None = None, *, brief: bool = False) -> Difference:
     """Return the difference between two commits; without `old`, between `new` and its first parent.
 

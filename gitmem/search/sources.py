@@ -299,12 +299,13 @@ def load(root: str, file: File, make: Callable[[bytes], Units] | None = None) ->
 
 def revision(store: Store, commit: str, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
     """Search the files of a commit."""
-    from gitmem.history.past_days import matching_paths, read_blobs
+    from gitmem.history.past_days import matching_paths
 
     files = [file for file in store.repository.files(commit) if file.mode[:3] == "100" and is_searched(file.path)]
     matching = matching_paths(store, commit, literals)
     matches = [file for file in files if file.path in matching and allow(file.path)]
-    read = [Units(file.path, data) for file, data in zip(matches, read_blobs(store, matches), strict=True)]
+    contents = store.repository.blobs([file.oid for file in matches])
+    read = [Units(file.path, data) for file, data in zip(matches, contents, strict=True)]
     return Pool(read, _times(sum(file.size for file in files), sum(file.size for file in matches)))
 
 

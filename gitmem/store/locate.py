@@ -37,7 +37,8 @@ def find_project(start: str, home: str) -> Project:
     home_names = _home_store_names(home)
     folder = start
     while True:
-        project = None if _is_disconnected_store(folder) else _repository_at(folder)
+        is_cut_off = os.path.basename(folder) == STORE_FOLDER and is_disconnected(folder)
+        project = None if is_cut_off else _repository_at(folder)
         # A repository at `.gitmem` is a store's own, not a project's.
         if project is not None and os.path.basename(project.root) != STORE_FOLDER:
             return project
@@ -124,10 +125,6 @@ def is_disconnected(folder: str) -> bool:
         return False
     layout = find_layout(folder)
     return layout is None or not is_at_its_place(layout)
-
-
-def _is_disconnected_store(folder: str) -> bool:
-    return os.path.basename(folder) == STORE_FOLDER and is_disconnected(folder)
 
 
 def _repository_at(folder: str) -> Project | None:

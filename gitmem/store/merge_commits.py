@@ -368,7 +368,7 @@ def _move_forward(
                 return None
             staged += _staged(store, [change for change in changes if change not in late], lock)
             check_held(lock)
-            _note_arriving(store, new)
+            replace_file(os.path.join(store.private, ARRIVING), f"{new}\n".encode("ascii"))
             if not move_refs(store.repository.git, {**notes, branch: (old, new)}, "gitmem sync"):
                 store.files.discard(staged)
                 return None
@@ -420,7 +420,3 @@ def _batches(files: Iterable[tuple[PathChange, bytes]]) -> Iterator[list[tuple[P
             yield batch
             batch, size = [], 0
     yield batch
-
-
-def _note_arriving(store: Store, commit: str) -> None:
-    replace_file(os.path.join(store.private, ARRIVING), f"{commit}\n".encode("ascii"))

@@ -76,7 +76,7 @@ def join_listed(store: Store) -> None:
     folder = _folder(store)
     with store.lock("maintain").acquire(store.config.lock.wait_seconds):
         listed = listed_packs(store)
-        joined = _to_join(folder, [name for name in listed if not _is_kept(folder, name)])
+        joined = _to_join(folder, [name for name in listed if not os.path.exists(os.path.join(folder, f"{name}.keep"))])
         if len(joined) < 2 or os.path.exists(os.path.join(folder, "multi-pack-index")):  # noqa: PLR2004
             _list(store, listed)
             return
@@ -99,10 +99,6 @@ def _to_join(folder: str, names: Iterable[str]) -> list[str]:
         chosen.append(name)
         total += size
     return chosen
-
-
-def _is_kept(folder: str, name: str) -> bool:
-    return os.path.exists(os.path.join(folder, f"{name}.keep"))
 
 
 def _list(store: Store, names: Iterable[str]) -> None:

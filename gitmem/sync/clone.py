@@ -69,7 +69,7 @@ def clone_store(
             store, remote, root, theirs, options.accept, shared=bool(merge_bases(store.repository.git, root, theirs))
         )
     except BaseException:
-        if made.new and store.own_repository and _holds_nothing(store.root):
+        if made.new and store.own_repository and os.listdir(store.root) == [".git"]:
             shutil.rmtree(store.root, ignore_errors=True)
         raise
     _check_out(store, theirs)
@@ -90,10 +90,6 @@ def _fetched(remote: Remote, connection: Connection, options: Options) -> str:
         remedy = "'gitmem backup FILE' makes one that does." if remote.backup else remedy
         raise NotFoundError(f"{remote.shown} holds no memory.", remedy)
     return theirs
-
-
-def _holds_nothing(root: str) -> bool:
-    return os.listdir(root) == [".git"]
 
 
 def _check_out(store: Store, commit: str) -> None:
@@ -129,11 +125,6 @@ class Backup:
     transcripts: str
     settings: str
     records: Mapping[str, int]
-
-
-def is_backup(address: str) -> bool:
-    """Return whether an address is the path of a backup."""
-    return is_bundle(address)
 
 
 def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from gitmem.cli.app import App, add_places, chosen_place
 from gitmem.cli.output import Progress, agreed
 from gitmem.errors import ExitCode, UsageError
+from gitmem.git.packing import is_bundle
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.init import init_store
 from gitmem.sync.attempts import write_record
-from gitmem.sync.clone import clone_store, is_backup, restore_into
+from gitmem.sync.clone import clone_store, restore_into
 from gitmem.sync.remotes import (
     DEFAULT,
     absolute_address,
@@ -85,7 +86,7 @@ def run_clone(args: argparse.Namespace, app: App) -> int:
     os.makedirs(start, exist_ok=True)
     with Progress(app.err) as progress:
         options = Options(progress=progress.step)
-        if is_backup(url):
+        if is_bundle(url):
             store = restore_into(start, app.context(), chosen_place(args), url, options)
         else:
             store = clone_store(start, app.context(), chosen_place(args), url, asks=app.can_ask(), options=options)
