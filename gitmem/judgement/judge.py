@@ -138,9 +138,10 @@ def read_session(
     return [redacted_with_runs(turn, store.config.redaction.allow) for turn in turns], outputs
 
 
-def is_judged(store: Store, path: str) -> bool:
-    """Return whether a model has judged the session of a file."""
-    return bool(Document.parse(store.read(path) or b"").get("by"))
+def is_judged(store: Store, session: str, path: str) -> bool:
+    """Return whether a model has judged the session of a file, on this machine also one that a person summed up."""
+    by = Document.parse(store.read(path) or b"").get("by")
+    return bool(by) or "kept" in _read(_path(store, _ANSWERS, session))
 
 
 def _answer(

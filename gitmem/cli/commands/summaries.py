@@ -249,7 +249,7 @@ def run_judge(args: argparse.Namespace, app: App) -> int:
     waiting = [
         one
         for one in sessions(store)
-        if one.file and (span is None or one.last >= span.first) and not is_judged(store, one.file)
+        if one.file and (span is None or one.last >= span.first) and not is_judged(store, one.id, one.file)
     ]
     paths = _transcripts(args, app)
     bar = Bar(app.err)

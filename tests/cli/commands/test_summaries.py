@@ -186,8 +186,11 @@ def replay_asked(gitmem, model_server):
 
 def test_a_session_is_judged_by_its_file_once_its_logs_and_its_transcript_are_old(gitmem, model_server, replay_asked):
     replay_asked("s-old", 60)
+    (file,) = (gitmem.cwd / ".gitmem" / "sessions").rglob("*.md")
+    file.write_text(f"{file.read_text()}\n## Summary\n\nIn a person's own words.\n")  # which a model leaves as it is
     (one,) = json.loads(gitmem("judge", "--json")[1])["judged"]
     assert (one["session"], one["why"]) == ("s-old", "")
+    assert "In a person's own words." in file.read_text()
     assert (
         "In snake_case, as in the import"
         in model_server.asked[0]["messages"][-1]["content"].partition("[1] AGENT: ")[2]
