@@ -20,7 +20,7 @@ from pathlib import Path
 
 from gitmem.lessons.episode import Episode, episode_id, episode_path, render_episode
 from gitmem.lessons.error import read_error
-from gitmem.lessons.error_occurrence import Sight
+from gitmem.lessons.error_occurrence import ErrorOccurrence
 from gitmem.lessons.fix import tell_error
 from gitmem.lessons.guide import guide
 from gitmem.lessons.pattern import begun, render_pattern
@@ -104,7 +104,9 @@ def patterns(number: int, chance: random.Random) -> Iterator[tuple[str, bytes]]:
     for count in range(number):
         error = read_error(f"ModuleNotFoundError: No module named 'module_{count}'" if count % 2 else failure(count))
         assert error is not None
-        sight = Sight(f"x{count:010d}", BEGAN + timedelta(hours=count), error, "pytest", f"`{sentence(chance)}`")
+        sight = ErrorOccurrence(
+            f"x{count:010d}", BEGAN + timedelta(hours=count), error, "pytest", f"`{sentence(chance)}`"
+        )
         pattern = begun(sight)
         yield pattern.path, render_pattern(pattern)
 

@@ -11,7 +11,7 @@ import pytest
 
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
-from gitmem.lessons.usage_log import Given, read_notes
+from gitmem.lessons.usage_log import GivenText, read_notes
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
 from gitmem.store.hook_spool import HookSpool
@@ -151,6 +151,6 @@ def recorder(tmp_path, desk) -> Recorder:
     return found
 
 
-def given_texts(private: str) -> list[Given]:
+def given_texts(private: str) -> list[GivenText]:
     """Return the texts that sessions were given, without questions that had no answer."""
     return [given for given in read_notes(private).given if given.tokens]

@@ -166,9 +166,9 @@ class App(Value):
                 self.notices(drain(store).notices)
             hooks = os.path.join(store.spool.folder, "hooks")
             if os.path.isdir(hooks) and os.listdir(hooks):
-                from gitmem.sessions.background import settle
+                from gitmem.sessions.background import process_spool
 
-                self.notices(settle(store).notices)
+                self.notices(process_spool(store).notices)
         except GitmemError as error:
             from gitmem.store.findings import Failure, FailureLog
 

@@ -184,10 +184,10 @@ def find_hits(
 
 def note_hits(app: App, found: Found, how: str, text: str, hits: Sequence[Hit]) -> None:
     """Note a question and its hits for `gitmem stats`; text that a person reads at a terminal costs no tokens."""
-    from gitmem.lessons.usage_log import Given, handles, note_asked
+    from gitmem.lessons.usage_log import GivenText, handles, note_asked
 
     printed = "" if app.out.isatty() else text
-    note_asked(found.store, Given(found.began, app.session(), how, handles(hits)), printed)
+    note_asked(found.store, GivenText(found.began, app.session(), how, handles(hits)), printed)
 
 
 def left_out(found: Answer) -> tuple[str, ...]:

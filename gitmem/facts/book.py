@@ -328,7 +328,7 @@ def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
     return _commit(store, session, host, findings, clean, when=when)
 
 
-def learn_told(store: Store, session: str, host: str, told: Sequence[Finding], model: str = "") -> str | None:
+def learn_findings(store: Store, session: str, host: str, told: Sequence[Finding], model: str = "") -> str | None:
     """Save facts that were found in a session, by this model if one is named; returns the commit.
 
     Raises:

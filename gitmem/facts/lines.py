@@ -289,7 +289,7 @@ def fact_entries(body: str) -> dict[str, Entry]:
     return {found.entry.id: found.entry for found in find_entries(body) if is_fact_id(found.entry.id)}
 
 
-def follow(
+def updated_body(
     body: str,
     facts: Mapping[str, Fact],
     newline: str = "\n",

@@ -24,7 +24,7 @@ from gitmem.judgement.question import CONFIRMS, PERSON, REPLACES, RESOLVES
 from gitmem.lessons.concept import has_own_name
 from gitmem.lessons.concepts import known_concepts, merging, naming
 from gitmem.lessons.episode import Episode, episode_id, episode_path, parse_episode, render_episode, title_of
-from gitmem.lessons.error_occurrence import find_sights
+from gitmem.lessons.error_occurrence import find_occurrences
 from gitmem.lessons.learn import patterns_with, rendered
 from gitmem.sessions.cleaned import find_session_file
 from gitmem.sessions.entries import relative_files
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from gitmem.judgement.question import Known
     from gitmem.judgement.reply import Claim, Judged, Mend, Subject, Task
     from gitmem.lessons.concept import Concept
-    from gitmem.lessons.error_occurrence import Sight
+    from gitmem.lessons.error_occurrence import ErrorOccurrence
     from gitmem.sessions.turns import Turn
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
@@ -141,12 +141,12 @@ def _finding(session: Session, turn: Turn, kind: FactKind, text: str, why: str, 
 def _mends(store: Store, transaction: Transaction, book: FactBook, session: Session, mends: Sequence[Mend]) -> Changes:
     """Return the file changes that keep mends: in the pattern of an error that was seen, else as a solution."""
     project = os.path.dirname(store.root)
-    seen: list[Sight] = []
+    seen: list[ErrorOccurrence] = []
     changes: Changes = {}
     for mend in mends:
         turn = session.turns[mend.request - 1]
         words = stems_of(mend.error)
-        sights = [one for one in find_sights([turn], project) if one.exchange == turn.exchange_id]
+        sights = [one for one in find_occurrences([turn], project) if one.exchange == turn.exchange_id]
         near = max(sights, key=lambda one: len(words & stems_of(title_of(one.error))), default=None)
         named = stems_of(title_of(near.error)) if near is not None else frozenset()
         if near is not None and len(words & named) >= min(_FEWEST_SHARED, len(named)):

@@ -15,7 +15,7 @@ from gitmem.document.message import one_line
 from gitmem.facts.compare import stems_of
 from gitmem.lessons.episode import REJECTED, UNMENDED, Episode, episode_id, title_of
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness
-from gitmem.lessons.error_occurrence import Sight, find_sights
+from gitmem.lessons.error_occurrence import ErrorOccurrence, find_occurrences
 from gitmem.sessions.events import PLACE
 from gitmem.sessions.exchange import headline
 from gitmem.sessions.outcome import (
@@ -189,7 +189,7 @@ class _Task:
         """Return the episode of this task."""
         first, exchanges = self._turns[0], [exchange for _, exchange in self._own]
         answers = [turn.answer for turn, _ in self._own]
-        sights = find_sights(self._turns, project)
+        sights = find_occurrences(self._turns, project)
         request = human_text(first.prompt) or exchanges[0].summary
         task = one_line(headline(request, _TASK), _TASK)
         tests = verdict_of(run for turn in self._turns for run in turn.runs)
@@ -271,7 +271,7 @@ class _Task:
         turned = (turn.answer[:_READ] for turn, said in self._answered() if turn.answer and rejects(turn, said))
         return stems_of(human_text(" ".join(turned)))
 
-    def _gotchas(self, sights: Iterable[Sight]) -> tuple[str, ...]:
+    def _gotchas(self, sights: Iterable[ErrorOccurrence]) -> tuple[str, ...]:
         """Return attempts that did not help, unmended errors, and results that the person clearly rejected."""
         lines = []
         for sight in sights:
@@ -289,7 +289,7 @@ def _turned(turn: Turn, said: str) -> bool:
     return reaction_of(turn, said) in {Outcome.FAILED, Outcome.PARTIAL}
 
 
-def _tips(sights: Iterable[Sight], notes: Iterable[Notes], rejected: frozenset[str]) -> tuple[str, ...]:
+def _tips(sights: Iterable[ErrorOccurrence], notes: Iterable[Notes], rejected: frozenset[str]) -> tuple[str, ...]:
     """Return mends of errors, and noted discoveries without those whose words all stand in rejected answers."""
     mends = [f"{one_line(title_of(one.error), _SUMMARY)}: {_quoted(one.mend)} mended it" for one in sights if one.mend]
     return _lines(
@@ -297,7 +297,7 @@ def _tips(sights: Iterable[Sight], notes: Iterable[Notes], rejected: frozenset[s
     )
 
 
-def _errors(sights: Iterable[Sight]) -> tuple[ErrorSignature, ...]:
+def _errors(sights: Iterable[ErrorOccurrence]) -> tuple[ErrorSignature, ...]:
     found: list[ErrorSignature] = []
     for sight in sights:
         if all(likeness(known, sight.error) <= MATCH for known in found):

@@ -36,7 +36,7 @@ _READ = 8_000  # characters of a text
 _CALLED = re.compile(r"\b[A-Za-z_]\w{3,}(?=\(\))")
 
 
-class Sight(Value):
+class ErrorOccurrence(Value):
     """An error in an exchange, its program, attempts that did not help (`tried`), and its mend, or "".
 
     `episode` is the id of the task's episode, "" if it has none; `commands` counts the commands until it
@@ -62,7 +62,7 @@ class Sight(Value):
 _LOGGED = tuple(f"{words}: " for words in (ENGLISH.fixed, ENGLISH.after, KOREAN.fixed, KOREAN.after))
 
 
-def find_sights(turns: Iterable[Turn], project: str = "") -> list[Sight]:
+def find_occurrences(turns: Iterable[Turn], project: str = "") -> list[ErrorOccurrence]:
     """Return the errors of a session, each once an exchange, with its mend; files are relative to the project.
 
     An error that its turn leaves may be mended in one of the next, where its command works.
@@ -81,7 +81,7 @@ def with_errors(turns: Sequence[Turn]) -> list[Turn]:
     return [turns[at] for at in sorted({at + more for at in failed for more in range(_NEXT + 1)}) if at < len(turns)]
 
 
-def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Iterator[Sight]:
+def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Iterator[ErrorOccurrence]:
     for error, failures in _grouped(explained(turn.failures, human_text(turn.answer))):
         last, later = failures[-1], None
         if not last.fixed_by and not last.explained:
@@ -91,7 +91,7 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
             mend = _in_words(later or turn, error, "mend")
         tried = dict.fromkeys(f"`{one_line(one.meanwhile, _LONGEST)}`" for one in failures[:-1] if _was_tried(one))
         command = program(bare(failures[0].command).partition("<<")[0])
-        yield Sight(
+        yield ErrorOccurrence(
             exchange=turn.exchange_id,
             at=failures[0].at,
             error=error,

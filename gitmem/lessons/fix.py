@@ -7,7 +7,7 @@ import re
 from gitmem.lessons.counts import USELESS, usefulness_of
 from gitmem.lessons.error import MATCH, ErrorSignature, from_other, likeness, read_error, read_errors
 from gitmem.lessons.read import counts, match
-from gitmem.lessons.usage_log import ERROR, Given, known_to, note_asked
+from gitmem.lessons.usage_log import ERROR, GivenText, known_to, note_asked
 from gitmem.search.engine import answer
 from gitmem.search.units import fields_in
 from gitmem.sessions.events import PLACE, is_place
@@ -126,7 +126,7 @@ def tell_error(store: Store, session: str, output: str, command: str = "") -> st
     lead = _OTHERS if all("\nFrom " in text for text, _ in new) else _LEAD
     text = "\n".join([lead, *(plain(text) for text, _ in new), f"</{FENCE}>"]) if new else ""
     ids = tuple(dict.fromkeys(one for _, ids in new for one in ids))
-    note_asked(store, Given(now, session, ERROR, ids), text)
+    note_asked(store, GivenText(now, session, ERROR, ids), text)
     return text
 
 

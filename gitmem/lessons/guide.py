@@ -33,7 +33,7 @@ from gitmem.lessons.fix import NAMES_A_FILE, is_lesson, logged_errors, logged_li
 from gitmem.lessons.pattern import FOLDER as PATTERNS
 from gitmem.lessons.prompt import excerpt, needles_of, plain_query
 from gitmem.lessons.read import counts, match, own_part, read_pattern
-from gitmem.lessons.usage_log import GUIDE, Given, note_asked
+from gitmem.lessons.usage_log import GUIDE, GivenText, note_asked
 from gitmem.search.engine import Answer, answer
 from gitmem.search.hits import Hit
 from gitmem.search.query import fold, parse_query
@@ -96,7 +96,7 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
     complexity = "high" if breaks else complexity_of([one.episode for one in episodes]) or _complexity(hits)
     ids = tuple(dict.fromkeys(source for line in lines for source in line.sources))
     session = session or (work.session if work else "")
-    note_asked(store, Given(began, session, GUIDE, ids), "\n".join(line.text for line in lines))
+    note_asked(store, GivenText(began, session, GUIDE, ids), "\n".join(line.text for line in lines))
     return Guidance(kind, lines, complexity, round(max((line.confidence for line in lines), default=0.0), 2))
 
 

@@ -16,7 +16,7 @@ from datetime import timedelta
 from gitmem.document.ids import BUGS, tail_of
 from gitmem.document.message import Message, Op, Trailer, one_line, session_message
 from gitmem.errors import RefusedError
-from gitmem.facts.book import learn_told
+from gitmem.facts.book import learn_findings
 from gitmem.facts.compare import says_the_same
 from gitmem.facts.extract import find_facts
 from gitmem.facts.fact import FactKind
@@ -25,7 +25,7 @@ from gitmem.lessons.counts import USELESS, Count
 from gitmem.lessons.episode import episode_id, episode_path
 from gitmem.lessons.episodes_from_turns import tasks_in
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness
-from gitmem.lessons.error_occurrence import find_sights, with_errors
+from gitmem.lessons.error_occurrence import find_occurrences, with_errors
 from gitmem.lessons.learn_project import learn_commands
 from gitmem.lessons.pattern import (
     BugPattern,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from gitmem.facts.extract import Finding
     from gitmem.facts.fact import Fact
-    from gitmem.lessons.error_occurrence import Sight
+    from gitmem.lessons.error_occurrence import ErrorOccurrence
     from gitmem.sessions.turns import Turn
 
 
@@ -78,7 +78,7 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
 
     """
     allow, project = store.config.redaction.allow, os.path.dirname(store.root)
-    sights = find_sights([redacted_with_runs(turn, allow) for turn in with_errors(turns)], project)
+    sights = find_occurrences([redacted_with_runs(turn, allow) for turn in with_errors(turns)], project)
     if not sights:
         return None
 
@@ -94,7 +94,9 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
     return outcome.commit
 
 
-def patterns_with(store: Store, transaction: Transaction, sights: Iterable[Sight]) -> tuple[dict[str, BugPattern], int]:
+def patterns_with(
+    store: Store, transaction: Transaction, sights: Iterable[ErrorOccurrence]
+) -> tuple[dict[str, BugPattern], int]:
     """Return the patterns that change with these sights, by path, and how many of them are new."""
     known = {header.path: signature_of(header) for header in pattern_headers(store)}
     changed: dict[str, BugPattern] = {}
@@ -245,7 +247,7 @@ def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Tur
         for finding in find_facts(clean, (os.path.dirname(store.root),), boot_lines(store))
         if finding.kind in _OF_PERSONS and _is_persons(finding, before)
     ]
-    return learn_told(own, session, host, findings)
+    return learn_findings(own, session, host, findings)
 
 
 def _is_persons(finding: Finding, before: Sequence[Fact]) -> bool:

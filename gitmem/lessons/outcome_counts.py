@@ -23,7 +23,7 @@ from gitmem.facts.fact import Fact
 from gitmem.history.records import CommitRecord, records
 from gitmem.judgement.ask import Ledger
 from gitmem.lessons.counts import BY_PERSON, FOLDER, count_of, join, with_told
-from gitmem.lessons.error_occurrence import find_sights
+from gitmem.lessons.error_occurrence import find_occurrences
 from gitmem.lessons.pattern import LETTER, pattern_id
 from gitmem.lessons.read import count_files, episode_paths, match_error, pattern_headers, read_episode, read_pattern
 from gitmem.lessons.usage_log import (
@@ -36,13 +36,13 @@ from gitmem.lessons.usage_log import (
     RECALL,
     SEARCH,
     START,
-    Came,
-    Given,
+    GivenText,
     Mended,
     Notes,
+    SessionUse,
     read_notes,
-    record_came,
     record_mended,
+    record_use,
     was_used,
 )
 from gitmem.lessons.usage_log import TOLD as HELPS
@@ -83,10 +83,10 @@ def note_use(store: Store, session: str, turns: Sequence[Turn]) -> None:
     if turns and (named or mends):
         used = Counter(one.how for one in named if was_used(one, turns))
         mended = {one.pattern for one in read_notes(store.private).mended if one.session == session}
-        came = Came(store.context.clock(), session, Counter(one.how for one in named), used, len(mends))
+        came = SessionUse(store.context.clock(), session, Counter(one.how for one in named), used, len(mends))
         came = came._replace(mended=len(mends & mended))
         if came._replace(at=None) not in [one._replace(at=None) for one in notes.came]:
-            record_came(store.private, came)
+            record_use(store.private, came)
 
 
 def note_mended(store: Store, turns: Iterable[Turn], known: Collection[tuple[str, str]] = ()) -> None:
@@ -97,7 +97,7 @@ def note_mended(store: Store, turns: Iterable[Turn], known: Collection[tuple[str
     """
     failed = [redacted_with_runs(turn, store.config.redaction.allow) for turn in turns if turn.failures]
     sessions = {turn.exchange_id: turn.session for turn in failed}
-    sights = [sight for sight in find_sights(failed) if sight.commands]
+    sights = [sight for sight in find_occurrences(failed) if sight.commands]
     headers = pattern_headers(store) if sights else []
     for sight in sights:
         match = next(iter(match_error(store, sight.error, headers)), None)
@@ -281,7 +281,7 @@ def _episodes(store: Store, since: str) -> Iterator[dict[str, str]]:
                 yield fields
 
 
-def _tasks(episodes: Sequence[Mapping[str, str]], given: Sequence[Given]) -> dict[str, Any]:
+def _tasks(episodes: Sequence[Mapping[str, str]], given: Sequence[GivenText]) -> dict[str, Any]:
     helped = {one.session for one in given if one.how in HELPS and one.ids and one.session}
     took = {name: [int(one[name]) for one in episodes if one.get(name, "").isdecimal()] for name in _TOOK}
     ended = [one for one in episodes if one.get("outcome") not in {None, "", Outcome.INTERRUPTED}]
@@ -308,7 +308,7 @@ def _contradictions(found: Iterable[CommitRecord], facts: Sequence[Fact]) -> Ite
     yield from (one.date for one in found if one.subject.startswith(BOTH_HOLD))
 
 
-def _retrieval(asked: Sequence[Given]) -> dict[str, Any]:
+def _retrieval(asked: Sequence[GivenText]) -> dict[str, Any]:
     answered = sum(bool(one.ids) for one in asked)
     times = [one.ms for one in asked]
     return {
@@ -337,12 +337,12 @@ def _effectiveness(notes: Notes) -> dict[str, Any]:
     }
 
 
-def _mends(came: Iterable[Came]) -> dict[str, Any]:
+def _mends(came: Iterable[SessionUse]) -> dict[str, Any]:
     told, mended = sum(one.mends for one in came), sum(one.mended for one in came)
     return {"told": told, "mended": mended, "rate": round(mended / told, 2) if told else None}
 
 
-def _helped(given: Iterable[Given], rows: Rows) -> dict[str, Any]:
+def _helped(given: Iterable[GivenText], rows: Rows) -> dict[str, Any]:
     judged: dict[str, list[float]] = {how: [] for how in HOWS}
     for one in given:
         at = one.at.isoformat()
@@ -402,7 +402,7 @@ def _mended(mended: Sequence[Mended]) -> dict[str, Any]:
     }
 
 
-def _tokens(store: Store, given: Sequence[Given], weeks: list[str]) -> dict[str, Any]:
+def _tokens(store: Store, given: Sequence[GivenText], weeks: list[str]) -> dict[str, Any]:
     spent: dict[str, list[tuple[datetime, int]]] = {
         name: [(one.at, one.tokens) for one in given if one.how in hows] for name, hows in _TOKENS.items()
     }

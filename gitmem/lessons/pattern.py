@@ -19,7 +19,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator
 
-    from gitmem.lessons.error_occurrence import Sight
+    from gitmem.lessons.error_occurrence import ErrorOccurrence
 
 
 FOLDER = "patterns"
@@ -116,13 +116,13 @@ def pattern_id(error: ErrorSignature) -> str:
     return kind_id(LETTER, KIND, error.type, error.message)
 
 
-def begun(sight: Sight) -> BugPattern:
+def begun(sight: ErrorOccurrence) -> BugPattern:
     """Return the pattern of an error that came for the first time."""
     empty = BugPattern(pattern_id(sight.error), sight.error, sight.at, sight.at, ())
     return seen_again(empty, sight)
 
 
-def seen_again(pattern: BugPattern, sight: Sight) -> BugPattern:
+def seen_again(pattern: BugPattern, sight: ErrorOccurrence) -> BugPattern:
     """Return a pattern with one more sight of its error; the same sight twice changes nothing."""
     solutions = pattern.solutions
     for text in sight.tried:

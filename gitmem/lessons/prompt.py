@@ -9,7 +9,7 @@ import re
 from itertools import chain
 
 from gitmem.document.ids import BUGS, tail_of
-from gitmem.lessons.usage_log import HOWS, PROMPT, Given, known_to, note_asked
+from gitmem.lessons.usage_log import HOWS, PROMPT, GivenText, known_to, note_asked
 from gitmem.search.engine import answer
 from gitmem.search.query import INSIDE, fold, parse_query
 from gitmem.search.recall import hit_head, is_view
@@ -102,7 +102,7 @@ MAY_QUOTE = re.compile(
 _MENDS, _MEND = 2, 160  # of errors that a prompt quotes, and the tokens of one
 
 
-class Told(Value):
+class Recalled(Value):
     """A text for an agent, and the ids of its memories."""
 
     text: str
@@ -117,11 +117,11 @@ def tell_prompt(store: Store, session: str, prompt: str) -> str:
     now = store.context.clock()
     answer = remembered(store, prompt, session, known_to(store.private, session, now, frozenset(HOWS)))
     if answer.text or _typed(prompt):
-        note_asked(store, Given(now, session, PROMPT, answer.ids), answer.text)
+        note_asked(store, GivenText(now, session, PROMPT, answer.ids), answer.text)
     return answer.text
 
 
-def remembered(store: Store, prompt: str, session: str = "", known: Collection[str] = ()) -> Told:
+def remembered(store: Store, prompt: str, session: str = "", known: Collection[str] = ()) -> Recalled:
     """Return memories of a prompt's subject in at most `TOKENS`, without those whose ids end like one in `known`."""
     mends = _mends(store, prompt, known)
     typed = _typed(prompt)
@@ -145,10 +145,10 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
     return _told(mends | {piece: (_handle(hit),) for hit, piece in _pieces(store, new, query, room)})
 
 
-def _told(pieces: Mapping[str, Sequence[str]]) -> Told:
+def _told(pieces: Mapping[str, Sequence[str]]) -> Recalled:
     """Return pieces of text with their ids as a text for an agent."""
     text = "\n".join([_LEAD, *pieces, _CLOSE]) if pieces else ""
-    return Told(text, tuple(dict.fromkeys(chain(*pieces.values()))))
+    return Recalled(text, tuple(dict.fromkeys(chain(*pieces.values()))))
 
 
 def _mends(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple[str, ...]]:

@@ -59,7 +59,7 @@ _MAX_BYTES = 1_000_000  # of a day's file; a line has 200
 _MAX_IDS, _MAX_AT_START = 12, 60
 
 
-class Given(Value):
+class GivenText(Value):
     """A text that a session was given, or, without tokens, a question without an answer.
 
     `how` is one of `HOWS`, `ids` are its memories, `names` the files and commands that it names, `ms` the
@@ -74,12 +74,12 @@ class Given(Value):
     names: tuple[str, ...] = ()
     ms: int = 0
 
-    def took(self, now: datetime) -> Given:
+    def took(self, now: datetime) -> GivenText:
         """Return this with the time that it took until now."""
         return self._replace(ms=round((now - self.at).total_seconds() * 1000))
 
 
-class Came(Value):
+class SessionUse(Value):
     """The use of the texts that a session was given: by `how`, the number of texts with names, and of used ones.
 
     A text is used if a file or command that it names occurs in what was done and said after it, and not before.
@@ -107,12 +107,12 @@ class Mended(Value):
 class Notes(Value):
     """The whole record, each kind the oldest first, with the last `Came` of a session, and one `Mended` a place."""
 
-    given: tuple[Given, ...]
-    came: tuple[Came, ...]
+    given: tuple[GivenText, ...]
+    came: tuple[SessionUse, ...]
     mended: tuple[Mended, ...]
 
 
-def record(private: str, given: Given) -> None:
+def record(private: str, given: GivenText) -> None:
     """Record a text given to a session; if the file cannot be written, the session may get it again."""
     most = _MAX_AT_START if given.how == START else _MAX_IDS
     line: dict[str, object] = {"session": given.session, "how": given.how, "ids": list(given.ids[:most])}
@@ -121,7 +121,7 @@ def record(private: str, given: Given) -> None:
     _note(private, given.at, given.at, line)
 
 
-def record_came(private: str, came: Came) -> None:
+def record_use(private: str, came: SessionUse) -> None:
     """Record the use of the texts that a session was given."""
     line: dict[str, object] = {"session": came.session, "how": CAME, "named": dict(came.named), "used": dict(came.used)}
     line |= {name: value for name, value in (("mends", came.mends), ("mended", came.mended)) if value}
@@ -146,8 +146,8 @@ def read_notes(private: str, since: datetime | None = None) -> Notes:
     """Return the whole record, with `since` what stands in the files of its day and later ones."""
     from datetime import datetime
 
-    given: list[Given] = []
-    came: dict[str, Came] = {}
+    given: list[GivenText] = []
+    came: dict[str, SessionUse] = {}
     mended: dict[tuple[str, ...], Mended] = {}
     first = since.date().isoformat() if since else ""
     for line in _read(private, sorted(name for name in _names(os.path.join(private, FOLDER)) if name >= first)):
@@ -157,11 +157,13 @@ def read_notes(private: str, since: datetime | None = None) -> Notes:
             if how in HOWS:
                 names = tuple(_texts(line.get("names")))
                 given.append(
-                    Given(at, session, how, _ids(line), _number(line.get("tokens")), names, _number(line.get("ms")))
+                    GivenText(at, session, how, _ids(line), _number(line.get("tokens")), names, _number(line.get("ms")))
                 )
             elif how == CAME:
                 told, did = _number(line.get("mends")), _number(line.get("mended"))
-                came[session] = Came(at, session, _numbers(line.get("named")), _numbers(line.get("used")), told, did)
+                came[session] = SessionUse(
+                    at, session, _numbers(line.get("named")), _numbers(line.get("used")), told, did
+                )
             elif how == MENDED:
                 pattern, exchange = _ids(line)
                 mended[pattern, exchange] = Mended(at, session, pattern, exchange, _number(line.get("commands")))
@@ -230,7 +232,7 @@ def _forget(folder: str, now: datetime) -> None:
                 os.unlink(os.path.join(folder, name))
 
 
-def note_asked(store: Store, asked: Given, text: str) -> None:
+def note_asked(store: Store, asked: GivenText, text: str) -> None:
     """Record a question and the text given for it just now; "" if nothing was found.
 
     Nothing is recorded in a store that came with a project and that the person did not accept.
@@ -246,7 +248,7 @@ def handles(hits: Iterable[Hit]) -> tuple[str, ...]:
     return tuple(hit.entry or f"{hit.path}:{hit.start}" for hit in hits)
 
 
-def was_used(given: Given, turns: Sequence[Turn]) -> bool:
+def was_used(given: GivenText, turns: Sequence[Turn]) -> bool:
     """Return whether a name in the text occurs in the session after the text, and not before."""
     index = max((index for index, turn in enumerate(turns) if turn.started <= given.at), default=None)
     if index is None:

@@ -17,13 +17,13 @@ from gitmem.errors import NotFoundError, RefusedError
 from gitmem.history.origin import Line, blame, versions
 from gitmem.history.records import CommitRecord, resolve
 from gitmem.lessons.guide import as_text, guide
-from gitmem.lessons.usage_log import SEARCH, Given, handles, note_asked
+from gitmem.lessons.usage_log import SEARCH, GivenText, handles, note_asked
 from gitmem.mcp.calls import client_text
 from gitmem.search.engine import answer
 from gitmem.search.hits import Hit, Passage, read_passage
 from gitmem.search.recall import is_handle, read_memory, with_own
 from gitmem.sessions import working
-from gitmem.sessions.memory import brief, change_working, find_working, follow
+from gitmem.sessions.memory import apply_events, brief, change_working, find_working
 from gitmem.sessions.pending import glance
 from gitmem.sessions.state import HypothesisStatus, Step, TaskStatus, WorkingMemory
 from gitmem.store.headers import marked
@@ -65,7 +65,7 @@ def find(
         hint += f" Found by words alone: {result.without_vectors}"
     found = f'{{"hits":[{lines}]}}'.encode("utf-8", "replace").decode()
     found = fenced(found, "memory_search") if hits else found
-    note_asked(store, Given(began, session, SEARCH, handles(hits)), found if hits else "")
+    note_asked(store, GivenText(began, session, SEARCH, handles(hits)), found if hits else "")
     return found, client_text(hint)
 
 
@@ -298,7 +298,7 @@ def work(
     if act == "plan" and not steps:
         raise RefusedError("steps is empty.", "Give the steps of the plan, in order.")
     if waiting := glance(store):  # what hooks delivered comes before what the agent says now
-        follow(store, waiting.events)
+        apply_events(store, waiting.events)
     own = session or _own_session(store, act)
     at = store.context.clock().isoformat()
     if act == "show":
@@ -326,7 +326,7 @@ def _change(
 
         def settled(memory: WorkingMemory) -> WorkingMemory:
             try:
-                return working.settle(memory, text.strip(), status, at, confidence or None)
+                return working.settle_hypothesis(memory, text.strip(), status, at, confidence or None)
             except KeyError:
                 raise NotFoundError(f"There is no hypothesis {text}.", "act=show lists them with their ids.") from None
 

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from gitmem.document.ids import MEMORY
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, StoreNotFoundError
-from gitmem.lessons.usage_log import RECALL, Given, handles, note_asked
+from gitmem.lessons.usage_log import RECALL, GivenText, handles, note_asked
 from gitmem.mcp.calls import Memory, client_text
 from gitmem.search.engine import answer
 from gitmem.search.files import list_files
@@ -114,7 +114,7 @@ def add_documents(server: DocumentServer, memory: Memory) -> None:
             store = memory.open()
             began = store.context.clock()
             recalled = recall(topic, answer(store, topic, limit=_CANDIDATES, views=True).hits, _BUDGET)
-            note_asked(store, Given(began, memory.session, RECALL, handles(recalled.whole)), recalled.text)
+            note_asked(store, GivenText(began, memory.session, RECALL, handles(recalled.whole)), recalled.text)
         except GitmemError as error:
             raise MCPError(INTERNAL_ERROR, client_text(f"{error.message} {error.remedy}".strip())) from error
         if not recalled.text:

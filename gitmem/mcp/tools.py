@@ -16,7 +16,7 @@ from mcp.types import TextContent, ToolAnnotations
 from pydantic import Field
 
 from gitmem.document.entry import MemoryType  # as above
-from gitmem.lessons.usage_log import GET, Given, note_asked
+from gitmem.lessons.usage_log import GET, GivenText, note_asked
 from gitmem.mcp import answers, changes
 from gitmem.mcp import changes as facts
 from gitmem.mcp.calls import Memory, run
@@ -146,7 +146,7 @@ def _noted(memory: Memory, work: Callable[[Store], str], handle: str = "") -> Ca
         began = store.context.clock()
         text = work(store)
         ids = (handle[1:],) if handle.startswith("^") else ()
-        note_asked(store, Given(began, memory.session, GET, ids), text)
+        note_asked(store, GivenText(began, memory.session, GET, ids), text)
         return text
 
     return noting

@@ -35,7 +35,7 @@ _READ_TRIES = 3
 _MARKS = "half"  # folder: by session, a mark that lessons were saved at half of the context
 
 
-def settle(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
+def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
     """Process the due events in the spool of the hooks; cheap if none are. Failures are written to the log."""
     spool = HookSpool(store.private)
     if not spool.names():
@@ -65,10 +65,10 @@ def settle(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
 
 def _follow(store: Store, pending: Pending) -> None:
     from gitmem.sessions.cleaned import context_tokens
-    from gitmem.sessions.memory import follow
+    from gitmem.sessions.memory import apply_events
 
     contexts = {session.name: context_tokens(session.transcript)[0] for session in pending.sessions}
-    follow(store, pending.events, contexts)
+    apply_events(store, pending.events, contexts)
 
 
 def _note_mended(store: Store, turns: list[Turn]) -> None:
@@ -78,7 +78,7 @@ def _note_mended(store: Store, turns: list[Turn]) -> None:
     note_mended(store, turns)
 
 
-def tend(store: Store, late: Callable[[], bool]) -> None:
+def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     """Cache headers of facts and concepts, and days of history; ask the model of the settings; do the daily upkeep.
 
     The daily upkeep is consolidation (spec P4) and retention (R13), as configured. Once it is `late`, the rest is

@@ -72,7 +72,7 @@ _NO_TOPIC = re.compile(r"(?:줘|줘요|주세요|하자|해라|해봐|[어꿔와
 _PROGRAM = re.compile(r"[\w.-]{1,20}(?: [\w-]{1,20})?")
 
 
-class Told(Value):
+class ExchangeSummary(Value):
     """The words of an exchange: its summary, its keywords, and the sentence of the answer in the summary."""
 
     summary: str
@@ -80,7 +80,9 @@ class Told(Value):
     sentence: str = ""
 
 
-def tell(asked: str, answer: str, files: Sequence[str], runs: Sequence[Run], *, interrupted: bool = False) -> Told:
+def summarize_exchange(
+    asked: str, answer: str, files: Sequence[str], runs: Sequence[Run], *, interrupted: bool = False
+) -> ExchangeSummary:
     """Return the summary, the keywords and the summary sentence of an exchange.
 
     `asked` and `answer` are the person's and the agent's words without noise; `interrupted` says that the person
@@ -100,7 +102,7 @@ def tell(asked: str, answer: str, files: Sequence[str], runs: Sequence[Run], *, 
     if tests is not None:
         words = _WORDS[korean][1 if tests is Outcome.SUCCESS else 2]
         summary = f"{summary.rstrip(' .')} ({words})."
-    return Told(summary, _keywords(asked, f"{best}\n{answer[:_READ]}", files), best)
+    return ExchangeSummary(summary, _keywords(asked, f"{best}\n{answer[:_READ]}", files), best)
 
 
 def _without_sentence(
@@ -279,7 +281,7 @@ def _offline(turn: Turn, entry: Entry, answer: str, next_prompt: str) -> Exchang
     asked, done, files, failed = parts_of_turn(entry.text)
     answered = answer[:_MAX_READ]
     request = human_text(turn.prompt)[:_MAX_READ] if asked else ""
-    result = tell(request, answered, files, turn.runs, interrupted=turn.interrupted)
+    result = summarize_exchange(request, answered, files, turn.runs, interrupted=turn.interrupted)
     return Exchange(
         id=entry.id,
         time=entry.time,

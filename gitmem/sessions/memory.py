@@ -90,7 +90,7 @@ def find_working(store: Store, session: str) -> WorkingMemory:
     return (exact or found)[0]
 
 
-def follow(store: Store, events: Iterable[HookEvent], contexts: Mapping[str, int] | None = None) -> None:
+def apply_events(store: Store, events: Iterable[HookEvent], contexts: Mapping[str, int] | None = None) -> None:
     """Apply events to the working memory of their sessions, each event once.
 
     `contexts` says by session how many tokens its context holds now, where that is known.

@@ -165,7 +165,7 @@ def suppose(memory: WorkingMemory, text: str, confidence: float, evidence: Itera
     return memory._replace(hypotheses=(*others, made)[-_MAX_NOTES:])
 
 
-def settle(
+def settle_hypothesis(
     memory: WorkingMemory, identifier: str, status: HypothesisStatus, at: str, confidence: float | None = None
 ) -> WorkingMemory:
     """Settle a hypothesis: a confirmed one of at least `CONFIRMED` becomes a decision, a rejected one goes.

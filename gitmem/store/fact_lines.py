@@ -14,7 +14,7 @@ from gitmem.document.ids import MEMORY
 from gitmem.errors import RefusedError
 from gitmem.facts.fact import FOLDER, PATH, FactKind
 from gitmem.facts.file import parse_fact, render_fact
-from gitmem.facts.lines import SECTIONS, TOLD, fact_entries, facts_as_edited, follow, line_edits
+from gitmem.facts.lines import SECTIONS, TOLD, fact_entries, facts_as_edited, line_edits, updated_body
 from gitmem.facts.validity import reworded
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -120,7 +120,7 @@ def follow_lines(transaction: _Files) -> None:
             _amend_fact(transaction, fact)
             shelf.facts[fact.id] = fact
     facts = shelf.with_successors([*edits.ended, *edits.reworded, *edits.revived])
-    body = follow(edits.body, facts, document.newline)
+    body = updated_body(edits.body, facts, document.newline)
     transaction.amend(MEMORY, lambda _: document.with_body(body).render())
 
 
@@ -182,7 +182,7 @@ def _followed(
             when = fact.created if old is None else now
             new[identifier] = when.astimezone(now.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
     body = _with_counts(document.body, before, after)
-    body = follow(body, facts, document.newline, new=new, gone=gone)
+    body = updated_body(body, facts, document.newline, new=new, gone=gone)
     return memory if body == document.body else document.with_body(body).render()
 
 
@@ -219,7 +219,7 @@ def follow_merge(before: bytes | None, memory: bytes, shelf: Shelf, changed: Ite
     facts = shelf.with_successors([*here, *touched])
     gone = [one for one in touched if one not in facts]
     back = {one: entry.time for one, entry in old.items() if one in touched and one in facts and one not in here}
-    body = follow(document.body, facts, document.newline, new=back, gone=gone)
+    body = updated_body(document.body, facts, document.newline, new=back, gone=gone)
     return memory if body == document.body else document.with_body(body).render()
 
 

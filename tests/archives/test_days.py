@@ -18,7 +18,7 @@ from gitmem.purge.purge import plan_purge, purge
 from gitmem.search.engine import answer
 from gitmem.search.recall import read_memory
 from gitmem.search.scan import PythonScanner, make_scanner
-from gitmem.sessions.background import tend
+from gitmem.sessions.background import do_upkeep
 from gitmem.sessions.save import save
 from gitmem.store.transact import transact
 from tests.desk import saved_on
@@ -87,7 +87,7 @@ def test_the_copies_come_again_in_the_background_when_they_are_gone(past):
     for damage in (shutil.rmtree, lambda folder: next(folder.glob("*.md")).unlink()):
         damage(Path(past.store.private, "days"))
 
-        tend(past.store, lambda: False)
+        do_upkeep(past.store, lambda: False)
 
         assert len(copies(past)) == 4
         assert [hit.entry for hit in hits(past)] == [past.note.id]
@@ -103,7 +103,7 @@ def test_what_is_undone_is_found_no_more(past):
     undo(past.store, revision=f"^{past.decision.id}")
     assert found(past, "uv를 쓴다") == []
 
-    tend(past.store, lambda: False)
+    do_upkeep(past.store, lambda: False)
 
     assert found(past, "uv를 쓴다") == []
     assert [hit.entry for hit in hits(past)] == [past.note.id]
@@ -116,7 +116,7 @@ def test_an_undone_consolidation_leaves_the_day_alone(past):
     assert found(past, "walrus") == [("daily/2026/11/2026-11-03.md", late.id)]
 
     undo(past.store, revision=done[0].commit)
-    tend(past.store, lambda: False)
+    do_upkeep(past.store, lambda: False)
 
     assert [(hit.entry, hit.commit) for hit in hits(past, "walrus") if hit.path.startswith("daily")] == [(late.id, "")]
     assert "2026-11-03" not in copies(past)
@@ -159,7 +159,7 @@ def test_a_purge_leaves_nothing_of_a_text(past):
     purge(past.store, plan)
     assert copies(past) == []
 
-    tend(past.store, lambda: False)
+    do_upkeep(past.store, lambda: False)
 
     assert len(copies(past)) == 4
     private = Path(past.store.private, "days")

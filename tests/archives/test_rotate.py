@@ -11,7 +11,7 @@ from gitmem.archives.rotate import consolidate_due, due
 from gitmem.document.entry import entry_ids
 from gitmem.history.records import read_at, resolve
 from gitmem.history.undo import undo
-from gitmem.sessions.background import tend
+from gitmem.sessions.background import do_upkeep
 from gitmem.sessions.replay import replay
 from gitmem.sessions.save import save
 from gitmem.store.findings import FailureLog
@@ -168,28 +168,28 @@ def test_another_summariser_can_take_its_place(autumn, monkeypatch):
 
 
 def test_behind_a_hook_it_is_done_once_a_day(autumn):
-    tend(autumn.store, lambda: False)
+    do_upkeep(autumn.store, lambda: False)
     assert due(autumn.store) == ()
     autumn.save("x")
     late = autumn.save("delivered late", at=TODAY - timedelta(days=20))
     save(autumn.store, late)
-    tend(autumn.store, lambda: False)
+    do_upkeep(autumn.store, lambda: False)
     assert len(due(autumn.store)) == 1
     autumn.clock.now = TODAY + timedelta(days=1)
-    tend(autumn.store, lambda: False)
+    do_upkeep(autumn.store, lambda: False)
     assert due(autumn.store) == ()
 
 
 def test_what_was_put_off_is_done_the_next_time(autumn):
-    tend(autumn.store, lambda: True)
+    do_upkeep(autumn.store, lambda: True)
     assert due(autumn.store)
-    tend(autumn.store, lambda: False)
+    do_upkeep(autumn.store, lambda: False)
     assert due(autumn.store) == ()
 
 
 def test_it_can_be_switched_off(autumn):
     configured(autumn, "tiers:\n  automatic: false\n")
-    tend(autumn.store, lambda: False)
+    do_upkeep(autumn.store, lambda: False)
     assert len(tree(autumn, "daily")) == 5
     configured(autumn, "tiers:\n  weekly_days: 0\n  monthly_days: 0\n")
     assert due(autumn.store) == ()
@@ -200,9 +200,9 @@ def test_a_failure_is_written_to_the_log_and_felt_by_nobody(autumn, monkeypatch)
         raise ValueError("no words")
 
     monkeypatch.setattr(consolidating, "sentences", fail)
-    tend(autumn.store, lambda: False)
+    do_upkeep(autumn.store, lambda: False)
     assert len(FailureLog(autumn.store.private).failures()) == 1
-    tend(autumn.store, lambda: False)  # once a day
+    do_upkeep(autumn.store, lambda: False)  # once a day
     assert len(FailureLog(autumn.store.private).failures()) == 1
     assert "no words" in FailureLog(autumn.store.private).failures()[-1].message
     assert len(tree(autumn, "daily")) == 5
@@ -213,7 +213,7 @@ def test_archives_are_retained_as_configured_without_a_rotation(autumn):
     old = root(autumn) / "archive/memory_20260101_000000.md"
     old.parent.mkdir()
     old.write_text("# long ago\n", encoding="utf-8")
-    tend(autumn.store, lambda: False)
+    do_upkeep(autumn.store, lambda: False)
     assert not old.exists()
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
-from gitmem.lessons.usage_log import Given, record
+from gitmem.lessons.usage_log import GivenText, record
 from gitmem.platform.clock import Context
 from gitmem.sessions.replay import replay
 from gitmem.sessions.save import save
@@ -124,7 +124,7 @@ def test_no_page_has_a_fault_that_axe_finds(site, fetched):
     site.add(1, "Always use tabs in Go files.")
     site.add(2, "Never use tabs in Go files.")
     for how, tokens in (("start", 900), ("prompt", 80), ("recall", 0)):  # draws the charts of tokens and answers
-        record(site.store.private, Given(datetime.now(UTC), SESSION, how, (), tokens))
+        record(site.store.private, GivenText(datetime.now(UTC), SESSION, how, (), tokens))
     found = []
     for scheme in ("light", "dark"):
         with site.tab(color_scheme=scheme) as page:

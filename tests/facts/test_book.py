@@ -14,7 +14,7 @@ from gitmem.facts.edit import confirm, edit, find_fact, retire, supersede_fact
 from gitmem.facts.fact import FactStatus
 from gitmem.facts.validity import Standing, in_force, what_holds
 from gitmem.history.undo import undo
-from gitmem.sessions.background import settle
+from gitmem.sessions.background import process_spool
 from gitmem.sessions.capture import capture_turn
 from gitmem.sessions.replay import replay
 from gitmem.sessions.save import drain, save
@@ -79,7 +79,7 @@ def test_a_replayed_session_and_a_live_one_teach_the_same(desk, recorder, bare_g
     recorder.live(desk.store)
     recorder.deliver("SessionEnd", 1_791_018_100.0, "", reason="other")
     recorder.live(desk.store)
-    settle(desk.store)
+    process_spool(desk.store)
     facts = held(desk)
     assert "앞으로 빌드는 pnpm 대신 uv를 써줘." in facts
     before = log(desk, bare_git)

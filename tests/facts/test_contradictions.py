@@ -14,7 +14,7 @@ from gitmem.facts.fact import FactKind, make_fact
 from gitmem.facts.file import render_fact
 from gitmem.facts.validity import in_force, what_holds
 from gitmem.history.review import waiting_pairs
-from gitmem.sessions.background import tend
+from gitmem.sessions.background import do_upkeep
 from gitmem.sessions.save import save
 from gitmem.sessions.turns import Turn
 from gitmem.store.headers import known_facts
@@ -119,14 +119,14 @@ def test_facts_that_came_by_a_sync_are_compared_once(desk):
     session(desk, 1, "Always use tabs for indentation.")
     desk.clock.now += timedelta(days=1)
     by_hand(desk, "Always use spaces for indentation.")
-    tend(desk.store, lambda: False)
+    do_upkeep(desk.store, lambda: False)
     [pair] = waiting_pairs(desk.store)
     assert pair.newer.description == "Always use spaces for indentation."
     decide(desk.store, pair, Holds.BOTH)
     tip = desk.store.tip
-    tend(desk.store, lambda: False)
+    do_upkeep(desk.store, lambda: False)
     Path(desk.store.private, "known", "noticed").unlink()  # as on another machine
-    tend(desk.store, lambda: False)
+    do_upkeep(desk.store, lambda: False)
     assert waiting_pairs(desk.store) == []
     assert desk.store.tip == tip
 
@@ -135,7 +135,7 @@ def test_a_statement_of_change_from_elsewhere_ends_what_it_changes(desk):
     session(desk, 1, "Always use Redis for the session cache.")
     desk.clock.now += timedelta(days=1)
     by_hand(desk, "We no longer use Redis for the session cache.")
-    tend(desk.store, lambda: False)
+    do_upkeep(desk.store, lambda: False)
     assert held(desk) == {"We no longer use Redis for the session cache."}
 
 
@@ -147,7 +147,7 @@ def test_facts_of_one_form_about_different_subjects_are_told_side_by_side(desk):
         session(desk, number, form.format(name))
         by_hand(desk, f"{name} 로그는 항상 var/{name}에 쓴다.")
     desk.store = Store(desk.store.root, desk.store.context)
-    tend(desk.store, lambda: False)
+    do_upkeep(desk.store, lambda: False)
     assert len(held(desk)) == 2 * len(names)
     assert waiting_pairs(desk.store) == []
     told = session_start(desk.store, (), None, ())

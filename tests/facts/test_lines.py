@@ -6,7 +6,7 @@ import pytest
 
 from gitmem.document.entry import Entry, render_entry
 from gitmem.facts.fact import FactKind, make_fact
-from gitmem.facts.lines import fact_entries, follow, is_ended, line_edits, line_of
+from gitmem.facts.lines import fact_entries, is_ended, line_edits, line_of, updated_body
 from gitmem.facts.validity import ended, reworded
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -17,11 +17,11 @@ BODY = f"## Core Decisions\n\n- a person's line\n{LINE}\n## Known Issues\n"
 
 
 def test_a_line_follows_its_fact_and_nothing_else_changes():
-    assert follow(BODY, {USE_UV.id: USE_UV}) == BODY
+    assert updated_body(BODY, {USE_UV.id: USE_UV}) == BODY
     gone = BODY.replace(LINE, "")
-    assert follow(BODY, {USE_UV.id: ended(USE_UV, NOW)}) == gone
-    assert follow(BODY, {}, gone=[USE_UV.id]) == gone
-    assert follow(BODY, {USE_UV.id: reworded(USE_UV, "Use pixi.", NOW)}) == BODY.replace(
+    assert updated_body(BODY, {USE_UV.id: ended(USE_UV, NOW)}) == gone
+    assert updated_body(BODY, {}, gone=[USE_UV.id]) == gone
+    assert updated_body(BODY, {USE_UV.id: reworded(USE_UV, "Use pixi.", NOW)}) == BODY.replace(
         LINE, f"- [{TIME}] **Decision** #build: Use pixi. ^{USE_UV.id}\n"
     )
 
@@ -30,7 +30,7 @@ def test_a_new_one_gets_a_line_in_its_section():
     issue = make_fact(FactKind.ISSUE, "It flickers.", NOW)
     core = make_fact(FactKind.CORE_LOGIC, "All handlers are idempotent.", NOW)
     facts = {fact.id: fact for fact in (issue, core)}
-    added = follow(BODY, facts, new=dict.fromkeys(facts, TIME))
+    added = updated_body(BODY, facts, new=dict.fromkeys(facts, TIME))
     assert added == f"{BODY}\n- [{TIME}] **Issue**: It flickers. ^{issue.id}\n"
 
 
@@ -81,13 +81,13 @@ def test_the_state_says_which_of_what_its_turn_told_has_ended_as_long_as_it_has(
     exchange = Entry("x0123456789", TIME, "Exchange", "Go with the first one.", ("s1",))
     body = f"## Current State\n\n{render_entry(state)}\n## Recent Context\n\n{render_entry(exchange)}"
 
-    over = follow(body, {told.id: ended(told, NOW)})
+    over = updated_body(body, {told.id: ended(told, NOW)})
     assert over == body.replace("a.py ^", f"a.py [retired: {told.id}] ^")
-    assert follow(over, {told.id: ended(told, NOW)}) == over
-    assert follow(over, {told.id: told}) == body
+    assert updated_body(over, {told.id: ended(told, NOW)}) == over
+    assert updated_body(over, {told.id: told}) == body
 
 
 def test_the_state_is_known_by_its_words_too():
     fact = make_fact(FactKind.DECISION, "Use Redis for sessions.", NOW)
     body = render_entry(Entry("1" * 20, TIME, "State", "We use Redis for sessions. Add a test."))
-    assert f" [retired: {fact.id}] ^" in follow(body, {fact.id: ended(fact, NOW)})
+    assert f" [retired: {fact.id}] ^" in updated_body(body, {fact.id: ended(fact, NOW)})

@@ -12,7 +12,7 @@ from gitmem.document.entry import MemoryType
 from gitmem.facts.edit import find_fact, retire
 from gitmem.judgement.ask import patience
 from gitmem.judgement.judge import answers_of, counted, judge_requested, request_judgement
-from gitmem.sessions.background import settle, tend
+from gitmem.sessions.background import do_upkeep, process_spool
 from gitmem.sessions.save import save
 from gitmem.sessions.start import start_parts, start_text
 from gitmem.store.findings import FailureLog
@@ -74,8 +74,8 @@ def closed(desk, recorder) -> None:
     recorder.write()
     recorder.deliver("SessionEnd", 1_791_018_100.0, "", reason="other")
     recorder.live(desk.store)
-    settle(desk.store)
-    settle(again(desk))
+    process_spool(desk.store)
+    process_spool(again(desk))
 
 
 def judged(desk) -> list:
@@ -85,7 +85,7 @@ def judged(desk) -> list:
 def test_question_reply_and_facts_in_one_commit_of_the_models(asking, recorder, model_server, bare_git):
     closed(asking, recorder)
     assert model_server.asked == []
-    tend(again(asking), lambda: False)
+    do_upkeep(again(asking), lambda: False)
     (request,) = model_server.asked
     assert "[1] PERSON: CRLF 파서를 추가해줘" in request["messages"][-1]["content"]
     issue, decision = sorted(judged(asking), key=lambda fact: fact.kind, reverse=True)
@@ -107,7 +107,7 @@ def test_question_reply_and_facts_in_one_commit_of_the_models(asking, recorder, 
     assert bare_git(root, "status", "--porcelain") == ""
     (one,) = counted(asking.store)
     assert (one.kept, one.refused, one.tokens) == (3, {}, 1_100)
-    tend(again(asking), lambda: False)
+    do_upkeep(again(asking), lambda: False)
     assert len(model_server.asked) == 1
     told = start_text(asking.store, start_parts(asking.store, [], None, []))
     assert "CRLF 파서를 추가했습니다. The docs are written.\n- The index breaks on NFS." in told
@@ -115,7 +115,7 @@ def test_question_reply_and_facts_in_one_commit_of_the_models(asking, recorder, 
 
 def test_judged_again_the_same_statement_is_the_same_fact(asking, recorder, model_server):
     closed(asking, recorder)
-    tend(again(asking), lambda: False)
+    do_upkeep(again(asking), lambda: False)
     before = {fact.id for fact in known_facts(asking.store)}
     request_judgement(asking.store, "s-rec", "claude-code", str(recorder.path))
     judge_requested(again(asking), lambda: False)
@@ -124,7 +124,7 @@ def test_judged_again_the_same_statement_is_the_same_fact(asking, recorder, mode
 
 def test_what_a_person_retired_since_is_not_learned_again(asking, recorder, model_server):
     closed(asking, recorder)
-    tend(again(asking), lambda: False)
+    do_upkeep(again(asking), lambda: False)
     (fact,) = [one for one in judged(asking) if one.kind == "decision"]
     retire(asking.store, find_fact(asking.store, fact.id), "no longer")
     model_server.reply = lambda _: ANSWER | {"facts": [UV | {"statement": "빌드는 uv를 사용한다, pnpm 대신."}]}
@@ -137,7 +137,7 @@ def test_what_a_person_retired_since_is_not_learned_again(asking, recorder, mode
 def test_a_saved_fact_goes_before_the_models_guess(asking, recorder, model_server):
     save(asking.store, asking.save("빌드는 npm을 사용한다", MemoryType.DECISION))
     closed(asking, recorder)
-    tend(again(asking), lambda: False)
+    do_upkeep(again(asking), lambda: False)
     saved = [one for one in known_facts(again(asking)) if "npm을" in one.description]
     assert [one.binds for one in saved] == [True]
 
@@ -150,8 +150,8 @@ def test_a_failure_leaves_the_offline_result_and_is_given_up_after_three_tries(
     closed(asking, recorder)
     model_server.behave = ["status:401:"] * 9
     for _ in range(6):
-        tend(again(asking), lambda: False)
-        tend(again(asking), lambda: False)  # not at once again
+        do_upkeep(again(asking), lambda: False)
+        do_upkeep(again(asking), lambda: False)  # not at once again
         asking.clock.now += timedelta(hours=2)
     assert len(model_server.asked) == 3
     assert judged(asking) == []
@@ -165,7 +165,7 @@ def test_garbage_leaves_the_offline_result(asking, recorder, model_server, monke
     monkeypatch.setattr("gitmem.judgement.ask.patience", lambda: patience()._replace(tries=1, sleep=lambda _: None))
     closed(asking, recorder)
     model_server.behave = [behave] * 3
-    tend(again(asking), lambda: False)
+    do_upkeep(again(asking), lambda: False)
     assert len(model_server.asked) == 1
     assert judged(asking) == []
     assert FailureLog(asking.store.private).failures()
@@ -177,7 +177,7 @@ def test_no_secret_is_sent_or_kept(asking, recorder, model_server):
     fact = UV | {"statement": f"The deploy key is {secret} always.", "request": 4}
     model_server.reply = lambda _: ANSWER | {"facts": [fact], "summary": f"The key is {secret}."}
     closed(asking, recorder)
-    tend(again(asking), lambda: False)
+    do_upkeep(again(asking), lambda: False)
     assert secret not in json.dumps(model_server.asked)
     assert judged(asking) == []
     assert secret not in asking.text(PATH)

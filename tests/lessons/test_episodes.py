@@ -8,7 +8,7 @@ from pathlib import Path
 from gitmem.history.undo import undo
 from gitmem.lessons.episodes import save_episodes
 from gitmem.lessons.read import known_patterns, last_episode, read_episode
-from gitmem.sessions.background import settle
+from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import read_records
 from gitmem.sessions.exchanges import turns_of
 from gitmem.sessions.memory import TOKENS as BRIEF
@@ -67,12 +67,12 @@ def test_a_live_sessions_plan_stands_once_and_each_task_has_its_notes(desk, tmp_
             recorder.deliver("PostToolUse", at, "p-1", tool_name="TodoWrite", tool_use_id="t-plan", tool_input=todos)
         recorder.live(desk.store)
         recorder.payloads.clear()
-        settle(Store(desk.store.root, desk.store.context), lambda _: True)
+        process_spool(Store(desk.store.root, desk.store.context), lambda _: True)
         change_working(desk.store, "s-live", lambda memory, n=number: note(memory, f"part {n} has a mark"))
     recorder.deliver("SessionEnd", recorder.record("user", "bye", isMeta=True), "")
     recorder.write()
     recorder.live(desk.store)
-    settle(Store(desk.store.root, desk.store.context), lambda _: False)
+    process_spool(Store(desk.store.root, desk.store.context), lambda _: False)
     first, second = sorted((read_episode(desk.store, path) for path in paths_of(desk)), key=lambda one: one.created)
     assert first.plan == ("[x] read it", "[ ] mend it")
     assert (first.tips[-1], second.tips[-1]) == ("part 1 has a mark", "part 2 has a mark")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gitmem.lessons.error_occurrence import find_sights, is_bug, mend_of, with_errors
+from gitmem.lessons.error_occurrence import find_occurrences, is_bug, mend_of, with_errors
 from gitmem.sessions.outcome import bare
 from gitmem.sessions.turns import Failure, Run, Turn
 
@@ -76,7 +76,7 @@ def test_an_error_that_comes_again_in_a_turn_is_one_sight_with_what_did_not_help
         failure("npm test", "TypeError: x is not a function"),
     )
     turn = Turn("s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", ("/app/a.py",), failures, cwd="/app", runs=runs)
-    first, second = find_sights([turn])
+    first, second = find_occurrences([turn])
     assert (first.exchange, first.error.type, first.command) == (turn.exchange_id, "ModuleNotFoundError", "pytest")
     assert (first.mend, first.tried, first.files) == ("`uv sync`", ("`pip install x`",), ("a.py",))
     assert (second.error.type, second.mend, second.tried) == ("TypeError", "", ())
@@ -90,18 +90,18 @@ def test_an_error_that_its_turn_leaves_is_mended_by_what_changed_until_its_comma
     edit, later = ("change `/app/src/rates.py`: `+ rate = 1`",), AT + timedelta(minutes=4)
     works = (Run("git status", "", failed=False), Run("pytest -q", "1 passed", failed=False, after=edit))
     mended = talk._replace(key="t-3", answer="Done.", files=("/app/src/rates.py",), runs=works, ended=later)
-    [sight] = find_sights([left, talk, mended])
+    [sight] = find_occurrences([left, talk, mended])
     mend = "change `src/rates.py`: `+ rate = 1`"
     assert (sight.exchange, sight.mend, sight.seconds) == (left.exchange_id, mend, 240)
     before = talk._replace(edits=edit), mended._replace(runs=(*works[:1], works[1]._replace(after=())))
-    assert [one.mend for one in find_sights([left, *before])] == [mend]
+    assert [one.mend for one in find_occurrences([left, *before])] == [mend]
     said = before[1]._replace(answer="I added the `rate` of each row.")
-    assert [one.mend for one in find_sights([left, said])] == ["I added the `rate` of each row."]
+    assert [one.mend for one in find_occurrences([left, said])] == ["I added the `rate` of each row."]
     fails_again = mended._replace(runs=left.runs)
     piped = mended._replace(runs=(Run("pytest -q | tail", "1 failed", failed=False, after=edit),))
     other, late = mended._replace(session="s-2"), [talk, talk, talk, mended]
     for following in ([before[1]], [fails_again], [piped], [other], late, []):
-        assert [one.mend for one in find_sights([left, *following])] == [""]
+        assert [one.mend for one in find_occurrences([left, *following])] == [""]
     assert with_errors([talk, left, *late]) == [left, talk, talk, talk]
 
 
@@ -111,10 +111,10 @@ def test_where_the_lines_are_not_told_the_agents_sentence_about_the_error_is():
     turn = Turn(
         "s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", ("/app/clock.go",), failures, cwd="/app", said=said
     )
-    assert [one.mend for one in find_sights([turn])] == [said[1]]
-    assert [one.mend for one in find_sights([turn._replace(said=said[:1])])] == [""]
+    assert [one.mend for one in find_occurrences([turn])] == [said[1]]
+    assert [one.mend for one in find_occurrences([turn._replace(said=said[:1])])] == [""]
     never = (failures[0]._replace(fixed_by=""),)
-    assert [one.mend for one in find_sights([turn._replace(failures=never)])] == [""]
+    assert [one.mend for one in find_occurrences([turn._replace(failures=never)])] == [""]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_where_the_lines_are_not_told_the_agents_sentence_about_the_error_is():
 def test_a_sentence_is_about_an_error_if_it_has_its_name_as_a_word(error, sentence, says):
     failures = (failure("go test", error, "go test", "change `/app/a.go`"),)
     turn = Turn("s", "h", "t", AT, AT, "Fix", "Done.", ("/app/a.go",), failures, cwd="/app", said=(sentence,))
-    assert [one.mend for one in find_sights([turn])] == [sentence if says else ""]
+    assert [one.mend for one in find_occurrences([turn])] == [sentence if says else ""]
 
 
 @pytest.mark.parametrize(
@@ -146,4 +146,4 @@ def test_a_sentence_is_about_an_error_if_it_has_its_name_as_a_word(error, senten
 )
 def test_a_cause_is_the_agents_sentence_about_the_error(answer, cause):
     turn = Turn("s", "h", "t", AT, AT, "Run it", answer, (), (failure("pytest -q"),), closed=True)
-    assert [one.cause for one in find_sights([turn])] == [cause]
+    assert [one.cause for one in find_occurrences([turn])] == [cause]

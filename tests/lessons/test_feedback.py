@@ -9,7 +9,7 @@ import pytest
 from gitmem.cli.recall_hooks import ERROR, help_for
 from gitmem.lessons.counts import ALPHA, BEGINS
 from gitmem.lessons.read import counts, known_patterns
-from gitmem.sessions.background import settle
+from gitmem.sessions.background import process_spool
 from gitmem.sessions.replay import replay
 from gitmem.store.store import Store
 from tests.desk import BEGAN, Recorder
@@ -28,7 +28,7 @@ def finish(desk, session: Recorder) -> None:
     session.deliver("SessionEnd", (BEGAN + timedelta(seconds=90)).timestamp(), "")
     session.write()
     session.live(desk.store)
-    settle(Store(desk.store.root, desk.store.context), lambda _: False)
+    process_spool(Store(desk.store.root, desk.store.context), lambda _: False)
 
 
 @pytest.mark.parametrize("said", ENDS, ids=["it succeeds", "it fails"])

@@ -15,7 +15,7 @@ from gitmem.lessons.learn import learn_preferences
 from gitmem.lessons.learn_project import learn_commands, learn_project
 from gitmem.lessons.project_knowledge import read_commands
 from gitmem.lessons.read import known_knowledge
-from gitmem.sessions.background import tend
+from gitmem.sessions.background import do_upkeep
 from gitmem.sessions.turns import Run, Turn
 from gitmem.store.headers import known_facts
 from gitmem.store.init import Place, init_store
@@ -87,13 +87,13 @@ def test_people_are_named_if_the_person_turns_it_on(desk, project):
 
 
 def test_the_background_learns_it_once_a_day(desk, project, bare_git):
-    tend(desk.store, lambda: False)
+    do_upkeep(desk.store, lambda: False)
     assert lines(desk)["stack"]
     (project / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.12"\n')
-    tend(again(desk), lambda: False)
+    do_upkeep(again(desk), lambda: False)
     assert lines(desk)["stack"][1] == "Python >=3.11 (pyproject.toml)"
     desk.clock.now += timedelta(days=1)
-    tend(again(desk), lambda: False)
+    do_upkeep(again(desk), lambda: False)
     assert lines(desk)["stack"][1] == "Python >=3.12 (pyproject.toml)"
 
 

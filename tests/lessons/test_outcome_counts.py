@@ -17,7 +17,7 @@ from gitmem.lessons.learn import UNUSED_DAYS, clean_up, learn_bugs
 from gitmem.lessons.learn_project import mark_stale
 from gitmem.lessons.outcome_counts import MOST, add_told, count_given, judge, measure, note_use
 from gitmem.lessons.read import counts, pattern_headers
-from gitmem.lessons.usage_log import Given, read_notes, record
+from gitmem.lessons.usage_log import GivenText, read_notes, record
 from gitmem.project.state import Commit, Past
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.state import TaskType
@@ -36,7 +36,7 @@ def test_what_was_told_counts_by_how_its_turn_ended(desk):
         Turn("s-1", "h", "t2", at + timedelta(minutes=5), at, "still broken", "Now.", ("a.py",), closed=True),
     ]
     for minutes, session, ids in ((1, "s-1", ("e1", "b1")), (6, "s-1", ("e1",)), (7, "s-2", ("e2",))):
-        record(desk.store.private, Given(at + timedelta(minutes=minutes), session, "prompt", ids, 10))
+        record(desk.store.private, GivenText(at + timedelta(minutes=minutes), session, "prompt", ids, 10))
     assert count_given(desk.store, "s-1", turns) is not None
     found = counts(desk.store)
     assert found["e1"] == Count(2, pytest.approx(0.3 * 1 + 0.7 * 0.35))
@@ -101,7 +101,7 @@ def test_a_told_mend_is_right_if_the_session_then_mended_the_error(desk):
 def test_what_was_told_helped_as_its_turns_ended_and_as_people_say(desk):
     at = desk.clock.now
     for number, (session, how) in enumerate((("s-1", "guide"), ("s-2", "guide"), ("s-3", "prompt"))):
-        record(desk.store.private, Given(at + timedelta(minutes=number), session, how, ("e1", "e2"), 40))
+        record(desk.store.private, GivenText(at + timedelta(minutes=number), session, how, ("e1", "e2"), 40))
     assert measure(desk.store)["effectiveness"]["helped"]["judged"] == 0
     for number, (session, ended) in enumerate((("s-1", Outcome.SUCCESS), ("s-2", Outcome.FAILED))):
         when = at + timedelta(minutes=number)
@@ -178,10 +178,10 @@ def test_tasks_are_counted_with_what_they_took_and_whether_they_were_told(desk):
         path = Path(desk.store.root, episode_path(took.id, at))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(render_episode(took))
-    record(desk.store.private, Given(at, "s-1", "prompt", ("x",), 40))
-    record(desk.store.private, Given(at, "s-2", "prompt", (), 0))  # memory had no answer
-    record(desk.store.private, Given(at, "s-3", "start", ("x",), 900))
-    record(desk.store.private, Given(at, "s-4", "prompt", ("x",), 40))  # of a task that was interrupted
+    record(desk.store.private, GivenText(at, "s-1", "prompt", ("x",), 40))
+    record(desk.store.private, GivenText(at, "s-2", "prompt", (), 0))  # memory had no answer
+    record(desk.store.private, GivenText(at, "s-3", "start", ("x",), 900))
+    record(desk.store.private, GivenText(at, "s-4", "prompt", ("x",), 40))  # of a task that was interrupted
     assert measure(desk.store)["tasks"] == {
         "number": 5,
         "types": {"test": 4, "bug_fix": 1},
@@ -203,8 +203,8 @@ def test_tokens_are_counted_by_purpose_week_and_session(desk):
         "get": ("", 80),
     }
     for how, (session, tokens) in asked.items():
-        record(desk.store.private, Given(at, session, how, ("x",), tokens))
-    record(desk.store.private, Given(at - timedelta(weeks=1), "s-1", "prompt", (), 0, (), 30))
+        record(desk.store.private, GivenText(at, session, how, ("x",), tokens))
+    record(desk.store.private, GivenText(at - timedelta(weeks=1), "s-1", "prompt", (), 0, (), 30))
     ledger = Ledger(desk.store.private, desk.clock)
     question = ledger.begin(Asking("", at, "summary", "a", "openai", "m", Spent(50)), DayLimits())
     ledger.end(question, Spent(1_234, 0.01))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitmem.lessons.error import ErrorSignature, read_error
-from gitmem.lessons.error_occurrence import Sight
+from gitmem.lessons.error_occurrence import ErrorOccurrence
 from gitmem.lessons.pattern import BugPattern, Solution, begun, parse_pattern, related, render_pattern, seen_again
 from gitmem.merge.documents import MergeStatus, merge
 
@@ -20,12 +20,14 @@ assert ERROR is not None
 
 def sight(
     number: int, mend: str = "", tried: tuple[str, ...] = (), error: ErrorSignature = ERROR, cause: str = ""
-) -> Sight:
+) -> ErrorOccurrence:
     files = (f"a{number}.py",)
-    return Sight(f"x{number:010}", AT + timedelta(hours=number), error, "pytest", mend, tried, files, cause=cause)
+    return ErrorOccurrence(
+        f"x{number:010}", AT + timedelta(hours=number), error, "pytest", mend, tried, files, cause=cause
+    )
 
 
-def learned(*sights: Sight) -> BugPattern:
+def learned(*sights: ErrorOccurrence) -> BugPattern:
     pattern = begun(sights[0])
     for one in sights[1:]:
         pattern = seen_again(pattern, one)
@@ -131,7 +133,7 @@ sights = st.lists(
 )
 
 
-def after(data: bytes, more: list[Sight]) -> bytes:
+def after(data: bytes, more: list[ErrorOccurrence]) -> bytes:
     pattern = parse_pattern(data) if data else None
     for one in more:
         pattern = begun(one) if pattern is None else seen_again(pattern, one)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.lessons.prompt import TOKENS, excerpt, remembered, tell_prompt
-from gitmem.lessons.usage_log import START, Given, known_to, record
+from gitmem.lessons.usage_log import START, GivenText, known_to, record
 from gitmem.sessions.start import start_parts
 from gitmem.text.stems import estimate_tokens
 from tests.desk import given_texts
@@ -141,7 +141,7 @@ def test_a_request_that_nothing_came_of_is_not_told(day):
 def started(day, session="s-1"):
     """Give a session its start text, and record what it told."""
     ids = tuple(one for part in start_parts(day.store, (), None, ()) for one in part.ids)
-    record(day.store.private, Given(day.clock.now, session, START, ids, 100))
+    record(day.store.private, GivenText(day.clock.now, session, START, ids, 100))
     return ids
 
 

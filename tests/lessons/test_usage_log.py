@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from gitmem.lessons.usage_log import Given, known_to, names_of, record
+from gitmem.lessons.usage_log import GivenText, known_to, names_of, record
 from tests.desk import given_texts
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
-def given(days: int, session: str = "s") -> Given:
-    return Given(NOW + timedelta(days=days), session, "prompt", (f"x{days}",), 40)
+def given(days: int, session: str = "s") -> GivenText:
+    return GivenText(NOW + timedelta(days=days), session, "prompt", (f"x{days}",), 40)
 
 
 def test_it_is_read_back_in_order_and_kept_for_ninety_days(tmp_path):

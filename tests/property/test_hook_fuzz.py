@@ -18,7 +18,7 @@ from gitmem.cli.app import App
 from gitmem.cli.commands.hook import hook
 from gitmem.document.entry import find_entries, render_entry
 from gitmem.platform.clock import Context
-from gitmem.sessions.background import settle
+from gitmem.sessions.background import process_spool
 from gitmem.sessions.entries import remember
 from gitmem.sessions.events import HookEvent, HookKind, parse_payload
 from gitmem.sessions.turns import fold
@@ -152,9 +152,9 @@ class Watched:
         assert hook(["hook", "claude"], App(self.environ, str(self.project), stdin, out, out)) == 0
         return out.getvalue()
 
-    def settle(self) -> None:
+    def process_spool(self) -> None:
         store = Store(self.store.root, self.context)
-        settle(store, lambda _: False)
+        process_spool(store, lambda _: False)
         assert HookSpool(store.private).names() == [], FailureLog(store.private).failures()
         assert self.git("status", "--porcelain") == ""
         assert self._outside() == self.outside

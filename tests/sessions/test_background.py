@@ -14,7 +14,7 @@ from gitmem.lessons.outcome_counts import measure
 from gitmem.lessons.read import known_patterns
 from gitmem.lessons.usage_log import read_notes
 from gitmem.sessions import end as session_end
-from gitmem.sessions.background import settle, tend
+from gitmem.sessions.background import do_upkeep, process_spool
 from gitmem.sessions.cleaned import context_used, in_context
 from gitmem.sessions.outcome import split_fields
 from gitmem.sessions.pending import IDLE, look
@@ -73,7 +73,7 @@ def session(desk, tmp_path) -> Session:
 
 def drain(desk):
     desk.store = Store(desk.store.root, desk.store.context)
-    return settle(desk.store, lambda process: process != DEAD)
+    return process_spool(desk.store, lambda process: process != DEAD)
 
 
 def waiting(desk) -> list[str]:
@@ -134,7 +134,7 @@ def test_the_last_process_to_deliver_counts(desk, session):
 
 def test_nothing_to_do(desk):
     tip = desk.store.tip
-    assert settle(desk.store).commits == ()
+    assert process_spool(desk.store).commits == ()
     assert desk.store.tip == tip
 
 
@@ -340,11 +340,11 @@ def test_a_lesson_is_saved_on_the_day_it_was_learned(desk, session):
 
 def test_upkeep_looks_at_the_documents_that_status_did_not(desk):
     assert changed.look(desk.store, (), most=1).left > 0
-    tend(desk.store, lambda: False)
+    do_upkeep(desk.store, lambda: False)
     assert changed.look(desk.store, (), most=0).left == 0
 
 
 def test_upkeep_reads_whose_each_memory_is_so_that_a_prompt_need_not(desk):
-    tend(desk.store, lambda: False)
+    do_upkeep(desk.store, lambda: False)
     known = Path(desk.store.private, "known", "origins").read_text(encoding="utf-8")
     assert known.split("\n")[1] == desk.store.tip

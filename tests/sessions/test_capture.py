@@ -14,7 +14,7 @@ from gitmem.document.ids import tail_of
 from gitmem.facts.fact import FactKind
 from gitmem.facts.validity import what_holds
 from gitmem.history.origin import find_entry
-from gitmem.sessions.background import settle
+from gitmem.sessions.background import process_spool
 from gitmem.sessions.outcome import split_fields
 from gitmem.sessions.save import save
 from gitmem.store.findings import FailureLog
@@ -96,7 +96,7 @@ class Memory:
     def drain(self):
         """What a detached drain does, each in a process of its own."""
         self.desk.store = Store(self.desk.store.root, self.desk.store.context)
-        done = settle(self.desk.store, self.alive.__contains__)
+        done = process_spool(self.desk.store, self.alive.__contains__)
         failures = FailureLog(self.desk.store.private).failures()
         assert [failure for failure in failures if failure.command != "transcript"] == []
         assert self.git("status", "--porcelain") == ""
@@ -442,7 +442,7 @@ def test_the_interval_is_a_setting(desk, host, memory):
     host.edit("b.py")
     desk.clock.now += timedelta(seconds=90)
     desk.store = Store(desk.store.root, desk.store.context)
-    settle(desk.store, memory.alive.__contains__)
+    process_spool(desk.store, memory.alive.__contains__)
     assert memory.subjects()[-1] == "Exchange: refactor all of it"
 
 
@@ -615,7 +615,7 @@ def test_a_turn_that_cannot_be_saved_now_holds_up_no_other(host, memory, tmp_pat
     folder.mkdir(parents=True)
     (folder / "2026-11-20.md").symlink_to(elsewhere / "x")
     store = Store(memory.desk.store.root, memory.desk.store.context)
-    done = settle(store, memory.alive.__contains__)
+    done = process_spool(store, memory.alive.__contains__)
     assert any("not saved yet" in notice and "2026-11-20.md" in notice for notice in done.notices)
     assert not (elsewhere / "x").exists()
     (folder / "2026-11-20.md").unlink()

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from gitmem.document.entry import find_entries
 from gitmem.history.undo import undo
-from gitmem.sessions.background import settle
+from gitmem.sessions.background import process_spool
 from gitmem.sessions.exchange import Outcome, parse
-from gitmem.sessions.exchanges import tell
+from gitmem.sessions.exchanges import summarize_exchange
 from gitmem.sessions.replay import replay
 from gitmem.sessions.turns import Run
 from gitmem.store.store import Store
@@ -71,12 +71,12 @@ def test_again_it_adds_nothing(desk, recorder, bare_git):
 def test_live_it_is_the_same_as_replayed(desk, recorder, bare_git):
     recorder.write()
     recorder.live(desk.store)
-    settle(desk.store)
+    process_spool(desk.store)
     recorder.deliver("SessionEnd", 1_791_018_100.0, "", reason="other")
     live = recorder.payloads[-1:]
     recorder.payloads[:] = live
     recorder.live(again(desk))
-    settle(desk.store)
+    process_spool(desk.store)
     first, idle, second = exchanges(desk.text(PATH))
     assert exchanges(desk.text("memory.md")) == [first, idle, second]
     assert subjects(desk, bare_git)[0] == "Session s-rec: 3 exchanges"
@@ -218,7 +218,7 @@ PASSED = (Run("pytest", "3 passed", failed=False),)
     ],
 )
 def test_one_sentence_says_what_was_done(asked, answer, files, runs, summary):
-    assert tell(asked, answer, files, runs).summary == summary
+    assert summarize_exchange(asked, answer, files, runs).summary == summary
 
 
 def test_it_is_not_the_first_hundred_characters():
@@ -227,45 +227,47 @@ def test_it_is_not_the_first_hundred_characters():
         "is slow."
     )
     answer = "The loader read every file twice.\n\n- Changed `loader.py` to read each file once.\n- It now takes 3 s."
-    summary = tell(asked, answer, ("src/loader.py",), ()).summary
+    summary = summarize_exchange(asked, answer, ("src/loader.py",), ()).summary
     assert "Changed `loader.py` to read each file once." in summary
     assert not summary.startswith(asked[:100])
 
 
 def test_keywords_are_few_telling_and_korean_too():
     answer = "환불 API `RefundService`의 타임아웃을 수정했습니다."
-    told = tell("결제 모듈에서 환불 오류를 고쳐줘", answer, ("src/RefundService.py",), ())
+    told = summarize_exchange("결제 모듈에서 환불 오류를 고쳐줘", answer, ("src/RefundService.py",), ())
     assert 3 <= len(told.keywords) <= 5
     assert "RefundService" in told.keywords
     assert "환불 오류" in told.keywords, "words that stand together say what it is about"
     assert not {"고쳐줘", "에서"} & set(told.keywords)
-    english = tell("Fix the CRLF parser", "Fixed `parse_crlf` in parser.py.", ("parser.py",), ()).keywords
+    english = summarize_exchange("Fix the CRLF parser", "Fixed `parse_crlf` in parser.py.", ("parser.py",), ()).keywords
     assert "parse_crlf" in english or "CRLF parser" in english
 
 
 def test_the_sentence_is_told_apart():
-    told = tell("fix the cache", "It was cold. Fixed the cache by warming it.", (), ())
+    told = summarize_exchange("fix the cache", "It was cold. Fixed the cache by warming it.", (), ())
     assert told.sentence == "Fixed the cache by warming it."
-    assert tell("x", "", (), ()).sentence == ""
+    assert summarize_exchange("x", "", (), ()).sentence == ""
 
 
 @given(st.text(max_size=300), st.text(max_size=600), st.lists(st.text(max_size=30), max_size=3))
 def test_any_text_is_told(asked, answer, files):
-    told = tell(asked, answer, files, ())
+    told = summarize_exchange(asked, answer, files, ())
     assert len(told.summary) <= 700
     assert len(told.keywords) <= 5
 
 
 def test_keywords_that_follow_each_other_in_the_request_are_one():
     answer = "The endpoint returns a token; there is no login without it, 토큰이 없어서 그렇다."
-    told = tell("Add a login endpoint", answer, (), ())
+    told = summarize_exchange("Add a login endpoint", answer, (), ())
     assert told.keywords[0] == "login endpoint"
     assert not {"login", "endpoint", "없어서"} & {*told.keywords}
 
 
 def test_only_a_turn_that_the_person_interrupted_is_broken_off():
-    assert tell("fix it", "", ("a.py",), ()).summary == "fix it → changed a.py"
-    assert tell("fix it", "", ("a.py",), (), interrupted=True).summary == "fix it → changed a.py, broken off"
+    assert summarize_exchange("fix it", "", ("a.py",), ()).summary == "fix it → changed a.py"
+    assert (
+        summarize_exchange("fix it", "", ("a.py",), (), interrupted=True).summary == "fix it → changed a.py, broken off"
+    )
 
 
 @pytest.mark.parametrize(
@@ -287,11 +289,11 @@ def test_only_a_turn_that_the_person_interrupted_is_broken_off():
     ],
 )
 def test_the_sentence_is_no_option_nor_what_was_taken_back(answer, sentence):
-    assert tell("Why is it like this?", answer, (), ()).sentence == sentence
+    assert summarize_exchange("Why is it like this?", answer, (), ()).sentence == sentence
 
 
 def test_of_options_that_the_person_is_to_pick_none_stands_for_the_exchange():
     answer = (
         "The loader is slow.\n\n1. Added a cache to the loader.\n2. Removed the loader.\n\nWhich one do you prefer?"
     )
-    assert tell("What can be done?", answer, (), ()).sentence == "The loader is slow."
+    assert summarize_exchange("What can be done?", answer, (), ()).sentence == "The loader is slow."

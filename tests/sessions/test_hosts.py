@@ -10,7 +10,7 @@ import pytest
 
 from gitmem.document.entry import find_entries
 from gitmem.hosts.all import find_host
-from gitmem.sessions.background import settle
+from gitmem.sessions.background import process_spool
 from gitmem.sessions.pending import look
 from gitmem.sessions.replay import replay
 from gitmem.store.hook_spool import HookSpool
@@ -52,7 +52,7 @@ def exchanges(desk) -> list[str]:
 )
 def test_a_session_is_remembered_once_under_the_name_of_its_host(desk, deliver, host, named, bare_git):
     deliver(host, named)
-    settle(desk.store, lambda _: False)
+    process_spool(desk.store, lambda _: False)
     (exchange,) = exchanges(desk)
     assert PROMPT in exchange
     assert "uv" in exchange
@@ -73,7 +73,7 @@ def test_a_session_that_two_hosts_deliver_and_an_import_bring_is_there_once(desk
     deliver(host, host)
     if host in BY_CLAUDES_HOOKS:
         deliver(host, "claude")
-    settle(desk.store, lambda _: False)
+    process_spool(desk.store, lambda _: False)
     first = exchanges(desk)
     assert len(first) == 1
     (path, *_) = sorted((tmp_path / "home-of-host").rglob("*.jsonl"))

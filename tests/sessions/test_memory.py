@@ -6,26 +6,26 @@ import json
 import os
 import threading
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import pytest
 
 from gitmem.errors import NotFoundError
+from gitmem.platform import safe_open
 from gitmem.platform.clock import Context
-from gitmem.sessions import memory as working
 from gitmem.sessions.events import HookEvent, HookKind
 from gitmem.sessions.memory import (
     FOLDER,
+    apply_events,
     brief_working,
     change_working,
     find_working,
-    follow,
     forget_working,
     read_working,
     running,
 )
 from gitmem.sessions.state import HypothesisStatus, Step
-from gitmem.sessions.working import decide, note, set_plan, settle, start_task, suppose
+from gitmem.sessions.working import decide, note, set_plan, settle_hypothesis, start_task, suppose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,10 +60,10 @@ def events() -> list[HookEvent]:
 
 
 def test_what_was_written_is_read_again(store: Store) -> None:
-    follow(store, events())
+    apply_events(store, events())
     memory = change_working(store, "s1", lambda memory: suppose(memory, "The cache is stale", 0.4, ["dates"]))
     memory = change_working(store, "s1", lambda memory: suppose(memory, "Two writers", 0.9))
-    memory = change_working(store, "s1", lambda memory: settle(memory, "h2", HypothesisStatus.CONFIRMED, AT))
+    memory = change_working(store, "s1", lambda memory: settle_hypothesis(memory, "h2", HypothesisStatus.CONFIRMED, AT))
     memory = change_working(store, "s1", lambda memory: decide(memory, "Use a lock", AT, "safe"))
     assert read_working(store, "s1") == memory
     assert len(memory.decisions) == 2
@@ -72,8 +72,8 @@ def test_what_was_written_is_read_again(store: Store) -> None:
 
 def test_events_that_come_again_count_once(store: Store) -> None:
     for upto in (2, 3, 4):
-        follow(store, events()[:upto])
-    follow(store, reversed(events()))
+        apply_events(store, events()[:upto])
+    apply_events(store, reversed(events()))
     memory = read_working(store, "s1")
     assert memory is not None
     assert (memory.statistics.prompts, memory.statistics.tools, memory.statistics.errors) == (1, 3, 1)
@@ -88,9 +88,9 @@ def _at_once(*_: object, **__: object) -> None:
     raise Killed
 
 
-def _half_written(path: str, *args: object, **more: object) -> TextIO:
+def _half_written(path: str, *args: object, **more: object) -> BinaryIO:
     file = open(path, *args, **more)  # type: ignore[call-overload]  # noqa: SIM115
-    file.write('{"working": {"ses')
+    file.write(b'{"working": {"ses')
     file.close()
     raise Killed
 
@@ -102,8 +102,8 @@ def _when_done(one: str, other: str, done: Callable[[str, str], None] = os.repla
 
 KILLS = {
     "before the folder": (os, "makedirs", _at_once),
-    "before the file": (working, "open", _at_once),
-    "in the file": (working, "open", _half_written),
+    "before the file": (safe_open, "open", _at_once),
+    "in the file": (safe_open, "open", _half_written),
     "before the rename": (os, "replace", _at_once),
     "after the rename": (os, "replace", _when_done),
 }
@@ -113,16 +113,16 @@ KILLS = {
 def test_a_kill_at_each_step_loses_and_doubles_nothing(
     store: Store, monkeypatch: pytest.MonkeyPatch, kill: str
 ) -> None:
-    follow(store, events()[:2])
+    apply_events(store, events()[:2])
     before = read_working(store, "s1")
     owner, name, instead = KILLS[kill]
     with monkeypatch.context() as patched:
         patched.setattr(owner, name, instead, raising=False)
         with pytest.raises(Killed):
-            follow(store, events())
+            apply_events(store, events())
     if kill != "after the rename":
         assert read_working(store, "s1") == before
-    follow(store, events())
+    apply_events(store, events())
     memory = read_working(store, "s1")
     assert memory is not None
     assert (memory.statistics.prompts, memory.statistics.tools, memory.statistics.errors) == (1, 3, 1)
@@ -132,7 +132,7 @@ def test_a_kill_at_each_step_loses_and_doubles_nothing(
 
 
 def test_it_is_private_and_gone_with_its_session(store: Store) -> None:
-    follow(store, [*events(), event(HookKind.PROMPT, 9, "s2", text="another")])
+    apply_events(store, [*events(), event(HookKind.PROMPT, 9, "s2", text="another")])
     assert {memory.session for memory in running(store)} == {"s1", "s2"}
     assert not store.files.edited()
     forget_working(store, "s1")
@@ -167,7 +167,9 @@ def test_a_session_is_found_by_its_prefix(store: Store) -> None:
 
 
 def test_a_file_of_an_earlier_version_is_read(store: Store) -> None:
-    follow(store, [*events(), event(HookKind.PROMPT, 9, text="Write the documentation of the API")], {"s1": 20_000})
+    apply_events(
+        store, [*events(), event(HookKind.PROMPT, 9, text="Write the documentation of the API")], {"s1": 20_000}
+    )
     path = os.path.join(store.private, FOLDER, "s1.json")
     with open(path, encoding="utf-8") as file:
         given = json.load(file)
@@ -191,7 +193,7 @@ def test_a_file_of_an_earlier_version_is_read(store: Store) -> None:
 
 
 def test_a_broken_file_is_begun_anew(store: Store) -> None:
-    follow(store, events()[:1])
+    apply_events(store, events()[:1])
     folder = os.path.join(store.private, FOLDER)
     (name,) = [name for name in os.listdir(folder) if name.endswith(".json")]
     for text in ("{", "[]", json.dumps({"working": {"session": 1}, "events": []})):
@@ -210,7 +212,7 @@ def test_secrets_are_not_kept(store: Store) -> None:
 
 
 def test_the_brief_says_task_plan_failures_and_stays_within_its_budget(store: Store) -> None:
-    follow(store, events()[:3])
+    apply_events(store, events()[:3])
     said = brief_working(store, "s1", events())
     assert said.splitlines() == [
         "Task (bug_fix, active): The loader crashes on empty files, fix it 🎉",

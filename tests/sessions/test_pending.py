@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from gitmem.sessions.background import settle
+from gitmem.sessions.background import process_spool
 from gitmem.sessions.pending import look, with_last_answers
 from tests.started import session_start
 
@@ -41,7 +41,7 @@ def test_a_session_killed_in_a_tool_call_is_told_with_its_last_words_and_saved_a
     (turn,) = with_last_answers(look(desk.store, lambda _: False))
     assert (turn.answer, turn.interrupted) == ("Its lock is stale on NFS.", True)
     assert "Its lock is stale on NFS." in session_start(desk.store, (turn,), None, ())
-    settle(desk.store, lambda _: False)
+    process_spool(desk.store, lambda _: False)
     assert "Its lock is stale on NFS." in session_start(desk.store, (), None, ())
     assert "**Outcome:** interrupted" in desk.text("daily/2026/10/2026-10-03.md")
 

@@ -11,7 +11,7 @@ from gitmem.document.entry import find_entries
 from gitmem.errors import BusyError
 from gitmem.sessions import end as capture
 from gitmem.sessions import end as session_end
-from gitmem.sessions.background import settle
+from gitmem.sessions.background import process_spool
 from gitmem.sessions.outcome import split_fields
 from gitmem.sessions.replay import find_transcripts, replay
 from gitmem.store import transcripts
@@ -71,8 +71,8 @@ def test_again_it_adds_nothing(desk, bare_git, recorder):
 def test_what_was_captured_live_is_not_added_again(desk, bare_git, recorder):
     path = recorder.write()
     recorder.live(desk.store)
-    settle(desk.store)
-    settle(again(desk))
+    process_spool(desk.store)
+    process_spool(again(desk))
     assert HookSpool(desk.store.private).names() == []
     memory = desk.text("memory.md")
     before = tips(desk, bare_git)
@@ -89,7 +89,7 @@ def test_what_was_replayed_is_not_captured_again(desk, bare_git, recorder):
     replay(desk.store, recorder.write())
     before = tips(desk, bare_git)
     recorder.live(desk.store)
-    settle(again(desk))
+    process_spool(again(desk))
     assert HookSpool(desk.store.private).names() == []
     assert tips(desk, bare_git) == before
 
@@ -388,10 +388,10 @@ def test_a_recorded_session_replayed_after_it_was_captured_live_adds_nothing(des
             name = spool.accept(payload["hook_event_name"], 0, json.dumps(payload).encode())
             at = desk.clock.now.timestamp() + number
             os.utime(os.path.join(spool.folder, name), (at, at))
-    settle(again(desk))
+    process_spool(again(desk))
     early = {entry.id for path in Path(desk.store.root).glob("daily/*/*/*.md") for entry in entries_of(path)}
     desk.clock.now += timedelta(hours=2)  # then the session is over
-    settle(again(desk))
+    process_spool(again(desk))
     live = [entry.id for path in Path(desk.store.root).glob("daily/*/*/*.md") for entry in entries_of(path)]
     assert early
     assert early < set(live), "the transcript knows a turn whose payloads were not recorded"
@@ -409,7 +409,7 @@ def entries_of(path: Path) -> list:
 def test_a_session_without_a_transcript_is_told_as_its_hooks_did(desk, recorder):
     desk.clock.now = datetime.fromtimestamp(recorder.payloads[-1][0], UTC) + timedelta(hours=1)
     recorder.live(desk.store)
-    settle(again(desk), lambda _: False)  # the transcript was not written
+    process_spool(again(desk), lambda _: False)  # the transcript was not written
     (file,) = Path(desk.store.root).glob("sessions/*/*/*.md")
     told = [entry.id for entry in entries_of(file)]
     logged = [entry.id for path in Path(desk.store.root).glob("daily/*/*/*.md") for entry in entries_of(path)]

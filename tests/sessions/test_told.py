@@ -11,7 +11,7 @@ from gitmem.facts.fact import FactKind, make_fact
 from gitmem.facts.file import render_fact
 from gitmem.project.state import ProjectQuestions, ProjectState
 from gitmem.sessions import told as facts
-from gitmem.sessions.background import tend
+from gitmem.sessions.background import do_upkeep
 from gitmem.sessions.told import choose_facts
 from gitmem.store import headers
 from tests.started import session_start
@@ -120,7 +120,7 @@ def test_of_facts_that_are_not_looked_at_an_edit_is_seen_behind_the_next_hook(de
     assert "linter" in told(desk)
     low.write_text(low.read_text().replace("kind: pattern", "kind: preference").replace("Handlers", "All handlers"))
     assert "linter" in told(desk)
-    tend(desk.store, lambda: True)
+    do_upkeep(desk.store, lambda: True)
     assert "All handlers" in told(desk)
 
 

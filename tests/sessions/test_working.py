@@ -23,7 +23,7 @@ from gitmem.sessions.working import (
     look_at_context,
     note,
     set_plan,
-    settle,
+    settle_hypothesis,
     start_task,
     suppose,
 )
@@ -272,22 +272,22 @@ def test_a_confirmed_hypothesis_becomes_a_decision_and_a_rejected_one_goes() -> 
     memory = start_task(begin(event(HookKind.PROMPT)), "fix the cache", AT)
     for text in ("The cache is stale.", "The clock is wrong.", "The disk is full."):
         memory = suppose(memory, text, 0.5)
-    memory = settle(memory, "h1", HypothesisStatus.CONFIRMED, AT, 0.9)
-    memory = settle(memory, "h2", HypothesisStatus.CONFIRMED, AT, 0.89)
-    memory = settle(memory, "h3", HypothesisStatus.REJECTED, AT)
+    memory = settle_hypothesis(memory, "h1", HypothesisStatus.CONFIRMED, AT, 0.9)
+    memory = settle_hypothesis(memory, "h2", HypothesisStatus.CONFIRMED, AT, 0.89)
+    memory = settle_hypothesis(memory, "h3", HypothesisStatus.REJECTED, AT)
     assert [one.text for one in memory.decisions] == ["The cache is stale."]
     assert [one.id for one in memory.hypotheses] == ["h2"]
     with pytest.raises(KeyError):
-        settle(memory, "h3", HypothesisStatus.CONFIRMED, AT)
+        settle_hypothesis(memory, "h3", HypothesisStatus.CONFIRMED, AT)
 
 
 def test_conflicting_hypotheses_are_noted() -> None:
     memory = suppose(begin(event(HookKind.PROMPT)), "Use Redis for the session cache.", 0.5)
     memory = suppose(memory, "Use Memcached for the session cache.", 0.5)
     assert [one.conflicts for one in memory.hypotheses] == [("h2",), ("h1",)]
-    decided = settle(memory, "h1", HypothesisStatus.CONFIRMED, AT, 0.95)
+    decided = settle_hypothesis(memory, "h1", HypothesisStatus.CONFIRMED, AT, 0.95)
     assert "Hypothesis h2 (open, 0.5, against a decision): Use Memcached" in brief(decided)
-    memory = settle(memory, "h1", HypothesisStatus.REJECTED, AT)
+    memory = settle_hypothesis(memory, "h1", HypothesisStatus.REJECTED, AT)
     assert [one.conflicts for one in memory.hypotheses] == [()]
 
 

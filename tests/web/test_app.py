@@ -15,7 +15,7 @@ from gitmem.facts.fact import FactKind
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.hosts.host import command
 from gitmem.lessons.outcome_counts import add_told
-from gitmem.lessons.usage_log import Came, Given, record, record_came
+from gitmem.lessons.usage_log import GivenText, SessionUse, record, record_use
 from gitmem.platform.programs import resource
 from gitmem.sessions.replay import replay
 from gitmem.store.headers import known_facts
@@ -196,9 +196,9 @@ def test_a_session_shows_what_it_was_told_and_its_tokens(demo):
     private = demo.open().private
     bug = next(path.stem for path in sorted(Path(demo.open().root, "patterns", "bugs").glob("*.md")))
     for how, tokens in (("start", 900), ("prompt", 80), ("recall", 40), ("search", 0)):
-        record(private, Given(NOW, fact["session"], how, (fact["id"],) if tokens else (), tokens, (), 12))
-    record(private, Given(NOW, "another", "prompt", (), 70))
-    record_came(private, Came(NOW, fact["session"], {"prompt": 2}, {"prompt": 1}, 3, 2))
+        record(private, GivenText(NOW, fact["session"], how, (fact["id"],) if tokens else (), tokens, (), 12))
+    record(private, GivenText(NOW, "another", "prompt", (), 70))
+    record_use(private, SessionUse(NOW, fact["session"], {"prompt": 2}, {"prompt": 1}, 3, 2))
     add_told(demo.open(), {bug: {NOW.isoformat(): 1.0}}, "Count")
     session = demo.json(f"/session/{fact['session']}.json")
     assert session["tokens"] == {"injected": 980, "recalled": 40}

@@ -213,7 +213,7 @@ def run_get(args: argparse.Namespace, app: App) -> int:
       gitmem get ^x4f7k2m9q0x
 
     """
-    from gitmem.lessons.usage_log import GET, Given, note_asked
+    from gitmem.lessons.usage_log import GET, GivenText, note_asked
     from gitmem.search.hits import read_passage
     from gitmem.search.recall import is_handle, read_memory
 
@@ -236,5 +236,5 @@ def run_get(args: argparse.Namespace, app: App) -> int:
     }
     app.answer(args, value, plain(found.text), f"get {plain(args.where)}")
     ids = (args.where.removeprefix("^"),) if args.at is None and is_handle(args.where) else ()
-    note_asked(store, Given(began, app.session(), GET, ids), "" if app.out.isatty() else found.text)
+    note_asked(store, GivenText(began, app.session(), GET, ids), "" if app.out.isatty() else found.text)
     return ExitCode.OK

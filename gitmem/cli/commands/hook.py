@@ -275,11 +275,11 @@ def _tell_with_help(
 
 def _note_start(store: Store, payload: dict[str, object], text: str, ids: tuple[str, ...]) -> None:
     """Note what a session was told at its start: for `gitmem stats`, and so that no prompt is told it again."""
-    from gitmem.lessons.usage_log import START, Given, note_asked
+    from gitmem.lessons.usage_log import START, GivenText, note_asked
 
     session = payload.get("session_id")
     name = session if isinstance(session, str) else ""
-    note_asked(store, Given(store.context.clock(), name, START, ids), text)
+    note_asked(store, GivenText(store.context.clock(), name, START, ids), text)
 
 
 def _stands(store: Store, payload: dict[str, object], found: Pending | None) -> str:
@@ -326,7 +326,7 @@ def _drain(app: App) -> None:
     root = _find(app, (app.cwd,))
     if root is not None:
         from gitmem.cli.recall_hooks import follow_settings
-        from gitmem.sessions.background import settle, tend
+        from gitmem.sessions.background import do_upkeep, process_spool
 
         _spool(app, root)  # raises for a store that was not accepted
         store, started = _open(app, root), time.monotonic()
@@ -335,9 +335,9 @@ def _drain(app: App) -> None:
         with _time_limit(
             BACKGROUND_SECONDS, lambda: _log(app, f"the work behind a hook was ended after {BACKGROUND_SECONDS:g} s")
         ):
-            settle(store)
+            process_spool(store)
             _adopt(store, app)
-            tend(store, lambda: time.monotonic() - started > TENDING_SECONDS)
+            do_upkeep(store, lambda: time.monotonic() - started > TENDING_SECONDS)
         app.sync_later(store, session=ended)
         app.maintain_later(store)
 

@@ -11,7 +11,7 @@ from gitmem.lessons.guide import as_text, guide
 from gitmem.sessions import working
 from gitmem.sessions.memory import brief, change_working, find_working
 from gitmem.sessions.state import HypothesisStatus, Step, TaskStatus, WorkingMemory, as_json
-from gitmem.sessions.working import settle
+from gitmem.sessions.working import settle_hypothesis
 from gitmem.text.terminal import plain
 
 
@@ -138,7 +138,7 @@ def _settlement(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], 
 
     def settled(memory: WorkingMemory) -> WorkingMemory:
         try:
-            return settle(memory, identifier, status, at, args.confidence)
+            return settle_hypothesis(memory, identifier, status, at, args.confidence)
         except KeyError:
             raise NotFoundError(f"There is no hypothesis {identifier}.", "'gitmem task' lists them.") from None
 

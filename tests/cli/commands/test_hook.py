@@ -678,7 +678,7 @@ import sys, time
 from gitmem.cli.commands import hook
 import gitmem.sessions.background as background
 hook.BACKGROUND_SECONDS = 0.2
-background.settle = lambda store: time.sleep(90)
+background.process_spool = lambda store: time.sleep(90)
 from gitmem.cli.app import real_app
 hook.hook(["hook", "claude", "--drain"], real_app())
 raise SystemExit("it was waited for")

@@ -15,7 +15,7 @@ from gitmem.document.entry import MemoryType
 from gitmem.document.ids import exchange_id
 from gitmem.mcp.changes import keep
 from gitmem.platform.clock import Context
-from gitmem.sessions.background import settle
+from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import save_lessons
 from gitmem.sessions.pending import Session
 from gitmem.store.headers import known_facts
@@ -74,14 +74,14 @@ def test_a_decision_that_the_agent_saves_is_one_fact_with_its_exchange(desk, sav
         for number in range(30):
             desk.deliver(host, "PostToolUse", tool_name="Read", tool_use_id=f"r{number}", tool_input={})
         later = Store(desk.store().root, desk.store().context._replace(clock=lambda: now() + timedelta(minutes=2)))
-        settle(later)
+        process_spool(later)
         assert [one.origin.get("tool") for one in known_facts(desk.store())] == [None]
     save(desk, host, session)
     desk.deliver(host, "Stop", last_assistant_message=ANSWER)
     for event in ("", "SessionEnd"):
         if event:
             desk.deliver(host, event, reason="other")
-        settle(desk.store())
+        process_spool(desk.store())
         [fact] = [one for one in known_facts(desk.store()) if one.binds]
         assert fact.description == SAVED
         assert fact.origin["exchange"] == exchange_id("s-1", "t-1")
@@ -108,7 +108,7 @@ def test_korean_words_with_other_endings_are_the_same_statement(desk):
     answer = "결정: 로그는 30일만 보관합니다.\n\n설정을 바꾸고 테스트했습니다."
     desk.deliver("claude", "Stop", last_assistant_message=answer)
     desk.deliver("claude", "SessionEnd", reason="other")
-    settle(desk.store())
+    process_spool(desk.store())
     [fact] = known_facts(desk.store())
     assert fact.origin["exchange"] == exchange_id("s-1", "t-1")
 
@@ -117,7 +117,7 @@ def test_before_a_compaction_the_transcript_brings_no_second_one(desk, tmp_path)
     desk.deliver("claude", "UserPromptSubmit", prompt=PROMPT)
     by_shell(desk, "claude", "s-1")
     desk.deliver("claude", "Stop", last_assistant_message=ANSWER)
-    settle(desk.store())
+    process_spool(desk.store())
     path = tmp_path / "s-1.jsonl"
     text = ANSWER + "\n\nDecision: we run ruff instead of flake8."
     said = {"type": "assistant", "timestamp": now().isoformat(), "sessionId": "s-1", "message": {"content": text}}

@@ -14,7 +14,7 @@ import pytest
 from gitmem.cli.commands.status import _weeks
 from gitmem.lessons.episode import Episode, episode_path, render_episode
 from gitmem.lessons.outcome_counts import add_told
-from gitmem.lessons.usage_log import Came, Given, record, record_came
+from gitmem.lessons.usage_log import GivenText, SessionUse, record, record_use
 from gitmem.platform.clock import Context
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.state import TaskType
@@ -130,8 +130,8 @@ def test_status_says_that_the_history_is_damaged(gitmem, store):
 def test_status_says_how_much_of_what_was_told_was_used(gitmem, store):
     at = datetime.now(UTC)
     private = str(store / ".git" / "gitmem")
-    record(private, Given(at, "s-1", "prompt", ("x",), 40))
-    record_came(private, Came(at, "s-1", {"prompt": 2, "error": 1}, {"error": 1}))
+    record(private, GivenText(at, "s-1", "prompt", ("x",), 40))
+    record_use(private, SessionUse(at, "s-1", {"prompt": 2, "error": 1}, {"error": 1}))
     out = gitmem("status")[1]
     told = "1 text told to agents in the last seven days; 1 of 1 question answered"
     assert f"used        {told}; 1 of 3 texts with a file or command used\n" in out
@@ -236,9 +236,9 @@ def test_it_says_how_told_turns_ended_and_what_was_told_most(desk: Desk):
         path.write_bytes(
             render_episode(Episode(one, "s", "h", at, at, TaskType.TEST, f"Mend {one}", Outcome.SUCCESS, ()))
         )
-    record(store.private, Given(at, "s-1", "guide", (ids[0],), 40))
+    record(store.private, GivenText(at, "s-1", "guide", (ids[0],), 40))
     add_told(store, {ids[0]: {at.isoformat(): 0.5}}, "Count")
-    record_came(store.private, Came(at, "s-1", {"guide": 1}, {}, 4, 3))
+    record_use(store.private, SessionUse(at, "s-1", {"guide": 1}, {}, 4, 3))
     shown = desk.run("stats").out
     assert "Success of turns that were told something\n  guidance                 50% in 1 turn\n" in shown
     assert "  mends                      3 of 4 told ones: the error was gone afterwards\n" in shown
