@@ -1,7 +1,7 @@
 """Find documents that cannot be read, hold secrets or have bad names (spec P9); nothing is changed.
 
 `examined.json` in the private folder says which documents of which commit were checked (docs/format.md, "Tree"), so
-that `status` looks only at what changed since. Without it each look checks some more, and upkeep checks the rest.
+that `status` looks only at what changed since. What was never checked it checks in a small store; upkeep does in others.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def _read(store: Store, path: str) -> bytes | None:
 
 
 EXAMINED = "examined.json"
-AT_ONCE = 300  # documents that were never checked
+AT_ONCE = 300  # documents that were never checked; a larger store leaves them to upkeep
 
 
 class Looked(Value):
@@ -208,7 +208,7 @@ def look(
 ) -> Looked:
     """Look for broken headers, conflict markers, and documents to review; `edited` are the files unlike the tip.
 
-    At most `most` documents are checked that never were. `more` checks add their findings to those of changed files.
+    At most `most` documents are checked that never were; with 0 those are not counted, either, and `left` is 1. `more` checks add their findings to those of changed files.
     `record` is the file that says what was checked.
     """
     tip, seen, edited = _tip(store), _seen(store, record), set(edited)
@@ -221,7 +221,7 @@ def look(
     headers, markers = list(broken_headers(store, paths)), list(conflicts(store, paths))
     others = [check(store, paths) for check in more]
     found = [path for path, _ in (*headers, *markers, *(pair for checked in others for pair in checked.found))]
-    now = _Seen(tip, tuple(sorted(edited.union(found))), review, due[-1].path if left else None)
+    now = _Seen(tip, tuple(sorted(edited.union(found))), review, (due[-1].path if due else seen.upto) if left else None)
     if seen != now:
         _remember(store, now, record)
     findings = headers_finding(words for _, words in headers), conflicts_finding(place for _, place in markers)
@@ -232,6 +232,8 @@ def _never_checked(store: Store, tip: str, upto: str | None, most: int | None) -
     """Return the first files of the tip behind a path, each as one that the tip adds, and how many more there are."""
     if upto is None:
         return [], 0
+    if most == 0:  # listing the files of a large store takes a tenth of a second
+        return [], 1
     lines = store.repository.git.run("ls-tree", "-r", "-z", "--full-tree", tip).split(b"\0")[:-1]  # by path
     lines = lines[bisect_right(lines, os.fsencode(upto), key=lambda line: line.partition(b"\t")[2]) :]
     due = []

@@ -343,6 +343,11 @@ def disputing_facts(store: Store, bounds: Bounds) -> list[Fact]:
     return facts_of(store, wanted)
 
 
+def are_undisputed(store: Store) -> bool:
+    """Return whether no cached fact names a contradiction and none came, went or was replaced since."""
+    return cached_headers(store, FOLDER, lambda line: not line.endswith(_NO_REVIEW)) == []
+
+
 def known_marks(store: Store) -> Marks:
     """Return the marks of the facts of the work tree."""
     return _with_changes(store, _marks(known_facts(store)))

@@ -297,7 +297,7 @@ class StatusReader:
         names = [path for path in dict.fromkeys([*tracked, *(edited or ())]) if path not in gone]
         days = sorted(name.rpartition("/")[2].removesuffix(".md") for name in names if name.startswith("daily/"))
         rotation, hooks, memory = store.config.rotation, HookSpool(store.private), _memory(store)
-        contradictions = _contradictions(store, names)
+        contradictions = _contradictions(store, names, names if edited is None else edited)
         attention, review = _attention(store, names, names if edited is None else edited)
         recent, damage = _recent(self._log, self._tip)
         return StoreStatus(
@@ -343,15 +343,15 @@ def _tip(store: Store) -> str:
 def _known(names: Iterable[str], memory: bytes) -> Known:
     from gitmem.document.entry import KNOWN_ISSUES, find_entries, find_section
 
-    listed = [name for name in names if name.endswith(".md")]
+    listed = "\0".join(["", *names])  # counted in one go: a store may have 50,000
     body = memory.decode("utf-8", "replace")
     section = find_section(body, KNOWN_ISSUES)
     issues = find_entries(body[section.body : section.end]) if section else ()
     return Known(
-        sessions=sum(name.startswith("sessions/") for name in listed),
-        facts=sum(name.startswith("facts/") for name in listed),
+        sessions=listed.count("\0sessions/"),
+        facts=listed.count("\0facts/"),
         issues=sum(1 for _ in issues),
-        patterns=sum(name.startswith("patterns/bugs/") for name in listed),
+        patterns=listed.count("\0patterns/bugs/"),
     )
 
 
@@ -422,28 +422,30 @@ def _remotes(store: Store) -> tuple[RemoteState, ...]:
     return tuple(states(store))
 
 
-def _contradictions(store: Store, names: Iterable[str]) -> int:
+def _contradictions(store: Store, names: Iterable[str], edited: Iterable[str]) -> int:
     if not any(name.startswith("facts/") for name in names):
         return 0
     from gitmem.facts.validity import what_holds
-    from gitmem.store.headers import Bounds, disputing_facts, never
+    from gitmem.store.headers import Bounds, are_undisputed, disputing_facts, never
 
+    if are_undisputed(store) and not any(name.startswith("facts/") for name in edited):
+        return 0
     facts = disputing_facts(store, Bounds(_MOST_FACTS, never))
     return sum(len(status.disputes) for status in what_holds(facts).values()) // 2  # each names the other
 
 
 def _attention(
-    store: Store, names: Iterable[str], edited: Iterable[str]
+    store: Store, names: Sequence[str], edited: Iterable[str]
 ) -> tuple[tuple[Finding, ...], tuple[ToReview, ...]]:
     """Return the findings of the quick checks, except good ones, and the documents to review."""
     from gitmem.store.doctor import attributes_finding, examine
-    from gitmem.store.document_checks import look
+    from gitmem.store.document_checks import AT_ONCE, look
     from gitmem.store.findings import Level
 
     review: list[ToReview] = []
 
     def check_documents_that_changed(store: Store) -> Iterator[Finding]:
-        looked = look(store, edited)
+        looked = look(store, edited, most=AT_ONCE if len(names) <= AT_ONCE else 0)
         review.extend(looked.review)
         return iter(looked.findings)
 
