@@ -99,7 +99,7 @@ PLUMBING = {  # not for people
 MODULES = {
     "init": "stores",
     "clone": "stores",
-    "path": "stores",
+    "path": "status",
     "trust": "stores",
     "remote": "stores",
     "replay": "imports",

@@ -30,6 +30,21 @@ _DAYS = 7
 _BRANCH = "gitmem"  # as in gitmem.git.repository
 
 
+def run_path(args: argparse.Namespace, app: App) -> int:
+    """Print where the store is.
+
+    With --json: {store, memory}, the folder and the path of memory.md.
+
+    Examples:
+      cd "$(gitmem path)"
+      git -C "$(gitmem path)" log --oneline
+
+    """
+    store = app.find(args)
+    app.answer(args, {"store": store, "memory": os.path.join(store, "memory.md")}, store)
+    return ExitCode.OK
+
+
 def run_status(args: argparse.Namespace, app: App) -> int:
     """Show on one screen whether sessions are recorded, the size and use of the memory, and open tasks for you.
 

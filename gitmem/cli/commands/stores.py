@@ -95,21 +95,6 @@ def run_clone(args: argparse.Namespace, app: App) -> int:
     return ExitCode.OK
 
 
-def run_path(args: argparse.Namespace, app: App) -> int:
-    """Print where the store is.
-
-    With --json: {store, memory}, the folder and the path of memory.md.
-
-    Examples:
-      cd "$(gitmem path)"
-      git -C "$(gitmem path)" log --oneline
-
-    """
-    store = app.find(args)
-    app.answer(args, {"store": store, "memory": os.path.join(store, "memory.md")}, store)
-    return ExitCode.OK
-
-
 def run_trust(args: argparse.Namespace, app: App) -> int:
     """Say yes to a store that came with a project, such as in an archive or a shared folder, and to its remotes.
 

@@ -12,7 +12,7 @@ import pytest
 
 from gitmem import __version__
 from gitmem.cli.app import App
-from gitmem.cli.commands import stores as command
+from gitmem.cli.commands import status as command
 from gitmem.cli.main import COMMANDS, GROUPS, PLUMBING, command_word, main
 from gitmem.errors import BusyError, ExitCode, GitFailedError, NotFoundError, NotSavedError
 from gitmem.store.findings import FailureLog
