@@ -1,7 +1,7 @@
 """Find documents that cannot be read, hold secrets or have bad names (spec P9); nothing is changed.
 
 `examined.json` in the private folder says which documents of which commit were checked (docs/format.md, "Tree"), so
-that `status` looks only at what changed since. What was never checked it checks in a small store; upkeep does in others.
+that `status` looks only at what changed since. Of what was never checked it checks all in a small store, else upkeep.
 """
 
 from __future__ import annotations
@@ -208,7 +208,8 @@ def look(
 ) -> Looked:
     """Look for broken headers, conflict markers, and documents to review; `edited` are the files unlike the tip.
 
-    At most `most` documents are checked that never were; with 0 those are not counted, either, and `left` is 1. `more` checks add their findings to those of changed files.
+    At most `most` documents are checked that never were (0: nor are they counted, and `left` is 1). `more` checks add
+    their findings to those of changed files.
     `record` is the file that says what was checked.
     """
     tip, seen, edited = _tip(store), _seen(store, record), set(edited)
