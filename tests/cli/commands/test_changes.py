@@ -99,30 +99,6 @@ def memory(tmp_path):
     return tmp_path / ".gitmem" / "memory.md"
 
 
-def test_it_says_what_it_undid_and_how_to_reverse_that(gitmem, save, memory):
-    saved = save("Use uv", "--type", "decision")
-    code, out, err = gitmem("undo")
-    assert (code, err) == (0, "")
-    lines = out.splitlines()
-    assert lines[0] == f"Undid {saved['commit'][:10]} Save decision: Use uv"
-    assert lines[1].startswith("  in daily/")
-    assert lines[1].endswith(", memory.md")
-    command = lines[2].removeprefix("To reverse this: gitmem ").split()
-    assert "Use uv" not in memory.read_text()
-    assert gitmem(*command)[0] == 0
-    assert "Use uv" in memory.read_text()
-
-
-def test_twice_is_no_failure(gitmem, save):
-    saved = save("one")
-    save("two")
-    gitmem("undo", saved["commit"][:8])
-    code, out, _ = gitmem("undo", saved["commit"])
-    assert code == 0
-    assert "undone already" in out
-    assert "To reverse" not in out
-
-
 def test_an_entry_that_is_nowhere_left(gitmem, save, memory):
     saved = save("one")
     memory.write_text("".join(line for line in memory.read_text().splitlines(True) if saved["id"] not in line))

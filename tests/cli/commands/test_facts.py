@@ -38,16 +38,6 @@ def listed(gitmem, *options: str) -> list[dict]:
     return json.loads(out)
 
 
-def test_without_any_the_list_says_when_there_will_be(gitmem):
-    assert gitmem("facts", "list") == (
-        0,
-        "No facts yet: `gitmem facts add` adds one, others are learned from sessions.\n",
-        "",
-    )
-    assert gitmem("facts", "list", "--stale")[1] == "No fact is stale.\n"
-    assert gitmem("concepts", "list")[1].startswith("No concepts yet")
-
-
 def test_facts_are_listed_shown_edited_and_retired(gitmem, store):
     ended(store, "Always run the linter before committing.", "my editor is vim")
     code, out, _ = gitmem("facts", "list")
@@ -150,28 +140,3 @@ def test_a_day_and_a_summary_say_what_no_longer_holds(gitmem, tmp_path):
     summary = json.loads(gitmem("summary", "show", archive, "--json")[1])
     assert mark in next(one["decision"] for one in summary["keyDecisions"] if "Redis" in one["decision"])
     assert [one["status"] for one in summary["issues"] if "flickers" in one["issue"]] == ["resolved"]
-
-
-def test_confirm_and_edit_say_what_changed_for_whom(gitmem):
-    ids = [
-        json.loads(gitmem("facts", "add", f"Use {tool} for the session cache.", "--json")[1])["id"]
-        for tool in ("Redis", "Memcached")
-    ]
-    said = gitmem("facts", "confirm", ids[1])[1].splitlines()
-    assert said == [
-        f"{ids[1]} is active now: Use Memcached for the session cache.",
-        f"  {ids[0]} is superseded by {ids[1]} now: Use Redis for the session cache.",
-        "Sessions and searches go by this from now on.",
-    ]
-    edited = gitmem("facts", "edit", ids[1], "Use Memcached 1.6 for the session cache.")[1].splitlines()
-    assert edited[0].endswith(" is active now: Use Memcached 1.6 for the session cache.")
-    assert edited[1] == "  It said: Use Memcached for the session cache."
-
-
-def test_what_no_longer_holds_is_no_contradiction(gitmem):
-    texts = ("Use Redis, not Memcached, for sessions.", "Use Memcached, not Redis, for sessions.", "Deploy by CI.")
-    redis, memcached, other = (json.loads(gitmem("facts", "add", text, "--json")[1])["id"] for text in texts)
-    assert f"(in dispute with: {texts[0]})" in gitmem("facts", "list")[1]
-    gitmem("facts", "supersede", redis, other)
-    assert "in dispute" not in gitmem("facts", "list", "--all")[1]
-    assert "contradicts" not in gitmem("facts", "show", memcached)[1]

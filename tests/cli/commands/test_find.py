@@ -219,24 +219,6 @@ def test_by_score_the_best_comes_first(filled):
     assert len(filled.json("search", "zebra", "-n", "2")) == 2
 
 
-@pytest.mark.parametrize("command", ["search", "recall"])
-def test_a_query_of_nothing_is_an_error(filled, command):
-    code, out, err = filled(command, " ")
-    assert (code, out) == (2, "")
-    assert "The query is empty" in err
-
-
-def test_nothing_found_is_an_empty_list_and_no_failure(filled):
-    assert filled.json("search", "giraffe") == []
-    assert filled("search", "giraffe") == (0, "", "gitmem: Nothing found. Try fewer words, --history or --deep.\n")
-
-
-def test_it_says_how_many_hits_of_how_many_are_shown(filled):
-    assert filled("search", "zebra", "-n", "2")[2] == "gitmem: 2 of 4 hits; -n shows more.\n"
-    assert filled("search", "zebra", "-n", "4")[2] == ""
-    assert filled("search", "zebra", "-n", "2", "--json")[2] == ""
-
-
 def test_colour_is_for_terminals_and_control_characters_for_nobody(filled):
     (filled.root / "archive" / "x.md").write_text("# \x1b[2J\n\nescape \x1b[31m zebra\n")
 

@@ -30,11 +30,6 @@ def test_forget_asks_and_frees(gitmem, tmp_path, environ, home):
     assert gitmem("forget", "--transcripts", "--before", "whenever")[0] == 2
 
 
-def test_a_young_store_has_nothing_to_clean_up(gitmem):
-    assert gitmem("cleanup")[1] == "There is nothing to clean up.\n"
-    assert json.loads(gitmem("cleanup", "--dry-run", "--json")[1]) == {"episodes": [], "patterns": [], "commit": None}
-
-
 def test_it_lists_what_would_go_and_an_undo_brings_back_what_went(desk: Desk):
     at = datetime.now(UTC) - timedelta(days=91)
     path = desk.store / "patterns" / "bugs" / "b14f7k2m9q0x.md"

@@ -46,10 +46,3 @@ def test_clear_all_and_undo(gitmem, tmp_path):
     assert gitmem("clear", "all", "--yes")[1] == "There is nothing to clear.\n"
     assert gitmem("undo", value["commit"])[0] == 0
     assert there(tmp_path)
-
-
-@pytest.mark.parametrize(
-    "args", [("clear",), ("clear", "some"), ("clear", "all", "--days", "3"), ("clear", "old", "--days", "-1")]
-)
-def test_what_cannot_be_meant_is_a_wrong_command_line(gitmem, args):
-    assert gitmem(*args, "--yes")[0] == 2

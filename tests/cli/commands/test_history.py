@@ -50,16 +50,6 @@ def test_blame_of_what_is_not_committed(desk: Desk):
     assert desk.run("blame", "empty.md").data == b""
 
 
-def test_index_of_a_new_store(desk: Desk):
-    assert desk.run("index", "--json").json == {
-        "version": 1,
-        "current": "memory.md",
-        "rotatedFiles": [],
-        "stats": {"totalRotations": 0, "lastRotation": None},
-    }
-    assert "No rotation yet" in desk.run("index").out
-
-
 def test_index_has_the_shape_of_the_seed(desk: Desk):
     archive = desk.rotate()
     name = Path(archive).stem
@@ -233,7 +223,3 @@ def test_a_beginning_that_no_session_or_more_than_one_has_is_refused(gitmem):
         "gitmem: More than one session begins with 'abc': abc-2, abc-1.\n  Give more of its id.\n",
     )
     assert gitmem("sessions", "x")[0] == 9
-
-
-def test_without_any_session_it_says_so(gitmem):
-    assert gitmem("sessions") == (0, "No sessions yet.\n", "")

@@ -76,15 +76,6 @@ def test_a_pair_is_named_by_a_fact_too_and_takes_no_side_of_a_merge(disputed):
     assert in_force(disputed) == {SPACES, "My editor is vim."}
 
 
-def test_review_with_nothing_to_review(gitmem):
-    assert gitmem("review")[1] == "Nothing waits for your review.\n"
-    assert gitmem("review", "--json")[1] == "[]\n"
-    assert gitmem("review", "memory.md")[0] == 9
-    assert gitmem("review", "memory.md", "--take", "ours")[0] == 9
-    assert gitmem("review", "--take", "ours")[0] == 2
-    assert gitmem("review", "1")[0] == 9
-
-
 def test_review_of_a_purge_from_elsewhere(gitmem, tmp_path, bare_git):
     from gitmem.purge.marks import make_record
 

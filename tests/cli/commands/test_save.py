@@ -96,26 +96,10 @@ def test_a_save_that_left_secrets_out_says_how_many_of_which_kind(shell):
     assert shell.err == f"gitmem: Left out of what was saved: {told}.\n"
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n\n", "\t"])
-def test_an_empty_text_is_refused(shell, text):
-    shell.here("save", stdin=text.encode(), code=8)
-    assert "nothing to save" in shell.err
-
-
 @pytest.mark.parametrize("tag", ["a b", "", "#", "x" * 51, "né:"])
 def test_a_bad_tag_is_refused(shell, tag):
     shell.here("save", "x", "--tag", tag, code=8)
     assert "tag" in shell.err
-
-
-def test_a_missing_file_is_refused_by_name(shell):
-    shell.here("save", "-f", "nowhere.txt", code=8)
-    assert "nowhere.txt" in shell.err
-
-
-def test_text_and_file_together_are_refused(shell):
-    shell.here("save", "x", "-f", "y", code=8)
-    assert "not both" in shell.err
 
 
 def test_no_store_has_its_own_exit_code_and_says_how_to_make_one(shell, tmp_path):
@@ -131,11 +115,6 @@ def test_errors_are_json_too(shell, tmp_path):
     elsewhere.mkdir()
     shell.here("save", "x", "--json", cwd=elsewhere, code=3)
     assert json.loads(shell.err)["exit_code"] == 3
-
-
-def test_a_wrong_option_is_a_usage_error(shell):
-    shell.run("save", "--nonsense", code=2)
-    assert "--nonsense" in shell.err
 
 
 def test_a_huge_line_is_saved_whole(shell):

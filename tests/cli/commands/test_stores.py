@@ -28,10 +28,6 @@ def test_a_clone_of_nothing_leaves_nothing(tmp_path: Path, remote: Path, run_in:
     assert list((tmp_path / "empty").iterdir()) == []
 
 
-def test_a_store_is_not_cloned_over(first: Path, remote: Path, run_in: Callable[..., Ran]):
-    assert "has a store already" in run_in(first, "clone", str(remote), ok=False).err
-
-
 def test_init_makes_a_store_and_a_second_one_finds_it(run, tmp_path):
     code, out, err = run("init")
     assert (code, err) == (0, "")
@@ -50,10 +46,6 @@ def test_init_user_says_the_same_before_and_after_the_command(run, home, words):
     assert json.loads(run("--user", "path", "--json")[1])["store"] == str(home / ".gitmem")
 
 
-def test_init_takes_one_place_only(run):
-    assert run("init", "--home", "--branch")[0] == 2
-
-
 def test_init_branch_says_what_a_push_of_all_branches_sends(run, tmp_path, bare_git):
     assert "push" not in run("init")[1]
     project = tmp_path / "other"
@@ -69,18 +61,6 @@ def test_init_branch_says_what_a_push_of_all_branches_sends(run, tmp_path, bare_
 def test_path_prints_the_store_alone_and_makes_none(gitmem, tmp_path, run):
     assert gitmem("path") == (0, f"{tmp_path / '.gitmem'}\n", "")
     assert gitmem("-C", "/", "path")[0] == 3
-
-
-def test_a_remote_is_added_listed_and_removed(first: Path, remote: Path, run_in: Callable[..., Ran], bare_git: RunsGit):
-    run_in(first, "remote", "add", "backup", str(remote))
-    assert [line.split()[0] for line in run_in(first, "remote").out.splitlines()] == ["origin", "backup"]
-    run_in(first, "remote", "add", "backup", str(remote), ok=False)
-    run_in(first, "sync", "backup")
-    run_in(first, "remote", "remove", "backup")
-    assert [line.split()[0] for line in run_in(first, "remote").out.splitlines()] == ["origin"]
-    assert "backup" not in bare_git(first / ".gitmem", "for-each-ref")
-    run_in(first, "remote", "remove", "backup", ok=False)
-    run_in(first, "remote", "add", "ext::sh -c x", ok=False)
 
 
 @pytest.mark.parametrize(

@@ -78,20 +78,6 @@ def test_the_list_says_what_is_pending(gitmem, rotated, tmp_path):
     assert "has no summary" in err
 
 
-def test_without_an_archive_there_is_none(gitmem):
-    assert gitmem("summary", "list")[1] == "No archive yet: memory.md has not been rotated.\n"
-    assert json.loads(gitmem("summary", "list", "--json")[1]) == []
-    assert gitmem("summary", "show")[0] == 9
-
-
-def test_what_is_not_there_is_said(gitmem, rotated):
-    code, _, err = gitmem("summary", "show", NAME)
-    assert code == 9
-    assert NAME in err
-    assert gitmem("summary")[0] == 2
-    assert gitmem("summary", "shew")[0] == 2
-
-
 def test_control_characters_do_not_reach_a_terminal(gitmem, rotated, tmp_path):
     path = tmp_path / ".gitmem" / rotated.replace("archive/", "summaries/").replace(".md", ".summary.md")
     path.write_bytes(path.read_bytes() + "\x1b[2J\u202e".encode())

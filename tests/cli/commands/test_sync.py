@@ -18,20 +18,6 @@ if TYPE_CHECKING:
     from tests.conftest import RunsGit
 
 
-def test_two_machines(first: Path, second: Path, run_in: Callable[..., Ran], bare_git: RunsGit):
-    assert "of the laptop" in run_in(second, "show").out
-    run_in(second, "save", "of the desktop", "--type", "decision")
-    assert run_in(second, "sync").out == "Synced with origin: received nothing, sent 1 commit.\n"
-    assert run_in(first, "sync").out == "Synced with origin: received 1 commit, sent nothing.\n"
-    said = run_in(first, "sync", "--json").json
-    assert (said["remote"], said["came"], said["went"], said["review"]) == ("origin", 0, 0, [])
-    assert "of the desktop" in run_in(first, "show").out
-    tips = {bare_git(folder / ".gitmem", "rev-parse", "HEAD") for folder in (first, second)}
-    assert tips == {said["commit"]}
-    for folder in (first, second):
-        assert bare_git(folder / ".gitmem", "status", "--porcelain") == ""
-
-
 def test_what_needs_a_person_is_said_by_sync_and_status(first: Path, second: Path, run_in: Callable[..., Ran]):
     (first / ".gitmem" / "knowledge").mkdir()
     (first / ".gitmem" / "knowledge" / "a.md").write_text("# A\n\nA line.\n")
@@ -86,14 +72,6 @@ def test_being_offline_has_an_exit_code_of_its_own(first: Path, run_in: Callable
     ]
     everything += [path.read_text() for path in (first / ".gitmem" / ".git" / "gitmem").rglob("*.json")]
     assert not any("s3cr3t" in text for text in everything)
-
-
-def test_without_a_remote_sync_says_how_to_add_one(tmp_path: Path, run_in: Callable[..., Ran]):
-    run_in(tmp_path, "init")
-    failed = run_in(tmp_path, "sync", ok=False)
-    assert failed.code == ExitCode.NOT_FOUND
-    assert "gitmem remote add" in failed.err
-    assert run_in(tmp_path, "remote", "list").out == ""
 
 
 def test_a_background_sync_says_nothing_and_logs_what_failed(

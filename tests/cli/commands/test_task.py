@@ -5,39 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import pytest
-
 from gitmem.errors import ExitCode
 
 if TYPE_CHECKING:
     from tests.cli.commands.project import Desk
-
-
-def test_a_person_begins_plans_and_ends_a_task(desk: Desk):
-    assert desk.ran("task").code == ExitCode.NOT_FOUND
-    desk.run("task", "start", "Fix the loader,", "it crashes")
-    desk.run("task", "plan", "write a test", "mend it")
-    desk.run("task", "note", "empty files are read as none")
-    desk.run("task", "error", "E   KeyError: 'a'")
-    desk.run("task", "suppose", "The cache is stale", "--confidence", "0.6", "--why", "dates differ")
-    shown = desk.run("task").out
-    assert "Task (bug_fix, active): Fix the loader, it crashes" in shown
-    assert "Plan: write a test; mend it" in shown
-    assert "Failed: KeyError: 'a'" in shown
-    assert "Hypothesis h1 (open, 0.6): The cache is stale" in shown
-    desk.run("task", "settle", "h1", "confirmed", "--confidence", "0.95")
-    done = desk.run("task", "complete", "--json").json
-    assert [one["text"] for one in done["decisions"]] == ["The cache is stale"]
-    assert (done["task"]["type"], done["task"]["status"]) == ("bug_fix", "completed")
-    assert desk.git(desk.store, "status", "--porcelain") == ""
-
-
-def test_what_is_missing_or_wrong_is_said(desk: Desk):
-    desk.run("task", "start", "Fix the loader", "--session", "s1")
-    assert desk.ran("task", "note").code == ExitCode.USAGE
-    assert desk.ran("task", "settle", "h1").code == ExitCode.USAGE
-    assert desk.ran("task", "settle", "h9", "rejected").code == ExitCode.NOT_FOUND
-    assert desk.ran("task", "note", "x", "--session", "other").code == ExitCode.NOT_FOUND
 
 
 def test_after_a_compaction_the_session_is_told_what_it_is_at(desk: Desk):
@@ -75,14 +46,3 @@ def test_a_decision_is_told_for_a_task_and_its_source(desk: Desk):
     assert found["kind"] == "general"
     assert [line["part"] for line in found["lines"]] == ["approach"]
     assert found["lines"][0]["sources"][0].startswith("d")
-
-
-def test_where_nothing_fits_it_says_so(desk: Desk):
-    told = desk.ran("guide", "paint the fence")
-    assert (told.code, told.out) == (ExitCode.OK, "")
-    assert "No memory clearly matches." in told.err
-
-
-@pytest.mark.parametrize("args, code", [([], ExitCode.USAGE), (["--error", "missing.log"], ExitCode.NOT_FOUND)])
-def test_what_is_missing_is_said(desk: Desk, args, code):
-    assert desk.ran("guide", *args).code == code

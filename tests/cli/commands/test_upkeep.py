@@ -12,13 +12,6 @@ from gitmem.cli import output as terminal
 from tests.cli.commands.project import ROOT
 
 
-def test_a_small_memory_stays(gitmem):
-    checked = gitmem.json("check")
-    assert set(checked) == {"tokens", "threshold", "archive", "dropped"}
-    assert (checked["archive"], checked["dropped"]) == (None, [])
-    assert gitmem("check")[1].startswith("Nothing to do: memory.md has ")
-
-
 def test_a_full_memory_becomes_an_archive(gitmem, rotated):
     assert "The loader reads part 0 " in (gitmem.root / rotated).read_text(encoding="utf-8")
     assert gitmem.json("check")["archive"] is None
@@ -69,15 +62,6 @@ def test_maintain_says_what_it_did_and_a_second_time_changes_nothing(gitmem, git
     assert value["before"] == value["after"]
     assert set(value["after"]) == {"loose", "packs", "packed", "bytes"}
     assert (value["removed"], value["notices"]) == ([], [])
-
-
-def test_maintain_if_needed_leaves_a_store_alone_that_is_packed_well_enough(gitmem, git):
-    gitmem("save", "one")
-    before = git("count-objects", "-v")
-    code, out, _ = gitmem("maintain", "--if-needed")
-    assert (code, out) == (0, "Nothing to do: the repository is well packed.\n")
-    assert json.loads(gitmem("maintain", "--if-needed", "--json")[1])["done"] is False
-    assert git("count-objects", "-v") == before
 
 
 def test_the_repository_of_a_project_is_packed_only_on_request(run, tmp_path, bare_git):
