@@ -23,8 +23,8 @@ PROMPT, ERROR = "UserPromptSubmit", "PostToolUseFailure"
 
 def follow_settings(store: Store, spool: HookSpool) -> None:
     """Tell hooks/hook.sh which events need no answer."""
-    spool.silence(PROMPT, silent=not store.config.recall.prompt)
-    spool.silence(ERROR, silent=not store.config.recall.error)
+    spool.set_silent(PROMPT, silent=not store.config.recall.prompt)
+    spool.set_silent(ERROR, silent=not store.config.recall.error)
 
 
 def help_for(store: Store, name: str, payload: dict[str, object]) -> str:

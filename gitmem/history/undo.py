@@ -93,7 +93,7 @@ def undo(store: Store, *, revision: str | None = None, session: str | None = Non
     chosen = _choose(store, revision, session)
 
     def plan(transaction: Transaction) -> Undone:
-        planned = _Attempt(store, transaction, chosen).plan(session)
+        planned = _UndoPlanner(store, transaction, chosen).plan(session)
         if dry_run:
             raise _DryRunError(planned)
         return planned
@@ -253,7 +253,7 @@ def _with_trailer(git: Git, tip: str, key: Trailer, value: str, noun: str) -> li
     return [record(commit) for commit in found if names.intersection(commit.values(key))]
 
 
-class _Attempt:
+class _UndoPlanner:
     """Plans an undo on the tip and the files of one transaction."""
 
     def __init__(self, store: Store, transaction: Transaction, chosen: Sequence[CommitRecord]) -> None:

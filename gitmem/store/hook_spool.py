@@ -81,22 +81,22 @@ class HookSpool(Spool):
             return name
         raise OSError(f"no name is free in {self.folder}")
 
-    def owe(self, owner: int) -> None:
+    def note_untold(self, owner: int) -> None:
         """Note that the host of this process is to be told its memory with the next prompt."""
         self.make()
         with open(self._mark(owner), "wb"):
             pass
 
-    def is_owed(self, owner: int) -> bool:
+    def is_untold(self, owner: int) -> bool:
         """Return whether the host of this process is to be told its memory."""
         return os.path.exists(self._mark(owner))
 
-    def pay(self, owner: int) -> None:
+    def note_told(self, owner: int) -> None:
         """Note that the host of this process was told its memory."""
         with contextlib.suppress(OSError):
             os.unlink(self._mark(owner))
 
-    def silence(self, event: str, *, silent: bool) -> None:
+    def set_silent(self, event: str, *, silent: bool) -> None:
         """Note whether this event is delivered only, and not answered (hooks/hook.sh)."""
         mark = os.path.join(self.folder, f"{_OFF}{event}")
         if silent == os.path.exists(mark):

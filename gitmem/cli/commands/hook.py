@@ -184,13 +184,13 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: Event) ->
     name = str(read["hook_event_name"])
     if host.tells_later(name):
         with contextlib.suppress(OSError):
-            spool.owe(owner)
+            spool.note_untold(owner)
     if name == _ANSWERED and host.tells_later(name):
         return
     # The line says which event it was: a tool that failed may have another name here.
     # Where nothing can be noted, each prompt is told the memory until the transcript has it.
-    owed = spool.is_owed(owner) or (host.tells_later(_ANSWERED) and not event.recorded)
-    starts = name == _ANSWERED or (host.tells_with(call.event or name) and owed)
+    untold = spool.is_untold(owner) or (host.tells_later(_ANSWERED) and not event.recorded)
+    starts = name == _ANSWERED or (host.tells_with(call.event or name) and untold)
     if not (starts or name in _TOLD):
         if name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:
             _settle_later(_open(app, root))
@@ -198,7 +198,7 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: Event) ->
     from gitmem.store.spool import may_answer
 
     if starts:
-        spool.pay(owner)
+        spool.note_told(owner)
     if not may_answer(_private(app, root), owner, event.data):
         return
     given = event.payload.get("hook_event_name")
