@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 
@@ -88,8 +88,10 @@ def _at_once(*_: object, **__: object) -> None:
     raise Killed
 
 
-def _half_written(path: str, *args: object, **more: object) -> BinaryIO:
-    file = open(path, *args, **more)  # type: ignore[call-overload]  # noqa: SIM115
+def _half_written(path: str | int, mode: str = "r", **more: Any) -> IO[Any]:
+    file = open(path, mode, **more)  # noqa: SIM115
+    if "w" not in mode:
+        return file
     file.write(b'{"working": {"ses')
     file.close()
     raise Killed
