@@ -7,19 +7,13 @@ person changed in the document, or a model wrote, is read tolerantly: what canno
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TypeVar
 
 from gitmem.document.document import Document
 from gitmem.document.entry import clean_text, without_entries
 from gitmem.text.sentences import split
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    T = TypeVar("T")
-
 
 KIND = "summary"
 OFFLINE = "offline"  # the method of an extractive summary, which a model's may replace (spec R6)
@@ -233,11 +227,14 @@ def from_json(given: Mapping[str, object], archive: str, method: str) -> Summary
             archive=archive,
             date_range=(_text(days.get("first")), _text(days.get("last"))) if isinstance(days, Mapping) else ("", ""),
             section_count=count if isinstance(count, int) and not isinstance(count, bool) else 0,
-            themes=_read(given.get("themes"), lambda one: Theme(one("name"), one("summary"), _sessions(one.given))),
-            key_decisions=_read(
-                given.get("keyDecisions"), lambda one: KeyDecision(one("decision"), one("reason"), one("date"))
+            themes=tuple(
+                Theme(_text(one.get("name")), _text(one.get("summary")), _sessions(one))
+                for one in _items(given.get("themes"))
             ),
-            issues=_read(given.get("issues"), lambda one: Issue(one("issue"), one("status"), one("date"))),
+            key_decisions=tuple(
+                KeyDecision(*_texts(one, "decision", "reason", "date")) for one in _items(given.get("keyDecisions"))
+            ),
+            issues=tuple(Issue(*_texts(one, "issue", "status", "date")) for one in _items(given.get("issues"))),
             overall_summary=_text(given.get("overallSummary")),
             method=method,
         )
@@ -258,19 +255,12 @@ def archive_day(archive: str) -> str:
     return f"{found[1][:4]}-{found[1][4:6]}-{found[1][6:]}" if found else ""
 
 
-class _Fields:
-    """The fields of one item of a list in a header, each as text."""
-
-    def __init__(self, given: Mapping[str, object]) -> None:
-        self.given = given
-
-    def __call__(self, name: str) -> str:
-        return _text(self.given.get(name))
+def _items(given: object) -> list[Mapping[str, object]]:
+    return [item for item in given if isinstance(item, Mapping)] if isinstance(given, list) else []
 
 
-def _read(given: object, make: Callable[[_Fields], T]) -> tuple[T, ...]:
-    items = given if isinstance(given, list) else []
-    return tuple(make(_Fields(item)) for item in items if isinstance(item, Mapping))
+def _texts(item: Mapping[str, object], *names: str) -> tuple[str, ...]:
+    return tuple(_text(item.get(name)) for name in names)
 
 
 def _sessions(given: Mapping[str, object]) -> tuple[str, ...]:

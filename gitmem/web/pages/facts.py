@@ -12,6 +12,7 @@ from gitmem.errors import NotFoundError
 from gitmem.facts.edit import find_fact, read_fact
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.validity import Status
+from gitmem.history.origin import session_files
 from gitmem.history.records import records
 from gitmem.text.terminal import fields
 from gitmem.web.pages.view import LENGTH, View, commit_value, moment
@@ -130,8 +131,7 @@ def _sources(view: View, fact: Fact) -> list[dict[str, Any]]:
     tails = {tail_of(name) for name in (fact.origin.get("exchange", ""), *fact.sources) if name}
     if not (session and tails and store.tip):
         return []
-    paths = (file.path for file in store.repository.files(store.tip, "sessions"))
-    path = next((path for path in paths if path.endswith(f"-{session}.md")), "")
+    path = session_files(store).get(session, "")
     text = (store.read(path) or b"").decode("utf-8", "replace") if path else ""
     entries = [one.entry for one in find_entries(text) if tail_of(one.entry.id) in tails]
     return [{"id": one.id, "text": one.text, "session": session, "path": path} for one in entries[:_SOURCES]]
