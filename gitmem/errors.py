@@ -43,6 +43,11 @@ class GitmemError(Exception):
         """Return the message with the additions of callers."""
         return self.message
 
+    @property
+    def sentences(self) -> str:
+        """The message and the remedy."""
+        return f"{self.message} {self.remedy}".strip()
+
 
 class UsageError(GitmemError):
     """The command line could not be understood."""

@@ -188,7 +188,7 @@ def _consolidate(store: Store, late: Callable[[], bool], *, dry_run: bool) -> Co
                 outcome = transact(store, partial(_add, step=step), purpose="consolidate")
             except RefusedError as error:  # such as a link in place of a log; other steps go on
                 refused.add(step.target)
-                notices.append(f"{step.period} is not consolidated: {error.message} {error.remedy}".strip())
+                notices.append(f"{step.period} is not consolidated: {error.sentences}")
                 continue
             notices += outcome.notices
             if outcome.value:

@@ -173,7 +173,7 @@ class App(Value):
             from gitmem.store.findings import Failure, FailureLog
 
             FailureLog(store.private).record(Failure(now(), f"{args.command}, saving first what waited", error.message))
-            self.notices((f"{error.message} {error.remedy}".strip(),))
+            self.notices((error.sentences,))
         return store
 
     def read_output(self, args: argparse.Namespace, name: str | None) -> str:

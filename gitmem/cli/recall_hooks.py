@@ -61,6 +61,6 @@ def tell_refused(out: TextIO, host: str, payload: Mapping[str, object], error: G
 
     agent = find_host(host)
     if not agent.tells_later("SessionStart"):
-        said = plain(f"gitmem records nothing of this session. {error.message} {error.remedy}")
+        said = plain(f"gitmem records nothing of this session. {error.sentences}")
         event = str(payload.get("hook_event_name"))
         tell(out, partial(agent.answer, event), fenced(said, "start"))

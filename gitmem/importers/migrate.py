@@ -208,7 +208,7 @@ class _Pass:
             try:
                 found = bringing.put(item)
             except GitmemError as error:  # of this one; others may well be brought in
-                left.append(Left(item.source, f"{error.message} {error.remedy}".strip()))
+                left.append(Left(item.source, error.sentences))
                 continue
             brought += [Brought(item.source, path) for path in found]
             there += not found

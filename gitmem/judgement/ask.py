@@ -346,7 +346,7 @@ def _asked(
     try:
         model = make_model(config, store.context.environ)
     except ProviderError as error:
-        return Asked(None, f"{error.message} {error.remedy}".strip(), provider=config.provider)
+        return Asked(None, error.sentences, provider=config.provider)
     if model is None:
         return Asked(None, "no model is named in summary.provider", provider=config.provider)
     material = redact(question.material, allow=store.config.redaction.allow).text
@@ -382,7 +382,7 @@ class _Tries:
             except ReplyError as error:
                 why = f"the reply of {self._replied_by or self._asking.model} {error}"
             except ProviderError as error:
-                why, wait = f"{error.message} {error.remedy}".strip(), error.wait
+                why, wait = error.sentences, error.wait
                 self._raw = getattr(error, "raw", "") or self._raw
                 if not error.passing and not isinstance(error, AnswerError):
                     return self._failed(why)

@@ -105,7 +105,7 @@ def add_documents(server: DocumentServer, memory: Memory) -> None:
                 client_text(f"{error.message} {_ROOT}{MEMORY} is the memory document.")
             ) from error
         except GitmemError as error:
-            raise ResourceError(client_text(f"{error.message} {error.remedy}".strip())) from error
+            raise ResourceError(client_text(error.sentences)) from error
 
     @server.prompt(name="recall", title="Recall")
     def recall_prompt(topic: str) -> str:
@@ -116,7 +116,7 @@ def add_documents(server: DocumentServer, memory: Memory) -> None:
             recalled = recall(topic, answer(store, topic, limit=_CANDIDATES, views=True).hits, _BUDGET)
             note_asked(store, GivenText(began, memory.session, RECALL, handles(recalled.whole)), recalled.text)
         except GitmemError as error:
-            raise MCPError(INTERNAL_ERROR, client_text(f"{error.message} {error.remedy}".strip())) from error
+            raise MCPError(INTERNAL_ERROR, client_text(error.sentences)) from error
         if not recalled.text:
             return client_text(f"Nothing is remembered about {' '.join(topic.split())[:200]!r} so far.")
         more = "Go on with this in mind; where it matters, look further with memory_search."

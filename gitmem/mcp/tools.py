@@ -18,7 +18,6 @@ from pydantic import Field
 from gitmem.document.entry import MemoryType  # as above
 from gitmem.lessons.usage_log import GET, GivenText, note_asked
 from gitmem.mcp import answers, changes
-from gitmem.mcp import changes as facts
 from gitmem.mcp.calls import Memory, run
 from gitmem.store.store import Store
 
@@ -187,7 +186,7 @@ def _add_update(server: MCPServer[None], memory: Memory) -> None:
         context: Context[None],
         *,
         id: Annotated[str, Field(description="of the fact: the 11 characters after ^")],  # noqa: A002  # as in a hit
-        act: facts.FactAct,
+        act: changes.FactAct,
         text: Annotated[
             str,
             Field(
@@ -202,7 +201,7 @@ def _add_update(server: MCPServer[None], memory: Memory) -> None:
         """
 
         def work(store: Store) -> str:
-            done = facts.update(store, id, act, text)
+            done = changes.update(store, id, act, text)
             memory.after_save(store)
             return done
 

@@ -207,7 +207,7 @@ def _capture_due(store: Store, read: Callable[[], Pending], transaction: Transac
         try:
             archives += capture_turn(transaction, store, turn._replace(closed=turn.closed or is_over), boot)
         except RefusedError as error:  # stays in the spool; others may go into another day's log
-            transaction.notices.append(f"A turn is not saved yet: {error.message} {error.remedy}".strip())
+            transaction.notices.append(f"A turn is not saved yet: {error.sentences}")
             continue
         if turn.closed or is_over:
             done += turn.sources

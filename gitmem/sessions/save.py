@@ -149,7 +149,7 @@ def drain(store: Store, *, scan: bool = False) -> Drained:
             if isinstance(error, DoesNotFitError):
                 store.spool.put_aside(name)
                 error.remedy = f"{error.remedy} It is not saved; its text is kept aside in {name}.".strip()
-            notices.append(f"{error.message} {error.remedy}".strip())
+            notices.append(error.sentences)
         refused |= batch.refused
         added |= batch.added
         if len(batch.done) < BATCH:

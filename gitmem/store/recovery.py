@@ -156,7 +156,7 @@ def _bring_up(store: Store, marked: str, held: str, tip: str, notices: list[str]
         try:
             notice, done = _follow(store, change, entries.get(change.path))
         except RefusedError as error:
-            notice, done = f"{error.message} {error.remedy}", True
+            notice, done = error.sentences, True
         if notice and notice not in notices:
             notices.append(notice)
         if not done:

@@ -176,7 +176,7 @@ def _read_edited(transaction: Transaction, edited: Iterable[str]) -> list[str]:
         try:
             transaction.read(path)
         except RefusedError as error:
-            transaction.notices.append(f"Not kept: {error.message} {error.remedy}".strip())
+            transaction.notices.append(f"Not kept: {error.sentences}")
         except OSError as error:
             transaction.notices.append(f"Not kept: {path} cannot be read: {error.strerror}.")
         else:

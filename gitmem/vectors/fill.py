@@ -54,7 +54,7 @@ def overview(store: Store) -> Overview:
     try:
         embedder = make_embedder(store.config.embedding, store.context.environ)
     except ProviderError as error:
-        return Overview(chosen.provider, "", chosen.reason, 0, f"{error.message} {error.remedy}".strip())
+        return Overview(chosen.provider, "", chosen.reason, 0, error.sentences)
     if embedder is None:
         return Overview(chosen.provider, "", chosen.reason, 0, "")
     vectors = Cache(store.private, embedder.name, embedder.model).open()
@@ -150,7 +150,7 @@ class _Filling:
                     self._write_map(files)
                     mapped = time.monotonic()
         except ProviderError as error:
-            problem = f"{error.message} {error.remedy}".strip()
+            problem = error.sentences
         self._write_map(files)
         self._cache.remove_others()
         price = self._embedder.price

@@ -232,7 +232,7 @@ class Embedding:
         try:
             embedder = make_embedder(store.config.embedding, store.context.environ)
         except GitmemError as error:
-            self.problem = f"{error.message} {error.remedy}".strip()
+            self.problem = error.sentences
             return
         assert embedder is not None
         self._embedder = embedder

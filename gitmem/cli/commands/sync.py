@@ -68,7 +68,7 @@ def _background(args: argparse.Namespace, app: App) -> int:
     store = app.settled(args)
     for error in sync_in_background(store, Options()):
         if not isinstance(error, UnreachableError):
-            FailureLog(store.private).record(Failure(now(), "sync", f"{error.message} {error.remedy}".strip()))
+            FailureLog(store.private).record(Failure(now(), "sync", error.sentences))
     return ExitCode.OK
 
 

@@ -198,7 +198,7 @@ def _taken(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> list
     try:
         return [(scope, change) for change in _take(args, app, host, scope).values() if change.changes]
     except GitmemError as error:  # settings that cannot be read keep nothing else from going
-        app.notices((f"{error.message} {error.remedy}".strip(),))
+        app.notices((error.sentences,))
         return []
 
 
