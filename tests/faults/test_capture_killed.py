@@ -185,14 +185,14 @@ def entries_of(text: str) -> list:
     return [found.entry for found in find_entries(text)]
 
 
-def sampled(fast: int, slow: int = 1) -> pytest.MarkDecorator:
+def sampled(fast: int, group: int, alone: int) -> pytest.MarkDecorator:
     marks = (pytest.mark.slow, pytest.mark.timeout(900))
     return pytest.mark.parametrize(
         "how, every",
         [
             ("alone", fast),
-            pytest.param("alone", slow, marks=(*marks, pytest.mark.long)),
-            pytest.param("group", slow, marks=marks),
+            pytest.param("alone", alone, marks=(*marks, pytest.mark.long)),
+            pytest.param("group", group, marks=marks),
         ],
     )
 
@@ -218,18 +218,18 @@ def kill_at_each_step(begin: Callable[[], Sessions], how: str, steps: range, tur
     raise AssertionError("the drain does not come to its end")
 
 
-@sampled(173, 3)
+@sampled(173, 9, 3)
 def test_a_drain_killed_at_each_step(begin: Callable[..., Sessions], how: str, every: int):
     kill_at_each_step(begin, how, range(1, MOST_STEPS, every), 2)
 
 
-@sampled(251, 5)
+@sampled(251, 17, 5)
 def test_a_drain_that_rotates(begin: Callable[..., Sessions], how: str, every: int):
     sessions = kill_at_each_step(lambda: begin(ROTATES_SOON), how, range(7, MOST_STEPS * 2, every), 3)
     assert sessions.project.archives()
 
 
-@pytest.mark.parametrize("cuts", [3, pytest.param(60, marks=(pytest.mark.slow, pytest.mark.timeout(900)))])
+@pytest.mark.parametrize("cuts", [3, pytest.param(20, marks=(pytest.mark.slow, pytest.mark.timeout(900)))])
 def test_a_power_cut_at_any_moment(sessions: Sessions, cuts: int):
     chance = random.Random(7)
     sessions.whole()
@@ -266,7 +266,7 @@ def test_a_host_killed_in_the_middle_of_a_turn_is_closed_at_the_next_start(sessi
     assert late or sessions.failures() == ""
 
 
-@pytest.mark.parametrize("rounds", [2, pytest.param(60, marks=(pytest.mark.slow, pytest.mark.timeout(900)))])
+@pytest.mark.parametrize("rounds", [2, pytest.param(15, marks=(pytest.mark.slow, pytest.mark.timeout(900)))])
 def test_drains_of_several_processes_killed_now_and_then(sessions: Sessions, rounds: int):
     """While sessions deliver, three drain at once, and one of them is killed."""
     chance = random.Random(3)

@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from tests.faults.conftest import Project, Victims
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+_SLOW = (pytest.mark.slow, pytest.mark.timeout(900))
 kinds = pytest.mark.parametrize("options", [(), ("--branch",)], ids=["its own repository", "the project's"])
 
 
 @pytest.mark.parametrize(
-    "every", [17, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(900)])], ids=["some", "all"]
+    "every",
+    [17, pytest.param(3, marks=_SLOW), pytest.param(1, marks=[*_SLOW, pytest.mark.long])],
+    ids=["some", "more", "all"],
 )
 @kinds
 def test_at_each_step_of_a_save(projects: Callable[..., Project], victims: Victims, options: tuple[str], every: int):

@@ -45,9 +45,12 @@ def project(project: Project) -> Project:
 
 
 def sampled(*, alone: int = 0, group: int = 0, slow: int = 1) -> pytest.MarkDecorator:
-    """Have a test kill at every so many steps, and, as a slow test, at all, or at more of them."""
+    """Have a test kill at every so many steps, and, as a slow test, at all, or at more of them: the group at fewer."""
     marks = (pytest.mark.slow, pytest.mark.timeout(600))
-    more = [pytest.param("alone", slow, marks=(*marks, pytest.mark.long)), pytest.param("group", slow, marks=marks)]
+    more = [
+        pytest.param("alone", slow, marks=(*marks, pytest.mark.long)),
+        pytest.param("group", 2 * slow + 1, marks=marks),
+    ]
     fast = [(how, every) for how, every in (("alone", alone), ("group", group)) if every]
     return pytest.mark.parametrize("how, every", fast + more)
 

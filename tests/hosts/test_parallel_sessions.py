@@ -18,7 +18,7 @@ from gitmem.hosts.host import script, script_path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are for a POSIX shell")
 ROOT = Path(__file__).resolve().parents[2]
-SESSIONS, TURNS = 5, 2
+SESSIONS, TURNS, STEPS = 4, 2, 2
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_every_event_of_parallel_sessions_is_saved_once_in_the_right_project(tmp
         hook("SessionStart", source="startup")
         for turn in range(TURNS):
             hook("UserPromptSubmit", prompt=f"Request {number}.{turn} 요청: look at the parser")
-            for step in range(3):
+            for step in range(STEPS):
                 file = {"file_path": f"{where}/file-{number}-{turn}-{step}.py"}
                 hook("PostToolUse", tool_name="Write", tool_input=file, tool_response={}, tool_use_id=f"t{turn}{step}")
             hook("Stop", last_assistant_message=f"Answer {number}.{turn}: the parser is mended.")
@@ -81,7 +81,7 @@ def test_every_event_of_parallel_sessions_is_saved_once_in_the_right_project(tmp
         for turn in range(TURNS):
             _once(f": Request {number}.{turn} ", daily)
             _once(f"**Answer:** Answer {number}.{turn}:", daily)
-            for step in range(3):
+            for step in range(STEPS):
                 _once(f"file-{number}-{turn}-{step}.py", daily)
     assert not list((other / ".gitmem").glob("daily/*/*/*.md"))
     assert bare_git(project / ".gitmem", "status", "--porcelain") == ""

@@ -11,10 +11,13 @@ from subprocess import run
 
 import pytest
 
+from gitmem.document.entry import Save
+from gitmem.document.ids import make_id
 from gitmem.platform.clock import Context
+from gitmem.sessions.save import save
 from gitmem.store.findings import MAX_BYTES, MAX_MESSAGE, MAX_TRACEBACK, Failure, FailureLog, start
 from gitmem.store.init import Place, init_store
-from gitmem.store.store import MAX_PACKS
+from gitmem.store.store import MAX_PACKS, Store
 from tests.own_settings import own_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,13 +62,21 @@ def test_what_cannot_be_started_is_nobodys_failure(project, monkeypatch):
     assert (folder / ".gitmem" / "memory.md").exists()
 
 
+def save_often(store: Store, folder: Path, environ: dict[str, str]) -> None:
+    """Save until packing is due, the last ten times with a command, which looks whether it is."""
+    for number in range(MAX_PACKS + 1):
+        at = datetime(2026, 11, 21, 9, 0, number, tzinfo=UTC)
+        save(store, Save(make_id(int(at.timestamp() * 1000), os.urandom(7)), at, f"number {number}"))
+    for number in range(10):
+        command = [sys.executable, "-m", "gitmem", "save", f"command {number}"]
+        run(command, cwd=folder, env=environ, check=True, capture_output=True)
+
+
 @pytest.mark.slow
 def test_saves_have_the_repository_packed_without_being_asked(project):
     folder, environ = project
     store = open_store(folder, environ)
-    for number in range(MAX_PACKS + 11):
-        command = [sys.executable, "-m", "gitmem", "save", f"number {number}"]
-        run(command, cwd=folder, env=environ, check=True, capture_output=True)
+    save_often(store, folder, environ)
     assert until(lambda: store.spare_packs() <= 0)
 
 
@@ -74,9 +85,7 @@ def test_packing_in_the_background_can_be_switched_off(project):
     folder, environ = project
     own_file(environ, environ["HOME"]).write_text("maintenance:\n  automatic: false\n")
     store = open_store(folder, environ)
-    for number in range(MAX_PACKS + 11):
-        command = [sys.executable, "-m", "gitmem", "save", f"number {number}"]
-        run(command, cwd=folder, env=environ, check=True, capture_output=True)
+    save_often(store, folder, environ)
     assert store.spare_packs() > 0
 
 
