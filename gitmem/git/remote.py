@@ -226,12 +226,13 @@ class Connection:
             try:
                 self._run(git, remote.push_url, *_PUSH, lease, "--", remote.push_url, f"{oid}:{ref}")
             except GitFailedError as error:
+                if is_locked(error) and number < _LOCK_TRIES:
+                    time.sleep(_LOCK_PAUSE)
+                    continue
                 race = is_race(error)
                 if race or (race is None and self._tip(git, remote, ref) != expected):
                     raise PushRacedError from None
-                if not is_locked(error) or number == _LOCK_TRIES:
-                    raise explain_push(error, remote) from error
-                time.sleep(_LOCK_PAUSE)
+                raise explain_push(error, remote) from error
             else:
                 return
 
