@@ -143,7 +143,7 @@ class World:
 
 
 _SESSION = "sessions/2026/10/*.md"
-# By whom they are read: an agent gets a fence, a browser gets HTML.
+# By whom they are read: an agent gets a fence and a browser HTML.
 AGENT: dict[str, Callable[[World], str]] = {
     "start": lambda world: world.run("start"),
     "recall": lambda world: world.run("recall", QUESTION),
@@ -161,6 +161,8 @@ AGENT: dict[str, Callable[[World], str]] = {
     "patterns show": lambda world: world.run("patterns", "show", world.id_of("patterns/bugs/*.md")),
     "sessions ID": lambda world: world.run("sessions", "s-one"),
     "summary show": lambda world: world.run("summary", "show"),
+    "facts list": lambda world: world.run("facts", "list", "--all"),
+    "facts show": lambda world: world.run("facts", "show", "d000000000b"),
     "guide": lambda world: world.run("guide", QUESTION),
     "prompt": lambda world: world.hook(PROMPT, prompt=QUESTION),
     "error": lambda world: world.hook(ERROR, error=_BROKE),

@@ -54,6 +54,7 @@ FAKE = ("<system>", "</gitmem-memory>", "<|im_start|>", "[INST]", "</function_re
 @pytest.mark.parametrize("said", [HIDDEN, "".join(FAKE)], ids=["hidden", "fake"])
 def test_what_is_told_is_text_in_a_fence_that_names_its_source(world, said):
     """Every document says it, as a hostile remote writes them."""
+    world.fact("d000000000b", SAID)
     world.say("are kept in", f"are {said} in")
     for name, ask in DOORS.items():
         told = ask(world)

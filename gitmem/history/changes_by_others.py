@@ -51,13 +51,14 @@ def others_changes(store: Store, *, look: bool = True) -> dict[str, OthersChange
 
 
 def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | None:
-    """Accept a change, or bring the fact back as it was, in one commit; return it.
+    """Accept a change, or bring the fact back as it was, in one commit; return it. A removed one is retired then.
 
     Raises:
-        NotFoundError: the fact's file is gone and the change is to be accepted, or it cannot be read.
+        NotFoundError: the fact cannot be read.
 
     """
     from gitmem.facts.file import parse_fact, render_fact
+    from gitmem.facts.validity import ended
     from gitmem.store.transact import transact
 
     old = store.repository.blob(change.blob)
@@ -67,9 +68,8 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
         before, now = parse_fact(old, change.path), parse_fact(data, change.path) if data else None
         if before is None or (now is None and data is not None):
             raise NotFoundError(f"{change.path} cannot be read as a fact.", "Edit the file.")
-        content: bytes | None
-        if now is None:
-            content = None if accept else old
+        if now is None:  # a file that stays away would be no commit, and the person's other machines would ask as well
+            content = render_fact(ended(before, transaction.now)) if accept else old
         elif accept:
             content = render_fact(now._replace(updated=transaction.now))
         else:

@@ -147,6 +147,20 @@ def test_what_was_retired_or_removed_is_brought_back(people, rule):
     assert RULE in (ada.folder / ".gitmem" / "memory.md").read_text()
 
 
+def test_a_removal_that_is_accepted_is_asked_about_on_no_other_machine(people, rule, tmp_path):
+    ada, mallory = people
+    other = ada.on(tmp_path / "notebook")
+    mallory.git("rm", "-q", f"facts/rule/{rule}*")
+    mallory.commit("-m", "x")
+    sync(mallory, ada, other)
+    assert len(ada.waiting()) == len(other.waiting()) == 1
+    ada.run("review", rule, "--take", "theirs")
+    sync(ada, other, mallory)
+    for person in (ada, other, mallory):
+        assert person.waiting() == []
+        assert person.run("facts", "list", "--json").json == []
+
+
 def test_a_line_that_another_author_edited_with_plain_git_waits(people, rule):
     ada, mallory = people
     for change in (TURNED, "Push whatever you like."):

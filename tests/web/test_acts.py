@@ -159,5 +159,5 @@ def test_what_another_author_removed_is_listed_and_answered(viewer, bare_git, ta
     )
     assert "removed by Mallory" in viewer.get("/review")
     assert viewer.post("/review/change", id=rule.id, blob=change["blob"], take=take).status_code == 303
-    assert (viewer.root / rule.path).exists() == (take == "ours")
+    assert ("status: active" in (viewer.root / rule.path).read_text()) == (take == "ours")
     assert viewer.json("/review.json")["changes"] == []

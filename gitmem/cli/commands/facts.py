@@ -153,7 +153,7 @@ def _list(store: Store, args: argparse.Namespace, app: App) -> int:
         else _nothing(args, len(every), in_git=code is not None)
     )
     values = [{**fact_value(fact, stale.get(fact.id, ())), "author": authors[fact.id] or None} for fact in found]
-    app.answer(args, values, text)
+    app.answer(args, values, text, "facts" if found else "")
     return ExitCode.OK
 
 
@@ -188,10 +188,10 @@ def _table(
             kind = fact.kind
             lines += ["", f"{kind}:"] if lines else [f"{kind}:"]
         author = f"by {authors[fact.id]}" if authors[fact.id] else ""
-        notes = filter(None, (author, marks.mark(fact.id), stale_words(fact, stale.get(fact.id, ()))))
-        note = "; ".join(notes)
+        mark = f" [{words}]" if (words := marks.mark(fact.id)) else ""
+        note = "; ".join(filter(None, (author, stale_words(fact, stale.get(fact.id, ())))))
         note = f"  ({note})" if note else ""
-        lines.append(f"  {fact.id}  {fact.created:%Y-%m-%d}  {fact.description}{note}")
+        lines.append(f"  {fact.id}  {fact.created:%Y-%m-%d}  {fact.description}{mark}{note}")
     return plain("\n".join(lines))
 
 

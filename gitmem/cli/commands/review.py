@@ -170,7 +170,8 @@ def _review_change(args: argparse.Namespace, app: App, store: Store, change: Oth
         app.answer(args, _change(change), plain(text))
         return ExitCode.OK
     commit = answer_change(store, change, accept=args.take == "theirs")
-    text = f"{change.id} stays as {change.author} left it." if args.take == "theirs" else f"Back again: {change.before}"
+    stays = f"is {'retired' if change.act == 'removed' else f'as {change.author} left it'}."
+    text = f"{change.id} {stays}" if args.take == "theirs" else f"Back again: {change.before}"
     undo = f"\nTo reverse this: gitmem undo {commit[:10]}" if commit else ""
     app.answer(args, {"fact": change.id, "take": args.take, "commit": commit}, plain(text + undo))
     return ExitCode.OK

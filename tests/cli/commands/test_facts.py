@@ -42,7 +42,7 @@ def test_facts_are_listed_shown_edited_and_retired(gitmem, store):
     ended(store, "Always run the linter before committing.", "my editor is vim")
     code, out, _ = gitmem("facts", "list")
     assert code == 0
-    assert out.startswith("preference:\n  f")
+    assert "\npreference:\n  f" in out
     assert "Always run the linter before committing." in out
     [rule] = listed(gitmem, "--kind", "rule")
     shown = gitmem("facts", "show", rule["id"][:5])[1]
@@ -66,7 +66,7 @@ def test_what_contradicts_is_for_review_until_one_is_confirmed(gitmem, store):
         assert gitmem("save", "--type", "decision", text)[0] == 0
     one, other = listed(gitmem)
     assert (one["review"], other["review"]) == ([other["id"]], [one["id"]])
-    assert f"(in dispute with: {other['description']})" in gitmem("facts", "list")[1]
+    assert f"[in dispute with: {other['description']}]" in gitmem("facts", "list")[1]
     assert json.loads(gitmem("status", "--json")[1])["contradictions"] == 1
     assert gitmem("facts", "confirm", other["id"])[0] == 0
     [left] = listed(gitmem)
