@@ -80,7 +80,7 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
         took = "theirs" if accept else "ours"
         pairs = ((Trailer.OP, Op.REVIEW), (Trailer.TOOK, took), (Trailer.FACT, change.id))
         subject = f"{'Accept' if accept else 'Refuse'} a change: {change.before}"
-        changes = {change.path: content}
+        changes: dict[str, bytes | None] = {change.path: content}
         for file in _files_by_id(store, store.tip or "").get(change.id, ()):  # one file a fact is left
             if file.path != change.path and content is not None:
                 own = parse_fact(transaction.read(file.path) or b"", file.path)
