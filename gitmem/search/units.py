@@ -222,6 +222,7 @@ _ID_SPACE = LENGTH + 3  # blank, `^`, the id and perhaps a carriage return
 _NAMED = r"(?:facts|concepts|episodes|patterns)/(?:[^/]+/){0,2}(?P<id>[a-z][0-9a-hjkmnp-tv-z]{10})(?:-[^/]*)?\.md"
 LINKED = ("concepts/", "episodes/")  # folders of documents that link to exchanges
 _LINKED_ID = rf"(?m)\) ({ID_FORM})\r?$"
+_EXCHANGES = re.compile(r"(?m)^exchanges: \[([^\]\n]*)\]")  # in the header of an episode
 _NO_SENTENCES = ("keywords:", "tags:", "aliases:")  # fields of a summary's header that say nothing by themselves
 _TURN = re.compile(r"- \[[^]\n]*\] \*\*Exchange\*\*")
 _REPLIED = re.compile(r"\n  (?:\*\*(?:Answer|Noted|Error|Files):|(?:Asked|Done|요청|한 일):)|\n- \[")
@@ -395,8 +396,11 @@ class Units:
 
     @cached_property
     def linked(self) -> frozenset[str]:
-        """The ids of the exchanges that a concept or an episode links to."""
-        return frozenset(re.findall(_LINKED_ID, self.text)) if self.is_links else frozenset()
+        """The ids of the exchanges that a concept or an episode names in its header or links to."""
+        if not self.is_links:
+            return frozenset()
+        named = _EXCHANGES.search(self.text)
+        return frozenset([*re.findall(_LINKED_ID, self.text), *(named[1].split(", ") if named else ())])
 
     def entry_id(self, index: int) -> str:
         """Return the id at the end of an entry's first line, or ""."""

@@ -193,6 +193,18 @@ def test_views_of_an_exchange_are_one_hit_at_the_fullest_with_its_session(shelf)
     assert (hit.path, hit.session) == ("daily/2026/11/2026-11-21.md", "1b4e51f0")
 
 
+def test_an_episode_is_a_view_of_the_exchange_that_its_header_names(shelf):
+    entry = "- [2026-11-21 10:01:00] **Exchange** #1b4e51f0: Took RabbitMQ for invoices, on two nodes. ^x4f7k2m9q0x\n"
+    shelf.put("daily/2026/11/2026-11-21.md", entry)
+    header = "---\nid: e4f7k2m9q0x\nkind: episode\nexchanges: [x4f7k2m9q0w, x4f7k2m9q0x]\n---\n"
+    shelf.put("episodes/2026/11/e4f7k2m9q0x.md", f"{header}# RabbitMQ\n\n## Context\n\n- Files: invoices.py\n")
+
+    (hit,) = shelf.search("RabbitMQ invoices")
+
+    assert hit.entry == "x4f7k2m9q0x"
+    assert [view.partition(":")[0] for view in hit.views] == ["episodes/2026/11/e4f7k2m9q0x.md"]
+
+
 def test_an_exchange_that_memory_md_shortens_is_told_as_its_log_has_it_at_the_same_rank(shelf):
     line = "- [2026-11-21 10:01:00] **Exchange** #1b4e51f0: {} ^{}\n"
     shelf.put("memory.md", line.format("Took RabbitMQ for invoices.", "x4f7k2m9q0x"))
