@@ -237,6 +237,8 @@ _WEAK_PLACES = (
     (("requirepass",), rf"requirepass[ \t]{{1,4}}{_WORD}"),
     (("bindpw",), rf"bindpw[ \t]{{1,8}}{_WORD}"),
     (("rootpw",), rf"rootpw[ \t]{{1,8}}{_WORD}"),
+    # SonarScanner's `sonar.login` holds a token; a login of another kind is shorter
+    (("login",), r"(?:-D[\w.]{0,60}|sonar\.)login ?= ?([A-Za-z0-9_-]{20,256})"),
     (("authtoken",), r"authtoken[ ]{1,4}([A-Za-z0-9_-]{20,256})"),
     (("pass =",), rf"(?<![A-Za-z0-9])pass = {_WORD}"),
     (("pass=",), rf"(?<![A-Za-z0-9])pass={_WORD}"),

@@ -297,6 +297,8 @@ def _harmless() -> list[str]:
         "gh auth login --web",
         "git push --auth none",
         "ngrok config add-authtoken $NGROK_TOKEN",
+        "mvn sonar:sonar -Dsonar.login=$SONAR_TOKEN",
+        "sonar.login=admin",
         "ngrok config add-authtoken <token>",
         "run ngrok config add-authtoken with your own token",
         "psql -h db.example.org -p 5432 -U deploy orders",
@@ -377,3 +379,9 @@ def test_nothing_harmless_is_redacted(context):
     assert len(harmless) >= 120
     touched = [line for line in harmless if redact(_in_context(context, line)).findings]
     assert touched == []
+
+
+@pytest.mark.parametrize("name", ["sonar.login", "sonar.token", "spring.datasource.password", "api.secret"])
+def test_a_property_on_a_command_line_is_redacted(name):
+    secret = secrets.token_hex(20)
+    assert secret not in redact(f"mvn verify -D{name}={secret} -X").text
