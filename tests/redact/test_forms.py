@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import secrets
 import string
 
 import pytest
