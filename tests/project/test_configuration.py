@@ -199,15 +199,29 @@ def test_all_else_that_a_configuration_can_name(trap, environ):
     assert (state.root, state.changed, len(state.commits)) == (str(trap.project), 1, 1)
 
 
+# gitmem that waits for git's answers about the project, as a busy machine needs a second for them
+PATIENT = """
+import gitmem.project.state, gitmem.sessions.told
+from gitmem.__main__ import run
+gitmem.project.state.SECONDS = gitmem.sessions.told._SECONDS = 60.0
+run()
+"""
+
+
 @pytest.mark.parametrize("place", ["project", pytest.param("branch", marks=pytest.mark.slow)])
 def test_commands_run_nothing_that_the_configuration_names(trap, environ, bare_git, tmp_path, place):
     bare_git(tmp_path, "init", "-q", "--bare", "remote.git")
     environ = environ | {"PYTHONPATH": str(ROOT)}
 
     def gitmem(*args: str, stdin: bytes = b"") -> bytes:
-        command = [sys.executable, "-P", "-m", "gitmem", *args]
         done = subprocess.run(
-            command, cwd=trap.project, env=environ, input=stdin, capture_output=True, timeout=60, check=False
+            [sys.executable, "-P", "-c", PATIENT, *args],
+            cwd=trap.project,
+            env=environ,
+            input=stdin,
+            capture_output=True,
+            timeout=60,
+            check=False,
         )
         assert done.returncode == 0, (args, done.stderr.decode())
         return done.stdout
