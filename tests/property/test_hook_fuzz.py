@@ -181,7 +181,7 @@ def through_the_door(place: Watched, delivered: list[dict], cut: int) -> None:
             text = json.loads(said)["hookSpecificOutput"]["additionalContext"]
             assert len(text) < 10_000
             text.encode()
-    place.settle()
+    place.process_spool()
     later = FailureLog(place.store.private).failures()[failures:]
     expected = ("not a JSON object", "tells no turn")  # a transcript that is not there is said to the person
     assert [one.message for one in later if not any(words in one.message for words in expected)] == []
