@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.facts.book import learn_told
+from gitmem.facts.book import learn_findings
 from gitmem.facts.extract import Finding
 from gitmem.facts.fact import FactKind
 from gitmem.git.repository import MEMORY_BRANCH
@@ -163,7 +163,7 @@ def test_a_fact_tells_its_life_and_where_it_comes_from(demo):
 
 def test_what_a_model_judged_says_so(viewer, bare_git):
     found = Finding(FactKind.DECISION, "Exports go into out/new by date.", 0.8, NOW, "s-1", (), "judge-mini")
-    learn_told(viewer.open(), "s-1", "claude-code", [found], "judge-mini")
+    learn_findings(viewer.open(), "s-1", "claude-code", [found], "judge-mini")
     viewer.put("sessions/2026/11/20261121_120000-s-1.md", JUDGED)
     bare_git(viewer.root, "add", "-A")
     bare_git(viewer.root, "commit", "-qm", "Judge s-1")
