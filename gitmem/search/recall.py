@@ -20,7 +20,6 @@ from gitmem.sessions.outcome import without_labels
 from gitmem.store.store import own_store
 from gitmem.text.fence import FENCE, opening
 from gitmem.text.keywords import keywords as words_of
-from gitmem.text.sentences import date_of
 from gitmem.text.stems import BYTES_PER_TOKEN, estimate_tokens
 from gitmem.text.terminal import plain
 from gitmem.values import Value
@@ -287,7 +286,7 @@ def hit_head(hit: Hit) -> str:
     place = f"{hit.path}:{hit.start}" + (f"-{hit.end}" if hit.end > hit.start else "")
     handle = f"^{hit.entry}" if hit.entry else place
     attributes = (
-        date_of(hit.date),
+        hit.date.replace("T", " ", 1)[:16],
         hit.label or hit.field or hit.heading,
         short_session(hit.session),
         f"by {hit.author}" if hit.author else "",

@@ -295,10 +295,6 @@ def _cut(text: str, limit: int) -> str:
 
 
 _KILO = 1000
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 
 
 def count(number: int, noun: str) -> str:
@@ -334,16 +330,3 @@ def at_least(number: int) -> str:
     """Return a number as a lower bound that seldom changes: `7`, `10+`, `20+`, `50+`, `100+`."""
     steps = [step for power in (10, 100, 1_000, 10_000) for step in (power, 2 * power, 5 * power)]
     return next((f"{step}+" for step in reversed(steps) if number >= step), str(number))
-
-
-def date_of(moment: str) -> str:
-    """Return a moment like `2026-11-02 10:03:00` as `2 November 2026, 10:03`, any other text as it is.
-
-    The time of day, and the day, may be missing.
-    """
-    day, _, time = moment.replace("T", " ").partition(" ")
-    year, month, *of_month = day.split("-")[:3] if day.count("-") in {1, 2} else ("", "")
-    if not (year.isdecimal() and month.isdecimal() and 0 < int(month) <= len(_MONTHS)):
-        return moment
-    date = " ".join([*(number.lstrip("0") for number in of_month), _MONTHS[int(month) - 1], year])
-    return f"{date}, {time[:5]}" if time else date

@@ -42,7 +42,7 @@ def test_a_prompt_is_told_what_it_speaks_of_by_the_lines_that_say_it(day):
     assert "`max_connections=50`" in text
     assert text.startswith("<gitmem-memory source='prompt'>\n")
     assert text.endswith("\n</gitmem-memory>")
-    assert "20 November 2026, 10:00" in text
+    assert "2026-11-20 10:00" in text
     assert estimate_tokens(text) <= TOKENS == 400  # the number of the issue
 
 

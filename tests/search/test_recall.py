@@ -24,7 +24,7 @@ def test_facts_come_first_then_exchanges_without_the_marks_of_a_log(shelf):
     assert "Railings are of zinc." in text.partition("Which zinc")[0]
     assert "Take railings of pure zinc." in text
     assert "**Error:** `make` no zinc" in text
-    assert "20 November 2026, 10:00, Exchange, 1b4e51f0, ^x4f7k2m9q0x]" in text
+    assert "2026-11-20 10:00, Exchange, 1b4e51f0, ^x4f7k2m9q0x]" in text
     assert text.count("x4f7k2m9q0x") == text.count("r4f7k2m9q0x") == 1
     assert "**Exchange**" not in text
 

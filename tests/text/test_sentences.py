@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.text.sentences import ELLIPSIS, Kind, age, blocks, count, date_of, is_korean, mask_code, shorten, split
+from gitmem.text.sentences import ELLIPSIS, Kind, age, blocks, count, is_korean, mask_code, shorten, split
 
 PIECES = [
     "a",
@@ -212,10 +212,3 @@ def test_numbers_and_ages_in_words():
         "400 days",
     ]
     assert age(-5) == "0 seconds"
-
-
-def test_a_date_is_written_out_and_other_text_left_as_it_is():
-    assert date_of("2026-11-02 10:03:00") == date_of("2026-11-02T10:03:00Z") == "2 November 2026, 10:03"
-    assert [date_of(text) for text in ("2026-01-31", "2026-12")] == ["31 January 2026", "December 2026"]
-    for text in ("", "2026", "2026-13-01", "2026-00", "a-b-c", "1-2-3-4", "last week"):
-        assert date_of(text) == text
