@@ -87,7 +87,11 @@ def queries(lines: list[str], dice: random.Random) -> list[str]:
 
 @pytest.mark.parametrize(
     "megabytes",
-    [1, pytest.param(12, marks=pytest.mark.slow), pytest.param(120, marks=(pytest.mark.slow, pytest.mark.long))],
+    [
+        1,
+        pytest.param(12, marks=pytest.mark.slow),
+        pytest.param(120, marks=(pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(3000))),
+    ],
 )
 def test_what_the_files_have_every_door_finds(home, environ, tmp_path, new_store: StoreCopies, megabytes):
     dice = random.Random(megabytes)
