@@ -16,7 +16,6 @@ from gitmem.errors import GitmemError, RefusedError
 from gitmem.lessons.knowledge_document import Knowledge, KnowledgeKind, render_knowledge
 from gitmem.lessons.pattern import BugPattern, parse_pattern, render_pattern
 from gitmem.lessons.project_knowledge import (
-    SETTINGS,
     Change,
     Command,
     change_lines,
@@ -34,6 +33,7 @@ from gitmem.lessons.project_knowledge import (
 from gitmem.lessons.project_stack import (
     CI_FILES,
     CI_FOLDER,
+    SETTINGS,
     TOP_FILES,
     is_code,
     manifests_in,

@@ -10,12 +10,12 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gitmem.document.document import Document
 from gitmem.document.plain import as_moment, as_texts, plain_value
 from gitmem.facts.extract import project_commands, purpose_of
-from gitmem.lessons.project_stack import is_code, is_dull, known_names, language_of, parse_json, parse_toml, table_of
+from gitmem.lessons.project_stack import is_code, is_dull, known_names, language_of, told_by_files
 from gitmem.text.sentences import at_least
 
 if TYPE_CHECKING:
@@ -161,12 +161,6 @@ def _folder(file: str) -> str:
     return "/".join(file.split("/")[:-1][:2]) + "/" if "/" in file else "the top folder"
 
 
-# Files whose settings are read, and files whose presence is enough.
-SETTINGS = (
-    *("pyproject.toml", "ruff.toml", ".ruff.toml", ".editorconfig", ".prettierrc", ".prettierrc.json", "tsconfig.json"),
-    *("rustfmt.toml", ".rustfmt.toml", ".pre-commit-config.yaml", ".golangci.yml", ".golangci.yaml", "setup.cfg"),
-)
-_WORD = re.compile(r"[\w.,/ -]{1,60}")
 _TYPED = re.compile(r"(feat|fix|docs|chore|refactor|test|build|ci|perf|style)(?:\([^)]{1,40}\))?!?: ")
 _PAST = re.compile(r"(?:Add|Fix|Remov|Chang|Updat|Mov|Renam|Implement|Refactor)(?:ed|d)\b", re.IGNORECASE)
 _STYLES = {
@@ -182,55 +176,9 @@ _MOST = 0.8  # share of them
 def convention_lines(texts: Mapping[str, str], there: Iterable[str], subjects: Sequence[str]) -> list[str]:
     """Return the conventions of a project: `texts` are its settings by path, `there` its files' paths."""
     files = tuple(there)
-    lines = [f"{line} ({path})" for path, text in texts.items() for line in _settings(path, text)]
+    lines = list(told_by_files("convention", texts, []))
     lines += [f"Linted with {name} ({path})" for path, name in known_names("linter").items() if path in files]
     return [*lines, *_of_tests(files), *_of_names(files), *_of_commits(subjects)]
-
-
-def _settings(path: str, text: str) -> Iterator[str]:
-    if path in {"pyproject.toml", "ruff.toml", ".ruff.toml"}:
-        yield from _python(parse_toml(text), path)
-    elif path == ".editorconfig":
-        pairs = re.findall(r"(?m)^(indent_style|indent_size|end_of_line|max_line_length)\s*=\s*(\w{1,10})\s*$", text)
-        if pairs:
-            yield "Editors: " + ", ".join(f"{key} {value}" for key, value in dict(pairs).items())
-    elif path.startswith(".prettierrc"):
-        yield from _told("Prettier", parse_json(text), ("semi", "singleQuote", "tabWidth", "useTabs", "printWidth"))
-    elif path == "tsconfig.json":
-        options = re.findall(r'"(strict|noImplicitAny|noUncheckedIndexedAccess)"\s*:\s*(true|false)', text)
-        if options:
-            yield "TypeScript: " + ", ".join(f"{key} {value}" for key, value in dict(options).items())
-    elif path.endswith("rustfmt.toml"):
-        yield from _told("rustfmt", parse_toml(text), ("max_width", "tab_spaces", "edition", "hard_tabs"))
-    elif path == ".pre-commit-config.yaml":
-        hooks = list(dict.fromkeys(re.findall(r"(?m)^\s*-\s*id:\s*([\w-]{1,40})\s*$", text)))
-        if hooks:
-            yield "Before a commit: " + ", ".join(hooks[:12])
-
-
-def _python(given: Mapping[str, Any], path: str) -> Iterator[str]:
-    tools = given.get("tool") if path == "pyproject.toml" else {"ruff": given}
-    tools = tools if isinstance(tools, dict) else {}
-    ruff = tools.get("ruff")
-    if isinstance(ruff, dict):
-        lint = ruff.get("lint")
-        rules = {**ruff, **table_of(lint)}
-        yield from _told("Ruff", rules, ("line-length", "select", "target-version"))
-        yield from _told("Docstrings", table_of(rules.get("pydocstyle")), ("convention",))
-    for name, keys in (("black", ("line-length",)), ("isort", ("profile",)), ("mypy", ("strict",))):
-        if isinstance(tools.get(name), dict):
-            yield from _told(name, tools[name], keys)
-
-
-def _told(tool: str, given: Mapping[str, Any], keys: Sequence[str]) -> Iterator[str]:
-    parts = []
-    for key in keys:
-        value = given.get(key)
-        text = ", ".join(map(str, value[:12])) if isinstance(value, list) else str(value).lower()
-        if value is not None and _WORD.fullmatch(text):
-            parts.append(f"{key} {text}")
-    if parts:
-        yield f"{tool}: {'; '.join(parts)}"
 
 
 def _of_tests(files: Sequence[str]) -> Iterator[str]:

@@ -13,9 +13,7 @@ from gitmem.text.data import table
 from gitmem.text.sentences import at_least
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    _Needs = tuple[str, list[Any]]  # what the dependencies of a manifest are, and their names
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 # Each names a package by the folder it is in.
@@ -125,9 +123,7 @@ def _by_folder(files: Iterable[str], above: str) -> dict[str, Counter[str]]:
 
 def _count(found: Counter[str]) -> str:
     named = [name for name, _ in found.most_common(3) if name]
-    total = at_least(found.total())
-    files = "1 file" if total == "1" else f"{total} files"
-    return files + (f", {', '.join(named)}" if named else "")
+    return ", ".join([_files(found.total()), *named])
 
 
 def _listed(names: Sequence[str], most: int = _MOST) -> str:
@@ -138,26 +134,79 @@ def _listed(names: Sequence[str], most: int = _MOST) -> str:
 TOP_FILES = ("Makefile",)
 CI_FOLDER = ".github/workflows"
 CI_FILES = (".gitlab-ci.yml", "azure-pipelines.yml", ".circleci/config.yml")
+SETTINGS = tuple(dict.fromkeys(row[1] for row in table("manifests.tsv") if row[0] == "convention"))
 _LANGUAGES = 6
 _NAME = re.compile(r"@?[A-Za-z][\w.@/+:-]{0,60}")
 _VERSION = re.compile(r"[<>=~^!*, .\dA-Za-z-]{1,40}")
+_SETTING_VALUE = re.compile(r"[\w.,/ -]{1,60}")
+_PAIR = re.compile(r'(?<![\w-])"?([\w-]{1,40})"?\s{0,5}[=:]\s{0,5}"?([\w.-]{1,40})')
 
 
 def stack_lines(texts: Mapping[str, str], there: frozenset[str]) -> list[str]:
     """Return lines on languages, frameworks and tools: `texts` are manifests by path, `there` all files."""
-    lines = []
     needed: list[str] = []
-    for path, text in texts.items():
-        read = _READERS.get(path.rpartition("/")[2]) or (_ci if path.endswith((".yml", ".yaml")) else None)
-        for said in read(text) if read is not None else ():
-            if isinstance(said, str):
-                lines.append(f"{said} ({path})")
-            elif names := _leading(said[1]):
-                needed += names
-                lines.append(f"{said[0]}: {_listed(names)} ({path})")
+    lines = list(told_by_files("stack", texts, needed))
     managers = {name: manager for name, manager in known_names("lock").items() if name in there}
     lines += [f"Packages are installed with {manager} ({name})" for name, manager in managers.items()]
     return [*_in_general(needed, there), *lines]
+
+
+def told_by_files(kind: str, texts: Mapping[str, str], needed: list[str]) -> Iterator[str]:
+    """Yield what `gitmem/data/manifests.tsv` finds in files, with their paths; add the names of dependencies."""
+    for path, text in texts.items():
+        name = path.rpartition("/")[2]
+        suffix = ".yml" if name.endswith((".yml", ".yaml")) else name
+        rows = [row for row in table("manifests.tsv") if row[0] == kind and row[1] in (name, suffix)]
+        given = _parsed(name, text) if rows else {}
+        for _, _, what, line, where, *keys in rows:
+            if where.startswith("/"):
+                values: list[Any] = re.findall(where[1:], text, re.MULTILINE)
+            elif keys:
+                values = [_settings(_at(given, where), keys[0].split())]
+            else:
+                values = [
+                    inner for one in _at(given, where) for inner in (one if isinstance(one, list | dict) else [one])
+                ]
+            names = _leading(values)
+            needed += names if what == "needs" else ()
+            if said := _said(what, values, names):
+                yield f"{line.replace('*', said)} ({path})"
+
+
+def _said(what: str, values: list[Any], names: list[str]) -> str:
+    """Return what a line says of its values, "" for nothing."""
+    texts = [value.strip() for value in values if isinstance(value, str)]
+    if what == "version":
+        return next((text for text in texts[:1] if _VERSION.fullmatch(text)), "")
+    if what == "steps":
+        return ", ".join(f"`{step}`" for step in dict.fromkeys(texts[:_MOST]))
+    if what == "mark":
+        return "yes" if any(values) else ""
+    return texts[0] if what == "keys" else _listed(names)
+
+
+def _at(given: dict[str, Any], where: str) -> list[Any]:
+    """Return the values at paths of keys; `*` stands for each key, `.` for the whole."""
+    found = []
+    for path in where.split():
+        values: list[Any] = [given]
+        for key in path.split(".") if path != "." else ():
+            tables = [value for value in values if isinstance(value, dict)]
+            values = [inner for one in tables for inner in (one.values() if key == "*" else [one.get(key)])]
+        found += [value for value in values if value is not None]
+    return found
+
+
+def _settings(tables: list[Any], keys: Sequence[str]) -> str:
+    """Return the settings among tables, `key value; key value`."""
+    given = {key: value for one in tables if isinstance(one, dict) for key, value in one.items()}
+    parts = []
+    for key in keys:
+        value = given.get(key)
+        text = ", ".join(map(str, value[:_MOST])) if isinstance(value, list) else str(value).lower()
+        if value is not None and _SETTING_VALUE.fullmatch(text):
+            parts.append(f"{key} {text}")
+    return "; ".join(parts)
 
 
 def _in_general(needed: Sequence[str], there: frozenset[str]) -> Iterator[str]:
@@ -175,137 +224,15 @@ def _files(number: int) -> str:
     return "1 file" if number == 1 else f"{at_least(number)} files"
 
 
-def _pyproject(text: str) -> Iterator[str | _Needs]:
-    given = parse_toml(text)
-    project = table_of(given.get("project"))
-    if version := _version(project.get("requires-python")):
-        yield f"Python {version}"
-    if backend := _names([table_of(given.get("build-system")).get("build-backend")]):
-        yield f"Built by {backend}"
-    poetry = table_of(table_of(given.get("tool")).get("poetry"))
-    yield "Python packages", [*_list(project.get("dependencies")), *table_of(poetry.get("dependencies"))]
-    groups = [
-        *table_of(given.get("dependency-groups")).values(),
-        *table_of(project.get("optional-dependencies")).values(),
-    ]
-    groups += [list(table_of(table_of(one).get("dependencies"))) for one in table_of(poetry.get("group")).values()]
-    yield "For development", [one for group in groups for one in _list(group)]
-    if names := _names(list(table_of(project.get("scripts")))):
-        yield f"Commands it installs: {names}"
-    if names := _names(list(table_of(given.get("tool")))):
-        yield f"Tools with settings: {names}"
-
-
-def _package_json(text: str) -> Iterator[str | _Needs]:
-    given = parse_json(text)
-    if version := _version(table_of(given.get("engines")).get("node")):
-        yield f"Node {version}"
-    if manager := _names([given.get("packageManager")]):
-        yield f"Package manager: {manager}"
-    for key, what in (("dependencies", "JavaScript packages"), ("devDependencies", "For development")):
-        yield what, list(table_of(given.get(key)))
-    if names := _names(list(table_of(given.get("scripts")))):
-        yield f"Scripts: {names}"
-    if given.get("workspaces"):
-        yield "It has workspaces"
-
-
-def _go_mod(text: str) -> Iterator[str | _Needs]:
-    if found := re.search(r"(?m)^go ([\d.]{1,12})", text):
-        yield f"Go {found[1]}"
-    required = re.findall(
-        r"(?m)^\s*(?:require )?([\w.-]{1,60}\.[a-z]{2,10}/\S{1,100}) v\S{1,60}(?!.*// indirect)$", text
-    )
-    yield "Go modules", required
-
-
-def _cargo(text: str) -> Iterator[str | _Needs]:
-    given = parse_toml(text)
-    if edition := _version(table_of(given.get("package")).get("edition")):
-        yield f"Rust, edition {edition}"
-    if members := _names(_list(table_of(given.get("workspace")).get("members"))):
-        yield f"Workspace of {members}"
-    yield "Crates", list(table_of(given.get("dependencies")))
-    yield "For development", list(table_of(given.get("dev-dependencies")))
-
-
-def _pom(text: str) -> Iterator[str | _Needs]:
-    if found := re.search(r"<(?:java\.version|maven\.compiler\.(?:release|source))>([\d.]{1,8})<", text):
-        yield f"Java {found[1]}"
-    needed = re.findall(r"<dependency>.{0,300}?<artifactId>([^<]{1,80})<", text, re.DOTALL)
-    yield "Maven dependencies", needed
-
-
-def _gemfile(text: str) -> Iterator[str | _Needs]:
-    if found := re.search(r"(?m)^ruby ['\"]([\d.]{1,12})['\"]", text):
-        yield f"Ruby {found[1]}"
-    yield "Gems", re.findall(r"(?m)^\s*gem ['\"]([^'\"]{1,60})['\"]", text)
-
-
-def _requirements(text: str) -> Iterator[_Needs]:
-    yield "Python packages", re.findall(r"(?m)^[A-Za-z][\w.-]{0,60}", text)
-
-
-def _makefile(text: str) -> Iterator[str]:
-    if names := _names(re.findall(r"(?m)^([A-Za-z][\w-]{0,40}):(?!=)", text)):
-        yield f"Targets of make: {names}"
-
-
-def _ci(text: str) -> Iterator[str]:
-    used = re.findall(r"(?m)^\s*-?\s*uses:\s*['\"]?([\w./-]{1,80})@", text)
-    if re.search(r"(?m)^\s*-?\s*run:", text) or used:
-        steps = re.findall(r"(?m)^\s*-?\s*run:\s*([\w./ =:-]{3,80})\s*$", text)
-        listed = ", ".join(f"`{step.strip()}`" for step in dict.fromkeys(steps[:_MOST]))
-        yield f"CI runs {listed}" if listed else f"CI uses {_names(used)}"
-
-
-_READERS: dict[str, Callable[[str], Iterator[str | _Needs]]] = {
-    "pyproject.toml": _pyproject,
-    "requirements.txt": _requirements,
-    "package.json": _package_json,
-    "go.mod": _go_mod,
-    "Cargo.toml": _cargo,
-    "pom.xml": _pom,
-    "Gemfile": _gemfile,
-    "Makefile": _makefile,
-}
-
-
-def parse_toml(text: str) -> dict[str, Any]:
-    """Return the table of a TOML text, {} if it cannot be parsed."""
-    return _parsed(tomllib.loads, text)
-
-
-def parse_json(text: str) -> dict[str, Any]:
-    """Return the object of a JSON text, {} if it cannot be parsed."""
-    return _parsed(json.loads, text)
-
-
-def _parsed(parse: Callable[[str], object], text: str) -> dict[str, Any]:
+def _parsed(name: str, text: str) -> dict[str, Any]:
+    """Return the table of a TOML or JSON text, else the pairs of its lines (JSON with comments, an INI file)."""
     try:
-        return table_of(parse(text))
+        given = tomllib.loads(text) if name.endswith(".toml") else json.loads(text)
     except (ValueError, RecursionError):
-        return {}
+        given = {} if name.endswith(".toml") else dict(_PAIR.findall(text))
+    return given if isinstance(given, dict) else {}
 
 
-def table_of(value: object) -> dict[str, Any]:
-    """Return a value if it is a table, else {}."""
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
-
-
-def _names(values: list[Any]) -> str:
-    """Return the leading names of texts, at most `_MOST`; "" for none."""
-    return _listed(_leading(values))
-
-
-def _leading(values: list[Any]) -> list[str]:
+def _leading(values: Iterable[Any]) -> list[str]:
     found = [match[0] for value in values if isinstance(value, str) and (match := _NAME.match(value.strip()))]
     return list(dict.fromkeys(found))
-
-
-def _version(value: object) -> str:
-    return value.strip() if isinstance(value, str) and _VERSION.fullmatch(value.strip()) else ""

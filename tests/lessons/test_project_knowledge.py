@@ -78,7 +78,7 @@ def test_two_machines_counts_join_whichever_comes_first():
         ("ruff.toml", "line-length = 88", "Ruff: line-length 88"),
         ("pyproject.toml", "[tool.mypy]\nstrict = true", "mypy: strict true"),
         ("ruff.toml", '[lint.pydocstyle]\nconvention = "google"', "Docstrings: convention google"),
-        (".editorconfig", "[*]\nindent_style = space\nindent_size = 2\n", "Editors: indent_style space, indent_size 2"),
+        (".editorconfig", "[*]\nindent_style = space\nindent_size = 2\n", "Editors: indent_style space; indent_size 2"),
         (".prettierrc", '{"semi": false, "tabWidth": 2}', "Prettier: semi false; tabWidth 2"),
         ("tsconfig.json", '// c\n{"compilerOptions": {"strict": true}}', "TypeScript: strict true"),
         ("rustfmt.toml", "max_width = 100", "rustfmt: max_width 100"),
