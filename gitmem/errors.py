@@ -8,21 +8,33 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from typing import Self
+
 
 class ExitCode(IntEnum):
-    """The exit codes of the `gitmem` command."""
+    """The exit codes of the `gitmem` command, each with its meaning; the one table of them."""
 
-    OK = 0
-    FAILURE = 1  # any other error
-    USAGE = 2  # the command line could not be understood
-    NO_STORE = 3  # no store here
-    STORE_FORMAT = 4  # the store was made by another version of gitmem
-    BUSY = 5  # another process holds the store
-    NOT_SAVED = 6  # the input was not committed
-    UNFINISHED = 7  # the store is in the middle of a merge, rebase, revert or bisect
-    REFUSED = 8  # unsafe input: nothing was done
-    NOT_FOUND = 9  # no such revision, path, session or entry
-    UNREACHABLE = 10  # a remote
+    meaning: str
+
+    def __new__(cls, number: int, meaning: str) -> Self:
+        """Return the code of a number."""
+        code = int.__new__(cls, number)
+        code._value_, code.meaning = number, meaning
+        return code
+
+    OK = 0, "done"
+    FAILURE = 1, "failed, without a code of its own"
+    USAGE = 2, "the command line is wrong"
+    NO_STORE = 3, "there is no store here"
+    STORE_FORMAT = 4, "the store has another format version"
+    BUSY = 5, "another process holds the store"
+    NOT_SAVED = 6, "not saved: the message names the text, the reason and its place"
+    UNFINISHED = 7, "the store is in the middle of a merge, rebase, revert or bisect"
+    REFUSED = 8, "refused: unsafe input"
+    NOT_FOUND = 9, "no such folder, revision, path, session or entry"
+    UNREACHABLE = 10, "the remote cannot be reached; everything is safe and waits for the next sync"
 
 
 class GitmemError(Exception):

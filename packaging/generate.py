@@ -1,11 +1,11 @@
-"""Make the plugins, manifests, the man page and the tables of pages, which ship beside the wheel, out of its sources.
+"""Make the plugins, manifests, the man pages and the tables of pages, which ship beside the wheel, out of its sources.
 
     python packaging/generate.py              write `plugin/`, `gemini-extension/`, the marketplace, `server.json`, the
-                                              man page, and what stands between the marks `generated` in docs/
+                                              man pages, and what stands between the marks `generated` in docs/
     python packaging/generate.py --released   fail unless these can be published: the address is set
 
 `templates/claude` has the skills, commands and agents, `hooks/` the scripts that hosts run; `packaging/` what only a
-plugin has. `tests/packaging/` fails where the output is not what this script makes, except for the man page, whose
+plugin has. `tests/packaging/` fails where the output is not what this script makes, except for the man pages, whose
 layout differs from one Python to the next: there it looks for the commands and options.
 """
 
@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING
 import frontmatter
 
 from gitmem import __version__
-from gitmem.cli.main import COMMANDS, GROUPS, PLUMBING, build_parser
+from gitmem.cli.main import COMMANDS, GROUPS, PARTS, PLUMBING, build_parser
 from gitmem.config import RULES, Config
+from gitmem.errors import ExitCode
 from gitmem.hosts.agents import claude_code, gemini
 from gitmem.hosts.all import NAMES, find_host
 from gitmem.hosts.host import SCRIPT, Place, Scope, command, shared_server
@@ -41,7 +42,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "templates" / "claude"
 OWN = ROOT / "packaging" / "plugin"
 PLUGIN, EXTENSION = "plugin", "gemini-extension"
-MAN = "packaging/gitmem.1"
+MAN = "packaging/man"
 NAME = "gitmem"
 _USER = Place(Scope.USER, "", "", {})
 SUMMARY = "A memory for coding agents that lives in git: every session remembered, every save a commit."
@@ -56,7 +57,7 @@ _SECONDS_OF_THE_END = 3  # Codex warns where it is more, and Claude Code waits f
 
 
 def generated() -> dict[str, bytes]:
-    """Return all files but the man page, by path; without an address there is no `server.json`."""
+    """Return all files but the man pages, by path; without an address there is no `server.json`."""
     files = {f"{PLUGIN}/{name}": data for name, data in plugin().items()}
     files |= {f"{EXTENSION}/{name}": data for name, data in extension().items()}
     files |= {f"docs/{name}": _with_table(ROOT / "docs" / name, make()) for name, make in TABLES.items()}
@@ -189,16 +190,22 @@ def registry(owner: str, repository: str) -> dict[str, object]:
     }
 
 
-def man_page() -> bytes:
-    """Return the man page, made of the parsers of all commands by argparse-manpage."""
+def man_pages() -> dict[str, bytes]:
+    """Return the man pages by path, one of gitmem and one of each command, made by argparse-manpage."""
     from argparse_manpage.manpage import Manpage
 
-    parser = build_parser([name for name in COMMANDS if name not in PLUMBING])
-    parser.man_short_description = "a memory for coding agents that lives in git"
-    # Without a date, so that it does not change from day to day.
-    page = Manpage(parser, {"project_name": NAME, "version": __version__, "manual_title": "gitmem manual"})
-    page.date = ""
-    return f"{page}\n".encode()
+    parsers = {NAME: (build_parser([]), "a memory for coding agents that lives in git")}
+    for name in COMMANDS:
+        if name not in PLUMBING:
+            parsers[f"{NAME}-{name}"] = _choices(build_parser([name]))[name], COMMANDS[name]
+    pages = {}
+    for name, (parser, line) in parsers.items():
+        parser.man_short_description, parser.prog = line, name if parser.prog == NAME else parser.prog
+        # Without a date, so that it does not change from day to day.
+        page = Manpage(parser, {"project_name": NAME, "version": __version__, "manual_title": "gitmem manual"})
+        page.date = ""
+        pages[f"{MAN}/{name}.1"] = f"{page}\n".encode()
+    return pages
 
 
 def _with_table(page: Path, table: str) -> bytes:
@@ -253,10 +260,12 @@ def commands_reference() -> str:
     """Return the reference of all commands, made of their parsers."""
     parsers = _choices(build_parser([name for name in COMMANDS if name not in PLUMBING]))
     parts = []
-    for title, group in GROUPS.items():
+    for title, group in {**GROUPS, "more": PARTS["more"]}.items():
         parts.append(f"## {title[:1].upper()}{title[1:]}")
-        parts += [part for name in group for part in _command(name, COMMANDS[name], parsers[name])]
-    return "\n\n".join(parts)
+        names = [one for name in group for one in (name, *PARTS.get(name, ()))]
+        parts += [part for name in names for part in _command(name, COMMANDS[name], parsers[name])]
+    codes = "\n".join(f"| {int(code)} | {code.meaning} |" for code in ExitCode)
+    return "\n\n".join([*parts, "## Exit codes", f"| code | meaning |\n| --- | --- |\n{codes}"])
 
 
 def examples() -> str:
@@ -375,9 +384,9 @@ def main() -> int:
     if sys.argv[1:] == ["--released"]:
         print(unpublishable() or "The address is set.")
         return bool(unpublishable())
-    for folder in (PLUGIN, EXTENSION):
+    for folder in (PLUGIN, EXTENSION, MAN):
         shutil.rmtree(ROOT / folder, ignore_errors=True)
-    for name, data in (generated() | {MAN: man_page()}).items():
+    for name, data in (generated() | man_pages()).items():
         path = ROOT / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)

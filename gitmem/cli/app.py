@@ -119,8 +119,20 @@ class App(Value):
         return Context(self.environ, self.home(), machine_name(), now)
 
     def folder(self, args: argparse.Namespace) -> str:
-        """Return the folder that the command works in."""
-        return os.path.join(self.cwd, args.directory) if args.directory else self.cwd
+        """Return the folder that the command works in.
+
+        Raises:
+            NotFoundError: there is no such folder.
+
+        """
+        if args.directory is None:
+            return self.cwd
+        folder = os.path.join(self.cwd, os.path.expanduser(args.directory))
+        if not os.path.isdir(folder):
+            from gitmem.errors import NotFoundError
+
+            raise NotFoundError(f"There is no folder {folder}.", "-C takes the folder to work in.")
+        return folder
 
     def find(self, args: argparse.Namespace) -> str:
         """Return the work tree of the command's store.

@@ -12,86 +12,109 @@ from gitmem.errors import ExitCode, GitFailedError, GitmemError, UsageError
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, NoReturn
 
     from gitmem.cli.app import App
     from gitmem.store.findings import FailureLog
 
 
-# By name, with a line of help, as `gitmem --help` groups them. A command NAME is `run_NAME(args, app)`, and for
-# arguments of its own `configure_NAME(parser)`, in the module of gitmem.cli.commands that `MODULES` names, else in the
-# one of its own name.
+# By name, with a line of help: the first screen of `gitmem --help`, in groups. A command NAME is `run_NAME(args, app)`,
+# and for arguments of its own `configure_NAME(parser)`, in the module of gitmem.cli.commands that `MODULES` names, else
+# in the one of its own name.
 GROUPS = {
     "begin": {
         "init": "make a store for this project",
         "install": "have an agent's sessions remembered",
         "uninstall": "take gitmem out of an agent's settings again",
         "clone": "make this project's store out of a memory elsewhere",
-        "replay": "import recorded sessions of an agent",
-        "migrate": "import the memory of an older tool",
-        "adopt": "mirror the agent's own memory files in the store",
+        "import": "bring in recorded sessions, and memories of other tools",
     },
     "save and find": {
         "save": "remember a text",
         "search": "find memories",
-        "recall": "print memories of a subject, for an agent",
-        "get": "print some lines of a document, or one entry",
         "show": "print a document, a day, an entry, a fact or a commit",
-        "start": "print the text that the agent's next session starts with",
-        "keywords": "list keywords, and the entries that bear them",
-    },
-    "work on a task": {
-        "guide": "print advice from memory for a task or an error",
-        "task": "show the working memory of a session, and add to it",
+        "facts": "list, show, add, edit, retire and confirm facts",
+        "review": "decide between conflicting versions and facts",
     },
     "look into history": {
         "log": "list saves, rotations and edits, with time and session",
         "sessions": "list sessions, or print one",
+        "undo": "take back a save, a session, a rotation or any commit",
+        "web": "look at the memory in a browser, and correct it",
+        "sync": "exchange memories with other machines",
+    },
+    "keep house": {
+        "status": "show the state of the store, and open tasks for you",
+        "doctor": "check the store and name remedies",
+        "config": "list or change settings",
+        "forget": "remove memories: old, useless or secret ones, transcripts",
+        "upkeep": "do what is due: rotate, consolidate, pack, make vectors",
+    },
+}
+# The others, each below the command of the first screen that it is a part of: `gitmem import replay` is also `gitmem
+# replay`. Those below "more" stand for themselves.
+PARTS = {
+    "import": {
+        "replay": "import recorded sessions of an agent",
+        "migrate": "import the memory of another tool",
+        "adopt": "mirror the agent's own memory files in the store",
+    },
+    "search": {
+        "recall": "print memories of a subject, for an agent",
+        "keywords": "list keywords, and the entries that bear them",
+    },
+    "show": {
+        "get": "print some lines of a document, or one entry",
         "at": "print a document as it was at a revision or date",
+        "start": "print the text that the agent's next session starts with",
+    },
+    "facts": {"resolve": "mark an issue as resolved"},
+    "log": {
         "diff": "show what changed between two revisions or dates",
         "blame": "show who learned a line: session, host and date",
         "index": "list the rotations, derived from history",
-        "web": "look at the memory in a browser, and correct it",
-        "undo": "take back a save, a session, a rotation or any commit",
     },
-    "keep facts and summaries": {
-        "facts": "list, show, add, edit, retire and confirm facts",
-        "resolve": "mark an issue as resolved",
-        "concepts": "list, show, merge and split groups of exchanges",
-        "patterns": "list recurring errors, with their fixes",
-        "knowledge": "print knowledge of the project",
+    "sync": {
+        "remote": "list, add and remove the repositories memory is synced with",
+        "trust": "say yes to a memory that came with a project",
+        "backup": "write the whole memory to one file",
+        "restore": "read a backup",
+    },
+    "status": {
+        "stats": "show the size, growth and use of the memory in figures",
+        "path": "print where the store is",
+    },
+    "forget": {
+        "clear": "remove old memories, or all; history keeps them",
+        "cleanup": "remove episodes and bug patterns that never helped",
+        "purge": "remove a text from the memory and its history",
+    },
+    "upkeep": {
+        "check": "rotate memory.md now if it is full",
+        "consolidate": "join old days into weeks and old weeks into months",
+        "reindex": "make vectors, so that search also compares meanings",
+        "maintain": "pack the repository so that it stays fast",
+    },
+    "learned": {
         "episodes": "list and print finished tasks, rate one",
+        "patterns": "list recurring errors, with their fixes",
+        "concepts": "list, show, merge and split groups of exchanges",
+        "knowledge": "print knowledge of the project",
+    },
+    "more": {
+        "learned": "count what was learned from sessions",
+        "guide": "print advice from memory for a task or an error",
+        "task": "show the working memory of a session, and add to it",
         "summary": "show the summaries of archives, and which are pending",
         "summarize": "have a model sum up archives",
         "judge": "have a model judge sessions",
-        "review": "decide between conflicting versions and facts",
-    },
-    "share between machines and agents": {
-        "sync": "exchange memories with other machines",
-        "remote": "list, add and remove the repositories memory is synced with",
-        "trust": "say yes to a memory that came with a project",
         "mcp": "serve the memory to an agent by MCP",
-    },
-    "keep house": {
-        "backup": "write the whole memory to one file",
-        "restore": "read a backup",
-        "status": "show the state of the store, and open tasks for you",
-        "stats": "show the size, growth and use of the memory in figures",
-        "doctor": "check the store and name remedies",
-        "config": "list or change settings",
-        "path": "print where the store is",
-        "check": "rotate memory.md now if it is full",
-        "consolidate": "join old days into weeks and old weeks into months",
-        "clear": "remove old memories, or all; history keeps them",
-        "cleanup": "remove episodes and bug patterns that never helped",
-        "forget": "forget raw transcripts",
-        "purge": "remove a text from the memory and its history",
-        "reindex": "make vectors, so that search also compares meanings",
-        "maintain": "pack the repository so that it stays fast",
         "completion": "print the completion script for a shell",
+        "help": "show the help of a command, or list all commands",
     },
 }
+_FREE = ("search", "more")  # `gitmem search recall` searches for a word
 PLUMBING = {  # not for people
     "hook": "receive an event from an agent's host",
     "merge-driver": "merge a document for git",
@@ -102,6 +125,7 @@ MODULES = {
     "path": "status",
     "trust": "stores",
     "remote": "stores",
+    "import": "imports",
     "replay": "imports",
     "migrate": "imports",
     "adopt": "imports",
@@ -121,6 +145,7 @@ MODULES = {
     "mcp": "serve",
     "web": "serve",
     "resolve": "facts",
+    "help": "completion",
     "concepts": "learned",
     "episodes": "learned",
     "patterns": "learned",
@@ -139,19 +164,16 @@ MODULES = {
     "reindex": "upkeep",
     "maintain": "upkeep",
 }
-_BARE = (*PLUMBING, "completion")  # print no result that could be JSON
-COMMANDS = {name: line for group in (*GROUPS.values(), PLUMBING) for name, line in group.items()}
+_BARE = (*PLUMBING, "completion", "help")  # print no result that could be JSON
+COMMANDS = {name: line for group in (*GROUPS.values(), *PARTS.values(), PLUMBING) for name, line in group.items()}
 
 _EPILOG = """\
 examples:
   gitmem init                                       make a store for this project
   gitmem save "Use uv, not pnpm" --type decision    remember something
   gitmem show                                       print memory.md
-  gitmem save --help                                what one command does, with examples
-
-A store is found from any folder of the project. Exit codes: 0 done, 1 failed, 2 usage, 3 no store, 4 other format
-version, 5 busy, 6 not saved, 7 merge in progress, 8 refused, 9 not found, 10 remote
-unreachable.
+  gitmem help save                                  what one command does, with examples
+  gitmem help --all                                 all commands, and the exit codes
 """
 _INTERRUPTED = 130  # as a shell has it: 128 and the number of the signal
 _DAMAGE = "'gitmem doctor' says what is wrong with the store."
@@ -177,7 +199,7 @@ def _run(argv: Sequence[str], app: App) -> int:
     try:
         if "_ARGCOMPLETE" in app.environ:
             _complete(app)
-        args = parse(argv or ["--help"])
+        args = parse(unfolded(argv) or ["--help"])
         return int(_function("run", args.command)(args, app))
     except BrokenPipeError:  # `gitmem log | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -205,19 +227,32 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
         near = get_close_matches(word, COMMANDS, 1)
         hint = f"Did you mean 'gitmem {near[0]}'? " if near else ""
-        raise UsageError(f"There is no command {word!r}.", f"{hint}'gitmem --help' lists all commands.")
+        raise UsageError(f"There is no command {word!r}.", f"{hint}'gitmem help --all' lists all commands.")
     return build_parser([] if word is None else [word]).parse_args(argv)
 
 
 def command_word(argv: Sequence[str]) -> str | None:
     """Return the first word that is neither an option nor the folder of `-C`, or None."""
-    words = iter(argv)
-    for word in words:
+    place = _command_place(argv)
+    return None if place is None else argv[place]
+
+
+def _command_place(argv: Sequence[str]) -> int | None:
+    words = iter(enumerate(argv))
+    for place, word in words:
         if word == "-C":
             next(words, None)
         elif not word.startswith("-"):
-            return word
+            return place
     return None
+
+
+def unfolded(argv: Sequence[str]) -> Sequence[str]:
+    """Return a command line that names a part by itself: `upkeep check` as `check`."""
+    place = _command_place(argv)
+    if place is None or argv[place] in _FREE or not {*argv[place + 1 : place + 2]} & {*PARTS.get(argv[place], ())}:
+        return argv
+    return [*argv[:place], *argv[place + 1 :]]
 
 
 def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
@@ -254,7 +289,8 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
         parser = Parser(json=False, prog="gitmem", description=about, epilog=_EPILOG)
     else:
         usage = "gitmem [-h] [-V] [-C DIR] [--user] COMMAND ..."
-        parser = Parser(json=False, prog="gitmem", usage=usage, description=f"{about}\n\n{_listed()}", epilog=_EPILOG)
+        about = f"{about}\n\n{listed(GROUPS)}"
+        parser = Parser(json=False, prog="gitmem", usage=usage, description=about, epilog=_EPILOG)
     parser.set_defaults(json=False)
     parser.add_argument("-V", "--version", action="version", version=f"gitmem {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", help="work as if started in this folder")
@@ -265,7 +301,7 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
     )
     for name, line in COMMANDS.items():
         if name in names:
-            description, epilog = _help_texts(_function("run", name))
+            description, epilog = _help_texts(name)
             command = commands.add_parser(
                 name, help=line, description=description, epilog=epilog, json=name not in _BARE
             )
@@ -275,19 +311,21 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def _help_texts(run: Callable[..., int]) -> tuple[str, str | None]:
-    """Return the description and the examples of a command, from the docstring of its `run`."""
-    text = "\n".join(line.removeprefix("    ") for line in (run.__doc__ or "").split("\n")).strip()
+def _help_texts(name: str) -> tuple[str, str | None]:
+    """Return the description and the examples of a command, from the docstring of its `run`, and list its parts."""
+    text = "\n".join(line.removeprefix("    ") for line in (_function("run", name).__doc__ or "").split("\n")).strip()
     description, _, examples = text.partition("\n\nExamples:\n")
+    if name in PARTS:
+        description += "\n\n" + listed({"Its parts, each a command:": PARTS[name]})
     return description, f"examples:\n{examples}" if examples else None
 
 
-def _listed() -> str:
-    """Return the commands for people, group by group."""
-    width = max(map(len, COMMANDS))
+def listed(groups: Mapping[str, Mapping[str, str]]) -> str:
+    """Return commands with their line of help, group by group."""
+    width = max(len(name) for group in groups.values() for name in group) + 2
     return "\n\n".join(
-        "\n".join([title, *(f"  {name:<{width}}  {line}" for name, line in group.items())])
-        for title, group in GROUPS.items()
+        "\n".join([title, *(f"  {name:<{width}}{line}" for name, line in group.items())])
+        for title, group in groups.items()
     )
 
 

@@ -1,4 +1,4 @@
-"""`gitmem completion`: print the completion script for a shell; list completions of arguments."""
+"""Help for a person and for a shell: the help of commands, the script of completion, completions of arguments."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from gitmem.cli.app import App
+from gitmem.cli.main import COMMANDS, GROUPS, PARTS, listed, parse, unfolded
 from gitmem.config import RULES
 from gitmem.errors import ExitCode, GitmemError
 from gitmem.facts.validity import in_force
@@ -47,6 +48,30 @@ def run_completion(args: argparse.Namespace, app: App) -> int:
     from argcomplete.shell_integration import shellcode
 
     print(shellcode(["gitmem"], shell=args.shell), file=app.out)
+    return ExitCode.OK
+
+
+def configure_help(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem help`."""
+    parser.add_argument("--all", action="store_true", help="list all commands, and the exit codes")
+    parser.add_argument("words", nargs="*", metavar="COMMAND", help="a command, or one of a command's own commands")
+
+
+def run_help(args: argparse.Namespace, app: App) -> int:
+    """Show the help of a command, or list the commands. Each also has a man page: man gitmem-save.
+
+    Examples:
+      gitmem help
+      gitmem help save
+      gitmem help facts add
+      gitmem help --all
+
+    """
+    if not args.all:
+        parse(unfolded([*args.words, "--help"]))
+    more = {f"gitmem {front} …" if front in COMMANDS else front: parts for front, parts in PARTS.items()}
+    codes = {"exit codes": {str(int(code)): code.meaning for code in ExitCode}}
+    print(listed({**GROUPS, **more, **codes}), file=app.out)
     return ExitCode.OK
 
 

@@ -29,8 +29,9 @@ _STATUSES = ("active", "open", "resolved", "superseded", "retired")
 
 def configure_facts(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem facts`."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, prog="gitmem facts")
-    listing = actions.add_parser("list", help="list the facts that hold")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", prog="gitmem facts")
+    parser.set_defaults(action="list", all=False, kind=None, stale=False)
+    listing = actions.add_parser("list", help="list the facts that hold (default)")
     listing.add_argument("--all", action="store_true", help="also resolved, superseded and retired ones")
     listing.add_argument("--kind", choices=_KINDS, help="only facts of this kind")
     listing.add_argument("--stale", action="store_true", help="only facts whose code has changed since")
@@ -66,7 +67,8 @@ def run_facts(args: argparse.Namespace, app: App) -> int:
     'supersede' add {commits}.
 
     Examples:
-      gitmem facts list
+      gitmem facts
+      gitmem facts list --kind decision
       gitmem facts list --stale
       gitmem facts show d4f7k2
       gitmem facts add "Use uv, not pnpm" --kind rule

@@ -117,26 +117,33 @@ def run_cleanup(args: argparse.Namespace, app: App) -> int:
 
 def configure_forget(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem forget`."""
-    parser.add_argument("--transcripts", action="store_true", required=True, help="the raw transcripts of sessions")
+    parser.add_argument("--transcripts", action="store_true", help="the raw transcripts of sessions")
     parser.add_argument("--before", metavar="DATE", help="only sessions that began before this date (default: all)")
     parser.add_argument("--dry-run", action="store_true", help="only list the transcripts to delete")
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
 def run_forget(args: argparse.Namespace, app: App) -> int:
-    """Delete raw transcripts here, for good, and free their disk space. Memory of the sessions stays.
+    """Remove memories; each part shows first what it will do.
 
-    To remove a text from memory as well, use 'gitmem purge'; to empty memory in a way that can be undone, 'gitmem
-    clear'.
+    'forget clear' empties the memory in a way that can be undone, 'forget purge' removes a text from history as well,
+    and --transcripts deletes raw transcripts here, for good, and frees their disk space; memory of the sessions stays.
 
     With --json: {dry_run, sessions, size, kept, freed, notices}, sizes in bytes.
 
     Examples:
+      gitmem forget clear old --dry-run
+      gitmem forget purge --secret --dry-run
       gitmem forget --transcripts --dry-run
       gitmem forget --transcripts --before 2026-06-01
       gitmem forget --transcripts --yes --json
 
     """
+    if not args.transcripts:
+        raise UsageError(
+            "There is nothing to forget yet.",
+            "Say what: clear old, clear all, cleanup, purge TEXT, or --transcripts ('gitmem forget --help').",
+        )
     store = app.settled(args)
     before = None
     if args.before is not None:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from gitmem.cli.app import App
 from gitmem.cli.host import place_of
-from gitmem.cli.output import Bar
+from gitmem.cli.output import Bar, table
 from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.facts.adopt import adopt
 from gitmem.hosts.agents.claude_code import memory_folder
@@ -23,6 +23,70 @@ from gitmem.store.locate import find_project
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
+
+
+def configure_import(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem import`."""
+    names = (*NAMES, *_KINDS)
+    parser.add_argument("sources", nargs="*", metavar="SOURCE", help="transcripts, a folder of them, or a memory")
+    parser.add_argument("--from", dest="kind", choices=names, metavar="NAME", help=f"whose: {', '.join(names)}")
+    parser.add_argument("--since", metavar="DATE", help="of transcripts: only turns from this day on")
+    parser.add_argument("--dry-run", action="store_true", help="only list what would be imported")
+
+
+def run_import(args: argparse.Namespace, app: App) -> int:
+    """Import recorded sessions of an agent, or the memory of another tool, with their own dates.
+
+    Without arguments it lists what is found on this machine of this project. The sources stay as they are, a second
+    import adds nothing, and 'gitmem undo' takes one back.
+
+    With --json: as 'gitmem replay' or 'gitmem migrate' prints it; without arguments a list of {what, number, command};
+    with --dry-run of transcripts {dry_run, files}.
+
+    Examples:
+      gitmem import
+      gitmem import --from claude --dry-run
+      gitmem import --from codex --since 2026-11-01
+      gitmem import ~/old/project/.claude/memory
+
+    """
+    if not args.sources and args.kind is None:
+        return _offer(args, app)
+    folder = os.path.join(app.folder(args), os.path.expanduser(args.sources[0])) if args.sources else ""
+    if args.kind in _KINDS or (folder and args.kind is None and kind_of(folder)):
+        if len(args.sources) > 1:
+            raise UsageError("A memory is imported by itself.", "Give one folder.")
+        args.source = folder
+        return run_migrate(args, app)
+    args.host, args.transcripts = args.kind, args.sources
+    if args.dry_run:
+        files = [one for path in _transcripts(args, app) for one in find_transcripts(path)]
+        lines = [*_listed(files), f"{count(len(files), 'transcript')} would be imported."]
+        app.answer(args, {"dry_run": True, "files": files}, "\n".join(lines))
+        return ExitCode.OK
+    return run_replay(args, app)
+
+
+def _offer(args: argparse.Namespace, app: App) -> int:
+    """List what this machine has of this project, each with the command that imports it."""
+    project = find_project(app.folder(args), app.home()).root
+    found = [
+        (f"sessions of {host.title}", len(own), f"gitmem import --from {host.name}")
+        for host in map(find_host, NAMES)
+        if host.sessions and (own := host.sessions(place_of(args, app, Scope.PROJECT)))
+    ]
+    found += [
+        (f"a memory in {source.folder}", 1, f"gitmem import --from {source.kind.value}")
+        for source in find_sources(project, app.home())
+    ]
+    notes = memory_folder(app.environ, app.home(), project)
+    if os.path.isdir(notes):
+        found.append(("memory files of Claude Code", len(os.listdir(notes)), "gitmem import adopt"))
+    values = [dict(zip(("what", "number", "command"), one, strict=True)) for one in found]
+    rows = table([(f"{number:,}", what, command) for what, number, command in found]) if found else ""
+    nothing = "Nothing to import was found for this project. Give a transcript, a folder of them, or a memory's folder."
+    app.answer(args, values, plain(rows) or nothing)
+    return ExitCode.OK
 
 
 def configure_replay(parser: argparse.ArgumentParser) -> None:
@@ -47,11 +111,7 @@ def run_replay(args: argparse.Namespace, app: App) -> int:
       gitmem replay --from codex --since 2026-11-01
 
     """
-    since = _day(args.since)
-    paths = [os.path.join(app.cwd, name) for name in args.transcripts] or _own(args, app)
-    missing = [path for path in paths if not os.path.exists(path) and not os.path.exists(file_of(path))]
-    if missing:
-        raise NotFoundError(f"{missing[0]} does not exist.", "Give the transcript of a session, or a folder of them.")
+    since, paths = _day(args.since), _transcripts(args, app)
     store = app.settled(args)
     found = list(dict.fromkeys(one for path in paths for one in find_transcripts(path)))
     done: list[Replayed] = []
@@ -73,6 +133,14 @@ def run_replay(args: argparse.Namespace, app: App) -> int:
     # A file in a folder may be anything; a file that a person names should hold a transcript.
     failed = not turns and any(one.notices and one.path in paths for one in done)
     return ExitCode.FAILURE if failed else ExitCode.OK
+
+
+def _transcripts(args: argparse.Namespace, app: App) -> list[str]:
+    paths = [os.path.join(app.folder(args), name) for name in args.transcripts] or _own(args, app)
+    missing = [path for path in paths if not os.path.exists(path) and not os.path.exists(file_of(path))]
+    if missing:
+        raise NotFoundError(f"{missing[0]} does not exist.", "Give the transcript of a session, or a folder of them.")
+    return paths
 
 
 def _own(args: argparse.Namespace, app: App) -> list[str]:

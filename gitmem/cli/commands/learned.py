@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from gitmem.cli.app import App
 from gitmem.cli.app import whole_number as number
 from gitmem.cli.document import episode_value, find_episode, pattern_value, show_episode, show_pattern
+from gitmem.cli.output import table
 from gitmem.document.document import Document
 from gitmem.errors import ExitCode, UsageError
 from gitmem.lessons.concept import Concept
+from gitmem.lessons.concepts import find_concept, known_concepts, merge, split
 from gitmem.lessons.counts import Count
 from gitmem.lessons.episode import Episode, ending
 from gitmem.lessons.episodes import similar
@@ -29,10 +31,34 @@ from gitmem.text.terminal import fields, plain
 _DAY = 10  # characters of a moment that are its date
 
 
+def run_learned(args: argparse.Namespace, app: App) -> int:
+    """Count what was learned from sessions: tasks, errors, concepts and kinds of project knowledge.
+
+    With --json: {episodes, patterns, concepts, knowledge}, numbers.
+
+    Examples:
+      gitmem learned
+      gitmem learned episodes
+
+    """
+    store = app.settled(args)
+    episodes, _ = newest_episodes(store, 0)
+    numbers = {
+        "episodes": len(episodes),
+        "patterns": len(known_patterns(store)),
+        "concepts": len(known_concepts(store)),
+        "knowledge": len(known_knowledge(store)),
+    }
+    rows = [(name, f"{number:,}", f"gitmem {name}") for name, number in numbers.items()]
+    app.answer(args, numbers, table(rows))
+    return ExitCode.OK
+
+
 def configure_concepts(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem concepts`."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, prog="gitmem concepts")
-    actions.add_parser("list", help="list the concepts; the last line is the one worked on last")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", prog="gitmem concepts")
+    parser.set_defaults(action="list")
+    actions.add_parser("list", help="list the concepts, the one worked on last at the end (default)")
     show = actions.add_parser("show", help="print a concept with its exchanges")
     show.add_argument("concept", metavar="CONCEPT", help="its id or name, or an unambiguous prefix of it")
     merge = actions.add_parser("merge", help="merge two concepts under the name of the first")
@@ -55,13 +81,12 @@ def run_concepts(args: argparse.Namespace, app: App) -> int:
     them, 'show' adds {text}, 'merge' and 'split' add {commits}.
 
     Examples:
-      gitmem concepts list
+      gitmem concepts
       gitmem concepts show "resume.go"
       gitmem concepts merge k4f7 k9q0
       gitmem concepts split k4f7 01kezfppev 01kezfstjx --name "listing archived sessions"
 
     """
-    from gitmem.lessons.concepts import find_concept, known_concepts, merge, split
     from gitmem.text.sentences import count
 
     store = app.settled(args)

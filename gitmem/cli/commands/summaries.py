@@ -29,10 +29,11 @@ from gitmem.text.terminal import plain
 
 def configure_summary(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem summary`."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, prog="gitmem summary")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", prog="gitmem summary")
+    parser.set_defaults(action="list", pending=False)
     show = actions.add_parser("show", help="print the summary of an archive")
     show.add_argument("archive", nargs="?", metavar="ARCHIVE", help="its name or path (default: the newest)")
-    listing = actions.add_parser("list", help="list the archives and who made their summaries")
+    listing = actions.add_parser("list", help="list the archives and who made their summaries (default)")
     listing.add_argument(
         "--pending", action="store_true", help="only archives without a summary, or with an offline one"
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
+import json
 import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -29,6 +31,30 @@ from gitmem.vectors.fill import Filled, fill
 
 if TYPE_CHECKING:
     from gitmem.llm.protocol import Embedder
+
+
+_PARTS = ("check", "consolidate", "maintain", "reindex")
+
+
+def run_upkeep(args: argparse.Namespace, app: App) -> int:
+    """Do what is due now. It all happens by itself, too: after saves and when sessions start.
+
+    With --json: {check, consolidate, maintain, reindex}, each as that command prints it.
+
+    Examples:
+      gitmem upkeep
+      gitmem upkeep consolidate --dry-run
+
+    """
+    options = {"dry_run": False, "if_needed": True, "project": False, "afresh": False, "provider": None}
+    done, codes = {}, []
+    for part, run in zip(_PARTS, (run_check, run_consolidate, run_maintain, run_reindex), strict=True):
+        out = io.StringIO()
+        own = argparse.Namespace(**{**vars(args), **options, "seconds": 0, "background": False})
+        codes.append(run(own, app._replace(out=out)))
+        done[part] = json.loads(out.getvalue()) if args.json else out.getvalue().rstrip("\n")
+    app.answer(args, done, "\n".join(map(str, done.values())))
+    return max(codes)
 
 
 def run_check(args: argparse.Namespace, app: App) -> int:

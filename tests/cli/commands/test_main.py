@@ -92,6 +92,50 @@ def test_without_arguments_it_teaches(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_first_screen_has_twenty_commands_and_the_whole_list_has_all_and_the_exit_codes(tmp_path):
+    assert sum(map(len, GROUPS.values())) == 20
+    said = in_a_process("help", "--all", cwd=tmp_path).stdout
+    assert [name for name in {*COMMANDS} - {*PLUMBING} if f"\n  {name} " not in said] == []
+    assert [code for code in ExitCode if f"\n  {code:<13}{code.meaning}\n" not in said] == []
+
+
+def test_the_help_of_a_command_of_a_command(capsys, gitmem):
+    with pytest.raises(SystemExit):
+        gitmem("help", "facts", "add")
+    assert "usage: gitmem facts add" in capsys.readouterr().out
+
+
+def test_a_part_is_run_below_its_command_too(gitmem, tmp_path):
+    gitmem("init")
+    assert gitmem("upkeep", "check")[1] == gitmem("check")[1] != ""
+    assert gitmem("-C", ".", "status", "path") == gitmem("path")
+    assert gitmem("search", "recall")[2].startswith("gitmem: Nothing found")
+
+
+@pytest.mark.parametrize("words", ["facts", "concepts", "summary", "episodes", "patterns", "learned", "import"])
+def test_without_a_word_of_its_own_a_command_lists(gitmem, words):
+    gitmem("init")
+    code, out, _ = gitmem(words)
+    assert code == 0
+    assert json.loads(gitmem(words, "--json")[1]) is not None
+    assert out
+
+
+def test_what_is_due_is_done_at_once(gitmem):
+    gitmem("init")
+    code, out, _ = gitmem("upkeep")
+    assert (code, len(out.splitlines())) == (0, 4)
+    assert set(json.loads(gitmem("upkeep", "--json")[1])) == {"check", "consolidate", "maintain", "reindex"}
+
+
+@pytest.mark.parametrize("words", [["path"], ["status"], ["init"], ["install", "claude"]])
+def test_a_folder_that_is_missing_is_named(gitmem, words):
+    code, _, err = gitmem("-C", "nope", *words)
+    assert code == ExitCode.NOT_FOUND
+    assert err.startswith("gitmem: There is no folder ")
+    assert "nope." in err
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_every_command_says_what_it_does_and_gives_examples(name, capsys, gitmem):
     with pytest.raises(SystemExit) as ended:
@@ -142,7 +186,7 @@ def test_an_unknown_command_that_is_near_to_none_is_refused(gitmem):
     code, _, err = gitmem("xyzzy")
     assert code == 2
     assert "Did you mean" not in err
-    assert "'gitmem --help' lists all commands." in err
+    assert "'gitmem help --all' lists all commands." in err
 
 
 @pytest.mark.parametrize(
