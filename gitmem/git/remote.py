@@ -163,8 +163,7 @@ _PUSH = (
     *("push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-progress"),
 )
 _TRANSPORTS = ("file", "git", "http", "https", "ssh")
-_LOCK_TRIES = 3
-_LOCK_PAUSE = 0.3  # seconds; a push holds its ref's lock for less
+_LOCK_PAUSE = 0.5  # seconds; a push holds its ref's lock for less
 
 
 class PushRacedError(Exception):
@@ -211,7 +210,7 @@ class Connection:
         """Move a ref of a remote from `expected` (None: missing) to a commit of this repository.
 
         The caller decides whether that must be a fast-forward. A push that finds the ref locked is
-        tried again twice.
+        tried once more.
 
         Raises:
             PushRacedError: the ref was elsewhere.
@@ -222,11 +221,11 @@ class Connection:
         """
         git = self._git(remote.push_url)
         lease = f"--force-with-lease={ref}:{expected or ''}"
-        for number in range(1, _LOCK_TRIES + 1):
+        for is_first in (True, False):
             try:
                 self._run(git, remote.push_url, *_PUSH, lease, "--", remote.push_url, f"{oid}:{ref}")
             except GitFailedError as error:
-                if is_locked(error) and number < _LOCK_TRIES:
+                if is_first and is_locked(error):
                     time.sleep(_LOCK_PAUSE)
                     continue
                 race = is_race(error)
