@@ -31,23 +31,31 @@ def find_in_context(text: str, lowered: str, words: str) -> Iterator[Span]:
     if ":/" in text or ":\\/" in text:
         yield from _passwords(text, _URL)
     yield from _of_headers(text, lowered)
-    absent = [stem for stem in _STEMS if stem not in words]
+    for stem, rows in _places():
+        if stem not in words:
+            continue
+        for parts, phrases, pattern, is_secret in rows:
+            if all([part in words for part in parts]) and all([phrase in lowered for phrase in phrases]):
+                yield from _passwords(text, pattern, is_secret)
+    yield from values_of_names(text, lowered, words)
 
-    @cache  # rows share parts
-    def has(part: str) -> bool:
-        if any(stem in part for stem in absent):
-            return False
-        return part in (lowered if " " in part or "(" in part else words)
 
+_STEMS = ("pass", "auth", "user", "login", "sql", ".key", "snmp", "conn", "openssl", "credential", "identified", "")
+"""Parts of many parts: where one of these is not in a text, no row with it need be looked at."""
+
+
+@cache
+def _places() -> list[tuple[str, list[tuple[list[str], list[str], str, Callable[[str], bool]]]]]:
+    """Return the rows by the first stem they need, each with its parts of words and its phrases."""
+    grouped: dict[str, list[tuple[list[str], list[str], str, Callable[[str], bool]]]] = {stem: [] for stem in _STEMS}
     for table, is_secret in ((_PLACES, _is_no_stand_in), (_WEAK_PLACES, _is_password)):
         for needed, pattern in table:
-            if all(map(has, needed)):
-                yield from _passwords(text, pattern, is_secret)
-    yield from values_of_names(text, lowered, has)
-
-
-_STEMS = ("pass", "auth", "user", "login", "sql", ".key", "snmp", "conn", "-oauth", "openssl")
-"""Parts of many parts: where one of these is not in a text, no part with it need be looked for."""
+            stem = next(stem for stem in _STEMS if any(stem in part for part in needed))
+            phrases = [part for part in needed if " " in part or "(" in part]
+            words = [max(compiled(r"[a-z0-9_.:/+=~$-]*").findall(part), key=len) for part in needed]
+            parts = [part for part in dict.fromkeys(words) if part not in {stem, ""}]
+            grouped[stem].append((parts, phrases, pattern, is_secret))
+    return list(grouped.items())
 
 
 # Key blocks -----------------------------------------------------------------------------------------------------

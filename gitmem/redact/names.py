@@ -16,7 +16,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 
 MAX_VALUE = 256
@@ -260,14 +260,14 @@ _OTHER_KEY = (
 """Keys of rows, caches and objects."""
 
 
-def values_of_names(text: str, lowered: str, has: Callable[[str], bool]) -> Iterator[Span]:
+def values_of_names(text: str, lowered: str, words: str) -> Iterator[Span]:
     """Find the secret values of all names; `lowered` is the text in lower case, of the same length.
 
-    `has` says whether a part of a word is in it.
+    `words` has each of its words once.
     """
     hangul = not text.isascii() or "\\u" in text
     for gate, names, kind in (*_NAMES, *_HANGUL_NAMES) if hangul else _NAMES:
-        if has(gate):
+        if gate in words:
             for name in names:
                 yield from _values_of(text, lowered, name, kind, _WAYS[hangul])
 
