@@ -76,6 +76,24 @@ LISTS = """
     search author:Mallory Redis|task show|knowledge
 """.replace("\n", "|").split("|")
 
+FENCED = {
+    *[
+        "log",
+        "sessions",
+        "blame",
+        "facts",
+        "patterns",
+        "episodes",
+        "concepts",
+        "review",
+        "knowledge",
+        "stats",
+        "keywords",
+        "start",
+        "search",
+    ]
+}
+
 
 def test_no_list_passes_what_is_hidden_or_looks_like_a_tag(world, bare_git):
     """Names of authors, files, machines, hosts and sessions, and subjects, are an attacker's as well."""
@@ -93,3 +111,5 @@ def test_no_list_passes_what_is_hidden_or_looks_like_a_tag(world, bare_git):
         assert not {*HIDDEN} & {*told}, (command, told)
         end = told.rfind("</gitmem-memory>") if told.startswith("<gitmem-memory ") else len(told)
         assert not [tag for tag in FAKE if tag in told[:end]], (command, told)
+        if command.split()[0] in FENCED and out and not out.startswith(("No ", "Nothing ")):
+            assert out.startswith("<gitmem-memory source='"), (command, out)

@@ -35,7 +35,7 @@ def find_in_context(text: str, lowered: str, words: str) -> Iterator[Span]:
         if stem not in words:
             continue
         for parts, phrases, pattern, is_secret in rows:
-            if all([part in words for part in parts]) and all([phrase in lowered for phrase in phrases]):
+            if all(map(words.__contains__, parts)) and all(map(lowered.__contains__, phrases)):
                 yield from _passwords(text, pattern, is_secret)
     yield from values_of_names(text, lowered, words)
 

@@ -44,6 +44,7 @@ _FEW_FILES = 4  # in folders with at least as many, at most half may go
 _FILE = "losses.json"  # in the private folder
 _DAYS, _MOST_NOTED = 30, 1_000
 _LITTLE = 512  # bytes; every sync replaces the state of the work
+_SMALL = ":"  # the place of the bytes that were lost little by little; no folder has this name
 _OWN = {FORMAT, CONFIG, ".gitattributes", ".gitignore"}
 _TIERS = ("daily/", "weekly/", "monthly/")
 # Compare entries without time and id, which differ between logs, memory.md and archives.
@@ -94,12 +95,14 @@ def note_losses(store: Store, shares: Mapping[str, float], *, accepted: bool) ->
     if not shares and not accepted:
         return
     noted = [] if accepted else noted_losses(store)[-_MOST_NOTED:]
+    if _SMALL not in shares:  # those are a part of `shares`
+        noted = [(at, known) for at, known in noted if _SMALL not in known]
     new = [(store.context.clock().isoformat(), dict(shares))] if shares else []
     write_json(os.path.join(store.private, _FILE), [*noted, *new])
 
 
-def losses(store: Store, local: str, target: str) -> Losses | None:
-    """Return the loss from one commit to another, None if it is a few lines."""
+def losses(store: Store, local: str, target: str, small: float = 0) -> Losses | None:
+    """Return the loss from one commit to another, with `small` bytes that little ones before took; None if no text."""
     repository = store.repository
     with repository.reading():
         changes = [change for change in repository.changes(local, target) if change.old is not None]
@@ -109,8 +112,11 @@ def losses(store: Store, local: str, target: str) -> Losses | None:
         old = _texts(store, {change.path: change.old or "" for change in changes})
         new = _texts(store, {change.path: change.new for change in changes if change.new is not None})
         if not records and _is_little(old, new):
-            return None
-        return _weighed(store, read_tree(repository.git, local), read_tree(repository.git, target), old, records)
+            less = sum(max(_size(lines) - _size(new.get(path, ())), 0) for path, lines in old.items())
+            if less + small <= _LITTLE:
+                return Losses((), 0, 0, (), {_SMALL: less}, is_much=False) if less else None
+        trees = read_tree(repository.git, local), read_tree(repository.git, target)
+        return _weighed(store, trees, old, records, small)
 
 
 def _is_little(old: Mapping[str, Lines], new: Mapping[str, Lines]) -> bool:
@@ -122,9 +128,10 @@ def _is_little(old: Mapping[str, Lines], new: Mapping[str, Lines]) -> bool:
 
 
 def _weighed(
-    store: Store, here: Tree, there: Tree, old: Mapping[str, Lines], records: tuple[str, ...]
-) -> Losses | None:
+    store: Store, trees: tuple[Tree, Tree], old: Mapping[str, Lines], records: tuple[str, ...], small: float
+) -> Losses:
     """Return the loss from one tree to another; `old` has the lines here of each file that changes."""
+    here, there = trees
     files = _memory(here)
     unchanged = _texts(store, {path: oid for path, oid in files.items() if path not in old})
     arrived = _texts(store, {path: oid for path, oid in _memory(there).items() if path not in unchanged})
@@ -134,7 +141,7 @@ def _weighed(
     emptied = [path for path, lines in gone.items() if lines and _size(lines) * 2 > _size(old[path])]
     # A file that gets as much other text was rewritten, and adds nothing to the losses of several syncs.
     shrunk = [path for path in emptied if _size(arrived.get(path, ())) * 2 < _size(old[path])]
-    cut = sum(
+    cut = small + sum(
         min(_size(lines), max(_size(old[path]) - _size(arrived.get(path, ())), 0)) for path, lines in gone.items()
     )
     before = [*unchanged.values(), *old.values()]
@@ -388,9 +395,10 @@ def check_losses(
     """
     if local == target or Accept.DELETIONS in accept:
         return {}
-    lost = losses(store, local, target)
     earlier = [shares for _, shares in noted_losses(store)]
-    if lost is None or not (lost.is_much or add_up(earlier, lost.shares)):
+    small = sum(shares.pop(_SMALL, 0.0) for shares in earlier)
+    lost = losses(store, local, target, small)
+    if lost is None or _SMALL in lost.shares or not (lost.is_much or add_up(earlier, lost.shares)):
         return lost.shares if lost else {}
     remedy = f"'git log {target[:10]}' shows who did it. To accept: {remote.to_accept('deletions')}."
     if lost.records:

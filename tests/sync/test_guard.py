@@ -430,6 +430,22 @@ def test_a_memory_of_a_line_is_not_emptied_unasked(machine, lines):
     refused(first)
 
 
+def test_losses_of_a_few_bytes_a_sync_add_up(machine):
+    first, second = make_pair(machine)
+    lines = "".join(f"Line {line} of the only note.\n" for line in range(90))
+    first.write("knowledge/a.md", f"# Note\n\n{lines}")
+    first.sync()
+    second.sync()
+    path = second.root / "knowledge" / "a.md"
+    for _ in range(4):  # less than 512 bytes each, and less than half of the file
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:-11]))
+        commit(second)
+        if path.read_text().count("Line") > 60:
+            first.sync()
+    refused(first, "syncs of the last 30 days removed")
+    first.sync(Accept.DELETIONS)
+
+
 def test_small_trims_of_many_documents_add_up(machine):
     first, second = make_pair(machine)
     for number in range(12):

@@ -181,14 +181,14 @@ def run_keywords(args: argparse.Namespace, app: App) -> int:
 
         hits = answer(store, args.word, limit=0 if args.limit is None else args.limit).hits
         text = hits_text(hits, fold_words(args.word), by_layer=False, colour=app.colour())
-        app.answer(args, [hit_value(hit) for hit in hits], text)
+        app.answer(args, [hit_value(hit) for hit in hits], text, "keywords")
         return ExitCode.OK
     from gitmem.search.recall import LIMIT as MOST
     from gitmem.search.recall import keywords
 
     found, estimated = keywords(store, MOST if args.limit is None else args.limit)
     value = [{"word": keyword.word, "count": keyword.count} for keyword in found]
-    app.answer(args, value, "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in found))
+    app.answer(args, value, "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in found), "keywords")
     if estimated and not args.json:
         app.notices(("The numbers are estimated from a sample of the files.",))
     return ExitCode.OK

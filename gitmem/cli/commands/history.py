@@ -79,7 +79,7 @@ def run_log(args: argparse.Namespace, app: App) -> int:
     describe = output.commit_line if args.oneline else output.commit_block
     value = [output.commit_value(one) | ({"stat": stats[one.commit]} if args.stat else {}) for one in found]
     lines = ("\n".join(filter(None, (describe(one), plain(stats.get(one.commit, ""))))) for one in found)
-    app.answer(args, value, "\n".join(lines).rstrip("\n"))
+    app.answer(args, value, "\n".join(lines).rstrip("\n"), "log")
     if more and not args.json:
         app.notices((f"These are the newest {limit} commits; -n 0 lists all.",))
     return ExitCode.OK
@@ -136,7 +136,8 @@ def run_sessions(args: argparse.Namespace, app: App) -> int:
     every = sessions(store)
     shown = every[: (LIMIT if args.limit is None else args.limit) or None]
     lines = [plain(_line(one, store)) for one in shown]
-    app.answer(args, [_value(one) for one in shown], "\n".join(lines) or "No sessions yet.")
+    text = "\n".join(lines) or "No sessions yet."
+    app.answer(args, [_value(one) for one in shown], text, "sessions" if lines else "")
     if len(shown) < len(every) and args.limit is None and not args.json:
         app.notices((f"These are the newest {len(shown)} of {len(every)} sessions; -n 0 lists all.",))
     return ExitCode.OK
@@ -187,7 +188,7 @@ def run_blame(args: argparse.Namespace, app: App) -> int:
     refuse_folder(store, path)
     first = int(place["first"]) if place["first"] else None
     lines = blame(store, path, (first, int(place["last"] or first)) if first is not None else None)
-    app.answer(args, output.blame_value(path, lines), output.blame_table(lines, store))
+    app.answer(args, output.blame_value(path, lines), output.blame_table(lines, store), "blame")
     return ExitCode.OK
 
 

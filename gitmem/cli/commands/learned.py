@@ -92,7 +92,7 @@ def run_concepts(args: argparse.Namespace, app: App) -> int:
     store = app.settled(args)
     if args.action == "list":
         found = sorted(known_concepts(store), key=lambda one: (one.exchanges[-1:], one.id))
-        app.answer(args, [_value(one) for one in found], _table(found))
+        app.answer(args, [_value(one) for one in found], _table(found), "concepts" if found else "")
         return ExitCode.OK
     concept = find_concept(store, args.concept)
     if args.action == "show":
@@ -173,9 +173,8 @@ def run_episodes(args: argparse.Namespace, app: App) -> int:
     if args.action in {None, "list"}:
         found, more = newest_episodes(store, _LIMIT if args.limit is None else args.limit)
         text = "\n".join(_row(one) for one, _ in found) or "No episodes yet: they are made when a session ends."
-        app.answer(
-            args, [episode_value(one, path, all_counts.get(one.id, Count())) for one, path in found], plain(text)
-        )
+        values = [episode_value(one, path, all_counts.get(one.id, Count())) for one, path in found]
+        app.answer(args, values, plain(text), "episodes" if found else "")
         if more and args.limit is None and not args.json:
             app.notices((f"These are the newest {len(found)} episodes; -n 0 lists all.",))
         return ExitCode.OK
@@ -207,7 +206,7 @@ def _find(store: Store, args: argparse.Namespace, app: App) -> int:
         {**episode_value(one.episode, one.path, one.count), "score": one.score, "likeness": one.likeness}
         for one in found
     ]
-    app.answer(args, values, plain("\n".join(_row(one.episode) for one in found)))
+    app.answer(args, values, plain("\n".join(_row(one.episode) for one in found)), "episodes")
     if not found and not args.json:
         app.notices(("No episode matches.",))
     return ExitCode.OK
@@ -248,7 +247,7 @@ def run_patterns(args: argparse.Namespace, app: App) -> int:
     if args.action != "show":
         found = known_patterns(store)
         text = "\n".join(map(_pattern_row, found)) or "No errors are known yet: they are learned when a session ends."
-        app.answer(args, [pattern_value(one) for one in found], plain(text))
+        app.answer(args, [pattern_value(one) for one in found], plain(text), "patterns" if found else "")
         return ExitCode.OK
     show_pattern(store, args.pattern, args, app)
     return ExitCode.OK
@@ -300,7 +299,8 @@ def run_knowledge(args: argparse.Namespace, app: App) -> int:
     ]
     text = "\n\n".join(_text(known, lines, sources=bool(args.kind)) for known, lines in documents)
     empty = "Nothing is known yet. 'gitmem knowledge --learn' reads the project now."
-    app.answer(args, [_knowledge_value(known, lines) for known, lines in documents], plain(text or empty))
+    values = [_knowledge_value(known, lines) for known, lines in documents]
+    app.answer(args, values, plain(text or empty), "knowledge" if text else "")
     return ExitCode.OK
 
 

@@ -92,7 +92,7 @@ def run_review(args: argparse.Namespace, app: App) -> int:
             raise UsageError("--take needs an item to decide.", "'gitmem review' lists by number what waits.")
         values = _values(store, waiting)
         text = "\n".join(f"{value['number']}. {_line(value)}" for value in values)
-        app.answer(args, values, plain(text or "Nothing waits for your review."))
+        app.answer(args, values, plain(text or "Nothing waits for your review."), "review" if text else "")
         return ExitCode.OK
     kind, place = _find(waiting, args.what.replace(os.sep, "/").removeprefix("./"))
     if args.take and args.take not in _TAKES[kind]:
@@ -152,7 +152,7 @@ def _review_pair(args: argparse.Namespace, app: App, store: Store, pair: Pair, n
     if args.take is None:
         value = _pair(pair, People(store))
         text = f"{_line(value)}\nTo decide: gitmem review {number} --take newer|older|both"
-        app.answer(args, {"number": number, **value}, plain(text))
+        app.answer(args, {"number": number, **value}, plain(text), "review")
         return ExitCode.OK
     commits = decide(store, pair, Holds(args.take))
     stays, goes = (pair.older, pair.newer) if args.take == "older" else (pair.newer, pair.older)
@@ -167,7 +167,7 @@ def _review_pair(args: argparse.Namespace, app: App, store: Store, pair: Pair, n
 def _review_change(args: argparse.Namespace, app: App, store: Store, change: OthersChange) -> int:
     if args.take is None:
         text = f"{_line(_change(change))}\nTo decide: gitmem review {change.id} --take theirs|ours"
-        app.answer(args, _change(change), plain(text))
+        app.answer(args, _change(change), plain(text), "review")
         return ExitCode.OK
     commit = answer_change(store, change, accept=args.take == "theirs")
     stays = f"is {'retired' if change.act == 'removed' else f'as {change.author} left it'}."

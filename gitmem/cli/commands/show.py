@@ -272,6 +272,7 @@ def run_start(args: argparse.Namespace, app: App) -> int:
     from gitmem.text.stems import estimate_tokens
 
     store = app.settled(args)
+    store.acceptance.check()
     with ProjectQuestions(project_folder(store, args, app), app.environ) as questions:
         shown = start_parts(store, (), questions.answer(), ())
     text = start_text(store, shown)

@@ -323,7 +323,7 @@ def run_stats(args: argparse.Namespace, app: App) -> int:
 
     store = app.settled(args)
     figures = measure(store) | {"judged": _judged(store)}
-    app.answer(args, figures, plain("\n".join(_rows(figures, bars=app.out.isatty()))))
+    app.answer(args, figures, plain("\n".join(_rows(figures, bars=app.out.isatty()))), "stats")
     return ExitCode.OK
 
 

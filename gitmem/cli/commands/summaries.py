@@ -90,7 +90,7 @@ def _list(store: Store, args: argparse.Namespace, app: App) -> int:
         }
         for item in found
     ]
-    app.answer(args, value, _table(found, pending=args.pending))
+    app.answer(args, value, _table(found, pending=args.pending), "summaries" if found else "")
     return ExitCode.OK
 
 

@@ -96,8 +96,8 @@ def run_task(args: argparse.Namespace, app: App) -> int:
         memory = find_working(store, session)
     else:
         memory = change_working(store, session, _change(args, app.context().clock().isoformat()))
-    text = brief(memory) or "Nothing yet."
-    app.answer(args, {**as_json(memory), "pending": list(memory.pending)}, plain(f"Session {memory.session}\n{text}"))
+    text = f"Session {memory.session}\n{brief(memory) or 'Nothing yet.'}"
+    app.answer(args, {**as_json(memory), "pending": list(memory.pending)}, plain(text), "task")
     return ExitCode.OK
 
 
