@@ -91,7 +91,7 @@ _CHANGES = tuple(
     for form in (
         rf"\b(?:switch|mov|migrat|chang)(?:e|ed|ing)?\b(?P<about>[^,;.]{{0,40}}?)\bfrom {_OLD} to {_NAME}{_END}",
         rf"\breplac(?:e|ed|ing) {_OLD} (?:with|by) {_NAME}{_END}",
-        rf"^{_NAME} (?:has )?replace[sd] {_OLD}{_END}",
+        rf"^{_NAME} (?:has )?replace[sd] (?!the |an? ){_OLD}{_END}",
         rf"\b(?:no longer (?:use|need|run|support)|stop(?:ped)? using|dropped|(?:get|got) rid of) {_OLD}{_END}",
         rf"(?:n't|\bnot) use {_OLD} any ?(?:more|longer)\b",
         rf"^{_OLD} (?:is|are) no longer used\b",
@@ -109,6 +109,7 @@ _REJECTED = tuple(
         r"(?P<old>\S{1,30})\s(?:말고|아니라)(?=\s)",
     )
 )
+_NOW = re.compile(r"\bnow\b|이제", re.IGNORECASE)
 _DENIED = re.compile(r"(?:n['\u2019]t|\b(?:not|never|without|avoid))\s+(?:\w+\s+){0,2}$", re.IGNORECASE)
 _DENIED_AFTER = re.compile(r"\s?\S{0,6}지\s?(?:않|마|말)|\S*지\s?(?:않|마|말)")
 
@@ -201,12 +202,15 @@ def _leaves(one: str, other: str, forms: Sequence[re.Pattern[str]]) -> bool:
         chosen = _read(other)
         for begin in range(len(chosen) - len(old) + 1) if old else ():
             before, value, after = chosen[:begin], chosen[begin : begin + len(old)], chosen[begin + len(old) :]
-            if [word.stem for word in value] == old and _is_chosen(before, value, after):
-                rest = {word.stem for word in (*before, *after) if word.says}
-                if subject <= rest and (subject or found.re in _CHANGES or _is_tool(before, after)):
-                    return True
-                if found.re in _REJECTED and rest <= subject:
-                    return True
+            if [word.stem for word in value] != old:
+                continue
+            rest, is_chosen = {word.stem for word in (*before, *after) if word.says}, _is_chosen(before, value, after)
+            if found.re in _REJECTED and rest <= subject and (is_chosen or (rest and _NOW.search(text))):
+                return (
+                    True  # all that the other one says is named here; "now" tells of a change, wherever the value stood
+                )
+            if is_chosen and subject <= rest and (subject or found.re in _CHANGES or _is_tool(before, after)):
+                return True
     return False
 
 
@@ -343,11 +347,7 @@ def _role_of(tail: str) -> str:
 
 def _bare(word: str) -> str:
     """Return a word without its Korean particle."""
-    return (
-        re.sub(r"(?<=[\w`])(?:에서는|에서|에는|으로|은|는|이|가|을|를)$", "", word)
-        if re.search("[가-힣]$", word)
-        else word
-    )
+    return re.sub(r"(?<=[\w`])(?:에서는|에서|에는|으로|은|는|이|가|을|를)$", "", word)
 
 
 def _content(text: str) -> Iterator[str]:
