@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 _FILE = os.path.join("known", "origins")
-_VERSION = "origins 4"
+_VERSION = "origins 5"
+_CHANGED = "\x02"  # before an id: by whom else its file was changed; no path that is listed has it
 _OTHER_FOLDERS = {"daily", "weekly", "monthly", "archive", "counts", "purged"}  # their files are of many authors
 _BRINGS = (Trailer.ENTRY, Trailer.FACT, Trailer.CONCEPT, Trailer.PATTERN, Trailer.EPISODE)
 _FIELDS = ("%H", "%an", "%ae", "%(trailers:only,unfold)")
@@ -87,6 +88,14 @@ class People:
         """Return the name of the author if that is not the person, else ""."""
         origin = self.origin(identifier)
         return "" if origin is None or self.is_own(origin) else origin.author
+
+    def whose(self, entry: str, path: str) -> str:
+        """Return the author of an entry, else of a file, as `other` does; of the person's own, who else changed it."""
+        identifier = entry or _identifier(path) or path
+        if name := self.other(identifier):
+            return name
+        name = self.other(_CHANGED + identifier)
+        return f"you, changed by {name}" if name else ""
 
     def is_own(self, origin: Origin) -> bool:
         """Return whether an author is the person, as git named it when the index was written, or gitmem itself."""
@@ -162,7 +171,7 @@ def _brought(store: Store, revisions: str) -> Iterator[tuple[str, Origin]]:
     options = ("-z", "--reverse", "--topo-order", "--format=" + "%x00".join(_FIELDS))
     output = git.run("log", *options, "--end-of-options", revisions, "--", timeout=_SECONDS)
     fields = output.decode("utf-8", "replace").split("\0")
-    looked: set[str] = set()  # commits whose files are looked at
+    looked, foreign = set[str](), set[str]()  # commits whose files are looked at; those of other authors
     found: list[tuple[str, Sequence[str], Origin]] = []
     for place in range(0, len(fields) - 1, len(_FIELDS)):
         oid, name, email, text = fields[place : place + len(_FIELDS)]
@@ -171,11 +180,16 @@ def _brought(store: Store, revisions: str) -> Iterator[tuple[str, Origin]]:
         origin = _origin(name, email, dict(reversed(trailers)))
         found.append((oid, ids, origin))
         by_git = not ids and not any(key == Trailer.OP and value != Op.EDIT for key, value in trailers)
-        if by_git or not store.is_person(name, email):  # another author's trailers may hide what a commit adds
+        is_foreign = not store.is_person(name, email)
+        if is_foreign:
+            foreign.add(oid)
+        if by_git or is_foreign:  # another author's trailers may hide what a commit adds
             looked.add(oid)
-    files = _files_added(store, looked)
+    files = _files(store, looked, "A", "first-parent")
+    changed = _files(store, foreign, "M", "combined")  # a merge changes what is in none of its parents
     for oid, named, origin in found:
-        yield from ((identifier, origin) for identifier in dict.fromkeys((*named, *files.get(oid, ()))))
+        others = (_CHANGED + identifier for identifier in changed.get(oid, ()))
+        yield from ((identifier, origin) for identifier in dict.fromkeys((*named, *files.get(oid, ()), *others)))
 
 
 def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:
@@ -195,14 +209,14 @@ def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:
     return Origin(author, address, machine, host, how)
 
 
-def _files_added(store: Store, commits: Iterable[str]) -> dict[str, list[str]]:
-    """Return the ids or paths of the files that commits added, merges compared with their first parent."""
+def _files(store: Store, commits: Iterable[str], change: str, merges: str) -> dict[str, list[str]]:
+    """Return the ids or paths of the files that commits added (`A`) or changed (`M`), by commit."""
     names = "".join(f"{oid}\n" for oid in commits)
     if not names:
         return {}
     output = store.repository.git.run(
-        *("log", "-z", "--diff-merges=first-parent", "--no-walk=unsorted", "--stdin", "--format=%x00%H", "--name-only"),
-        *("--no-renames", "--diff-filter=A", "--"),
+        *("log", "-z", f"--diff-merges={merges}", "--no-walk=unsorted", "--stdin", "--format=%x00%H", "--name-only"),
+        *("--no-renames", f"--diff-filter={change}", "--"),
         stdin=names.encode(),
         timeout=_SECONDS,
     )

@@ -128,7 +128,7 @@ def answer(
         other_top, other = _search(store, decomposed, filters, scope, similar)
         result = other if other_top else result
     people = filters.people or People(store)
-    return result._replace(hits=[hit._replace(author=people.other(hit.entry or hit.path)) for hit in result.hits])
+    return result._replace(hits=[hit._replace(author=people.whose(hit.entry, hit.path)) for hit in result.hits])
 
 
 class _Scope(Value):

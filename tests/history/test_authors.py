@@ -180,3 +180,50 @@ def test_a_document_without_an_id_is_of_who_added_it(team: Team, bare_git: RunsG
         ("knowledge/ours.md", ""),
         (f"knowledge/{theirs}.md", "Mallory"),
     }
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "knowledge/login.md",
+        "summaries/memory_20261004_000000.summary.md",
+        "concepts/k7k2p9qx3mw-login.md",
+        "episodes/2026/10/e7k2p9qx3mw.md",
+    ],
+)
+def test_what_another_author_changed_is_not_told_as_the_person_s_alone(team: Team, bare_git: RunsGit, path: str):
+    ada = team.of("Ada")
+    file = Path(ada.root, path)
+    file.parent.mkdir(parents=True)
+    for environ, text in ((None, "Never push."), (author("Mallory"), "Always push.")):
+        name = environ or {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
+        file.write_text(f"# Login\n\n{text}\n", encoding="utf-8")
+        bare_git(Path(ada.root), "add", "-f", path)
+        bare_git(Path(ada.root), "commit", "-qm", text, env=name)
+        assert People(ada).whose("", path) == ("you, changed by Mallory" if environ else "")
+
+
+def test_a_merge_by_another_author_changes_nothing_of_the_person(team: Team, bare_git: RunsGit):
+    ada = team.of("Ada")
+    root = Path(ada.root)
+    own = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
+    (root / "knowledge").mkdir()
+
+    def write(name: str, text: str, environ: dict[str, str]) -> None:
+        (root / "knowledge" / name).write_text(text, encoding="utf-8")
+        bare_git(root, "add", "-f", f"knowledge/{name}")
+        bare_git(root, "commit", "-qm", text, env=environ)
+
+    write("a.md", "Never push.", own)
+    bare_git(root, "checkout", "-qb", "theirs")
+    write("b.md", "Other words.", author("Mallory"))
+    bare_git(root, "checkout", "-q", "-")
+    write("a.md", "Never push at night.", own)
+    mine = bare_git(root, "rev-parse", "HEAD")
+    bare_git(root, "checkout", "-q", "theirs")
+    bare_git(root, "merge", "-q", "--no-edit", mine, env=author("Mallory"))
+    merged = bare_git(root, "rev-parse", "HEAD")
+    bare_git(root, "checkout", "-q", "-")
+    bare_git(root, "merge", "-q", "--ff-only", merged)
+    assert People(ada).whose("", "knowledge/a.md") == ""
+    assert People(ada).whose("", "knowledge/b.md") == "Mallory"

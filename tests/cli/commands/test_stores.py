@@ -117,6 +117,7 @@ def test_a_session_is_told_one_line_and_nothing_is_recorded_or_sent(opened, tmp_
     assert opened("hook", "claude", "--drain")[0] == 0
     assert opened("save", "mine")[0] == ExitCode.REFUSED
     assert opened("sync")[0] == ExitCode.REFUSED
+    assert opened("start")[0] == ExitCode.REFUSED
     assert opened("sync", "--background")[0] == 0
     assert state(opened, bare_git) == before
     assert bare_git(tmp_path / "evil.git", "for-each-ref") == ""
