@@ -20,7 +20,6 @@ TAIL_BYTES = 7  # 56 bits, of which the tail keeps 50
 SHORT_LENGTH = 1 + TAIL_LENGTH
 EXCHANGE_LETTER = "x"
 FACT_LETTERS = "dfrscpi"  # one for each kind
-_SESSION_LENGTH = 8  # of a session's tag
 ID_FORM = rf"(?:[{ALPHABET}]{{{LENGTH}}}|[a-z][{ALPHABET}]{{{TAIL_LENGTH}}})"  # as a regular expression
 
 _VALUES = {character: value for value, character in enumerate(ALPHABET)}
@@ -67,11 +66,10 @@ def short_session(session: str) -> str:
 
 
 def session_tag(session: str) -> tuple[str, ...]:
-    """Return the tag of a session: the first characters of its id that fit a tag."""
-    fit = "".join(
-        character for character in session if character.isascii() and (character.isalnum() or character == "-")
-    )
-    return (fit[:_SESSION_LENGTH].strip("-"),) if fit[:_SESSION_LENGTH].strip("-") else ()
+    """Return the tag of a session: as many characters of its id that fit a tag as `short_session` has."""
+    fit = "".join(one for one in session if one.isascii() and (one.isalnum() or one == "-"))
+    tag = fit[: len(short_session(session))].strip("-")
+    return (tag,) if tag else ()
 
 
 def tail_of(identifier: str) -> str:

@@ -205,10 +205,9 @@ def _leaves(one: str, other: str, forms: Sequence[re.Pattern[str]]) -> bool:
             if [word.stem for word in value] != old:
                 continue
             rest, is_chosen = {word.stem for word in (*before, *after) if word.says}, _is_chosen(before, value, after)
+            # If all that the other one says is named here, "now" tells of a change, wherever the value stood.
             if found.re in _REJECTED and rest <= subject and (is_chosen or (rest and _NOW.search(text))):
-                return (
-                    True  # all that the other one says is named here; "now" tells of a change, wherever the value stood
-                )
+                return True
             if is_chosen and subject <= rest and (subject or found.re in _CHANGES or _is_tool(before, after)):
                 return True
     return False

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.document.document import Document
 from gitmem.document.entry import clean_text, find_section, without_entries
-from gitmem.document.ids import tail_of
+from gitmem.document.ids import short_session, tail_of
 from gitmem.facts.book import FactBook, fact_message
 from gitmem.facts.compare import SAID, contradict, stems_of
 from gitmem.facts.extract import Finding, as_statement, files_named, repeated
@@ -89,7 +89,7 @@ def keep(store: Store, session: Session, judged: Judged, known: Known) -> str | 
 
 def _subject(session: Session, judged: Judged) -> str:
     first = judged.facts[0].statement if judged.facts else judged.summary
-    return f"Judge session {session.id[:8]}: {first or 'nothing that lasts'}"
+    return f"Judge session {short_session(session.id)}: {first or 'nothing that lasts'}"
 
 
 def _fact(book: FactBook, session: Session, claim: Claim, known: Known) -> Changes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitmem.document.ids import BUGS
+from gitmem.document.ids import BUGS, short_session
 from gitmem.lessons.advice import (
     EPISODES,
     Line,
@@ -145,7 +145,7 @@ def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Li
     """Yield what the session tried against these errors, its open hypotheses, and its unmended errors near the task."""
     if memory is None:
         return
-    tag = memory.session[:8]
+    tag = short_session(memory.session)
     seen = read_errors(error) if error else []
     for known in memory.errors:
         signature = ErrorSignature(known.type, known.message, names_in(known.message))

@@ -16,7 +16,7 @@ from itertools import islice
 from statistics import mean, median
 from typing import Any
 
-from gitmem.document.ids import digest, slug
+from gitmem.document.ids import digest, short_session, slug
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.facts.edit import BOTH_HOLD
 from gitmem.facts.fact import Fact
@@ -67,7 +67,7 @@ def count_given(store: Store, session: str, turns: Sequence[Turn]) -> str | None
             verdict = _verdict(turns, given.at)
             for identifier in given.ids:
                 told.setdefault(identifier, {})[given.at.isoformat()] = verdict
-    return add_told(store, told, f"Count what session {session[:8]} was told") if told else None
+    return add_told(store, told, f"Count what session {short_session(session)} was told") if told else None
 
 
 def note_use(store: Store, session: str, turns: Sequence[Turn]) -> None:

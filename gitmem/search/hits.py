@@ -7,7 +7,7 @@ import re
 import unicodedata
 from functools import cache
 
-from gitmem.document.ids import SHORT_LENGTH, is_git_folder, session_tag
+from gitmem.document.ids import SHORT_LENGTH, is_git_folder, session_tag, short_session
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.search.files import is_searched
 from gitmem.search.rank import Worth
@@ -206,7 +206,8 @@ class Hit(Value):
     def is_of(self, session: str) -> bool:
         """Return whether a session said it: it is of its file, or has its tag."""
         return bool(session) and (
-            self.session[:8] == session[:8] or any(tag in self.tags for tag in session_tag(session))
+            short_session(self.session) == short_session(session)
+            or any(tag in self.tags for tag in session_tag(session))
         )
 
     def shown(self, text: str) -> str:

@@ -22,6 +22,7 @@ from gitmem.document.ids import (
     is_id,
     make_id,
     milliseconds_of,
+    session_tag,
     short_session,
     slug,
     summary_path,
@@ -99,6 +100,7 @@ def test_the_beginning_of_a_session_tells_it_from_those_of_the_same_minute():
     one, other = "019a6f21-0a11-7abc-8def-000000000000", "019a6f21-0b12-7abc-8def-000000000000"
     assert one.startswith(short_session(one))
     assert short_session(one) != short_session(other)
+    assert session_tag(one) != session_tag(other)
     assert short_session("ses_6a1b2c3d4effX") != short_session("ses_6a1b2c3d5effX")
     assert short_session("s-1") == "s-1"
 

@@ -76,7 +76,8 @@ def test_a_memory_is_told_once_in_a_session(day):
 
 
 @pytest.mark.parametrize(
-    "session, tag", [("1b4e51f0-021d-4528", "1b4e51f0"), ("ses_7qXw2f9c", "ses7qXw2"), ("T-1b4e51f0-021d", "T-1b4e51")]
+    "session, tag",
+    [("1b4e51f0-021d-4528", "1b4e51f0"), ("ses_7qXw2f9c", "ses7qXw2f9c"), ("T-1b4e51f0-021d", "T-1b4e51")],
 )
 def test_what_the_session_itself_said_is_not_told(day, session, tag):
     """Whatever an agent's ids of sessions look like."""
