@@ -103,6 +103,10 @@ class RefusedError(GitmemError):
     exit_code = ExitCode.REFUSED
 
 
+class ProtectedError(RefusedError):
+    """The remote takes pushes to its memory branch only by a pull request."""
+
+
 class DoesNotFitError(RefusedError):
     """Content larger than a file of a store may be."""
 

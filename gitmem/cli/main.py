@@ -76,6 +76,7 @@ PARTS = {
         "index": "list the rotations, derived from history",
     },
     "sync": {
+        "propose": "push facts alone to a branch, for a pull request",
         "remote": "list, add and remove the repositories memory is synced with",
         "trust": "say yes to a memory that came with a project",
         "backup": "write the whole memory to one file",
@@ -91,7 +92,7 @@ PARTS = {
         "purge": "remove a text from the memory and its history",
     },
     "upkeep": {
-        "check": "rotate memory.md now if it is full",
+        "check": "rotate memory.md if it is full, or check commits in CI",
         "consolidate": "join old days into weeks and old weeks into months",
         "reindex": "make vectors, so that search also compares meanings",
         "maintain": "pack the repository so that it stays fast",
@@ -144,6 +145,7 @@ MODULES = {
     "undo": "changes",
     "mcp": "serve",
     "web": "serve",
+    "propose": "sync",
     "resolve": "facts",
     "help": "completion",
     "concepts": "learned",

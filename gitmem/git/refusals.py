@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.errors import GitFailedError, GitmemError, RefusedError, UnreachableError
+from gitmem.errors import GitFailedError, GitmemError, ProtectedError, RefusedError, UnreachableError
 from gitmem.text.terminal import mask_urls, plain
 
 if TYPE_CHECKING:
@@ -49,6 +49,12 @@ _REFUSALS = (
         "{name} takes no push of this size",
         "Nothing is lost. Have its limit raised (nginx: client_max_body_size; git: receive.maxInputSize), "
         "then sync again.",
+    ),
+    _Kind(  # GitHub, GitLab, Gitea and Bitbucket
+        ("protected branch", "GH006", "GH013", "via a pull request", "via pull request", "branch is protected"),
+        "{name} takes changes of the memory only by a pull request",
+        "'gitmem propose' makes one of your facts.",
+        ProtectedError,
     ),
     _Kind(
         (

@@ -67,7 +67,7 @@ def headers_finding(found: Iterable[str]) -> Finding:
 def conflicts(store: Store, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield path and place of each conflict in the documents among these files."""
     for path, data in _documents(store, paths):
-        for line in _conflicts(data):
+        for line in conflict_lines(data):
             yield path, f"{path}, line {line}"
 
 
@@ -152,7 +152,7 @@ def _with_folders(path: str) -> Iterator[str]:
         path = path.rpartition("/")[0]
 
 
-def _conflicts(data: bytes) -> Iterator[int]:
+def conflict_lines(data: bytes) -> Iterator[int]:
     """Yield the first line of each conflict: three markers in order, each at the start of a line.
 
     Continuation lines of entries are indented, so entries that quote conflicts do not count.

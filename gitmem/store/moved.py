@@ -15,6 +15,7 @@ from gitmem.git.log import log
 from gitmem.merge.documents import merge, without_markers
 from gitmem.store.fact_lines import Shelf, followed
 from gitmem.store.merge_commits import write_on
+from gitmem.store.transaction import find_marked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 
 _MESSAGE = Message("Follow edits of facts and their lines", ((Trailer.OP.value, Op.REPAIR.value),))
+_MARKERS = Message("Repair conflict markers", ((Trailer.OP.value, Op.REPAIR.value),))
 # Acts whose commits a person may have amended. Others, such as a rotation, take lines of facts that hold.
 _KEEPING = frozenset({None, Op.SAVE.value, Op.TURN.value})
 # Limits of hostile input: bytes of `memory.md`, which rotates long before, lines that are gone, and commits.
@@ -139,9 +141,10 @@ def follow_moved(transaction: Transaction, store: Store, old: str, new: str) -> 
 
 
 def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
-    """Write a commit on the second of two fetched commits, of what its history left to do in facts and lines.
+    """Write a commit on the second of two fetched commits, of what its history left to do.
 
-    It is the same on every machine. None if there is nothing to do.
+    A merge without the driver, as a forge does it, leaves conflict markers, of which both sides are merged here; other
+    edits leave facts and their lines apart. It is the same on every machine. None if there is nothing to do.
 
     Raises:
         NotSavedError: the store cannot be written.
@@ -150,16 +153,21 @@ def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
     repository, commit = store.repository, next(one for one in both.commits if one.oid == both.tips[1])
     with repository.reading() as objects:
 
-        def read(path: str) -> bytes | None:
+        def stored(path: str) -> bytes | None:
             return next(objects.contents([f"{commit.oid}:{path}"]))
+
+        def read(path: str) -> bytes | None:
+            return healed.get(path) or stored(path)
 
         def names(folder: str) -> list[str]:
             return [entry.path.rpartition("/")[2] for entry in repository.files(commit.oid, folder)]
 
+        marked = find_marked(store, both.bases[0], commit.oid)
+        healed: dict[str, bytes | None] = {path: without_markers(path, stored(path) or b"") for path in marked}
         every = repository.changes(both.bases[0], commit.oid)
         changes = [change for change in every if PATH.fullmatch(change.path)]
         if not changes and not any(change.path == MEMORY for change in every):
-            return None
+            return write_on(store, commit, _MARKERS, healed) if healed else None
         span = _Span(repository, both.bases[0], commit.oid, changes)
         memory, shelf = span.memory, Shelf(read, names, paths=[change.path for change in changes if change.new])
         facts = span.facts_as_edited(shelf, commit.committed)
@@ -169,6 +177,6 @@ def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
         news |= facts
         olds |= {path: read(path) for path in facts.keys() - olds.keys()}
         data = followed(span.memory, olds, news, shelf, commit.committed)
-    if not facts and data == memory:
+    if not facts and not healed and data == memory:
         return None
-    return write_on(store, commit, _MESSAGE, {**facts, MEMORY: data})
+    return write_on(store, commit, _MARKERS if healed else _MESSAGE, {**healed, **facts, MEMORY: data})

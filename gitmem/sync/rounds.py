@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from gitmem.document.message import Message, Op, Trailer
-from gitmem.errors import BusyError, GitmemError
+from gitmem.errors import BusyError, GitmemError, ProtectedError
 from gitmem.git.log import Fork, commits, count_commits, fork
 from gitmem.git.remote import Connection, PushRacedError
 from gitmem.git.repository import MEMORY_BRANCH, move_refs
@@ -226,14 +226,13 @@ class _Sync:
             return None
         self._options.progress(SyncStep.FILES)
         adopted = self._adopt(local, target, {} if refused else _notes(self._store, self._remote, target))
-        if refused is not None:
-            raise refused
-        note_synced(self._store, self._remote, target)
+        self._note_push(refused, held, target)
         if held != theirs:
             sweep(self._store)
         if not adopted:
             return None
-        return self._result(number, both, target, review)
+        done = self._result(number, both, target, review)
+        return replace(done, went=0) if refused else done
 
     def _push(self, target: str, held: str | None, *, purged: bool) -> GitmemError | None:
         """Push, and return the remote's refusal, after which the merge is adopted nevertheless."""
@@ -245,6 +244,16 @@ class _Sync:
                 error.message += " What was purged here can still be read there."
             return error
         return None
+
+    def _note_push(self, refused: GitmemError | None, held: str | None, target: str) -> None:
+        """Record what the remote has now; raise its refusal, unless it takes pull requests only."""
+        if refused is None:
+            note_synced(self._store, self._remote, target)
+        elif isinstance(refused, ProtectedError) and held is not None:
+            note_synced(self._store, self._remote, held)
+            self._notices.append(refused.sentences)
+        else:
+            raise refused
 
     def _signed(self, target: str) -> str:
         """Return the commit to push: if the person wants signed ones, a signed commit on top of one that is not."""

@@ -134,8 +134,8 @@ def nginx(folder: Path, root: Path, rules: str = "") -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def gitolite(folder: Path) -> Iterator[Ssh]:
-    """Start an sshd in front of gitolite, whose repository `memory` the user may read and not write."""
+def gitolite(folder: Path, rights: str = "R") -> Iterator[Ssh]:
+    """Start an sshd in front of gitolite, whose repository `memory` the user may read and, by default, not write."""
     command, shell = program("gitolite"), program("gitolite-shell")
     home = folder / "gitolite"
     home.mkdir()
@@ -147,7 +147,7 @@ def gitolite(folder: Path) -> Iterator[Ssh]:
         if tried.returncode:
             pytest.skip(f"gitolite does not start here: {tried.stderr.strip()[-200:]}")
         configuration = home / ".gitolite" / "conf" / "gitolite.conf"
-        configuration.write_text("repo memory\n    RW+ = admin\n    R = ada\n")
+        configuration.write_text(f"repo memory\n    RW+ = admin\n    {rights} = ada\n")
         for step in ("compile", "trigger"):
             words = [command, step, *["POST_COMPILE"] * (step == "trigger")]
             subprocess.run(words, env=env, capture_output=True, check=True)

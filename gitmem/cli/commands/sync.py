@@ -1,4 +1,4 @@
-"""`gitmem sync`: exchange commits with other machines."""
+"""Exchange commits with other machines, or propose facts to them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from dataclasses import asdict
 from gitmem.cli.app import App, now
 from gitmem.cli.output import Progress
 from gitmem.errors import ExitCode, UnreachableError
+from gitmem.git.remote import Connection
 from gitmem.store.findings import Failure, FailureLog
 from gitmem.sync.guard import Accept
+from gitmem.sync.proposals import propose
 from gitmem.sync.remotes import find_remote, remotes
 from gitmem.sync.rounds import Options, Synced
 from gitmem.sync.sync import sync_in_background, sync_remote
@@ -79,3 +81,37 @@ def _words(done: Synced) -> str:
         names = ", ".join(done.review[:_REVIEWED]) + (", ..." if len(done.review) > _REVIEWED else "")
         return plain(f"{text}; {count(len(done.review), 'document')} to review: {names}.")
     return plain(f"{text}.")
+
+
+def configure_propose(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem propose`."""
+    parser.add_argument("ids", nargs="*", metavar="ID", help="facts (default: all that the remote has not)")
+    parser.add_argument("--name", default="", help="the proposal's name (default: the words of its first fact)")
+    parser.add_argument("--remote", metavar="NAME", help="where to (default: the first remote)")
+
+
+def run_propose(args: argparse.Namespace, app: App) -> int:
+    """Push facts, and nothing else, to the branch gitmem-proposals/NAME of a remote, for a pull request.
+
+    For a team whose memory branch is protected, or which reviews what all are told. The branch is one commit on top of
+    the remote's memory, so that a forge shows a short diff. Nothing changes here; once it is merged there, the next
+    sync brings it to everybody. The same --name again replaces the proposal.
+
+    With --json: {remote, branch, commit, paths}.
+
+    Examples:
+      gitmem propose
+      gitmem propose d4f7k2m9q0x --name package-manager
+
+    """
+    store = app.settled(args)
+    store.acceptance.check()
+    remote = find_remote(store, args.remote)
+    environ = store.context.environ
+    connection = Connection(store.repository.layout, environ, own=store.own_repository, asks=app.can_ask())
+    with Progress(app.err) as progress:
+        options = Options(progress=progress.step)
+        done = propose(store, remote, connection, options, ids=args.ids, name=args.name)
+    text = f"Proposed {count(len(done.paths), 'fact')} on the branch {done.branch} of {done.remote}."
+    app.answer(args, done._asdict(), plain("\n".join((text, *(f"  {path}" for path in done.paths)))))
+    return ExitCode.OK

@@ -6,26 +6,29 @@ import argparse
 import contextlib
 import io
 import json
+import os
 import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from gitmem import __version__
 from gitmem.archives.rotate import Consolidated, Done, check, consolidate_due
 from gitmem.cli.app import App, whole_number
 from gitmem.cli.output import Bar, Progress
 from gitmem.document.ids import MEMORY
 from gitmem.errors import BusyError, ExitCode, GitmemError
 from gitmem.llm.choose import PROVIDERS, VARIABLE, choose, make_embedder
-from gitmem.platform.programs import lower_priority
+from gitmem.platform.programs import lower_priority, read_resource
 from gitmem.search.sources import renew_texts
 from gitmem.store.findings import Failure, FailureLog, is_due
 from gitmem.store.maintenance import Maintenance, maintain
 from gitmem.store.recovery import join_listed
 from gitmem.store.store import Store
+from gitmem.sync.proposals import ERROR, WARNING, examine, open_for_ci, sarif
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.sentences import count as counted
 from gitmem.text.stems import tokens_of_size
-from gitmem.text.terminal import fields
+from gitmem.text.terminal import fields, plain
 from gitmem.vectors.cache import is_news
 from gitmem.vectors.fill import Filled, fill
 
@@ -46,7 +49,15 @@ def run_upkeep(args: argparse.Namespace, app: App) -> int:
       gitmem upkeep consolidate --dry-run
 
     """
-    options = {"dry_run": False, "if_needed": True, "project": False, "afresh": False, "provider": None}
+    options = {
+        "dry_run": False,
+        "if_needed": True,
+        "project": False,
+        "afresh": False,
+        "provider": None,
+        "ci": False,
+        "print": None,
+    }
     done, codes = {}, []
     for part, run in zip(_PARTS, (run_check, run_consolidate, run_maintain, run_reindex), strict=True):
         out = io.StringIO()
@@ -57,17 +68,43 @@ def run_upkeep(args: argparse.Namespace, app: App) -> int:
     return max(codes)
 
 
+def configure_check(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem check`."""
+    parser.add_argument("--ci", action="store_true", help="check what commits change in a memory, as CI does")
+    parser.add_argument("--base", default="", metavar="REV", help="with --ci: where the changes go (default: nowhere)")
+    parser.add_argument("--head", default="HEAD", metavar="REV", help="with --ci: the changes (default: HEAD)")
+    parser.add_argument("--authors", action="append", default=[], metavar="GLOB", help="addresses that may write")
+    parser.add_argument("--allow", action="append", default=[], metavar="GLOB", help="texts that are no secrets")
+    parser.add_argument("--strict", action="store_true", help="fail at warnings, too")
+    parser.add_argument("--sarif", action="store_true", help="print the findings as SARIF 2.1.0")
+    parser.add_argument("--print", choices=tuple(CI_FILES), help="print the file that runs this check there")
+
+
 def run_check(args: argparse.Namespace, app: App) -> int:
     """Rotate memory.md if it has reached its threshold: it becomes an archive, and its last entries the new memory.md.
 
+    With --ci it checks what the commits of --head change in a memory since they left --base, and needs no store: a
+    clone or a bare repository is enough, also in a pre-receive hook. Errors: files whose form is not that of
+    docs/format.md, names and links that no machine takes, conflict markers, secrets in new lines and in messages, a
+    file of over a million bytes, an author whom no --authors names. Warnings: facts that contradict what holds, and
+    over a thousand files. The exit code is 1 if there is an error. --print prints files for forges.
+
     With --json: {tokens, threshold, archive, dropped}; archive is null if nothing was rotated, dropped lists the
-    archives that retention removed from the work tree.
+    archives that retention removed from the work tree. With --ci: {errors, warnings, findings: [{check, level, path,
+    line, message}]}; line 0 is the whole file, an empty path a commit.
 
     Examples:
       gitmem check
-      gitmem check --json
+      gitmem check --ci --base origin/gitmem
+      gitmem check --ci --base origin/gitmem --authors '*@example.com' --sarif
+      gitmem check --print pre-receive > hooks/pre-receive
 
     """
+    if args.print:
+        print(read_resource("templates", "ci", CI_FILES[args.print]).decode(), end="", file=app.out)
+        return ExitCode.OK
+    if args.ci:
+        return _check_commits(args, app)
     store = app.settled(args)
     before = tokens_of_size(len(store.read(MEMORY) or b""))
     result, notices = check(store)
@@ -81,6 +118,27 @@ def run_check(args: argparse.Namespace, app: App) -> int:
         text = f"Nothing to do: memory.md has {result.tokens:,} of {result.threshold:,} tokens."
     app.answer(args, value, text)
     return ExitCode.OK
+
+
+CI_FILES = {
+    "github": "action.yml",
+    "gitlab": "gitlab.yml",
+    "pre-receive": "pre-receive",
+    "codeowners": "CODEOWNERS",
+}
+
+
+def _check_commits(args: argparse.Namespace, app: App) -> int:
+    git = open_for_ci(os.path.abspath(app.folder(args)), app.environ)
+    found = examine(git, args.base, args.head, args.authors, args.allow)
+    levels = [one.level for one in found]
+    errors, warnings = levels.count(ERROR), levels.count(WARNING)
+    value = {"errors": errors, "warnings": warnings, "findings": [one._asdict() for one in found]}
+    lines = [f"{one.path or '(commit)'}:{one.line}: {one.level}: {one.message} [{one.check}]" for one in found]
+    text = "\n".join([*lines, f"{counted(errors, 'error')}, {counted(warnings, 'warning')}."])
+    args.json = args.json or args.sarif
+    app.answer(args, sarif(found, __version__) if args.sarif else value, plain(text))
+    return ExitCode.FAILURE if errors or (args.strict and warnings) else ExitCode.OK
 
 
 def configure_consolidate(parser: argparse.ArgumentParser) -> None:

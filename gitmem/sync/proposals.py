@@ -1,0 +1,312 @@
+"""Memory as a pull request (spec T6): facts alone on a branch that a forge shows, and the check of such a branch.
+
+The check reads commits only, so it also runs in a bare repository, while a server decides about a push.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from gitmem.document.document import Document
+from gitmem.document.ids import FACTS, FORMAT, check_path, slug
+from gitmem.document.message import SUBJECT_LENGTH, Message, Op, Trailer, one_line
+from gitmem.errors import BusyError, GitFailedError, NotFoundError, RefusedError
+from gitmem.facts.compare import candidates, rivals_of
+from gitmem.facts.fact import PATH as FACT_PATH
+from gitmem.facts.file import parse_fact
+from gitmem.facts.validity import in_force
+from gitmem.git.fast_import import NewCommit, Signature, Writer
+from gitmem.git.objects import Objects, empty_tree
+from gitmem.git.process import Git
+from gitmem.git.remote import PushRacedError
+from gitmem.git.repository import find_layout, move_refs, read_refs
+from gitmem.git.treediff import read_tree, tree_changes
+from gitmem.git.trust import IdentityLookup
+from gitmem.redact.redact import redact
+from gitmem.store.document_checks import conflict_lines
+from gitmem.store.recovery import new_pending_ref
+from gitmem.store.store import FORMAT_VERSION, format_version
+from gitmem.sync.guard import check_extent, check_incoming, check_project
+from gitmem.sync.remotes import FETCHED, REFS
+from gitmem.sync.rounds import fetch_memory
+from gitmem.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gitmem.facts.fact import Fact
+    from gitmem.git.remote import Connection, Remote
+    from gitmem.git.treediff import PathChange
+    from gitmem.store.store import Store
+    from gitmem.sync.rounds import Options
+
+
+BRANCH = "gitmem-proposals"
+
+
+class Proposal(Value):
+    """A pushed proposal: its branch on the remote, its commit, and the paths of its facts."""
+
+    remote: str
+    branch: str
+    commit: str
+    paths: tuple[str, ...]
+
+
+def propose(
+    store: Store, remote: Remote, connection: Connection, options: Options, *, ids: Sequence[str] = (), name: str = ""
+) -> Proposal:
+    """Push facts, one commit on top of the remote's memory, to a branch of their own; the store stays as it is.
+
+    Without `ids` these are all facts that the remote has not, or has otherwise. The same `name` again replaces the
+    proposal.
+
+    Raises:
+        NotFoundError: there is no such fact, nothing to propose, or no memory there yet.
+        GitmemError: as `gitmem.sync.rounds.sync`.
+
+    """
+    held, tip = fetch_memory(remote, connection, options), store.tip
+    if held is None or tip is None:
+        raise NotFoundError(f"{remote.called} has no memory to propose to.", "'gitmem sync' pushes the first one.")
+    check_extent(store, remote, held, {tip})
+    check_project(store, remote, tip, held, options.accept)
+    check_incoming(store, remote, tip, held, options.accept, shared=True)
+    git = store.repository.git
+    ours, theirs = (
+        {path: entry for path, entry in read_tree(git, commit).items() if FACT_PATH.fullmatch(path)}
+        for commit in (tip, held)
+    )
+    chosen = sorted(path for path in ours if theirs.get(path) != ours[path])
+    if ids:
+        by_id = {found["id"]: path for path in ours if (found := FACT_PATH.fullmatch(path))}
+        if unknown := next((one for one in ids if one not in by_id), ""):
+            raise NotFoundError(f"There is no fact {unknown!r}.", "'gitmem facts list' lists them.")
+        chosen = sorted({by_id[one] for one in ids} & set(chosen))
+    if not chosen:
+        raise NotFoundError(f"{remote.called} has these facts already.", "'gitmem facts add' makes a new one.")
+    contents = dict(zip(chosen, store.repository.blobs([ours[path][1] for path in chosen]), strict=True))
+    facts = [fact for path, data in contents.items() if (fact := parse_fact(data, path))]
+    branch = f"{BRANCH}/{_branch_name(name or (facts[0].description if facts else ''))}"
+    pending = new_pending_ref(store)
+    commit = _written(store, pending, held, contents, facts)
+    try:
+        _push(store, connection, remote, commit, branch)
+    finally:
+        move_refs(store.repository.git, {pending: (commit, None)})
+    return Proposal(remote.name, branch, commit, tuple(chosen))
+
+
+def _branch_name(text: str) -> str:
+    """Return a name that any forge and file system takes; one made of a digest where no letter is left."""
+    return slug(text) or hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def _written(store: Store, ref: str, parent: str, contents: Mapping[str, bytes], facts: Sequence[Fact]) -> str:
+    """Write the proposal's commit by the person, held by `ref`."""
+    layout, now = store.repository.layout, store.context.clock()
+    person = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
+    more = f" and {len(facts) - 1} more" if len(facts) > 1 else ""
+    subject = one_line(f"Propose: {facts[0].description if facts else 'facts'}", SUBJECT_LENGTH - len(more)) + more
+    trailers = [(Trailer.OP.value, Op.FACT.value), *((Trailer.FACT.value, fact.id) for fact in facts)]
+    message = Message(subject, (*trailers, (Trailer.MACHINE.value, store.context.machine)))
+    author = Signature(person.name, person.email, now)
+    with Writer(store.repository.git, ref, parent, listed_in=store.packs_file, holds=True) as writer:
+        writer.commit(NewCommit(message.render(), contents, author, author, {}))
+        return writer.write()[-1]
+
+
+def _push(store: Store, connection: Connection, remote: Remote, commit: str, branch: str) -> None:
+    """Push a proposal over an earlier one of this name; a person's own commits on the branch are not overwritten."""
+    ref, here = f"refs/heads/{branch}", f"{FETCHED}/{remote.name}/{branch}"
+    there = connection.fetch(remote, ref, here)
+    known = read_refs(store.repository.git, f"{REFS}/{remote.name}/{branch}").get(f"{REFS}/{remote.name}/{branch}")
+    if there is not None and there != known:
+        raise RefusedError(
+            f"{remote.called} has another {branch}, which was not proposed from here. Nothing was pushed.",
+            "Give the proposal a name of its own: 'gitmem propose --name NAME'.",
+        )
+    try:
+        connection.push(remote, commit, ref, there)
+    except PushRacedError:
+        raise BusyError(f"Somebody else has just changed {branch}.", "Try again, or give another --name.") from None
+    move_refs(store.repository.git, {f"{REFS}/{remote.name}/{branch}": (known, commit)})
+
+
+ERROR, WARNING = "error", "warning"
+MAX_FILE = 1_000_000  # bytes of one file; a fact has a few hundred
+MAX_FILES = 1_000  # changed by one push or proposal
+_FILES = ("100644", "100755")
+_QUARANTINE = ("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH")
+_NOBODY = re.compile("0+")
+
+
+class CiFinding(Value):
+    """A finding of `examine`: what was checked, `error` or `warning`, its place (line 0: the file), and a sentence."""
+
+    check: str
+    level: str
+    path: str
+    line: int
+    message: str
+
+
+def open_for_ci(folder: str, environ: Mapping[str, str]) -> Git:
+    """Return the git of the repository at a folder, bare or not; in a hook, with the objects that are being pushed.
+
+    Raises:
+        NotFoundError: there is none.
+
+    """
+    layout = find_layout(folder)
+    bare = all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs"))
+    if layout is None and not bare:
+        raise NotFoundError(f"{folder} is no git repository.", "Name one with -C.")
+    pushed = {
+        name: os.pathsep.join(os.path.join(folder, part) for part in environ[name].split(os.pathsep))
+        for name in _QUARANTINE
+        if environ.get(name)
+    }
+    return Git(layout.git_dir if layout else folder, None, environ, variables=pushed)
+
+
+def examine(git: Git, base: str, head: str, authors: Sequence[str] = (), allow: Sequence[str] = ()) -> list[CiFinding]:
+    """Check what the commit `head` changes since it left `base` ("": since the beginning): see `gitmem check --ci`.
+
+    `authors` are globs of addresses, one of which each author must match; `allow` are texts that are no secrets.
+
+    Raises:
+        NotFoundError: one is no commit.
+
+    """
+    end = _commit_of(git, head)
+    start = empty_tree(git)
+    if base and not _NOBODY.fullmatch(base):
+        forks = git.run("merge-base", _commit_of(git, base), end, ok=(0, 1)).decode().split()
+        start = forks[0] if forks else start
+    with Objects(git) as objects:
+        changes = tree_changes(objects, start, end)
+        if changes is None:
+            return [CiFinding("size", ERROR, "", 0, "The trees are malformed, or too much was changed to be checked.")]
+        new = [change for change in changes if change.new and change.mode in _FILES]
+        sizes = dict(zip((change.path for change in new), objects.sizes([one.new or "" for one in new]), strict=True))
+        read = [change for change in new if sizes[change.path] <= MAX_FILE]
+        after = dict(zip((change.path for change in read), objects.existing([c.new or "" for c in read]), strict=True))
+        olds = [change for change in read if change.old and change.old_mode in _FILES]
+        before = dict(zip((change.path for change in olds), objects.existing([c.old or "" for c in olds]), strict=True))
+        facts = _facts_of(git, objects, end)
+    found = [*_check_size(changes, sizes)]
+    for path, data in sorted(after.items()):
+        found += [*_check_format(path, data), *_check_secrets(path, before.get(path, b""), data, allow)]
+    found += [*_check_disputes(facts, after), *_check_commits(git, start, end, authors, allow)]
+    return sorted(found, key=lambda one: (one.path, one.line, one.check))
+
+
+def _commit_of(git: Git, name: str) -> str:
+    try:
+        return git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}").decode().strip()
+    except GitFailedError:
+        raise NotFoundError(f"{name!r} names no commit here.", "In CI, fetch the history: fetch-depth: 0.") from None
+
+
+def _facts_of(git: Git, objects: Objects, commit: str) -> list[Fact]:
+    tree = read_tree(git, commit)
+    paths = [path for path in tree if FACT_PATH.fullmatch(path) and tree[path][0] in _FILES]
+    contents = zip(paths, objects.existing([tree[path][1] for path in paths]), strict=True)
+    return [fact for path, data in contents if (fact := parse_fact(data, path))]
+
+
+def _check_size(changes: Sequence[PathChange], sizes: Mapping[str, int]) -> Iterator[CiFinding]:
+    if len(changes) > MAX_FILES:
+        yield CiFinding("size", WARNING, "", 0, f"{len(changes):,} files are changed at once.")
+    for change in changes:
+        if change.new and change.mode not in _FILES:
+            yield CiFinding("format", ERROR, change.path, 0, "A link or submodule, which no machine would take.")
+        elif sizes.get(change.path, 0) > MAX_FILE:
+            yield CiFinding("size", ERROR, change.path, 0, f"{sizes[change.path]:,} bytes; at most {MAX_FILE:,}.")
+        elif change.new is None and change.path.startswith("purged/"):
+            yield CiFinding("format", ERROR, change.path, 0, "The record of a purge is removed.")
+
+
+def _check_format(path: str, data: bytes) -> Iterator[CiFinding]:
+    try:
+        check_path(path)
+    except RefusedError as error:
+        yield CiFinding("format", ERROR, path, 0, error.message)
+    marked = list(conflict_lines(data))
+    for line in marked:
+        yield CiFinding("format", ERROR, path, line, "Conflict markers.")
+    if path == FORMAT and format_version(data) not in {None, FORMAT_VERSION}:
+        yield CiFinding("format", ERROR, path, 0, f"This gitmem knows format version {FORMAT_VERSION}.")
+    if marked or not path.endswith(".md"):
+        return
+    problem = Document.parse(data).problem
+    if problem is not None:
+        yield CiFinding("format", ERROR, path, 1, f"{problem[:1].upper()}{problem[1:]}.")
+    elif path.startswith(f"{FACTS}/"):
+        place, fact = FACT_PATH.fullmatch(path), parse_fact(data, path)
+        if place is None or fact is None or (fact.id, fact.kind.value) != (place["id"], place["kind"]):
+            yield CiFinding("format", ERROR, path, 1, "The fact's id and kind are not those of its name and folder.")
+        elif not fact.text.strip():
+            yield CiFinding("format", ERROR, path, 0, "The fact says nothing.")
+
+
+def _check_secrets(path: str, before: bytes, after: bytes, allow: Sequence[str]) -> Iterator[CiFinding]:
+    """Find secrets in lines that are new; the secret itself is not shown."""
+    known = set(before.split(b"\n"))
+    if b"\0" in after or all(line in known for line in after.split(b"\n")):
+        return
+    text = after.decode("utf-8", "replace")
+    lines = text.split("\n")
+    for finding in redact(text, allow=allow).findings:
+        number = text.count("\n", 0, finding.start) + 1
+        if lines[number - 1].encode() not in known:
+            yield CiFinding("secrets", ERROR, path, number, f"A likely secret: {finding.kind}.")
+    for finding in redact(path, allow=allow).findings:
+        yield CiFinding("secrets", ERROR, "", 0, f"A file's name has a likely secret: {finding.kind}.")
+
+
+def _check_disputes(facts: Sequence[Fact], after: Mapping[str, bytes]) -> Iterator[CiFinding]:
+    holding = in_force(facts)
+    for new in (fact for fact in holding if fact.file in after):
+        settled = {*new.supersedes, *new.review}
+        others = [fact for fact in candidates(new.description, holding) if fact.id not in settled]
+        rivals = rivals_of(new, others)
+        for other in (*rivals.disputed, *rivals.ended, *rivals.ended_by):
+            said = one_line(other.description, 100)
+            yield CiFinding("disputes", WARNING, new.file, 0, f"It contradicts {other.id}, which holds: {said}")
+
+
+def _check_commits(git: Git, start: str, end: str, authors: Sequence[str], allow: Sequence[str]) -> Iterator[CiFinding]:
+    span = [end] if start == empty_tree(git) else [end, f"^{start}"]
+    output = git.run("log", "-z", "--format=%h%x01%ae%x01%B", *span, "--").decode("utf-8", "replace")
+    for record in filter(None, output.split("\0")):
+        oid, address, message = record.split("\x01", 2)
+        if authors and not any(fnmatchcase(address.casefold(), one.casefold()) for one in authors):
+            yield CiFinding("authors", ERROR, "", 0, f"Commit {oid} is by {address}, who is not among the authors.")
+        for finding in redact(message, allow=allow).findings:
+            yield CiFinding(
+                "secrets", ERROR, "", 0, f"The message of commit {oid} has a likely secret: {finding.kind}."
+            )
+
+
+def sarif(findings: Sequence[CiFinding], version: str) -> dict[str, object]:
+    """Return findings in SARIF 2.1.0 (docs.oasis-open.org/sarif), which forges show beside the lines of a diff."""
+    rules = [{"id": name} for name in sorted({one.check for one in findings})]
+    results = []
+    for one in findings:
+        place: dict[str, object] = {"artifactLocation": {"uri": quote(one.path or FORMAT)}}
+        if one.line:
+            place["region"] = {"startLine": one.line}
+        locations = [{"physicalLocation": place}]
+        results.append(
+            {"ruleId": one.check, "level": one.level, "message": {"text": one.message}, "locations": locations}
+        )
+    driver = {"name": "gitmem", "version": version, "rules": rules}
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return {"version": "2.1.0", "$schema": schema, "runs": [{"tool": {"driver": driver}, "results": results}]}

@@ -1,0 +1,319 @@
+"""Facts proposed on a branch, the check of what is pushed, also as a server's hook, and protected branches."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import stat
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.document.entry import MemoryType
+from gitmem.document.message import Message
+from gitmem.errors import NotFoundError, RefusedError
+from gitmem.facts.fact import FactKind, make_fact
+from gitmem.facts.file import render_fact
+from gitmem.git.remote import Connection
+from gitmem.platform.programs import read_resource
+from gitmem.store.transact import transact
+from gitmem.sync.proposals import CiFinding, examine, open_for_ci, propose, sarif
+from gitmem.sync.remotes import find_remote
+from gitmem.sync.rounds import Options
+from tests.store.servers import gitolite, nginx
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.conftest import RunsGit
+    from tests.store.machines import Machine
+
+AT = datetime(2026, 11, 20, 9, tzinfo=UTC)
+UV = make_fact(FactKind.DECISION, "Use uv for packages.", AT)
+SPACES = make_fact(FactKind.RULE, "Indent with four spaces.", AT)
+
+
+def proposed(machine: Machine, *ids: str, name: str = ""):
+    store = machine.store
+    return propose(
+        store,
+        find_remote(store, None),
+        Connection(store.repository.layout, store.context.environ),
+        Options(),
+        ids=ids,
+        name=name,
+    )
+
+
+def put(machine: Machine, files: dict[str, bytes]) -> None:
+    message = Message("put", (("Gitmem-Op", "save"),))
+    transact(machine.store, lambda transaction: transaction.commit(message, files), purpose="test")
+
+
+def add(machine: Machine, *facts) -> None:
+    put(machine, {fact.path: render_fact(fact) for fact in facts})
+
+
+def commit(machine: Machine, name: str, email: str) -> None:
+    machine.git("add", "-A")
+    machine.git("-c", f"user.name={name}", "-c", f"user.email={email}", "commit", "-qm", "by hand")
+
+
+def checked(machine: Machine, base: str, head: str = "HEAD", **more) -> list[CiFinding]:
+    return examine(open_for_ci(str(machine.root), machine.context.environ), base, head, **more)
+
+
+def kinds(found: list[CiFinding]) -> list[tuple[str, str, str]]:
+    return [(one.check, one.level, one.path) for one in found]
+
+
+def test_a_proposal_holds_the_chosen_facts_alone_on_top_of_the_remotes_memory(pair, remote, bare_git):
+    laptop, _ = pair
+    add(laptop, UV, SPACES)
+    put(laptop, {"daily/2026/11/2026-11-20.md": b"a private day\n"})
+    before = laptop.tip
+    done = proposed(laptop, UV.id)
+    assert done.branch == "gitmem-proposals/use-uv-for-packages"
+    changed = bare_git(remote, "diff", "--name-only", "gitmem", done.branch).split()
+    assert changed == [UV.path]
+    assert bare_git(remote, "rev-parse", f"{done.branch}^") == bare_git(remote, "rev-parse", "gitmem")
+    assert laptop.tip == before
+    laptop.sound()
+
+
+def test_a_proposal_without_ids_has_all_facts_that_the_remote_has_not_and_replaces_its_former_self(
+    pair, remote, bare_git
+):
+    laptop, desktop = pair
+    add(laptop, UV)
+    proposed(laptop, name="tools")
+    add(laptop, SPACES)
+    done = proposed(laptop, name="tools")
+    assert done.paths == tuple(sorted((UV.path, SPACES.path)))
+    assert bare_git(remote, "rev-list", "--count", f"gitmem..{done.branch}") == "1"
+    add(desktop, SPACES)
+    with pytest.raises(RefusedError, match="not proposed from here"):
+        proposed(desktop, name="tools")
+    with pytest.raises(NotFoundError, match="no fact 'd0000000000'"):
+        proposed(laptop, "d0000000000")
+
+
+def test_a_proposal_that_a_forge_merged_reaches_everybody_and_nothing_is_proposed_again(pair, remote, bare_git):
+    laptop, desktop = pair
+    add(laptop, UV)
+    done = proposed(laptop)
+    bare_git(remote, "update-ref", "refs/heads/gitmem", done.commit)
+    desktop.sync()
+    assert desktop.read(UV.path) == render_fact(UV).decode()
+    laptop.sync()
+    with pytest.raises(NotFoundError, match="these facts already"):
+        proposed(laptop)
+
+
+@pytest.mark.parametrize("name", ["../../heads/gitmem", "기억 제안", "a b\tc", "-x", "!!!"])
+def test_any_name_of_a_proposal_is_a_branch_of_proposals(pair, remote, bare_git, name):
+    laptop, _ = pair
+    add(laptop, UV)
+    before = bare_git(remote, "rev-parse", "gitmem")
+    done = proposed(laptop, name=name)
+    branches = bare_git(remote, "for-each-ref", "--format=%(refname:short)").splitlines()
+    assert sorted(branches) == ["gitmem", done.branch]
+    assert bare_git(remote, "rev-parse", "gitmem") == before
+
+
+def test_good_facts_pass(pair):
+    laptop, _ = pair
+    base = laptop.tip
+    add(laptop, UV, SPACES)
+    assert checked(laptop, base) == []
+
+
+def test_each_kind_of_bad_content_is_found(pair):
+    laptop, _ = pair
+    base = laptop.tip
+    secret = "ghp_" + "a1B2" * 9
+    other = make_fact(FactKind.DECISION, "Use poetry for packages.", AT)
+    laptop.write(UV.path, render_fact(UV).decode())
+    laptop.write("facts/rule/nonsense.md", "no header\n")
+    laptop.write(SPACES.path, render_fact(UV).decode())
+    laptop.write("daily/2026/11/2026-11-20.md", f"one\nthe token is {secret}\n")
+    laptop.write("notes.md", "<<<<<<< a\none\n=======\ntwo\n>>>>>>> b\n")
+    laptop.write("large.md", "x" * 1_000_001)
+    os.symlink("/etc/passwd", laptop.root / "link.md")
+    commit(laptop, "Eve", "eve@evil.example")
+    found = checked(laptop, base, authors=["*@example.com"])
+    assert [one for one in kinds(found) if one[1] == "error"] == [
+        ("authors", "error", ""),
+        ("secrets", "error", "daily/2026/11/2026-11-20.md"),
+        ("format", "error", "facts/rule/nonsense.md"),
+        ("format", "error", SPACES.path),
+        ("size", "error", "large.md"),
+        ("format", "error", "link.md"),
+        ("format", "error", "notes.md"),
+    ]
+    assert [one.line for one in found if one.check == "secrets"] == [2]
+    assert secret not in str(found)
+    assert other.id not in str(found)
+
+
+def test_a_fact_that_contradicts_what_holds_is_a_warning_unless_it_says_so(pair):
+    laptop, _ = pair
+    add(laptop, make_fact(FactKind.RULE, "Always indent with tabs.", AT))
+    base = laptop.tip
+    new = make_fact(FactKind.RULE, "Never indent with tabs.", AT)
+    add(laptop, new)
+    assert kinds(checked(laptop, base)) == [("disputes", "warning", new.path)]
+    old = make_fact(FactKind.RULE, "Always indent with tabs.", AT)
+    put(laptop, {new.path: render_fact(new._replace(supersedes=(old.id,)))})
+    assert checked(laptop, base) == []
+
+
+def test_what_the_base_got_meanwhile_is_not_checked(pair):
+    laptop, _ = pair
+    laptop.git("branch", "proposal")
+    laptop.write("notes.md", "<<<<<<< a\none\n=======\ntwo\n>>>>>>> b\n")
+    commit(laptop, "A", "a@example.com")
+    assert checked(laptop, "HEAD", "proposal") == []
+    with pytest.raises(NotFoundError, match="names no commit"):
+        checked(laptop, "--help")
+
+
+def test_sarif_names_rule_level_file_and_line():
+    value = sarif(
+        [
+            CiFinding("secrets", "error", "daily/a b.md", 3, "A likely secret."),
+            CiFinding("size", "warning", "", 0, "Many."),
+        ],
+        "1",
+    )
+    run = value["runs"][0]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["secrets", "size"]
+    place = run["results"][0]["locations"][0]["physicalLocation"]
+    assert place == {"artifactLocation": {"uri": "daily/a%20b.md"}, "region": {"startLine": 3}}
+
+
+def protect(remote: Path, script: str) -> None:
+    hook = remote / "hooks" / "pre-receive"
+    hook.write_text(script)
+    hook.chmod(hook.stat().st_mode | stat.S_IXUSR)
+
+
+def install_check(remote: Path) -> None:
+    """Put the shipped hook into a bare repository, with this Python's gitmem before all others."""
+    script = read_resource("templates", "ci", "pre-receive").decode()
+    folder = Path(sys.executable).parent
+    protect(remote, script.replace("#!/bin/sh\n", f"#!/bin/sh\nPATH={folder}:$PATH\n", 1))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a hook is a program of POSIX")
+def test_the_shipped_hook_takes_good_pushes_and_refuses_bad_ones_and_the_end_of_the_memory(pair, remote, bare_git):
+    laptop, _ = pair
+    install_check(remote)
+    add(laptop, UV)
+    laptop.sync()
+    assert bare_git(remote, "rev-parse", "gitmem") == laptop.tip
+    good = laptop.tip
+    secret = "ghp_" + "a1B2" * 9
+    laptop.write("notes.md", f"the token is {secret}\n")
+    commit(laptop, "A", "a@example.com")
+    with pytest.raises(AssertionError, match=r"notes\.md:1: error: A likely secret"):
+        laptop.git("push", str(remote), "HEAD:refs/heads/gitmem")
+    with pytest.raises(AssertionError, match="cannot be deleted"):
+        laptop.git("push", str(remote), ":refs/heads/gitmem")
+    laptop.git("push", str(remote), "HEAD:refs/heads/other")
+    assert bare_git(remote, "rev-parse", "gitmem") == good
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a hook is a program of POSIX")
+def test_a_sync_with_a_protected_branch_takes_what_came_and_says_how_to_propose(pair, remote):
+    laptop, desktop = pair
+    add(desktop, SPACES)
+    desktop.sync()
+    protect(remote, "#!/bin/sh\necho 'GH006: Protected branch update failed for refs/heads/gitmem.' >&2\nexit 1\n")
+    add(laptop, UV)
+    done = laptop.sync()
+    assert (done.came, done.went) == (1, 0)
+    assert "'gitmem propose'" in done.notices[-1]
+    assert all((laptop.root / fact.path).exists() for fact in (UV, SPACES))
+    again = laptop.sync()
+    assert (again.came, again.went) == (0, 0)
+
+
+def merge_plainly(remote: Path, folder: Path, bare_git: RunsGit, branch: str) -> bool:
+    """Merge a branch into the memory as a forge does: without the driver; leave a conflict's markers in the files."""
+    bare_git(folder.parent, "clone", "-q", "-b", "gitmem", str(remote), str(folder))
+    person = ("-c", "user.name=Forge", "-c", "user.email=forge@example.com")
+    try:
+        bare_git(folder, *person, "merge", "-q", "-m", "Merge a proposal", f"origin/{branch}")
+    except AssertionError:
+        bare_git(folder, "add", "-A")
+        bare_git(folder, *person, "commit", "-qm", "Merge with markers")
+        conflicted = True
+    else:
+        conflicted = False
+    bare_git(folder, "push", "-q", "origin", "HEAD:refs/heads/gitmem")
+    return conflicted
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_merge_without_the_driver_loses_nothing_and_its_markers_are_healed_by_a_sync(
+    pair, remote, bare_git, tmp_path, seed
+):
+    laptop, desktop = pair
+    dice = random.Random(seed)
+    words = ["port", "cache", "login", "비밀", "queue", "token"]
+    texts = set()
+    for machine in pair:
+        for number in range(dice.randrange(3, 9)):
+            text = f"{machine.name} {number}: {' '.join(dice.sample(words, 3))}"
+            texts.add(text)
+            machine.save(text, dice.choice([MemoryType.NOTE, MemoryType.LEARNING, MemoryType.DECISION]))
+    laptop.sync()
+    desktop.git("push", "-q", str(remote), "HEAD:refs/heads/gitmem-proposals/all")
+    assert merge_plainly(remote, tmp_path / "forge", bare_git, "gitmem-proposals/all")
+    laptop.sync()
+    desktop.sync()
+    laptop.sync()
+    for machine in pair:
+        machine.sound()
+        assert laptop.ids | desktop.ids <= set(machine.entries())
+        held = "\n".join(path.read_text() for path in machine.root.glob("**/*.md"))
+        assert all(text in held for text in texts)
+    assert laptop.tip == desktop.tip
+
+
+@contextlib.contextmanager
+def served(kind: str, folder: Path, remote: Path, environ: dict[str, str]) -> Iterator[tuple[str, Path]]:
+    """Serve an empty repository as a real server does; yield its address and its folder."""
+    if kind == "http":
+        with nginx(folder, remote.parent) as address:
+            yield address + remote.name.replace(" ", "%20"), remote
+    else:
+        with gitolite(folder, "RW") as server:
+            server.enter(environ)
+            yield server.url("/memory"), folder / "gitolite" / "repositories" / "memory.git"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the servers are programs of POSIX")
+@pytest.mark.parametrize("kind", ["http", "gitolite"])
+def test_the_shipped_hook_works_behind_real_servers(  # noqa: PLR0917
+    kind, machine, remote, tmp_path_factory, environ, bare_git
+):
+    folder = tmp_path_factory.mktemp("server")
+    bare_git(remote, "config", "http.receivepack", "true")
+    with served(kind, folder, remote, environ) as (address, repository):
+        install_check(repository)
+        laptop = machine("laptop", url=address)
+        add(laptop, UV)
+        laptop.sync()
+        good = laptop.tip
+        assert bare_git(repository, "rev-parse", "gitmem") == good
+        laptop.write("notes.md", "<<<<<<< a\none\n=======\ntwo\n>>>>>>> b\n")
+        commit(laptop, "A", "a@example.com")
+        with pytest.raises(AssertionError, match=r"notes\.md:1: error: Conflict markers"):
+            bare_git(laptop.root, "push", address, "HEAD:refs/heads/gitmem", env=environ)
+        assert bare_git(repository, "rev-parse", "gitmem") == good
