@@ -111,10 +111,12 @@ PARTS = {
         "summarize": "have a model sum up archives",
         "judge": "have a model judge sessions",
         "mcp": "serve the memory to an agent by MCP",
+        "statusline": "print a line for an agent's status line",
         "completion": "print the completion script for a shell",
         "help": "show the help of a command, or list all commands",
     },
 }
+_LIGHT = ("hook", "statusline")  # run often, without a parser
 _FREE = ("search", "more")  # `gitmem search recall` searches for a word
 PLUMBING = {  # not for people
     "hook": "receive an event from an agent's host",
@@ -148,6 +150,7 @@ MODULES = {
     "propose": "sync",
     "resolve": "facts",
     "help": "completion",
+    "statusline": "hook",
     "concepts": "learned",
     "episodes": "learned",
     "patterns": "learned",
@@ -166,7 +169,7 @@ MODULES = {
     "reindex": "upkeep",
     "maintain": "upkeep",
 }
-_BARE = (*PLUMBING, "completion", "help")  # print no result that could be JSON
+_BARE = (*PLUMBING, "completion", "help", "statusline")  # print no result that could be JSON
 COMMANDS = {name: line for group in (*GROUPS.values(), *PARTS.values(), PLUMBING) for name, line in group.items()}
 
 _EPILOG = """\
@@ -193,10 +196,12 @@ def main(argv: Sequence[str], make_app: Callable[[], App]) -> int:
 
 
 def _run(argv: Sequence[str], app: App) -> int:
-    if command_word(argv) == "hook" and not {"-h", "--help"} & set(argv):
+    word = command_word(argv)
+    if word in _LIGHT and not {"-h", "--help"} & set(argv):
         from gitmem.cli.commands.hook import hook
+        from gitmem.cli.recall_hooks import statusline
 
-        return hook(argv, app)
+        return hook(argv, app) if word == "hook" else statusline(app)
     args = None
     try:
         if "_ARGCOMPLETE" in app.environ:

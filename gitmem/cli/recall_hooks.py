@@ -1,4 +1,4 @@
-"""Answer a prompt with memories of its subject, and an error with the fix that once mended it (spec M4).
+"""Answer a prompt with memories of its subject, an error with its mend (spec M4), and a person with a sign of use.
 
 Where this is slow or fails it prints nothing, and the host goes on without it. Apart from `cli.host`, as each event
 waits for what it imports.
@@ -6,14 +6,17 @@ waits for what it imports.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from functools import partial
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import TextIO
 
+    from gitmem.cli.app import App
     from gitmem.errors import GitmemError
     from gitmem.store.hook_spool import HookSpool
     from gitmem.store.store import Store
@@ -46,11 +49,57 @@ def help_for(store: Store, name: str, payload: dict[str, object]) -> str:
     return "\n\n".join(filter(None, texts))
 
 
-def tell(out: TextIO, answer: Callable[[str], dict[str, object]], text: str) -> None:
-    """Print a text in the host's form, which `answer` makes, if there is any."""
-    reply = answer(text) if text else {}
+def tell(
+    out: TextIO, answer: Callable[[str], dict[str, object]], text: str, more: Mapping[str, object] | None = None
+) -> None:
+    """Print a text in the host's form, which `answer` makes, and `more` of the answer, if there is any."""
+    reply = {**(answer(text) if text else {}), **(more or {})}
     if reply:
         print(json.dumps(reply, ensure_ascii=False), file=out, flush=True)
+
+
+SIGN = "sign"  # file: the line about the last start
+
+
+def sign_of_use(store: Store, ids: Collection[str], text: str, *, recorded: bool) -> str:
+    """Return the line that tells a person what a session was told of these memories, and keep it for status lines."""
+    from gitmem.document.ids import is_fact_id
+    from gitmem.sessions.start import LEARNED
+    from gitmem.text.sentences import count
+    from gitmem.text.stems import estimate_tokens
+
+    kinds = [one[0] for one in {*ids} if is_fact_id(one)]
+    found = {"decision": kinds.count("d"), "open issue": kinds.count("i")}
+    rest = len(kinds) - sum(found.values())
+    found["other fact" if any(found.values()) else "fact"] = rest
+    told = ", ".join(count(number, what) for what, number in found.items() if number) or "the last work"
+    line = f"gitmem: {told} told ({estimate_tokens(text):,} tokens)" if text else "gitmem: nothing to tell"
+    line += "; recording" if recorded else "; NOT recording: 'gitmem doctor' says why"
+    with (
+        contextlib.suppress(OSError, UnicodeDecodeError),
+        open(os.path.join(store.private, SIGN), "w", encoding="utf-8") as file,
+    ):
+        file.write(line)
+        learned = os.path.join(store.private, LEARNED)
+        with open(learned, encoding="utf-8") as last:
+            line += f". {last.read().strip()}"
+        os.unlink(learned)
+    return line
+
+
+def statusline(app: App) -> int:
+    """Print the line about the session of an agent that gives its folder as JSON on standard input, "" without one."""
+    from gitmem.store.locate import find_store
+    from gitmem.store.store import private_folder
+
+    with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
+        given = {} if app.stdin.isatty() else json.loads(app.stdin.read() or "{}")
+        folder = (given.get("workspace") or {}).get("project_dir") or given.get("cwd") or app.cwd
+        root = find_store(os.path.join(app.cwd, folder), app.home())
+        if root is not None:
+            with open(os.path.join(private_folder(root, app.environ), SIGN), encoding="utf-8") as file:
+                print(file.read(), file=app.out)
+    return 0
 
 
 def tell_refused(out: TextIO, host: str, payload: Mapping[str, object], error: GitmemError) -> None:

@@ -134,7 +134,8 @@ class Host(Value):
     payload that is answered what the session's record says and no event does. `records` reads the lines of a
     transcript, which `lines` makes of a path where it is no text file; `sessions` are the paths of a
     project's transcripts, and `transcript` makes the path of one, of the environment, the home and
-    the session's id, for hosts whose payloads name none. `trust` gives the tables by which the host trusts the hooks in
+    the session's id, for hosts whose payloads name none. `sign` is the key of a line in an answer that the host shows
+    to the person, "" if it shows none. `trust` gives the tables by which the host trusts the hooks in
     a file with this path and text, where it asks for that; `note` is what a person has to do once after installing.
     `slash` is what the host has people type before a command's name.
     """
@@ -153,6 +154,7 @@ class Host(Value):
     lines: Callable[[str], Iterator[str]] | None = None
     sessions: Callable[[Place], list[str]] | None = None
     transcript: Callable[[Mapping[str, str], str, str], str] | None = None
+    sign: str = "systemMessage"
     trust: Callable[[str, str], Mapping[str, Mapping[str, object]]] | None = None
     note: str = ""
     slash: str = "/gitmem:"

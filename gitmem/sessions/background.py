@@ -21,7 +21,7 @@ from gitmem.store.transact import transact
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from gitmem.sessions.pending import Pending, Session
     from gitmem.sessions.turns import Turn
@@ -119,6 +119,22 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
             file.write(f"{today}\n")
 
 
+def _note_learned(store: Store, turns: Sequence[Turn], errors: set[str]) -> None:
+    """Write down what the turns of a session taught, for the line at the next start; `errors` were known before."""
+    from gitmem.lessons.read import pattern_headers
+    from gitmem.sessions.start import LEARNED
+    from gitmem.store.headers import known_facts
+    from gitmem.text.sentences import count
+
+    own = {turn.exchange_id for turn in turns}
+    facts = [fact for fact in known_facts(store) if own & {*fact.sources}]
+    new = {header.path for header in pattern_headers(store)} - errors
+    told = " and ".join(count(len(some), name) for name, some in (("fact", facts), ("error", new)) if some)
+    if told:
+        with open(os.path.join(store.private, LEARNED), "w", encoding="utf-8") as file:
+            file.write(f"The last session taught {told}")
+
+
 class _Steps:
     """The steps of the background work for one store."""
 
@@ -190,6 +206,7 @@ class _Steps:
         from gitmem.lessons.episodes import save_episodes
         from gitmem.lessons.learn import learn_lessons
         from gitmem.lessons.outcome_counts import count_given, note_use
+        from gitmem.lessons.read import pattern_headers
         from gitmem.sessions.end import capture_recorded, keep_transcript, logged_turns, read_records
         from gitmem.sessions.exchanges import save_exchanges, turns_of
         from gitmem.sessions.memory import forget_working
@@ -203,6 +220,7 @@ class _Steps:
             if turns and session.transcript:
                 message = f"{session.transcript} tells no turn; its session is told as its hooks did."
                 FailureLog(self._store.private).record_once(Failure(self._store.context.clock(), "transcript", message))
+        errors = {header.path for header in pattern_headers(self._store)}
         save_exchanges(self._store, session.name, session.host, turns)
         learn(self._store, session.name, session.host, turns)
         group(self._store, session.name, session.host, turns)
@@ -217,6 +235,7 @@ class _Steps:
             request_judgement(self._store, session.name, session.host, session.transcript)
         forget_working(self._store, session.name)
         self._unmark(session)
+        _note_learned(self._store, turns, errors)
 
     def improve(self, late: Callable[[], bool]) -> None:
         """Have the model of the settings judge sessions (spec U7), then sum up archives (R6)."""

@@ -12,7 +12,7 @@ const MOST = 200_000 // characters of a text that are handed over
 // Requests that are no part of the conversation begin so: a title, a summary of what is compacted.
 const ASIDE = /title generator|summari[sz]/i
 
-export const Gitmem = async ({ directory }) => {
+export const Gitmem = async ({ directory, client }) => {
   const data = join(process.env.XDG_DATA_HOME || join(homedir(), ".local", "share"), HOST)
   const told = new Map() // session: what gitmem answered to its start
   const said = new Map() // session: what the agent said last, "" after a tool call
@@ -31,7 +31,10 @@ export const Gitmem = async ({ directory }) => {
         process.platform === "win32"
           ? spawnSync("gitmem", ["hook", HOST, event], options)
           : spawnSync("/bin/sh", ["-c", LINE.replace("EVENT", `${event}.${HOST}`)], options)
-      return done.stdout ? JSON.parse(String(done.stdout)).hookSpecificOutput?.additionalContext || "" : ""
+      const answer = done.stdout ? JSON.parse(String(done.stdout)) : {}
+      const message = answer.systemMessage // a toast tells the person
+      if (message) Promise.resolve(client?.tui?.showToast?.({ body: { message, variant: "info" } })).catch(() => {})
+      return answer.hookSpecificOutput?.additionalContext || ""
     } catch {
       return "" // no answer, which is no JSON either
     }

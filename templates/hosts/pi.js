@@ -26,7 +26,9 @@ export default function (pi) {
         process.platform === "win32"
           ? spawnSync("gitmem", ["hook", "pi", event], options)
           : spawnSync("/bin/sh", ["-c", LINE.replace("EVENT", `${event}.pi`)], options)
-      return done.stdout ? JSON.parse(String(done.stdout)).hookSpecificOutput?.additionalContext || "" : ""
+      const answer = done.stdout ? JSON.parse(String(done.stdout)) : {}
+      if (answer.systemMessage && ctx?.hasUI) ctx.ui.notify(answer.systemMessage, "info")
+      return answer.hookSpecificOutput?.additionalContext || ""
     } catch {
       return "" // no answer, which is no JSON either
     }

@@ -90,6 +90,22 @@ def run_hook(args: argparse.Namespace, app: App) -> int:
     return hook(("hook", args.host, *[args.event] * bool(args.event), *["--drain"] * args.drain), app)
 
 
+def run_statusline(_: argparse.Namespace, app: App) -> int:
+    """Print what the last session was told and whether it is recorded, for the status line of an agent.
+
+    The agent gives its folder as JSON on standard input, as Claude Code does, whose settings then have
+    {"statusLine": {"type": "command", "command": "gitmem statusline"}}.
+
+    Examples:
+      gitmem statusline
+      gitmem statusline < payload.json
+
+    """
+    from gitmem.cli.recall_hooks import statusline
+
+    return statusline(app)
+
+
 def hook(argv: Sequence[str], app: App) -> int:
     """Do the work of a hook; see `run`. It needs no parser, which would take half of its time."""
     try:
@@ -206,7 +222,7 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: Event) ->
     seconds = LONGEST_SECONDS if starts else TOLD_SECONDS
     with _time_limit(seconds, lambda: _log(app, f"{name} was ended after {seconds:g} s")):
         if starts:
-            _answer_start(app, root, read, answer, lambda: time.monotonic() - event.started > SECONDS)
+            _answer_start(app, root, read, answer, event, sign=host.sign)
         else:
             from gitmem.cli.recall_hooks import follow_settings, help_for, tell
 
@@ -220,10 +236,19 @@ def _answer_start(
     root: str,
     payload: dict[str, object],
     answer: Callable[[str], dict[str, object]],
-    late: Callable[[], bool],
+    event: Event,
+    *,
+    sign: str,
 ) -> None:
-    """Print the memory for a new session, unless its context still holds it (docs/spec.md, R8)."""
+    """Print the memory for a new session, unless its context still holds it (docs/spec.md, R8).
+
+    `sign` is the key under which the host shows the person a line, "" if it shows none.
+    """
+    from gitmem.cli.recall_hooks import sign_of_use, tell
     from gitmem.project.state import ProjectQuestions
+
+    def late() -> bool:
+        return time.monotonic() - event.started > SECONDS
 
     cwd = payload.get("cwd")
     folder = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else app.cwd
@@ -253,24 +278,25 @@ def _answer_start(
                 )
         if text:
             _note_start(store, payload, text, ids)
-        _tell_with_help(app, store, answer, text, payload)
+        line = "" if known else sign_of_use(store, ids, text, recorded=event.recorded)
+        _tell_with_help(
+            store, partial(tell, app.out, answer, more={sign: line} if sign and line else {}), text, payload
+        )
     if not found or found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
         _settle_later(store)  # which mirrors the agent's own memory, too
     app.sync_later(store, session=True)
 
 
-def _tell_with_help(
-    app: App, store: Store, answer: Callable[[str], dict[str, object]], text: str, payload: dict[str, object]
-) -> None:
+def _tell_with_help(store: Store, say: Callable[[str], None], text: str, payload: dict[str, object]) -> None:
     """Print the memory for a session, and help with the prompt or the error of the event unless it takes long."""
-    from gitmem.cli.recall_hooks import help_for, tell
+    from gitmem.cli.recall_hooks import help_for
 
     more = ""
     try:
-        with _time_limit(TOLD_SECONDS, lambda: tell(app.out, answer, text)):
+        with _time_limit(TOLD_SECONDS, lambda: say(text)):
             more = help_for(store, str(payload["hook_event_name"]), payload)
     finally:
-        tell(app.out, answer, "\n\n".join(filter(None, (text, more))))
+        say("\n\n".join(filter(None, (text, more))))
 
 
 def _note_start(store: Store, payload: dict[str, object], text: str, ids: tuple[str, ...]) -> None:

@@ -198,6 +198,7 @@ HOST = Host(
     read=_read,
     recorded=_recorded,
     answer=lambda _event, text: {"contextModification": text},
+    sign="",
     records=_records,
     lines=_lines,
     transcript=_transcript,

@@ -118,6 +118,7 @@ HOST = Host(
     edits=_edits,
     read=_read,
     answer=_answer,
+    sign="",
     records=_records,
     sessions=_sessions,
 )

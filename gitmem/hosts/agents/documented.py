@@ -113,6 +113,7 @@ CURSOR = Host(
     edits=_cursor_edits,
     read=_cursor_read,
     answer=_cursor_answer,
+    sign="",
     note=_UNTRIED.format("Cursor"),
 )
 

@@ -82,6 +82,8 @@ class Host:
         if not out:
             return ""
         answer = json.loads(out)
+        if answer.pop("systemMessage", "") and not answer:
+            return ""  # the person is told that nothing was told
         assert set(answer) == {"hookSpecificOutput"}
         source = SOURCES[answer["hookSpecificOutput"]["hookEventName"]]
         text = str(answer["hookSpecificOutput"]["additionalContext"])
@@ -370,9 +372,31 @@ def test_a_session_starts_with_what_earlier_ones_left(host):
     assert " ^0" not in text
 
 
+def test_a_person_sees_a_line_of_what_is_told_recorded_and_learned(host):
+    start = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(host.project), "source": "startup"}
+
+    def line(**more: str) -> str:
+        answer = json.loads(host.run("hook", "claude", stdin=json.dumps(start | more).encode()))
+        return str(answer["systemMessage"])
+
+    assert line(session_id="s-0") == "gitmem: nothing to tell; recording"
+    host.here("save", "Use uv, not pnpm", "--type", "decision")
+    host.here("save", "The login page is slow", "--type", "issue")
+    said = line(session_id="s-1")
+    assert re.fullmatch(r"gitmem: 1 decision, 1 open issue told \([0-9]+ tokens\); recording", said)
+    where = json.dumps({"workspace": {"project_dir": str(host.project)}}).encode()
+    assert host.run("statusline", stdin=where, cwd=Path("/")) == f"{said}\n"
+    assert host.run("statusline", stdin=b"{", cwd=Path("/")) == ""
+    host.turn("p-1", "From now on we always use pytest, never unittest.", "Noted: pytest from now on.")
+    host.deliver("SessionEnd", reason="other")
+    host.drain()
+    assert line(session_id="s-2").endswith("; recording. The last session taught 1 fact")
+    assert line(session_id="s-3").endswith("; recording")
+
+
 def answer_to(host: Host, *args: str, data: bytes = b"") -> dict[str, str]:
     out = host.run("hook", "claude", *args, stdin=data)
-    return json.loads(out)["hookSpecificOutput"] if out else {}
+    return json.loads(out).get("hookSpecificOutput", {}) if out else {}
 
 
 def payload(host: Host, kind: str, **more: str) -> bytes:

@@ -63,7 +63,7 @@ def test_copilot_is_told_the_memory_in_its_own_form_whoevers_hook_it_runs(run, n
 @pytest.mark.parametrize("folder", [".qwen/projects/-p/chats", ".factory/sessions/-p", ".claude/projects/-p"])
 def test_others_that_run_claude_codes_hooks_are_told_in_its_form(run, folder):
     answer = json.loads(run(payload("SessionStart", transcript_path=f"/h/{folder}/s.jsonl"), "claude", "SessionStart"))
-    assert set(answer) == {"hookSpecificOutput"}
+    assert set(answer) == {"hookSpecificOutput", "systemMessage"}
 
 
 def test_copilot_is_told_again_after_a_compaction(run):
