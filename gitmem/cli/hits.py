@@ -158,7 +158,7 @@ class Found(Value):
 
 
 def find_hits(
-    args: argparse.Namespace, app: App, *, deep: bool = False, history: bool = False, views: bool = False
+    args: argparse.Namespace, app: App, *, deep: bool = False, history: bool = False, roomy: bool = False
 ) -> Found:
     """Return the answer to the command's query; print once an hour why vectors were left out."""
     from gitmem.search.engine import answer
@@ -169,7 +169,7 @@ def find_hits(
     store = app.settled(args)
     began = store.context.clock()
     at = named_commit(args, store)
-    found = answer(store, query, limit=args.limit, deep=deep, history=history, ended=args.all, at=at, views=views)
+    found = answer(store, query, limit=args.limit, deep=deep, history=history, ended=args.all, at=at, roomy=roomy)
     if at is None:
         from gitmem.search.recall import with_own
 

@@ -12,8 +12,8 @@ from gitmem.document.ids import BUGS, tail_of
 from gitmem.lessons.usage_log import HOWS, PROMPT, GivenText, known_to, note_asked
 from gitmem.search.engine import answer
 from gitmem.search.query import INSIDE, fold, parse_query
-from gitmem.search.recall import hit_head, is_view
-from gitmem.search.units import bare_text, fields_in
+from gitmem.search.recall import hit_head
+from gitmem.search.units import LINKED, bare_text, fields_in
 from gitmem.sessions.outcome import OUTCOME
 from gitmem.sessions.state import follows_up
 from gitmem.sessions.turns import human_text, is_trivial
@@ -138,7 +138,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
         and _says(hit, query)
         and tail_of(_handle(hit)) not in tails
         and not hit.is_of(session)
-        and not is_view(hit)
+        and not hit.path.startswith(LINKED)
         and not _came_to_nothing(hit)
     ]
     room = TOKENS - sum(estimate_tokens(text) + 1 for text in mends)

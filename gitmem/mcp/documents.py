@@ -113,7 +113,7 @@ def add_documents(server: DocumentServer, memory: Memory) -> None:
         try:
             store = memory.open()
             began = store.context.clock()
-            recalled = recall(topic, answer(store, topic, limit=_CANDIDATES, views=True).hits, _BUDGET)
+            recalled = recall(topic, answer(store, topic, limit=_CANDIDATES, roomy=True).hits, _BUDGET)
             note_asked(store, GivenText(began, memory.session, RECALL, handles(recalled.whole)), recalled.text)
         except GitmemError as error:
             raise MCPError(INTERNAL_ERROR, client_text(error.sentences)) from error

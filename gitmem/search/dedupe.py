@@ -8,7 +8,8 @@ leaves what the older names: "switch from Alembic to Aerich".
 from __future__ import annotations
 
 import re
-from itertools import islice, zip_longest
+from bisect import bisect_right
+from itertools import accumulate, islice, zip_longest
 
 from gitmem.document.ids import short_session
 from gitmem.search.hits import day_of, facts_of
@@ -268,7 +269,7 @@ def choose_files(
         newest = sorted(lines, key=_day, reverse=True)
         return dict.fromkeys(sorted(newest) if len(newest) <= most else islice(filter(fits, newest), most), ()), []
     needles = _Needles(terms, literals)
-    marked = {path: [(line.number, needles.within(line)) for line in found] for path, found in lines.items()}
+    marked = needles.within(lines)
     best, times = list(marked), [1.0] * len(terms)
     if len(lines) > most:
         counts = needles.counts(marked.values())
@@ -312,23 +313,28 @@ class _Needles:
         self._says: list[float] = []
         self._worth: dict[int, float] = {}
 
-    def within(self, line: Line) -> int:
-        """Return the needles in a line."""
-        low = fold(line.text)
-        mask = 0
+    def within(self, lines: Mapping[str, Sequence[Line]]) -> dict[str, list[tuple[int, int]]]:
+        """Return the number and the needles of each line; one text of all lines is searched sooner than each."""
+        every = [line.text for found in lines.values() for line in found]
+        whole = "\n".join(every)
+        low, ends, masks = fold(whole), list(accumulate(len(text) + 1 for text in every)), [0] * len(every)
         for text, bit, anywhere in self._bits:
             at = low.find(text)
-            if at >= 0:
-                mask |= bit if anywhere or self._begins(line.text, low, text, at) else bit << self._shift
-        return mask
+            while at >= 0:
+                place = bisect_right(ends, at)
+                begins = anywhere or self._begins(whole, low, text, at, ends[place])
+                masks[place] |= bit if begins else bit << self._shift
+                at = low.find(text, ends[place])
+        mask = iter(masks)
+        return {path: [(line.number, next(mask)) for line in found] for path, found in lines.items()}
 
     @staticmethod
-    def _begins(line: str, low: str, text: str, at: int) -> bool:
-        """Return whether a word of a line, which is no id, begins with a text."""
+    def _begins(whole: str, low: str, text: str, at: int, end: int) -> bool:
+        """Return whether a word of the line up to `end`, which is no id, begins with a text."""
         while at >= 0:
-            if not at or (low[at - 1] != ID_MARK and (not low[at - 1].isalnum() or starts_word(line, at))):
+            if not at or (low[at - 1] != ID_MARK and (not low[at - 1].isalnum() or starts_word(whole, at))):
                 return True
-            at = low.find(text, at + 1)
+            at = low.find(text, at + 1, end)
         return False
 
     def missing(self, lines: Sequence[Line], marked: Sequence[tuple[int, int]]) -> Collection[str]:

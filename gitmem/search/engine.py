@@ -102,7 +102,7 @@ def answer(
     at: str | None = None,
     vectors: bool = True,
     beside: str = "",
-    views: bool = False,
+    roomy: bool = False,
     scanner: Scanner | None = None,
     hurried: bool = False,
 ) -> Answer:
@@ -110,10 +110,10 @@ def answer(
 
     `deep` adds the raw transcripts, `history` lines that only old commits hold; `at` is the id of a commit whose files
     are searched instead of the working tree, without `vectors`. `beside` is a folder whose best hits follow the others,
-    `limit` of them at most. `views` keeps concepts and episodes of hits as hits of
-    their own, for a text that tells what is new in them. Facts that no longer hold are left
-    out, unless nothing else is found, or `ended`, `history` or `at` is given. A `hurried` search may miss a text
-    that was edited in place and not committed yet.
+    `limit` of them at most. A `roomy` answer, for a text that fills a budget, keeps a
+    fact before an exchange with its words. Facts that no longer hold are left out, unless nothing else is found, or
+    `ended`, `history` or `at` is given. A `hurried` search may miss a text that was edited in place and not committed
+    yet.
 
     Raises:
         FilterError: a date in the query is invalid.
@@ -122,7 +122,7 @@ def answer(
     query = parse_query(text)
     filters = read_filters(store, query)
     similar = _begin_vectors(store, query) if vectors and at is None else None
-    scope = _Scope(limit, deep, history, ended, at, beside, views, scanner, hurried)
+    scope = _Scope(limit, deep, history, ended, at, beside, roomy, scanner, hurried)
     top, result = _search(store, query, filters, scope, similar)
     if not any(item.found.counts for item in top) and (decomposed := query.decomposed()) is not None:
         other_top, other = _search(store, decomposed, filters, scope, similar)
@@ -140,7 +140,7 @@ class _Scope(Value):
     ended: bool
     at: str | None
     beside: str
-    views: bool
+    roomy: bool
     scanner: Scanner | None
     hurried: bool
 
@@ -166,7 +166,7 @@ def _search(
     shown = {item.units.memory(item.index) for item in matches} if scope.hurried else ()
     marks = marks_for(store, shown) if scope.hurried else known_marks(store)
     kept = matches if scope.ended or scope.history or scope.at else holding(matches, marks)
-    memories = kept if scope.views else without_views(kept)  # recall tells the lines that are new in a view
+    memories = without_views(kept)
     top = best(store, memories, query, scope, marks)
     top += _beside(top, kept, scope.beside)[: scope.limit] if scope.beside else []
     hits = [
@@ -241,7 +241,7 @@ def best(store: Store, ranked: list[Ranked], query: Query, scope: _Scope, marks:
     weighed = [weigh(store, item) for item in first[: limit + _WEIGHED]]
     weighed.sort(key=lambda item: -item.score)
     most = min(limit + _COMPARED, MOST) if limit else MOST
-    weighed = in_order_of_news(weighed, marks, most, few=not scope.views)
+    weighed = in_order_of_news(weighed, marks, most, few=not scope.roomy)
     return [*weighed, *first[limit + _WEIGHED :]][: limit or None]
 
 

@@ -213,8 +213,7 @@ def recall(query: str, hits: Sequence[Hit], budget: int) -> Recalled:
     left = budget - estimate_tokens(lead + close) - 4
     pieces: list[tuple[Hit, str]] = []
     for hit in _in_order(good, left // _FACTS_SHARE):
-        texts = (_new_lines(text, pieces) if is_view(hit) else text for text in (hit.text, hit.passage))
-        whole, part = map(bare_text, texts)
+        whole, part = bare_text(hit.text), bare_text(hit.passage)
         if not whole:
             continue
         piece = _piece(hit, whole)
@@ -231,39 +230,19 @@ def recall(query: str, hits: Sequence[Hit], budget: int) -> Recalled:
 
 
 def _in_order(hits: Iterable[Hit], room: int) -> list[Hit]:
-    """Return the facts that fit into `room` tokens, then the other hits, then views of exchanges, each in order.
+    """Return the facts that fit into `room` tokens, then the other hits, both in order.
 
     A fact that is older than a memory on its subject follows that memory.
     """
     first: list[Hit] = []
     rest: list[Hit] = []
-    views: list[Hit] = []
     for hit in hits:
-        if is_view(hit):
-            views.append(hit)
-        elif hit.fact and not hit.weak and hit.status != BEFORE and hit.tokens <= room:
+        if hit.fact and not hit.weak and hit.status != BEFORE and hit.tokens <= room:
             room -= hit.tokens
             first.append(hit)
         else:
             rest.append(hit)
-    return [*first, *rest, *views]
-
-
-def is_view(hit: Hit) -> bool:
-    """Return whether a hit is of a concept or an episode, which link to exchanges and repeat parts of them."""
-    return hit.path.startswith(LINKED)
-
-
-def _new_lines(text: str, pieces: Sequence[tuple[Hit, str]]) -> str:
-    """Return the lines of a view's text without headings, links to exchanges that are given, and repeated text."""
-    given = {other.entry for other, _ in pieces}
-    said = "\n".join(piece for _, piece in pieces)
-    lines = [
-        line
-        for line in text.splitlines()
-        if line.strip() and line[0] != "#" and line.rpartition(" ")[2] not in given and line.strip() not in said
-    ]
-    return "\n".join(lines)
+    return [*first, *rest]
 
 
 def _piece(hit: Hit, text: str) -> str:
@@ -282,15 +261,20 @@ def _shortened(hit: Hit, tokens: int) -> str:
 
 
 def hit_head(hit: Hit) -> str:
-    """Return the date of a hit in words, its kind or heading, session, and the handle by which the whole is got."""
+    """Return the date of a hit in words, its kind or heading, session, and the handle by which the whole is got.
+
+    It names the concepts and episodes that link to an exchange (docs/search.md).
+    """
     place = f"{hit.path}:{hit.start}" + (f"-{hit.end}" if hit.end > hit.start else "")
     handle = f"^{hit.entry}" if hit.entry else place
+    links = dict.fromkeys(re.split("[-.]", view.rpartition("/")[2])[0] for view in hit.views if view.startswith(LINKED))
     attributes = (
         hit.date.replace("T", " ", 1)[:16],
         hit.label or hit.field or hit.heading,
         short_session(hit.session),
         f"by {hit.author}" if hit.author else "",
         handle,
+        " ".join(["also", *(f"^{one}" for one in links)]) if links else "",
         hit.standing,
         "weak" * hit.weak,
     )

@@ -193,7 +193,7 @@ def _in_texts(
     documents = Documents(store, listed=False)
     sample = texts.sample()
     rarity = Rarity(sample, texts.size / max(sum(map(len, sample)), 1), terms, literals)
-    rare = [literal for literal in literals if rarity.estimate(literal) <= BUDGET]
+    rare = [literal for literal in rarity.parts[0] if rarity.estimate(literal) <= BUDGET]
     allowed = documents.allowed(allow)
     found = texts.scan(rare, make_rg(store)) if rare else {}
     lines = {key: found[key] for key in filter(allowed, found)}

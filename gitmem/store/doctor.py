@@ -71,7 +71,7 @@ def attributes_finding(store: Store, paths: Iterable[str]) -> Finding:
     lines = [
         f"{path}, line {number}: {line}"
         for path in paths
-        if path.rpartition("/")[2] == _FILE
+        if path.endswith(_FILE) and path.rpartition("/")[2] == _FILE
         for number, line in _acting(_text(store, path))
     ]
     lines += [f"{path}: submodules" for path in paths if path == _MODULES]

@@ -6,6 +6,7 @@ Tested through `tests/store/test_health_doctor.py` and `tests/cli/commands/test_
 from __future__ import annotations
 
 import os
+import re
 from contextlib import ExitStack
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -295,9 +296,10 @@ class StatusReader:
         edited = _edited(self._look.edited)
         gone = {path for path in edited or () if not os.path.lexists(f"{store.root}/{path}")}
         names = [path for path in dict.fromkeys([*tracked, *(edited or ())]) if path not in gone]
-        days = sorted(name.rpartition("/")[2].removesuffix(".md") for name in names if name.startswith("daily/"))
+        listed = "\0".join(["", *names])  # searched in one go: a store may have 50,000
+        days = sorted(day.removesuffix(".md") for day in re.findall(r"\0daily/(?:[^\0]*/)?([^\0/]*)", listed))
         rotation, hooks, memory = store.config.rotation, HookSpool(store.private), _memory(store)
-        contradictions = _contradictions(store, names, names if edited is None else edited)
+        contradictions = _contradictions(store, names if edited is None else edited) if "\0facts/" in listed else 0
         attention, review = _attention(store, names, names if edited is None else edited)
         recent, damage = _recent(self._log, self._tip)
         return StoreStatus(
@@ -307,7 +309,7 @@ class StatusReader:
             last_save=_last_save(store, recent),
             tokens=tokens_of_size(len(memory)),
             threshold=Limits(rotation.threshold_tokens, rotation.carryover_tokens).threshold,
-            archives=sum(name.startswith("archive/") for name in names),
+            archives=listed.count("\0archive/"),
             days=len(days),
             newest_day=days[-1] if days else None,
             waiting=len(store.spool.names()),
@@ -318,7 +320,7 @@ class StatusReader:
             review=review,
             contradictions=contradictions,
             attention=(*damage, *attention),
-            knows=_known(names, memory),
+            knows=_known(listed, memory),
             bytes=_bytes(store, size),
         )
 
@@ -340,10 +342,9 @@ def _tip(store: Store) -> str:
         return ""
 
 
-def _known(names: Iterable[str], memory: bytes) -> Known:
+def _known(listed: str, memory: bytes) -> Known:
     from gitmem.document.entry import KNOWN_ISSUES, find_entries, find_section
 
-    listed = "\0".join(["", *names])  # counted in one go: a store may have 50,000
     body = memory.decode("utf-8", "replace")
     section = find_section(body, KNOWN_ISSUES)
     issues = find_entries(body[section.body : section.end]) if section else ()
@@ -422,9 +423,7 @@ def _remotes(store: Store) -> tuple[RemoteState, ...]:
     return tuple(states(store))
 
 
-def _contradictions(store: Store, names: Iterable[str], edited: Iterable[str]) -> int:
-    if not any(name.startswith("facts/") for name in names):
-        return 0
+def _contradictions(store: Store, edited: Iterable[str]) -> int:
     from gitmem.facts.validity import what_holds
     from gitmem.store.headers import Bounds, are_undisputed, disputing_facts, never
 

@@ -91,4 +91,4 @@ def test_an_exchange_takes_the_place_of_its_fact_among_few_hits_and_recall_keeps
     log(shelf, "2026-11-01", "bbbbbbbb", NEW, ("What went wrong with the shop?", said))
 
     assert [entry for entry, _ in told(shelf, "cache prices of products")] == [NEW, "d000000000a"]
-    assert told(shelf, "cache prices of products", views=True)[0][0] == "d000000000a"
+    assert told(shelf, "cache prices of products", roomy=True)[0][0] == "d000000000a"

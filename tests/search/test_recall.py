@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from gitmem.errors import NotFoundError
+from gitmem.lessons.prompt import remembered
+from gitmem.mcp.answers import find
 from gitmem.search.recall import is_handle, read_memory, recall
 from gitmem.text.stems import estimate_tokens
+from tests.mcp.conftest import unfenced
 
 FILLER = "".join(f"  Paragraph {n} tells of wood and stone and water at some length.\n\n" for n in range(60))
 
@@ -19,7 +24,7 @@ def test_facts_come_first_then_exchanges_without_the_marks_of_a_log(shelf):
         "  **Answer:** Take railings of pure zinc.\n\n  **Error:** `make` no zinc\n",
     )
 
-    text = recall("zinc railings", shelf.search("zinc railings", views=True), 2_000).text
+    text = recall("zinc railings", shelf.search("zinc railings", roomy=True), 2_000).text
 
     assert "Railings are of zinc." in text.partition("Which zinc")[0]
     assert "Take railings of pure zinc." in text
@@ -59,23 +64,26 @@ def test_keywords_and_success_are_not_told(shelf):
     assert "Outcome" not in text
 
 
-def test_a_concept_tells_only_what_its_exchanges_did_not(shelf):
-    entry = "- [10:0{n}:00] **Exchange** #1b4e51f0: {text} ^x4f7k2m9q0{n}\n"
-    shelf.put("daily/2026/11/2026-11-20.md", entry.format(n=1, text="Railings of zinc."))
-    link = "- 2026-11-20 [{text}](../sessions/2026/11/20261120_100000-1b4e51f0.md) x4f7k2m9q0{n}\n"
-    concept = "---\nid: k4f7k2m9q0x\nkind: concept\n---\n## Exchanges\n\n" + link.format(n=1, text="Railings of zinc.")
-    shelf.put("concepts/k4f7k2m9q0x-zinc.md", concept)
+def test_an_exchange_is_told_once_in_every_door_and_names_its_concept_and_episode(shelf):
+    said = "Railings of bridges are made of galvanized zinc, which lasts."
+    entry = f"- [2026-11-20 10:00:00] **Exchange** #1b4e51f0: {said} ^x4f7k2m9q01\n"
+    shelf.put("memory.md", f"## Recent Context\n\n{entry}")
+    shelf.put("sessions/2026/11/20261120_100000-1b4e51f0.md", f"# Session\n\n{entry}")
+    link = f"- 2026-11-20 [{said}](../sessions/2026/11/20261120_100000-1b4e51f0.md) x4f7k2m9q01\n"
+    for path in ("concepts/k4f7k2m9q0x-zinc.md", "episodes/2026/11/e4f7k2m9q0x.md"):
+        shelf.put(path, f"---\nid: {path.rpartition('/')[2][:11]}\n---\n# Zinc railings\n\n## Exchanges\n\n{link}")
 
-    text = recall("zinc railings", shelf.search("zinc railings", views=True), 2_000).text
+    (hit,) = shelf.search("galvanized zinc railings")
+    found = json.loads(unfenced(find(shelf.store, "galvanized zinc railings")[0]))["hits"]
+    recalled = recall("galvanized zinc railings", shelf.search("galvanized zinc railings", roomy=True), 2_000)
+    told = remembered(shelf.store, "Are the railings of bridges made of galvanized zinc?")
 
-    assert text.count("zinc.") == 1
-
-    shelf.put("concepts/k4f7k2m9q0x-zinc.md", concept + link.format(n=2, text="Zinc lasts."))
-
-    text = recall("zinc railings", shelf.search("zinc railings", views=True), 2_000).text
-
-    assert text.count("Railings of zinc.") == 1
-    assert "- 2026-11-20 Zinc lasts. ^x4f7k2m9q02\n" in text
+    assert len(hit.views) == 3
+    assert [one["views"] for one in found] == [list(hit.views)]
+    for text in (recalled.text, told.text):
+        assert text.count(said) == 1
+        assert "^x4f7k2m9q01, also ^k4f7k2m9q0x ^e4f7k2m9q0x]" in text
+    assert told.ids == tuple(one.entry for one in recalled.whole) == ("x4f7k2m9q01",)
 
 
 def test_a_memory_is_read_by_its_id_at_its_fullest_view(shelf):

@@ -9,6 +9,7 @@ import pytest
 from gitmem.document.message import Message
 from gitmem.search import dedupe as choose
 from gitmem.search import sources
+from gitmem.search.recall import keywords
 from gitmem.search.scan import PythonScanner
 from gitmem.store import transcripts
 from gitmem.store.transact import transact
@@ -166,4 +167,5 @@ def test_letters_of_an_id_are_no_words_and_a_whole_id_is_one(shelf, monkeypatch,
 
     for word in ("zzz", "rr0fya7", "xrr0", "dabc"):
         assert shelf.paths(word) == [], word
+        assert not [one for one in keywords(shelf.store, 0)[0] if word in one.word.casefold()], word
     assert shelf.paths("xrr0fya7zzz") == shelf.paths("^xrr0fya7zzz") == ["memory.md"]

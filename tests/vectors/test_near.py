@@ -80,6 +80,7 @@ def test_scores_are_on_one_scale_with_vectors_and_without(near, provider):
 
     assert 0 < words[0].score < 1.2
     assert near.search("flour time")[0].score == pytest.approx(words[0].score, abs=0.3)
+    assert 0 < near.search("car")[0].score < 1.2  # found by its vector alone
 
 
 def test_what_words_find_stays_and_is_told_why_nothing_more(near, provider):

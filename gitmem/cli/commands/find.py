@@ -132,7 +132,7 @@ def run_recall(args: argparse.Namespace, app: App) -> int:
     from gitmem.search.recall import recall
     from gitmem.text.stems import estimate_tokens
 
-    answered = find_hits(args, app, views=True)
+    answered = find_hits(args, app, roomy=True)
     answer = answered.answer
     found = recall(answered.query, answer.hits, args.budget)
     value = {
