@@ -10,12 +10,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import time
 from enum import StrEnum
 
 from gitmem.document.ids import ID_FORM
 from gitmem.document.message import Op, Trailer, one_line
-from gitmem.errors import GitmemError
+from gitmem.errors import BusyError, GitmemError
 from gitmem.platform.safe_open import read_regular, replace_file
+from gitmem.store.findings import start
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -34,7 +36,9 @@ _FIELDS = ("%H", "%an", "%ae", "%(trailers:only,unfold)")
 _ID = re.compile(ID_FORM)
 _NAMED = re.compile(rf"(?:^|/)({ID_FORM})[-.]")
 _LENGTH = 80  # characters of a name
-_SECONDS = 300.0  # for all of history, on a busy machine
+_SECONDS = 300.0  # for all of history, in the background
+_PATIENCE = 2.0  # seconds that a command or a hook waits for the files of all commits by others: some thousand commits
+UNKNOWN = "an author not looked up yet"
 
 
 class How(StrEnum):
@@ -67,8 +71,10 @@ class Origin(Value):
 class People:
     """Answers whose memories are: those of the person at this machine, or those of others."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, seconds: float = _PATIENCE) -> None:
         self._store = store
+        self._seconds = seconds
+        self._complete = True
         self._data: bytes | None = None
         self._address = ""
         self._origins: Sequence[Origin] = ()
@@ -87,7 +93,9 @@ class People:
     def other(self, identifier: str) -> str:
         """Return the name of the author if that is not the person, else ""."""
         origin = self.origin(identifier)
-        return "" if origin is None or self.is_own(origin) else origin.author
+        if origin is None:
+            return "" if self._complete else UNKNOWN
+        return "" if self.is_own(origin) else origin.author
 
     def whose(self, entry: str, path: str) -> str:
         """Return the author of an entry, else of a file, as `other` does; of the person's own, who else changed it."""
@@ -95,7 +103,7 @@ class People:
         if name := self.other(identifier):
             return name
         name = self.other(_CHANGED + identifier)
-        return f"you, changed by {name}" if name else ""
+        return f"you, changed by {name}" if name not in {"", UNKNOWN} else ""
 
     def is_own(self, origin: Origin) -> bool:
         """Return whether an author is the person, as git named it when the index was written, or gitmem itself."""
@@ -103,9 +111,9 @@ class People:
         return self._store.is_person(origin.author, origin.email, address=self._address)
 
     def read(self) -> bytes:
-        """Return the index of origins, brought up to the store's tip."""
+        """Return the index of origins, brought up to the store's tip, or as it was where that would take long."""
         if self._data is None:
-            self._data = _index(self._store)
+            self._data, self._complete = _index(self._store, self._seconds)
             head = self._data.split(b"\n@", 1)[0].decode("utf-8", "replace")
             _, _, person, *lines = head.split("\n")
             address, _, home = person.partition("\t")
@@ -123,8 +131,8 @@ def _parsed(line: str) -> Origin:
     return Origin(author, email, machine, host, How(how))
 
 
-def _index(store: Store) -> bytes:
-    """Return the index, brought up to the store's tip; the old one where git fails.
+def _index(store: Store, seconds: float) -> tuple[bytes, bool]:
+    """Return the index and whether it is brought up to the store's tip; else the background brings it there.
 
     Its lines: its version, the tip, the person's address and home, each origin, `@`, each id with the number of its
     origin. So hooks need not ask git who the person is.
@@ -134,14 +142,30 @@ def _index(store: Store) -> bytes:
     tip = store.repository.tip(store.repository.branch()) or ""
     known = old.split(b"\n", 2)[1].decode("ascii", "replace") if old else ""
     if known == tip:
-        return old
+        return old, True
     try:
-        new = _extended(store, old, f"{known}..{tip}" if known else tip, tip)
-    except GitmemError:  # the tip of then is gone, as after a purge: begin anew
-        new = _extended(store, b"", tip, tip)
+        try:
+            new = _extended(store, old, f"{known}..{tip}" if known else tip, tip, seconds)
+        except GitmemError:
+            if not known:
+                raise
+            new = _extended(store, b"", tip, tip, seconds)  # the tip of then is gone, as after a purge
+    except GitmemError:
+        if seconds < _SECONDS:
+            start(store, "reindex", "--background")
+        return old or f"{_VERSION}\n\n\n@\n".encode(), False
     with contextlib.suppress(OSError):
         replace_file(path, new)
-    return new
+    return new, True
+
+
+def look_up_all(store: Store) -> None:
+    """Bring the index up to the store's tip, however long that takes, unless another process is at it."""
+    folder = os.path.join(store.private, os.path.dirname(_FILE))
+    with contextlib.suppress(BusyError, OSError):
+        os.makedirs(folder, 0o700, exist_ok=True)
+        with store.folder_lock(folder, "origins").acquire(0):
+            People(store, _SECONDS).read()
 
 
 def _load(path: str) -> bytes:
@@ -152,12 +176,12 @@ def _load(path: str) -> bytes:
     return data if data.startswith(f"{_VERSION}\n".encode()) and data.endswith(b"\n") and b"\n@\n" in data else b""
 
 
-def _extended(store: Store, old: bytes, revisions: str, tip: str) -> bytes:
+def _extended(store: Store, old: bytes, revisions: str, tip: str, seconds: float) -> bytes:
     head, _, ids = old.partition(b"\n@\n")
     origins = {line: number for number, line in enumerate(head.decode().split("\n")[3:])} if head else {}
     seen = b"\n" + ids
     added: dict[str, int] = {}
-    for identifier, origin in _brought(store, revisions) if tip else ():
+    for identifier, origin in _brought(store, revisions, seconds) if tip else ():
         if identifier not in added and seen.find(f"\n{identifier}\t".encode()) < 0:
             added[identifier] = origins.setdefault(_line(origin), len(origins))
     lines = "".join(f"{identifier}\t{number}\n" for identifier, number in added.items())
@@ -165,11 +189,11 @@ def _extended(store: Store, old: bytes, revisions: str, tip: str) -> bytes:
     return "\n".join([_VERSION, tip, person, *origins, "@\n"]).encode() + ids + lines.encode()
 
 
-def _brought(store: Store, revisions: str) -> Iterator[tuple[str, Origin]]:
+def _brought(store: Store, revisions: str, seconds: float) -> Iterator[tuple[str, Origin]]:
     """Yield the ids of memories that commits brought, oldest commit first, each with its origin."""
-    git = store.repository.git
+    git, end = store.repository.git, time.monotonic() + seconds
     options = ("-z", "--reverse", "--topo-order", "--format=" + "%x00".join(_FIELDS))
-    output = git.run("log", *options, "--end-of-options", revisions, "--", timeout=_SECONDS)
+    output = git.run("log", *options, "--end-of-options", revisions, "--", timeout=seconds)
     fields = output.decode("utf-8", "replace").split("\0")
     looked, foreign = set[str](), set[str]()  # commits whose files are looked at; those of other authors
     found: list[tuple[str, Sequence[str], Origin]] = []
@@ -185,8 +209,8 @@ def _brought(store: Store, revisions: str) -> Iterator[tuple[str, Origin]]:
             foreign.add(oid)
         if by_git or is_foreign:  # another author's trailers may hide what a commit adds
             looked.add(oid)
-    files = _files(store, looked, "A", "first-parent")
-    changed = _files(store, foreign, "M", "combined")  # a merge changes what is in none of its parents
+    files = _files(store, looked, "A", "first-parent", end)
+    changed = _files(store, foreign, "M", "combined", end)  # a merge changes what is in none of its parents
     for oid, named, origin in found:
         others = (_CHANGED + identifier for identifier in changed.get(oid, ()))
         yield from ((identifier, origin) for identifier in dict.fromkeys((*named, *files.get(oid, ()), *others)))
@@ -209,7 +233,7 @@ def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:
     return Origin(author, address, machine, host, how)
 
 
-def _files(store: Store, commits: Iterable[str], change: str, merges: str) -> dict[str, list[str]]:
+def _files(store: Store, commits: Iterable[str], change: str, merges: str, end: float) -> dict[str, list[str]]:
     """Return the ids or paths of the files that commits added (`A`) or changed (`M`), by commit."""
     names = "".join(f"{oid}\n" for oid in commits)
     if not names:
@@ -218,7 +242,7 @@ def _files(store: Store, commits: Iterable[str], change: str, merges: str) -> di
         *("log", "-z", f"--diff-merges={merges}", "--no-walk=unsorted", "--stdin", "--format=%x00%H", "--name-only"),
         *("--no-renames", f"--diff-filter={change}", "--"),
         stdin=names.encode(),
-        timeout=_SECONDS,
+        timeout=max(end - time.monotonic(), 0),
     )
     added: dict[str, list[str]] = {}
     for record in output.decode("utf-8", "replace").split("\0\0"):

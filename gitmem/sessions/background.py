@@ -85,7 +85,7 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     left to the next call. Failures are written to the log.
     """
     from gitmem.facts.edit import compare_new_facts
-    from gitmem.history.authors import People
+    from gitmem.history.authors import look_up_all
     from gitmem.history.changes_by_others import others_changes
     from gitmem.history.experience import brought
     from gitmem.history.past_days import keep_days
@@ -97,7 +97,8 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     steps.run("facts and concepts", lambda: (fact_headers(store), concept_headers(store)))
     steps.run("changes of others", lambda: others_changes(store))
     steps.run("days", lambda: keep_days(store))
-    steps.run("experience", lambda: (People(store).read(), brought(store)))
+    steps.run("authors", lambda: look_up_all(store))
+    steps.run("experience", lambda: brought(store))
     steps.run("contradictions", lambda: compare_new_facts(store))
     # All that no `gitmem status` looked at yet, so that it need not.
     steps.run("documents", lambda: check_documents(store, store.files.edited(), most=None))

@@ -8,7 +8,7 @@ import pytest
 
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
-from gitmem.history.authors import How, Origin, People
+from gitmem.history.authors import UNKNOWN, How, Origin, People, look_up_all
 from gitmem.platform.clock import Context
 from gitmem.search.engine import answer
 from gitmem.sessions.save import save
@@ -227,3 +227,12 @@ def test_a_merge_by_another_author_changes_nothing_of_the_person(team: Team, bar
     bare_git(root, "merge", "-q", "--ff-only", merged)
     assert People(ada).whose("", "knowledge/a.md") == ""
     assert People(ada).whose("", "knowledge/b.md") == "Mallory"
+
+
+def test_what_takes_long_to_look_up_has_no_author_yet(team: Team):
+    """A clone of a large team's memory is not waited for; what no index knows is not taken for the person's own."""
+    ada, kim = team.of("Ada"), team.of("Kim")
+    theirs = saved(kim, "Write dates as ISO 8601 in every log")
+    assert People(ada, seconds=0).other(theirs) == UNKNOWN
+    look_up_all(ada)
+    assert People(ada, seconds=0).other(theirs) == "Kim"

@@ -17,6 +17,7 @@ from gitmem.cli.app import App, whole_number
 from gitmem.cli.output import Bar, Progress
 from gitmem.document.ids import MEMORY
 from gitmem.errors import BusyError, ExitCode, GitmemError
+from gitmem.history.authors import look_up_all
 from gitmem.llm.choose import PROVIDERS, VARIABLE, choose, make_embedder
 from gitmem.platform.programs import lower_priority, read_resource
 from gitmem.search.sources import renew_texts
@@ -253,8 +254,9 @@ def run_reindex(args: argparse.Namespace, app: App) -> int:
 
 
 def _in_background(store: Store, embedder: Embedder | None) -> int:
-    """Keep the texts of a large store, and make vectors until none is missing; log a failure once."""
+    """Look up authors, keep the texts of a large store, and make vectors until none is missing; log a failure once."""
     lower_priority()
+    look_up_all(store)
     with contextlib.suppress(OSError, BusyError):  # it only saves prompts time
         renew_texts(store)
     if embedder is None:
