@@ -80,45 +80,51 @@ def read_fact(store: Store, known: Fact) -> Fact:
     return known._replace(source=fact.source) if known.text else fact  # it has a text where a line was edited by hand
 
 
-def confirm(store: Store, known: Fact, project: str) -> tuple[str, ...]:
-    """Confirm a fact as true of the present code; it supersedes the facts it contradicts. Returns the commits.
+def confirm(store: Store, known: Fact, project: str, *more: Fact) -> tuple[str, ...]:
+    """Confirm facts as true of the present code; they supersede the facts they contradict. Returns the commits.
 
     A retired or superseded fact is active again.
     """
     code = project_code(project, store.context.environ)
     now = store.context.clock()
-    commit, files = code.as_of(now) if code and known.files else ("", frozenset())
+    every = known, *more
+    commit, files = code.as_of(now) if code and any(one.files for one in every) else ("", frozenset())
 
     def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
-        fact = facts[known.id]
         changed = dict(facts)
-        for other in (*fact.review, fact.superseded_by):
-            if other in changed:
-                changed.update(supersede(changed, other, known.id, now))
-        fact = revived(changed[known.id], now)._replace(review=(), confidence=1.0, updated=now)
-        changed[known.id] = fact._replace(commit=commit) if commit and files.issuperset(fact.files) else fact
+        for name in (one.id for one in every):
+            for other in (*facts[name].review, facts[name].superseded_by):
+                if other in changed:
+                    changed.update(supersede(changed, other, name, now))
+            fact = revived(changed[name], now)._replace(review=(), confidence=1.0, updated=now)
+            as_of = commit and fact.files and files.issuperset(fact.files)
+            changed[name] = fact._replace(commit=commit) if as_of else fact
         return changed
 
-    return change_facts(store, known, plan, f"Confirm: {known.description}")
+    return change_facts(store, known, plan, _subject("Confirm", known, more), *more)
 
 
-def retire(store: Store, known: Fact, why: str) -> tuple[str, ...]:
-    """Retire a fact, or resolve an issue; `why` is added to its text. Returns the commits.
+def retire(store: Store, known: Fact, why: str, *more: Fact) -> tuple[str, ...]:
+    """Retire facts, or resolve an issue; `why` is added to their texts. Returns the commits.
 
-    A fact that contradicts it is no longer in review.
+    A fact that contradicts one of them is no longer in review.
     """
     clean = redact(why, allow=store.config.redaction.allow).text
-    now = store.context.clock()
+    now, gone = store.context.clock(), {known.id, *(one.id for one in more)}
 
     def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
         changed = {
-            name: fact._replace(review=tuple(other for other in fact.review if other != known.id))
+            name: fact._replace(review=tuple(other for other in fact.review if other not in gone))
             for name, fact in facts.items()
         }
-        return changed | {known.id: ended(changed[known.id], now, clean)}
+        return changed | {name: ended(changed[name], now, clean) for name in gone}
 
-    verb = "Resolve" if known.kind == FactKind.ISSUE else "Retire"
-    return change_facts(store, known, plan, f"{verb}: {known.description}")
+    verb = "Resolve" if all(one.kind == FactKind.ISSUE for one in (known, *more)) else "Retire"
+    return change_facts(store, known, plan, _subject(verb, known, more), *more)
+
+
+def _subject(verb: str, known: Fact, more: Sequence[Fact]) -> str:
+    return f"{verb} {len(more) + 1} facts: {known.description}, …" if more else f"{verb}: {known.description}"
 
 
 def edit(store: Store, known: Fact, text: str) -> tuple[str, ...]:

@@ -171,6 +171,23 @@ def recorded_stores(home: str) -> list[tuple[str, tuple[str, ...]]]:
     return found
 
 
+def known_stores(home: str) -> list[str]:
+    """Return the work trees of the stores that were made, cloned or accepted on this machine and are still there."""
+    from gitmem.store.locate import HOME_PROJECTS, find_store, is_store
+
+    top, own, found = os.path.join(home, *_FOLDER), user_store(home), set[str]()
+    for folder, _, names in os.walk(top):
+        parts = os.path.relpath(folder, top).split(os.sep)
+        if _NAME in names and ".git" in parts:
+            start = parts[: parts.index(".git")]  # what is left is the work tree, or the repository of a linked one
+            path = f"{start[0]}:/{'/'.join(start[1:])}" if os.name == "nt" else f"/{'/'.join(start)}"
+            with contextlib.suppress(RefusedError):
+                found.add(find_store(path, home) or "")
+    with contextlib.suppress(OSError):
+        found.update(entry.path for entry in os.scandir(os.path.join(own, HOME_PROJECTS)))
+    return sorted(path for path in {*found, own} if path and is_store(path))
+
+
 def _parts(path: str) -> list[str]:
     """Return the parts of a path; a drive as a shell on Windows has it (`/c/…`)."""
     drive, rest = os.path.splitdrive(path)

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from gitmem.document.entry import MemoryType, Save, clean_text
+from gitmem.document.ids import TAIL_BYTES, make_id
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
-from gitmem.facts.edit import Holds, MovedOnError, confirm, decide, edit, find_fact, retire, supersede_fact
+from gitmem.facts.edit import Holds, MovedOnError, confirm, decide, edit, find_fact, read_fact, retire, supersede_fact
 from gitmem.facts.fact import Fact
 from gitmem.facts.file import parse_fact
 from gitmem.history.changes_by_others import answer_change, others_changes
 from gitmem.history.review import Pair, Take, resolve_review, waiting_pairs
 from gitmem.history.undo import undo
+from gitmem.purge.purge import plan_purge, purge
+from gitmem.sessions.save import save
+from gitmem.store.headers import known_facts
 from gitmem.store.store import Store
 from gitmem.web.pages.facts import blob_id
 from gitmem.web.pages.view import View
 from gitmem.web.visible import lines_between
+
+LASTING = [kind.value for kind in MemoryType if kind.lasts]
 
 
 @dataclass(frozen=True)
@@ -27,6 +36,13 @@ class Done:
     commit: str
 
 
+@dataclass(frozen=True)
+class Ask:
+    """A page that says what an act would do and asks whether to do it."""
+
+    page: dict[str, Any]
+
+
 class MovedError(GitmemError):
     """The content behind a form has changed meanwhile: `page` shows it beside the person's text."""
 
@@ -35,8 +51,8 @@ class MovedError(GitmemError):
         self.page = page
 
 
-def act(view: View, path: str, form: Mapping[str, str]) -> Done:
-    """Carry out the act of a form at this address.
+def act(view: View, path: str, form: Mapping[str, str], ticked: Sequence[str] = ()) -> Done | Ask:  # noqa: PLR0911  # one an act
+    """Carry out the act of a form at this address; `ticked` are facts, each as `ID BLOB`.
 
     Raises:
         MovedError: the content behind the form has changed meanwhile; nothing was done.
@@ -46,6 +62,10 @@ def act(view: View, path: str, form: Mapping[str, str]) -> Done:
     match path.strip("/").split("/"):
         case ["fact", identifier, verb] if verb in ("edit", "retire", "confirm", "supersede"):
             return _change_fact(view, identifier, verb, form)
+        case ["facts", "add"]:
+            return _add(view, form)
+        case ["facts", "many"]:
+            return _change_facts(view, ticked, form)
         case ["review", "settle"]:
             return _settle(view, form)
         case ["review", "take"]:
@@ -53,9 +73,12 @@ def act(view: View, path: str, form: Mapping[str, str]) -> Done:
         case ["review", "change"]:
             return _answer_change(view, form)
         case ["undo"]:
-            done = undo(view.store, revision=form.get("commit", ""))
-            return Done(_local(form.get("back", "")), done.commit or "")
+            return _undo(view, form)
     raise NotFoundError("There is no such act.")
+
+
+def _undo(view: View, form: Mapping[str, str]) -> Done:
+    return Done(_local(form.get("back", "")), undo(view.store, revision=form.get("commit", "")).commit or "")
 
 
 def _change_fact(view: View, identifier: str, verb: str, form: Mapping[str, str]) -> Done:
@@ -74,6 +97,64 @@ def _change_fact(view: View, identifier: str, verb: str, form: Mapping[str, str]
     except MovedOnError:
         raise _moved(store, known, form) from None
     return Done(f"/fact/{known.id}", commits[-1] if commits else "")
+
+
+def _add(view: View, form: Mapping[str, str]) -> Done:
+    store, kind, text = view.store, form.get("kind", ""), form.get("text", "")
+    if not clean_text(text):
+        raise RefusedError("There is nothing to save: the text is empty.")
+    if kind not in LASTING:
+        raise RefusedError("It was not said of which kind the fact is.")
+    at = store.context.clock()
+    identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
+    saved = save(store, Save(identifier, at, text, MemoryType(kind), (), "", "web"), scan=True)
+    known = any(fact.id == saved.id for fact in known_facts(store))  # not while another process saves it
+    return Done(f"/fact/{saved.id}" if known else "/facts", saved.commit or "")
+
+
+def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) -> Done | Ask:
+    """Do the same to all facts that were ticked, in one commit; what is deleted for good is asked for first."""
+    store, verb = view.store, form.get("verb", "")
+    pairs = [one.partition(" ")[::2] for one in ticked]
+    if not pairs:
+        raise RefusedError("No fact is ticked.", "Tick some in the list, then repeat what you did.")
+    facts = [_as_seen(store, find_fact(store, identifier), blob, form) for identifier, blob in pairs]
+    back = _local(form.get("back", ""))
+    try:
+        if verb == "retire":
+            commits = retire(store, facts[0], "", *facts[1:])
+        elif verb == "confirm":
+            commits = confirm(store, facts[0], view.project(), *facts[1:])
+        elif verb == "purge":
+            return _purge(view, facts, form)
+        else:
+            raise NotFoundError("There is no such act.")
+    except MovedOnError:
+        raise _moved(store, facts[0], form) from None
+    return Done(back, commits[-1] if commits else "")
+
+
+def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> Done | Ask:
+    """Say what deleting the words of facts for good would do; do it once the person has said so."""
+    store = view.store
+    told = [text for one in facts for text in (one.text, ", ".join(one.keywords), one.name)]
+    lines = {line.strip() for text in told for line in text.splitlines()}
+    words = sorted(filter(None, lines), key=len, reverse=True)
+    plan = plan_purge(store, re.compile("|".join(map(re.escape, words))))
+    page: dict[str, Any] = {
+        "facts": [{"id": one.id, "description": one.description, "blob": _blob(view, one)} for one in facts]
+    }
+    page |= {"words": words, "back": _local(form.get("back", "")), **asdict(plan.purge)}
+    if not form.get("sure"):
+        return Ask(page)
+    purge(store, plan)
+    left = [read_fact(store, find_fact(store, fact.id)) for fact in facts]
+    retire(store, left[0], "", *left[1:])  # else it would be told as "(purged)"
+    return Done("/facts", "")
+
+
+def _blob(view: View, fact: Fact) -> str:
+    return blob_id(fact.source, len(view.store.tip or ""))
 
 
 def _settle(view: View, form: Mapping[str, str]) -> Done:

@@ -1,29 +1,35 @@
-"""The application: pages, their JSON twins, the acts, the style and the script."""
+"""The application: the pages of all projects, their JSON twins, the acts, a stream of what is new, style and script."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import threading
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+import anyio
 import anyio.to_thread
 from starlette.applications import Starlette
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, UnreadableError
 from gitmem.history.records import read_records, resolve
 from gitmem.platform import loopback
 from gitmem.platform.programs import read_resource
+from gitmem.store.accepted import known_stores
 from gitmem.store.headers import standing_of
+from gitmem.store.hook_spool import HookSpool
 from gitmem.store.store import Store
-from gitmem.web.acts import MovedError, act
+from gitmem.web.acts import Ask, MovedError, act
 from gitmem.web.guard import Guard
-from gitmem.web.pages.view import Kept, View, commit_value
-from gitmem.web.render import TWIN, page_of, to_html, to_json
+from gitmem.web.pages.home import waiting
+from gitmem.web.pages.view import Kept, Project, View, commit_value
+from gitmem.web.render import FILTERED, TWIN, page_of, to_html, to_json
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -32,8 +38,12 @@ if TYPE_CHECKING:
 
 FILES = {"gitmem.css": "text/css", "gitmem.js": "text/javascript", "gitmem.svg": "image/svg+xml"}
 _MAX_FORM = 256_000  # bytes
-_MAX_FIELDS = 20
+_MAX_FIELDS = 300
 _PATIENCE = 5.0  # seconds that reading the history waits for the first page
+_EVENTS = "events"  # the address of the stream that says when something is saved
+_EACH = 1.0  # seconds between two looks at the store
+_STILL = 15  # looks after which the stream says that it is still there
+_ZONE = "gitmem-zone"  # the cookie with the time zone of the reader's browser
 DONE = "done"  # the parameter with the commit that an act made
 
 
@@ -58,7 +68,8 @@ def serve(open_store: Callable[[], Store], listening: socket.socket, token: str,
 class _Pages:
     def __init__(self, open_store: Callable[[], Store], *, forms: bool) -> None:
         self._open = open_store
-        self._kept = Kept()
+        self._kept: dict[str, Kept] = defaultdict(Kept)  # by the project's key, as below
+        self._filters: dict[str, dict[str, str]] = defaultdict(dict)  # the query that each list was last asked for
         self._forms = forms
         self._reading = threading.Lock()  # while the facts are read for the first time
         self._shown = threading.Event()  # the first page
@@ -67,7 +78,7 @@ class _Pages:
         """Read the facts before the first page, which waits for them, and the history after it."""
         with contextlib.suppress(GitmemError, OSError):  # a page that needs them reports the error
             with self._reading:
-                view = View(self._open(), {}, self._kept)
+                view = View(self._open(), {}, self._kept[""])
                 standing_of(view.facts)
             self._shown.wait(_PATIENCE)
             view.records()
@@ -75,25 +86,44 @@ class _Pages:
     def get(self, request: Request) -> Response:
         """Answer with a page, its JSON twin, or a static file."""
         path = str(request.path_params["path"])
-        if path in FILES:
-            return Response(read_resource("templates", "web", path), media_type=FILES[path])
         with self._reading:  # else the first page would read them, too
             pass
         try:
             return self._page(request, path)
+        except (GitmemError, OSError) as error:
+            return self._trouble(error, twin=path.endswith(TWIN))
         finally:
             self._shown.set()
 
     def _page(self, request: Request, path: str) -> Response:
-        twin = path.endswith(TWIN)
-        try:
-            view = View(self._open(), dict(request.query_params), self._kept)
-            template, page = page_of(view, path.removesuffix(TWIN))
-            if twin:
-                return Response(to_json(page).encode("utf-8", "replace"), media_type="application/json")
-            return self._html(template, page, note=self._note(view), back=_back(request))
-        except (GitmemError, OSError) as error:
-            return self._trouble(error, twin=twin)
+        view, path = self._view(path, request.query_params, request.cookies)
+        name = path.removesuffix(TWIN)
+        if name in FILES:
+            return Response(read_resource("templates", "web", name), media_type=FILES[name])
+        if name == _EVENTS:
+            return StreamingResponse(_changes(view.store), media_type="text/event-stream")
+        template, page = page_of(view, name)
+        if path != name:
+            return Response(to_json(page).encode("utf-8", "replace"), media_type="application/json")
+        asked = {key: value for key, value in view.asked.items() if key not in (DONE, "after") and value}
+        if name in FILTERED:
+            self._filters[view.here.key][name] = f"?{urlencode(asked)}" if asked else ""
+        back = f"/{name}?{urlencode(asked)}" if asked else f"/{name}"
+        return self._html(template, page, view, note=self._note(view), back=back)
+
+    def _view(self, path: str, asked: Mapping[str, str], cookies: Mapping[str, str]) -> tuple[View, str]:
+        """Return what a page of the project in the address is given, and the address within the project."""
+        store = self._open()
+        projects = [Project("", store.root), *map(Project.of, known_stores(store.context.home))]
+        projects = [one for place, one in enumerate(projects) if one.root not in {it.root for it in projects[:place]}]
+        first, _, rest = path.partition("/")
+        key, _, rest = rest.partition("/") if first == "p" else ("", "", path)
+        here = next((one for one in projects if one.key == key), None)
+        if here is None:
+            raise NotFoundError("There is no such project on this machine.", "The menu above lists them.")
+        if key:
+            store = Store(here.root, store.context)
+        return View(store, dict(asked), self._kept[key], here, tuple(projects), cookies.get(_ZONE, "")), rest
 
     async def post(self, request: Request) -> Response:
         """Carry out the act of a form, then redirect to the page that shows it."""
@@ -104,23 +134,30 @@ class _Pages:
             body += part
             if len(body) > _MAX_FORM:
                 return self._trouble(RefusedError("The form is too large.", "Nothing was changed."))
-        return await anyio.to_thread.run_sync(self._act, str(request.path_params["path"]), body)
+        path = str(request.path_params["path"])
+        return await anyio.to_thread.run_sync(self._act, path, body, request.cookies)
 
-    def _act(self, path: str, body: bytes) -> Response:
+    def _act(self, path: str, body: bytes, cookies: Mapping[str, str]) -> Response:
+        view = None
         try:
             fields = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
             form = {name: values[0].replace("\r\n", "\n") for name, values in fields.items()}
-            done = act(View(self._open(), {}, self._kept), path, form)
+            view, path = self._view(path, {}, cookies)
+            done = act(view, path, form, fields.get("fact", ()))
         except MovedError as error:
-            return self._html("moved", error.page, 409)
+            return self._html("moved", error.page, view, 409)
         except ValueError:
-            return self._trouble(RefusedError("The form cannot be read.", "Nothing was changed."))
+            return self._trouble(RefusedError("The form cannot be read.", "Nothing was changed."), view)
         except (GitmemError, OSError) as error:
-            return self._trouble(error)
+            return self._trouble(error, view)
+        if isinstance(done, Ask):
+            return self._html("purge", done.page, view)
         parts = urlsplit(done.href)
         query = [*(pair for pair in parse_qs(parts.query).items() if pair[0] != DONE)]
         query += [(DONE, [done.commit])] if done.commit else []
-        return RedirectResponse(f"{parts.path}{'?' if query else ''}{urlencode(query, doseq=True)}", 303)
+        return RedirectResponse(
+            f"{view.here.base}{parts.path}{'?' if query else ''}{urlencode(query, doseq=True)}", 303
+        )
 
     def _note(self, view: View) -> dict[str, Any] | None:
         """Return the commit that the act before this page made."""
@@ -132,19 +169,49 @@ class _Pages:
             return None
         return commit_value(read_records(view.store, [oid])[oid])
 
-    def _html(self, template: str, page: dict[str, Any], status: int = 200, **around: Any) -> Response:
-        text = to_html(template, page, forms=self._forms, **around)
+    def _html(
+        self, template: str, page: dict[str, Any], view: View | None, status: int = 200, **around: Any
+    ) -> Response:
+        given: dict[str, Any] = {}
+        if view:
+            base = view.here.base
+            given = {
+                "u": lambda address, of=base: of + address,
+                "projects": view.projects,
+                "project": view.here,
+                "filters": self._filters[view.here.key],
+                "zone": view.zone,
+                "live": {"at": f"{base}/{_EVENTS}", "tip": view.store.tip or "none"},
+            }
+            with contextlib.suppress(GitmemError, OSError):  # the page itself says what is wrong
+                given["waiting"] = waiting(view)
+        text = to_html(template, page, forms=self._forms, **given, **around)
         return HTMLResponse(text.encode("utf-8", "replace"), status)
 
-    def _trouble(self, error: Exception, *, twin: bool = False) -> Response:
+    def _trouble(self, error: Exception, view: View | None = None, *, twin: bool = False) -> Response:
         statuses = ((NotFoundError, 404), (RefusedError, 422), (UnreadableError, 500), (GitmemError, 409))
         status = next((number for kind, number in statuses if isinstance(error, kind)), 500)
         page = {"message": getattr(error, "message", str(error)), "remedy": getattr(error, "remedy", "")}
         if twin:
             return Response(to_json(page).encode("utf-8", "replace"), status, media_type="application/json")
-        return self._html("error", page, status)
+        return self._html("error", page, view, status)
 
 
-def _back(request: Request) -> str:
-    """Return the address of the page that is shown."""
-    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+async def _changes(store: Store) -> AsyncIterator[str]:
+    """Yield an event whenever a commit is made or an agent's turn goes on: the tip, and the events of the turn."""
+    before, looks = "", 0
+    while True:
+        try:
+            now = await anyio.to_thread.run_sync(_state, store)
+        except (GitmemError, OSError):  # it is being moved, or purged
+            now = before
+        looks += 1
+        if now != before or looks % _STILL == 0:
+            yield f"data: {now}\n\n" if now != before else ": still here\n\n"
+        before = now
+        await anyio.sleep(_EACH)
+
+
+def _state(store: Store) -> str:
+    tip, working = Store(store.root, store.context).tip, HookSpool(store.private).unfinished()
+    return json.dumps({"tip": tip or "none", "working": working})

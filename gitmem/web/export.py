@@ -17,6 +17,7 @@ from gitmem.web.render import MENU, page_of, to_html
 _ITEMS = {"facts": "fact", "sessions": "session", "concepts": "concept"}
 _SAFE = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]*")  # an id that is a file's name as it is
 _LEFT_OUT = "search"  # it needs a server
+_NOT_WRITTEN = (_LEFT_OUT, "commit", "transcript")  # a transcript is for the person, not for whom an export is shown
 
 
 def export(store: Store, folder: str) -> int:
@@ -72,9 +73,9 @@ def _link(address: str, up: str) -> str:
     if path in FILES:
         return up + path
     first, _, item = path.partition("/")
-    if first in (_LEFT_OUT, "commit") or path.endswith(".json") or (item and not _SAFE.fullmatch(item)):
+    if first in _NOT_WRITTEN or path.endswith(".json") or (item and not _SAFE.fullmatch(item)):
         return ""
-    return up + _file(path, query.partition("after=")[2].partition("&")[0])
+    return up + _file(path or "index", query.partition("after=")[2].partition("&")[0])
 
 
 def _write(folder: str, name: str, data: bytes) -> None:

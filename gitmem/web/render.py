@@ -7,12 +7,12 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup
 
 from gitmem.document.ids import short_session
 from gitmem.errors import NotFoundError
-from gitmem.platform.clock import local
 from gitmem.platform.programs import resource
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import json_text
@@ -22,11 +22,11 @@ from gitmem.web.pages.find import show_search
 from gitmem.web.pages.home import show_home
 from gitmem.web.pages.knowledge import show_knowledge
 from gitmem.web.pages.review import show_review
-from gitmem.web.pages.sessions import show_session, show_sessions
+from gitmem.web.pages.sessions import show_session, show_sessions, show_transcript
 from gitmem.web.pages.stats import show_stats, show_sync
 from gitmem.web.pages.timeline import show_commit, show_timeline
-from gitmem.web.pages.view import View
-from gitmem.web.visible import inline, markdown, visible
+from gitmem.web.pages.view import View, in_zone
+from gitmem.web.visible import inline, markdown, marked_words, visible
 
 TWIN = ".json"
 _LISTS: dict[str, tuple[str, Callable[[View], dict[str, Any]]]] = {
@@ -45,10 +45,17 @@ _LISTS: dict[str, tuple[str, Callable[[View], dict[str, Any]]]] = {
 _ITEMS: dict[str, Callable[[View, str], dict[str, Any]]] = {
     "fact": show_fact,
     "session": show_session,
+    "transcript": show_transcript,
     "concept": show_concept,
     "commit": show_commit,
 }
-MENU = ("timeline", "search", "facts", "sessions", "concepts", "knowledge", "review", "sync", "stats")
+GROUPS = (
+    ("Now", ("home", "review", "search")),
+    ("Memory", ("facts", "sessions", "timeline", "concepts", "knowledge")),
+    ("This machine", ("sync", "stats")),
+)
+MENU = tuple(name for _, names in GROUPS for name in names if name != "home")
+FILTERED = ("facts", "sessions", "timeline", "search")  # the menu leads back to these as they were last filtered
 
 
 def page_of(view: View, path: str) -> tuple[str, dict[str, Any]]:
@@ -69,7 +76,8 @@ def page_of(view: View, path: str) -> tuple[str, dict[str, Any]]:
 
 def to_html(template: str, page: Mapping[str, Any], **around: Any) -> str:
     """Return a page as HTML; `around` has the function for links (`u`), whether to show forms, and the note on top."""
-    given = {"u": str, "forms": False, "note": None, "menu": MENU, "here": template, "kinds": KINDS, **around}
+    given = {"u": str, "forms": False, "note": None, "menu": GROUPS, "here": template, "kinds": KINDS, "zone": ""}
+    given |= {"projects": (), "project": None, "filters": {}, "live": None, "waiting": 0, "back": "/", **around}
     return _environment().get_template(f"{template}.html").render(page=page, **given)
 
 
@@ -94,9 +102,10 @@ def _environment() -> Environment:
         "inline": inline,
         "raw_text": _raw,
         "number": count,
+        "words": marked_words,
         "size": bytes_of,
     }
-    made.filters |= {"time": _time, "day": lambda text: _time(text, "%Y-%m-%d")}
+    made.filters |= {"time": _time, "day": pass_context(lambda around, text: _time(around, text, "%Y-%m-%d"))}
     return made
 
 
@@ -110,9 +119,10 @@ def _raw(text: str) -> Markup:
     return Markup.escape(text)
 
 
-def _time(text: str | None, form: str = "%Y-%m-%d %H:%M") -> Markup | str:
-    """Return a moment in this machine's time zone, which is also the reader's."""
-    if not text:
-        return ""
-    moment = local(datetime.fromisoformat(text))
+@pass_context
+def _time(around: Context, text: str | None, form: str = "%Y-%m-%d %H:%M") -> Markup | str:
+    """Return a moment by the reader's clock; a day without a time, as it is."""
+    if not text or len(text) <= len("2026-11-21"):
+        return text or ""
+    moment = in_zone(datetime.fromisoformat(text), around["zone"])
     return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(), moment.strftime(form))

@@ -16,6 +16,7 @@ from gitmem.facts.fact import Fact, FactStatus
 from gitmem.facts.file import parse_fact
 from gitmem.history.records import CommitRecord
 from gitmem.store.store import Store
+from gitmem.text.stems import hangul_stem, literal_of, stem, stop_words
 
 # Characters that are drawn as nothing, beside those of the categories Cc, Cf, Co, Cs, Zl and Zp.
 _EMPTY = r"\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U000e0100-\U000e01ef\ufe00-\ufe0d"
@@ -26,6 +27,7 @@ _TAGS = {
     "p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote", "ul", "ol", "li",
     "h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td",
 }  # fmt: skip
+_WORD = re.compile(r"\w{2,}")
 _CODE = re.compile(r"`([^`\n]+)`")
 MAX_MARKDOWN = 200_000  # characters; longer text is shown as source
 
@@ -53,6 +55,16 @@ def visible(text: str) -> str:
 def inline(text: str) -> Markup:
     """Return a line as HTML, with the text between backticks as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(Markup.escape(visible(text)))))  # noqa: S704  # it was escaped just now
+
+
+def marked_words(text: str, query: str) -> Markup:
+    """Return a line as HTML, with the words of a query marked in all their forms."""
+    found = {word for word in _WORD.findall(query.casefold()) if word not in stop_words()}
+    if not found:
+        return inline(text)
+    stems = sorted({literal_of(word, stem(hangul_stem(word))) or word for word in found}, key=len, reverse=True)
+    pieces = re.split(rf"(?i)(?<![^\W\d_])((?:{'|'.join(map(re.escape, stems))})\w*)", visible(text))
+    return Markup("").join(Markup("<mark>{}</mark>").format(one) if at % 2 else one for at, one in enumerate(pieces))
 
 
 def markdown(text: str) -> Markup:

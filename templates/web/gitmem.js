@@ -1,25 +1,66 @@
-// Keys, the reader's own time zone, and the words beside the slider. Every page works without it.
+// Keys, the reader's own time zone, the words beside the slider, and what is new while an agent works. Every page works
+// without it.
 "use strict";
 {
   const pad = (number) => String(number).padStart(2, "0");
   const day = (at) => `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
-  for (const time of document.querySelectorAll('time[datetime*="T"]')) {
-    const at = new Date(time.dateTime);
-    if (!isNaN(at)) {
-      const clock = time.textContent.length > 10 ? ` ${pad(at.getHours())}:${pad(at.getMinutes())}` : "";
-      time.textContent = day(at) + clock;
-      time.title = at.toLocaleString();
+  document.cookie = `gitmem-zone=${Intl.DateTimeFormat().resolvedOptions().timeZone}; path=/; samesite=strict`;
+  const byTheClock = () => {
+    for (const time of document.querySelectorAll('time[datetime*="T"]')) {
+      const at = new Date(time.dateTime);
+      if (!isNaN(at)) {
+        const clock = time.textContent.length > 10 ? ` ${pad(at.getHours())}:${pad(at.getMinutes())}` : "";
+        time.textContent = day(at) + clock;
+        time.title = at.toLocaleString();
+      }
     }
-  }
+  };
+  byTheClock();
 
-  const back = document.querySelector("input.back");
-  if (back) {
-    back.addEventListener("input", () => {
-      const at = new Date();
-      at.setDate(at.getDate() - Number(back.value));
-      document.getElementById("as-of").textContent = Number(back.value) ? day(at) : "now";
-    });
-  }
+  document.addEventListener("input", ({ target }) => {
+    if (!target.matches("input.back")) return;
+    const at = new Date();
+    at.setDate(at.getDate() - Number(target.value));
+    document.getElementById("as-of").textContent = Number(target.value) ? day(at) : "now";
+  });
+
+  const edit = document.querySelector("details:target");
+  if (edit) edit.open = true;
+
+  // A page in which nobody writes, ticks or selects shows what is new by itself; another one says that there is something.
+  const live = document.body.dataset.live;
+  const busy = () =>
+    document.querySelector("main :focus:not(a):not(summary), main details.more[open], main .acts details[open], main .add[open], main .many :checked") ||
+    document.querySelector("main form input[name=sure]") || String(getSelection());
+  const renew = async (tip) => {
+    const said = document.getElementById("working");
+    if (busy()) {
+      said.textContent = "Something was saved: reload to see it";
+      return;
+    }
+    const answer = await fetch(location.href);
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const part of ["main", ".side"]) document.querySelector(part).replaceWith(page.querySelector(part));
+    document.body.dataset.tip = tip;
+    byTheClock();
+  };
+  let source = null;
+  const watch = () => {
+    if (document.hidden) {
+      source?.close();
+      source = null;
+    } else if (live && !source) {
+      source = new EventSource(live);
+      source.onmessage = ({ data }) => {
+        const now = JSON.parse(data);
+        document.getElementById("working").textContent = now.working ? "an agent is working" : "";
+        if (now.tip !== document.body.dataset.tip) renew(now.tip);
+      };
+    }
+  };
+  document.addEventListener("visibilitychange", watch);
+  watch();
 
   const keys = document.getElementById("keys");
   const show = document.getElementById("show-keys");
@@ -29,10 +70,7 @@
   }
 
   const pages = { h: "", t: "timeline", f: "facts", s: "sessions", c: "concepts", r: "review", k: "knowledge" };
-  const link = (name) => {
-    const links = [...document.querySelectorAll("nav a")];
-    return name ? links.find((one) => one.textContent.trim().toLowerCase() === name) : links[0];
-  };
+  const link = (name) => document.querySelector(`nav a[data-page="${name || "home"}"]`);
   const items = () => [...document.querySelectorAll(".item")];
   const move = (step) => {
     const all = items();

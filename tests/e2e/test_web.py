@@ -190,14 +190,14 @@ def test_filters_and_the_slider_by_keys(site, script):
     subprocess.run(command, cwd=os.path.dirname(site.store.root), env=environ, check=True, capture_output=True)
     with site.tab(java_script_enabled=script) as page:
         for name, value, wanted in (
-            ("session", "5f0c2a7e", {"claude-code on box"}),
+            ("session", SESSION, {"claude-code on box"}),
             ("type", "decision", {"cli on"}),
             ("host", "claude-code", {"claude-code on box"}),
             ("machine", "box", {" on box"}),
         ):
             page.goto(f"{site.base}/timeline")
-            page.focus(f"main input[name={name}]")
-            page.keyboard.type(value)
+            page.select_option(f"main select[name={name}]", value)
+            page.focus("main .filters button")
             page.keyboard.press("Enter")
             page.wait_for_url(f"**/timeline?*{name}={value}*")
             found = page.eval_on_selector_all(".commits .about", "all => all.map((one) => one.textContent)")
@@ -241,6 +241,47 @@ def test_an_act_and_its_undo_are_commits(site, script):
         assert page.is_visible(".mark.retired")
         send(page, "button:has-text('It holds again')")
         assert page.is_visible(".mark.in-force")
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_a_belief_is_ended_on_the_first_page_and_ticked_facts_in_their_list(site, script):
+    site.add(4, "We deploy on Fridays.")
+    with site.tab(java_script_enabled=script) as page:
+        page.goto(f"{site.base}/")
+        belief = ".beliefs li:has-text('We deploy on Fridays.')"
+        page.click(f"{belief} summary")
+        send(page, f"{belief} button:has-text('Retire')")
+        assert not page.is_visible(belief)
+        page.goto(f"{site.base}/facts")
+        page.check(".ticked:has-text('argon2id') input")
+        send(page, ".bar button:has-text('Delete for good')")
+        assert page.is_visible("h1:has-text('Delete for good?')")
+        page.check("input[name=sure]")
+        send(page, "main button:has-text('Delete for good')")
+    assert not any("argon2id" in fact.description for fact in known_facts(site.store))
+
+
+def test_an_open_page_shows_what_is_saved_while_an_agent_works(site):
+    with site.tab() as page:
+        page.goto(f"{site.base}/facts")
+        site.add(5, "We deploy on Fridays.")
+        page.wait_for_selector("main .what:has-text('We deploy on Fridays.')", timeout=20_000)
+        spool = Path(site.store.private, "spool", "hooks")
+        spool.mkdir(parents=True, exist_ok=True)
+        (spool / "PostToolUse-1-1-1.json").write_text("{}")
+        page.wait_for_selector("#working:has-text('an agent is working')", timeout=20_000)
+        page.fill("main input[name=q]", "Fri")
+        site.add(6, "Offices open at nine.")
+        page.wait_for_selector("#working:has-text('Something was saved')", timeout=20_000)
+        assert page.input_value("main input[name=q]") == "Fri"
+
+
+def test_the_first_page_weighs_less_than_50_kb(site):
+    weights = []
+    with site.tab() as page:
+        page.on("response", weights.append)
+        page.goto(f"{site.base}/")
+        assert sum(len(one.body()) for one in weights if "/events" not in one.url) < 50_000
 
 
 def test_of_two_tabs_the_later_overwrites_nothing(site):

@@ -161,3 +161,58 @@ def test_what_another_author_removed_is_listed_and_answered(viewer, bare_git, ta
     assert viewer.post("/review/change", id=rule.id, blob=change["blob"], take=take).status_code == 303
     assert ("status: active" in (viewer.root / rule.path).read_text()) == (take == "ours")
     assert viewer.json("/review.json")["changes"] == []
+
+
+def ticked(viewer, *facts) -> list[str]:
+    return [f"{fact.id} {seen(viewer, fact)['blob']}" for fact in facts]
+
+
+def test_a_fact_is_added_on_the_page(viewer):
+    answer = viewer.post("/facts/add", text="We deploy on Fridays.", kind="rule")
+    done(answer)
+    added = viewer.json(answer.headers["location"].replace("?", ".json?"))
+    assert (added["kind"], added["text"], added["life"][0]["host"]) == ("rule", "We deploy on Fridays.", "web")
+    assert viewer.post("/facts/add", text=" ", kind="rule").status_code == 422
+    assert viewer.post("/facts/add", text="A note.", kind="note").status_code == 422
+
+
+def test_ticked_facts_are_changed_in_one_commit(viewer):
+    facts = [viewer.add(text) for text in ("We use pnpm.", "The logo is a green leaf.", "Offices open at nine.")]
+    before = len(commits(viewer))
+    done(viewer.post("/facts/many", fact=ticked(viewer, *facts[:2]), verb="retire", back="/facts"))
+    assert [seen(viewer, fact)["holds"] for fact in facts] == [False, False, True]
+    assert len(commits(viewer)) == before + 1
+    done(viewer.post("/facts/many", fact=ticked(viewer, *facts[:2]), verb="confirm", back="/facts"))
+    assert all(seen(viewer, fact)["holds"] for fact in facts)
+    assert viewer.post("/facts/many", verb="retire").status_code == 422
+    assert viewer.post("/facts/many", fact=ticked(viewer, facts[0]), verb="praise").status_code == 404
+    moved = [f"{facts[0].id} {'0' * 40}", *ticked(viewer, facts[1])]
+    assert viewer.post("/facts/many", fact=moved, verb="retire").status_code == 409
+    assert all(seen(viewer, fact)["holds"] for fact in facts)
+
+
+def test_delete_for_good_says_what_it_will_do_and_does_it_only_then(viewer, bare_git):
+    fact = viewer.add("The intranet password scheme is name and birthday.")
+    form = {"fact": ticked(viewer, fact), "verb": "purge", "back": "/facts"}
+    before = len(commits(viewer))
+    page = viewer.post("/facts/many", **form)
+    assert page.status_code == 200
+    assert fact.path in page.text
+    assert "cannot be undone" in page.text
+    assert len(commits(viewer)) == before
+    assert viewer.post("/facts/many", **form, sure="1").status_code == 303
+    assert "birthday" not in bare_git(viewer.root, "log", "-p", "--all")
+    assert all("birthday" not in one.read_text() for one in viewer.root.rglob("*.md"))
+    assert not any("birthday" in one.name for one in viewer.root.rglob("*.md"))
+    assert not viewer.json("/facts.json")["facts"]
+
+
+def test_what_a_line_of_the_first_page_says_leads_to_its_fact_and_acts_there(viewer):
+    fact = viewer.add("We deploy on Fridays.")
+    page = viewer.get("/")
+    assert f'href="/fact/{fact.id}"' in page
+    (belief,) = [one for part in viewer.json("/home.json")["parts"] for one in part["beliefs"]]
+    answer = viewer.post("/facts/many", fact=[f"{fact.id} {belief['blob']}"], verb="retire", back="/")
+    done(answer)
+    assert answer.headers["location"].startswith("/?")
+    assert not seen(viewer, fact)["holds"]

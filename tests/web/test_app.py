@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import urllib.request
@@ -110,7 +111,7 @@ def test_the_timeline_goes_on_behind_a_commit_though_others_are_of_the_same_seco
         path = page["next"] and f"/timeline.json?after={page['next']}"
     assert seen == every
     assert viewer.json("/timeline.json?type=decision")["days"]
-    assert viewer.json("/timeline.json")["known"] == {"host": ["cli"], "machine": ["box"]}
+    assert viewer.json("/timeline.json")["known"] == {"host": ["cli"], "machine": ["box"], "type": ["decision"]}
     assert viewer.json("/timeline.json?host=cli&machine=box")["days"]
     assert not viewer.json("/timeline.json?host=codex")["days"]
     assert viewer.send("GET", "/timeline.json?session=none").json()["days"] == []
@@ -279,8 +280,8 @@ def test_an_export_overwrites_nothing(viewer, tmp_path):
 
 
 def test_style_and_script_stay_small():
-    assert os.path.getsize(resource("templates", "web", "gitmem.css")) <= 12_000
-    assert os.path.getsize(resource("templates", "web", "gitmem.js")) <= 25_000
+    assert os.path.getsize(resource("templates", "web", "gitmem.css")) <= 15_000
+    assert os.path.getsize(resource("templates", "web", "gitmem.js")) <= 8_000
 
 
 def test_the_command_prints_an_address_that_opens_once(viewer):
@@ -299,3 +300,95 @@ def test_the_command_prints_an_address_that_opens_once(viewer):
         finally:
             server.terminate()
         assert "Traceback" not in server.stderr.read()
+
+
+@pytest.fixture
+def other(viewer, new_store):
+    """Another project of the same person, with a fact of its own."""
+    project = viewer.root.parent.parent / "bakery"
+    project.mkdir()
+    new_store(project, viewer.context, NOW)
+    elsewhere = Viewer(project / ".gitmem", viewer.context)
+    return elsewhere, elsewhere.add("Bread is baked on Fridays.")
+
+
+def test_all_projects_of_the_machine_are_shown_changed_and_searched(viewer, other):
+    elsewhere, fact = other
+    viewer.add("We deploy on Fridays.")
+    base = re.search(r'href="(/p/bakery-\w+)"', viewer.get("/"))[1]
+    assert "Bread is baked" in viewer.get(f"{base}/facts")
+    assert "Bread is baked" not in viewer.get("/facts")
+    page = viewer.get(f"{base}/fact/{fact.id}")
+    assert f'action="{base}/fact/{fact.id}/retire"' in page
+    blob = viewer.json(f"{base}/fact/{fact.id}.json")["blob"]
+    answer = viewer.post(f"{base}/fact/{fact.id}/retire", blob=blob, why="")
+    assert answer.headers["location"].startswith(f"{base}/fact/{fact.id}?done=")
+    assert next(one for one in known_facts(elsewhere.open()) if one.id == fact.id).status != "active"
+    assert viewer.post(f"{base}/fact/{fact.id}/confirm", blob=viewer.json(f"{base}/fact/{fact.id}.json")["blob"])
+    found = viewer.json("/search.json?q=fridays&everywhere=1")
+    assert [one["name"] for one in found["others"]] == ["bakery"]
+    assert f'href="{base}/fact/{fact.id}"' in viewer.get("/search?q=fridays&everywhere=1")
+    viewer.get("/p/nowhere-12345678/facts", 404)
+
+
+def test_a_hit_opens_by_its_sentence_with_the_words_marked(viewer):
+    fact = viewer.add("We deploy on Fridays.")
+    page = viewer.get("/search?q=friday")
+    assert re.search(rf'href="/fact/{fact.id}">[^<]*<mark>Fridays</mark>', page)
+
+
+def test_the_menu_leads_back_to_a_list_as_it_was_filtered(viewer):
+    fact = viewer.add("We deploy on Fridays.")
+    viewer.get("/facts?show=ended&kind=rule")
+    assert 'href="/facts?show=ended&amp;kind=rule"' in viewer.get(f"/fact/{fact.id}")
+    viewer.get("/facts")
+    assert 'data-page="facts" href="/facts"' in viewer.get(f"/fact/{fact.id}")
+
+
+def test_a_badge_counts_what_needs_one(viewer):
+    assert 'class="badge"' not in viewer.get("/facts")
+    viewer.add("Always use tabs in Go files.")
+    viewer.add("Never use tabs in Go files.")
+    assert 'aria-label="1 thing needs you">1</a>' in viewer.get("/facts")
+
+
+@pytest.mark.parametrize("zone, shown", [("Pacific/Kiritimati", "2026-11-22 02:00"), ("../evil", "2026-11-2")])
+def test_the_clock_is_the_one_of_the_reader_s_browser(viewer, zone, shown):
+    viewer.add("We deploy on Fridays.")
+    viewer.cookies["gitmem-zone"] = zone
+    assert shown in viewer.get("/timeline")
+
+
+def test_a_session_shows_the_answer_and_its_transcript(viewer):
+    viewer.put("config.yaml", "transcripts:\n  enabled: true\n")
+    replay(viewer.open(), str(DEMO / "1-login.jsonl"))
+    (session,) = viewer.json("/sessions.json")["sessions"]
+    page = viewer.get(f"/session/{session['id']}")
+    assert "refresh tokens after 14 days" in page
+    assert f'href="/transcript/{session["id"]}"' in page
+    said = viewer.json(f"/transcript/{session['id']}.json")["lines"]
+    assert said[0]["role"] == "user"
+    assert {"call", "result"} <= {one["role"] for one in said}
+    assert "Add a login endpoint" in viewer.get(f"/transcript/{session['id']}")
+
+
+def test_the_stream_says_when_something_is_saved(viewer):
+    environ = {**os.environ, "PYTHONPATH": os.getcwd()}
+    server = subprocess.Popen(
+        [sys.executable, "-m", "gitmem", "web", "--json"],
+        cwd=viewer.root.parent, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with server:
+        try:
+            url = json.loads("".join(server.stdout.readline() for _ in range(3)))["url"]
+            opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            opener.open(url, timeout=20).read()
+            with opener.open(url.partition("?")[0] + "events", timeout=20) as stream:
+                assert stream.headers["content-type"].startswith("text/event-stream")
+                first = json.loads(stream.readline().removeprefix(b"data: "))
+                stream.readline()
+                viewer.add("We deploy on Fridays.")
+                second = json.loads(stream.readline().removeprefix(b"data: "))
+            assert first["tip"] != second["tip"] == viewer.open().tip
+        finally:
+            server.terminate()

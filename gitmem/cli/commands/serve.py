@@ -94,9 +94,10 @@ def configure_web(parser: argparse.ArgumentParser) -> None:
 def run_web(args: argparse.Namespace, app: App) -> int:
     """Show the memory in a browser: the next session's start, facts and their lives, sessions, a search.
 
-    There a person edits, retires, confirms and settles facts; each act is one commit, which the page can undo. It
-    serves this machine only. The address that it prints is good once, for one browser. It needs the extra 'web',
-    and says how to install it.
+    There a person adds, edits, retires, confirms and settles facts, many at once, too; each act is one commit, which
+    the page can undo, but for what is deleted for good: the page says before what that takes away. It has all projects
+    of this machine, and shows what is new while an agent works. It serves this machine only. The address that it prints
+    is good once, for one browser. It needs the extra 'web', and says how to install it.
 
     With --json: {url}; with --export {folder, pages}.
 

@@ -43,7 +43,10 @@ def show_facts(view: View) -> dict[str, Any]:
         stale = checked.changed_since(page)
     return {
         "total": len(found),
-        "facts": [fact_value(view, fact, statuses[fact.id], stale.get(fact.id, ())) for fact in page],
+        "facts": [
+            {**fact_value(view, fact, statuses[fact.id], stale.get(fact.id, ())), "blob": blob_of(view, fact)}
+            for fact in page
+        ],
         "next": page[-1].id if first + LENGTH < len(found) else None,
         "show": which,
         "kind": kind,
@@ -115,6 +118,11 @@ def blob_id(data: bytes, digits: int) -> str:
     return (
         hashlib.sha256(blob).hexdigest() if digits == 64 else hashlib.sha1(blob, usedforsecurity=False).hexdigest()  # noqa: PLR2004
     )
+
+
+def blob_of(view: View, fact: Fact) -> str:
+    """Return the id of the content that a fact's file has now, for a form."""
+    return blob_id(view.store.read(fact.path) or b"", len(view.store.tip or ""))
 
 
 def _is_wanted(fact: Fact, status: Status, which: str, stale: object) -> bool:

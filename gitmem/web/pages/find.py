@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import quote
 
 from gitmem.document.entry import without_ids
 from gitmem.errors import GitmemError
@@ -11,10 +13,11 @@ from gitmem.facts.validity import Standing
 from gitmem.history.records import resolve
 from gitmem.search.engine import answer
 from gitmem.search.hits import Hit, is_fact
+from gitmem.store.store import Store
 from gitmem.text.terminal import fields
-from gitmem.web.pages.view import View
+from gitmem.web.pages.view import Project, View
 
-_LIMIT, _MOST = 20, 200
+_LIMIT, _MOST, _ELSEWHERE = 20, 200, 8
 _TEXT = 1_200  # characters of a hit
 _OVER = {Standing.SUPERSEDED.value, Standing.RETIRED.value, Standing.RESOLVED.value}
 
@@ -27,8 +30,11 @@ def show_search(view: View) -> dict[str, Any]:
     many = _MOST if view.word("more") else _LIMIT
     value: dict[str, Any] = {"q": query, "back": back, "oldest": _oldest(view), "hits": [], "left_out": [], "total": 0}
     value |= {"deep": deep, "history": history, "trouble": "", "at": None, "more": many == _MOST}
+    value |= {"everywhere": bool(view.word("everywhere")), "others": []}
     if not query:
         return value
+    if view.word("everywhere"):
+        value["others"] = [one for one in (_elsewhere(view, it, query) for it in view.projects) if one["hits"]]
     try:
         day = (store.context.clock() - timedelta(days=back)).date().isoformat() if back else ""
         at = resolve(store, day) if day else None
@@ -39,6 +45,15 @@ def show_search(view: View) -> dict[str, Any]:
     value |= {"hits": [_hit(hit) for hit in found.hits], "total": found.total, "at": day or None}
     value["left_out"] = [_hit(hit) for hit in ended if hit.status in _OVER]
     return value
+
+
+def _elsewhere(view: View, project: Project, query: str) -> dict[str, Any]:
+    """Return the best hits of another project; none of the one that is searched anyway, or cannot be read."""
+    hits: list[Hit] = []
+    if project != view.here:
+        with contextlib.suppress(GitmemError, OSError):
+            hits = answer(Store(project.root, view.store.context), query, limit=_ELSEWHERE).hits
+    return {"name": project.name, "base": project.base, "hits": [_hit(hit) for hit in hits]}
 
 
 def _oldest(view: View) -> int:
@@ -71,6 +86,22 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "others": list(hit.others),
         "weak": hit.weak,
         "commit": hit.commit or None,
+        "href": _page_of(hit),
         "snippet": hit.shown(hit.snippet),
         "text": hit.shown(without_ids(hit.passage or hit.text)[:_TEXT]),
     }
+
+
+def _page_of(hit: Hit) -> str:
+    """Return the address of the page on which a hit stands, "" if none shows it."""
+    name = hit.path.rpartition("/")[2].removesuffix(".md")
+    if is_fact(hit.entry):
+        return f"/fact/{hit.entry}"
+    if hit.commit:
+        return f"/commit/{hit.commit}"
+    if hit.path.startswith("concepts/"):
+        return f"/concept/{name.partition('-')[0]}"
+    if hit.session:
+        at = f"?at={hit.entry}#{hit.entry}" if hit.entry else ""
+        return f"/session/{quote(hit.session, safe='')}{at}"
+    return "/knowledge" if hit.path.startswith("patterns/") else ""

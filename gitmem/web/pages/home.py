@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gitmem.document.message import Op
+from gitmem.history.changes_by_others import others_changes
 from gitmem.history.records import records
 from gitmem.hosts.script import recorded_agents
 from gitmem.project.state import ProjectQuestions
@@ -16,6 +17,8 @@ from gitmem.store.hook_spool import HookSpool
 from gitmem.sync.attempts import failures
 from gitmem.text.sentences import count
 from gitmem.text.stems import estimate_tokens
+from gitmem.text.terminal import fields
+from gitmem.web.pages.facts import blob_of
 from gitmem.web.pages.view import View, moment
 
 _SAVES = {Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value}
@@ -31,7 +34,7 @@ def show_home(view: View) -> dict[str, Any]:
     return {
         "tokens": tokens,
         "budget": store.config.session.budget_tokens,
-        "parts": [_part(one) for one in shown],
+        "parts": [_part(view, one) for one in shown],
         "frame": tokens - sum(one.tokens for one in shown),
         "needs": [one for one in _needs(view) if one["count"]],
         "recording": _recording(view),
@@ -46,9 +49,24 @@ def told(view: View) -> list[Shown]:
         return start_parts(store, with_last_answers(pending) if pending else (), questions.answer(), ())
 
 
-def _part(shown: Shown) -> dict[str, Any]:
+def _part(view: View, shown: Shown) -> dict[str, Any]:
+    """Return a part, and each fact that a line of it tells, in the words of the line."""
     text = shown.text.partition("\n")[2].strip()  # below the title
-    return {"title": shown.title, "tokens": shown.tokens, "pieces": shown.pieces, "of": shown.of, "text": text}
+    lines, known = text.splitlines(), {fact.id: fact for fact in view.facts}
+    beliefs = []
+    if len(lines) == len(shown.ids) and known.keys() >= {*shown.ids}:
+        beliefs = [
+            {**fields(known[one], "id kind"), "text": line.removeprefix("- "), "blob": blob_of(view, known[one])}
+            for one, line in zip(shown.ids, lines, strict=True)
+        ]
+    value = fields(shown, "title tokens pieces of")
+    return {**value, "text": text, "beliefs": beliefs}
+
+
+def waiting(view: View) -> int:
+    """Return how many things need a person, as they were when the store was last changed."""
+    found: int = view.kept.get_or_make("waiting", view.store.tip, lambda: sum(one["count"] for one in _needs(view)))
+    return found
 
 
 def _needs(view: View) -> list[dict[str, Any]]:
@@ -62,6 +80,7 @@ def _needs(view: View) -> list[dict[str, Any]]:
     spool, hooks = store.spool, HookSpool(store.private)
     found = (
         (disputes, "pair", "of facts that contradict each other", "/review"),
+        (len(others_changes(store)), "fact", "of yours that others changed", "/review"),
         (len(view.documents_to_review()), "document", "that two machines changed", "/review"),
         (len(stale), "fact", "whose code has changed since", "/facts?show=stale"),
         (len(waiting_purges(store)), "purge", "of other machines to answer", "/review"),

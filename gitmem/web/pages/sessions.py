@@ -1,20 +1,26 @@
-"""The list of sessions, and one session: its requests, outcomes, errors and files."""
+"""The list of sessions, one session with its requests, answers, errors and files, and its transcript."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from typing import Any
 
 from gitmem.document.document import Document
-from gitmem.document.entry import find_entries, find_section
+from gitmem.document.entry import Entry, find_entries, find_section
+from gitmem.document.ids import daily_path
+from gitmem.errors import NotFoundError
 from gitmem.history.origin import Session, find_session, sessions
 from gitmem.lessons.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
 from gitmem.sessions.exchange import parse
+from gitmem.store import transcripts
 from gitmem.store.headers import marked
 from gitmem.text.terminal import fields
 from gitmem.web.pages.facts import fact_value
 from gitmem.web.pages.view import LENGTH, View, commit_value
 
 _EXCHANGES = 20  # on one page
+_LINES = 100  # of a transcript, on one page
 _MOST = 30  # commits, and texts that it was told: the newest
 WHOLE = "whole"  # the parameter for all exchanges on one page, as in an export
 _ASKED_FOR = {GUIDE, SEARCH, RECALL, GET}
@@ -22,11 +28,16 @@ _ASKED_FOR = {GUIDE, SEARCH, RECALL, GET}
 
 def show_sessions(view: View) -> dict[str, Any]:
     """Return a page of the sessions, the newest first, starting behind the session `after`."""
-    every = _known(view)
+    host, words = view.word("host"), view.word("q").casefold()
+    all_of_them = known_sessions(view)
+    every = [one for one in all_of_them if host in ("", one.host) and words in one.about.casefold()]
     first = next((place + 1 for place, one in enumerate(every) if one.id == view.word("after")), 0)
     page = every[first : first + LENGTH]
     return {
         "total": len(every),
+        "host": host,
+        "q": view.word("q"),
+        "hosts": sorted({one.host for one in all_of_them if one.host}),
         "sessions": [_value(view, one) for one in page],
         "next": page[-1].id if first + LENGTH < len(every) else None,
     }
@@ -35,13 +46,15 @@ def show_sessions(view: View) -> dict[str, Any]:
 def show_session(view: View, identifier: str) -> dict[str, Any]:
     """Return a session with its exchanges, its commits and the facts learned in it."""
     store = view.store
-    found = next((one for one in _known(view) if one.id == identifier), None) or find_session(store, identifier)
+    found = _session(view, identifier)
     text = (store.read(found.file) or b"").decode("utf-8", "replace") if found.file else ""
     document = Document.parse(marked(store, text).encode("utf-8", "replace"))
     sections = filter(None, (find_section(document.body, title) for title in ("Summary", "Open")))
     entries = list(find_entries(document.body))
-    first = next((place + 1 for place, one in enumerate(entries) if one.entry.id == view.word("after")), 0)
+    place = {one.entry.id: place for place, one in enumerate(entries)}
+    first = place.get(view.word("after"), -1) + 1 or place.get(view.word("at"), 0) // _EXCHANGES * _EXCHANGES
     last = len(entries) if view.word(WHOLE) else first + _EXCHANGES
+    answers = _answers(view, (one.entry for one in entries[first:last]))
     exchanges: list[dict[str, Any]] = []
     for one in entries[first:last]:
         exchange = parse(one.entry)
@@ -53,6 +66,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
                 **fields(exchange, "id time asked summary details files"),
                 "failed": [line.partition(": ")[2] or line for line in exchange.failed],
                 "outcome": exchange.outcome.value,
+                "answer": answers.get(exchange.id, ""),
             }
         )
     statuses = view.statuses
@@ -60,6 +74,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
         **_value(view, found),
         "exchanges": exchanges,
         "by": str(document.get("by") or ""),
+        "transcript": transcripts.file_name(found.id) in _transcripts(view),
         "said": "\n".join(document.body[one.start : one.end] for one in sections),
         "next": entries[last - 1].entry.id if last < len(entries) else None,
         **_told(view, found.id),
@@ -67,6 +82,51 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
         "commits": [commit_value(one) for one in view.records() if one.session == found.id][:_MOST],
         "count": found.commits,
     }
+
+
+def show_transcript(view: View, identifier: str) -> dict[str, Any]:
+    """Return what was said in a session, word by word, with the calls of tools, if its transcript is kept."""
+    found = next((one for one in known_sessions(view) if one.id == identifier), None) or find_session(
+        view.store, identifier
+    )
+    lines = transcripts.read(view.store, found.id)
+    if lines is None:
+        raise NotFoundError("The transcript of this session is not kept.", "'transcripts.enabled' keeps later ones.")
+    first = int(view.word("after")) if view.word("after").isdecimal() else 0
+    last = len(lines) if view.word(WHOLE) else first + _LINES
+    said = []
+    for line in lines[first:last]:
+        value = json.loads(line)
+        given = value.get("input")
+        text = str(value.get("text") or (json.dumps(given, ensure_ascii=False, indent=1) if given else ""))
+        said.append(
+            {"at": value.get("at"), "role": str(value.get("role", "")), "tool": value.get("tool"), "text": text}
+        )
+    return {**_value(view, found), "lines": said, "total": len(lines), "next": last if last < len(lines) else None}
+
+
+def _session(view: View, identifier: str) -> Session:
+    known = next((one for one in known_sessions(view) if one.id == identifier), None)
+    return known or find_session(view.store, identifier)
+
+
+def _transcripts(view: View) -> set[str]:
+    found: set[str] = view.kept.get_or_make(
+        "transcripts", transcripts.tip_of(view.store), lambda: {one.session for one in transcripts.sessions(view.store)}
+    )
+    return found
+
+
+def _answers(view: View, entries: Iterable[Entry]) -> dict[str, str]:
+    """Return what the agent answered in each exchange, as the logs of its days have it, where they are kept."""
+    wanted = {one.id: one.time[:10] for one in entries}
+    found = {}
+    for day in {*wanted.values()}:
+        text = (view.store.read(daily_path(day)) or b"").decode("utf-8", "replace") if day.count("-") == 2 else ""  # noqa: PLR2004
+        for one in find_entries(marked(view.store, text)):
+            if one.entry.id in wanted:
+                found[one.entry.id] = one.entry.text.partition("\n\n")[2]
+    return found
 
 
 def _told(view: View, session: str) -> dict[str, Any]:
@@ -82,7 +142,8 @@ def _told(view: View, session: str) -> dict[str, Any]:
     return {"told": told, "tokens": {"injected": injected, "recalled": recalled}}
 
 
-def _known(view: View) -> list[Session]:
+def known_sessions(view: View) -> list[Session]:
+    """Return all sessions, the newest first."""
     if not view.store.tip:
         return []
     found: list[Session] = view.kept.get_or_make(

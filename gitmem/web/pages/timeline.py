@@ -8,6 +8,8 @@ from typing import Any
 
 from gitmem.errors import NotFoundError
 from gitmem.history.records import difference, read_records, records, resolve
+from gitmem.text.terminal import fields
+from gitmem.web.pages.sessions import known_sessions
 from gitmem.web.pages.view import LENGTH, View, bars, commit_value
 
 DAYS = 91  # of the strip
@@ -23,8 +25,8 @@ def show_timeline(view: View) -> dict[str, Any]:
     start = _day(given["day"])
     now = view.store.context.clock()
     if start:
-        filters["since"] = datetime.combine(start, time.min, now.tzinfo)
-        filters["until"] = datetime.combine(start, time.max, now.tzinfo)
+        filters["since"] = datetime.combine(start, time.min, view.at_home(now).tzinfo)
+        filters["until"] = datetime.combine(start, time.max, view.at_home(now).tzinfo)
     after = view.word("after")
     try:
         after = resolve(view.store, after) if after else ""
@@ -33,13 +35,14 @@ def show_timeline(view: View) -> dict[str, Any]:
         found = []
     days: dict[str, list[dict[str, Any]]] = {}
     for record in found[:LENGTH]:
-        days.setdefault(record.date.astimezone(now.tzinfo).date().isoformat(), []).append(commit_value(record))
+        days.setdefault(view.at_home(record.date).date().isoformat(), []).append(commit_value(record))
     return {
         "filters": given,
         "days": [{"day": day, "commits": commits} for day, commits in days.items()],
         "next": found[LENGTH - 1].commit if len(found) > LENGTH else None,
-        "strip": activity(view, now),
+        "strip": activity(view, view.at_home(now)),
         "known": view.kept.get_or_make("names", view.store.tip, lambda: _names(view)),
+        "sessions": [fields(one, "id about") for one in known_sessions(view)[:_MOST_NAMES]],
         "width": WIDTH,
         "height": HEIGHT,
     }
@@ -69,9 +72,9 @@ def activity(view: View, now: datetime) -> list[dict[str, Any]]:
 
 
 def _names(view: View) -> dict[str, list[str]]:
-    """Return the hosts and machines of all commits, the most frequent first."""
-    every = view.records()
-    found = {"host": Counter(one.host for one in every), "machine": Counter(one.machine for one in every)}
+    """Return the hosts, machines and types of all commits, the most frequent first."""
+    every, names = view.records(), ("host", "machine", "type")
+    found = {name: Counter(getattr(one, name) for one in every) for name in names}
     return {name: [one for one, _ in counts.most_common(_MOST_NAMES) if one] for name, counts in found.items()}
 
 

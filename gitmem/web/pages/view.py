@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
+from zoneinfo import ZoneInfo
 
+from gitmem.document.ids import slug
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import Fact
 from gitmem.facts.lines import Marks
@@ -18,8 +22,10 @@ from gitmem.facts.validity import Status
 from gitmem.history.authors import People
 from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, documents_to_review, review_since
+from gitmem.platform.clock import local
 from gitmem.project.files import ProjectCode, project_code
 from gitmem.store.headers import known_facts, known_marks, standing_of
+from gitmem.store.locate import STORE_FOLDER
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields
 
@@ -103,16 +109,57 @@ class Kept(dict[str, tuple[object, Any]]):
 
 
 @dataclass(frozen=True)
+class Project:
+    """A project that the viewer shows: the key in its addresses ("": it was started there), and its store."""
+
+    key: str
+    root: str
+
+    @classmethod
+    def of(cls, root: str) -> Project:
+        """Return the project of a store that the viewer was not started in."""
+        digest = sha256(root.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+        return cls(f"{slug(_named(root)) or 'project'}-{digest}", root)
+
+    @property
+    def base(self) -> str:
+        """Return what the addresses of its pages begin with."""
+        return f"/p/{self.key}" if self.key else ""
+
+    @property
+    def name(self) -> str:
+        """Return its name for a person."""
+        return _named(self.root)
+
+
+def _named(root: str) -> str:
+    folder, name = os.path.split(root)
+    if name != STORE_FOLDER:  # `init --home` names the store after the project
+        return name.rpartition("-")[0] or name
+    return "yours, in every project" if folder == os.path.expanduser("~") else os.path.basename(folder)
+
+
+@dataclass(frozen=True)
 class View:
-    """A request: the store in its present state, the query of the address, and the cache between requests."""
+    """A request: the store in its present state, the query of the address, and the cache between requests.
+
+    `zone` is the name of the reader's time zone as the browser says it, "" before it did.
+    """
 
     store: Store
     asked: Mapping[str, str] = field(default_factory=dict)
     kept: Kept = field(default_factory=Kept)
+    here: Project = field(default_factory=lambda: Project("", ""))
+    projects: Sequence[Project] = ()
+    zone: str = ""
 
     def word(self, name: str) -> str:
         """Return the value of a query parameter, "" if it has none."""
         return self.asked.get(name, "").strip()
+
+    def at_home(self, moment: datetime) -> datetime:
+        """Return a moment by the reader's clock."""
+        return in_zone(moment, self.zone)
 
     def records(self) -> list[CommitRecord]:
         """Return all commits, the newest first; only new ones are read if history grew without a merge."""
@@ -134,7 +181,7 @@ class View:
         """Return how many commits each day has."""
         every = self.records()
         found: Counter[date] = self.kept.get_or_make(
-            "days", self.store.tip, lambda: Counter(record.date.astimezone().date() for record in every)
+            "days", (self.store.tip, self.zone), lambda: Counter(self.at_home(one.date).date() for one in every)
         )
         return found
 
@@ -180,6 +227,14 @@ class View:
     def project(self) -> str:
         """Return the folder of the project."""
         return os.path.dirname(self.store.root)
+
+
+def in_zone(moment: datetime, zone: str) -> datetime:
+    """Return a moment in a time zone by its name, in this machine's if the name is "" or unknown here."""
+    found: tzinfo | None = None
+    with contextlib.suppress(ValueError, OSError, KeyError):  # Windows knows none without the package tzdata
+        found = ZoneInfo(zone) if zone else None
+    return moment.astimezone(found) if found else local(moment)
 
 
 def moment(value: datetime | None) -> str | None:
