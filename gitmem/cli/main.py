@@ -81,6 +81,7 @@ PARTS = {
         "trust": "say yes to a memory that came with a project",
         "backup": "write the whole memory to one file",
         "restore": "read a backup",
+        "export": "print all memories as records, a JSON object a line",
     },
     "status": {
         "stats": "show the size, growth and use of the memory in figures",
@@ -148,6 +149,7 @@ MODULES = {
     "mcp": "serve",
     "web": "serve",
     "propose": "sync",
+    "export": "sync",
     "resolve": "facts",
     "help": "completion",
     "statusline": "hook",

@@ -105,6 +105,11 @@ class People:
         name = self.other(_CHANGED + identifier)
         return f"you, changed by {name}" if name not in {"", UNKNOWN} else ""
 
+    def authors(self) -> dict[str, str]:
+        """Return the author of each memory, by its id."""
+        listed = self.read().partition(b"\n@\n")[2].decode("utf-8", "replace").splitlines()
+        return {one: self._origins[int(number)].author for one, _, number in (line.partition("\t") for line in listed)}
+
     def is_own(self, origin: Origin) -> bool:
         """Return whether an author is the person, as git named it when the index was written, or gitmem itself."""
         self.read()

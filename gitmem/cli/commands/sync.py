@@ -115,3 +115,29 @@ def run_propose(args: argparse.Namespace, app: App) -> int:
     text = f"Proposed {count(len(done.paths), 'fact')} on the branch {done.branch} of {done.remote}."
     app.answer(args, done._asdict(), plain("\n".join((text, *(f"  {path}" for path in done.paths)))))
     return ExitCode.OK
+
+
+def configure_export(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem export`."""
+    parser.add_argument("--jsonl", action="store_true", help="a JSON object a line (the only form)")
+    parser.add_argument("--since", default="", metavar="COMMIT", help="what changed after the commit of an export")
+
+
+def run_export(args: argparse.Namespace, app: App) -> int:
+    """Print all memories as records, for engines that outgrow plain files: DuckDB, SQLite, LanceDB, PostgreSQL.
+
+    Each line is {id, kind, text, date, status, session, branch, tags, files, path, author, layer}; a memory that is
+    gone since COMMIT is {id, deleted: true}. The first line is {id: "", kind: "export", commit, since}; give its commit
+    to the next --since. After a purge that commit is gone: the stream then has everything, after {id: "*", deleted:
+    true}, at which all that came before is to be deleted. Applying a stream twice changes nothing.
+
+    Examples:
+      gitmem export --jsonl > memory.jsonl
+      gitmem export --jsonl --since 1f3a9c2b4d5e6f708192a3b4c5d6e7f8091a2b3c
+
+    """
+    from gitmem.history.export import export
+
+    for line in export(app.settled(args), args.since):
+        print(line, file=app.out)
+    return ExitCode.OK

@@ -1,0 +1,134 @@
+"""The memory as records, a JSON object a line, for engines that outgrow plain files (docs/teams.md, "Export").
+
+A record is one memory, at its fullest view. The same commit gives the same bytes, and applying a stream twice changes
+nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from gitmem.document.document import Document
+from gitmem.document.entry import find_entries
+from gitmem.document.ids import MEMORY
+from gitmem.document.plain import as_text, as_texts
+from gitmem.errors import NotFoundError
+from gitmem.git.objects import Objects, empty_tree
+from gitmem.git.repository import is_object_id
+from gitmem.git.treediff import read_tree
+from gitmem.history.authors import People
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gitmem.store.store import Store
+
+    Record = dict[str, object]
+
+# Of a memory with views in several files the first of these folders has the fullest.
+_FOLDERS = ("facts", "daily", "episodes", "patterns", "concepts", "sessions", "knowledge", "summaries")
+_LATER = ("weekly", "monthly", "archive")
+_WHOLE = ("facts", "episodes", "patterns", "concepts", "knowledge", "summaries")  # a record a file
+_DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})\.md$")
+ALL = "*"  # the id of a tombstone for every record
+
+
+def export(store: Store, since: str = "") -> Iterator[str]:
+    """Yield the records of the tip as lines of JSON; with `since`, those that changed after that commit.
+
+    A memory that is gone since is `{"id": ID, "deleted": true}`. A purge gives commits new ids: after it `since` is
+    not known any more, and the stream begins with the id `*`, which deletes all that came before, and has everything.
+
+    Raises:
+        NotFoundError: `since` is no full id of a commit.
+
+    """
+    git, tip = store.repository.git, store.tip
+    if since and not is_object_id(since):
+        raise NotFoundError(f"{since!r} is no full id of a commit.", "The first line of an export has it, as 'commit'.")
+    after = read_tree(git, tip or empty_tree(git))
+    known = bool(since) and store.repository.is_ancestor(since, tip or "")
+    yield _line({"id": "", "kind": "export", "commit": tip or "", "since": since if known else ""})
+    if since and not known:
+        yield _line({"id": ALL, "deleted": True})
+    with Objects(git) as objects:
+        authors = People(store).authors()
+        before = read_tree(git, since) if known else {}
+        old = _records(objects, {path: one for path, one in before.items() if after.get(path) != one})
+        touched = dict.fromkeys(str(record["id"]) for record in old) if known else {}
+        if known:
+            new = _records(objects, {path: one for path, one in after.items() if before.get(path) != one})
+            touched |= dict.fromkeys(str(record["id"]) for record in new)
+        layer = "team" if store.has_remotes() else "project"
+        seen = set()
+        for record in _records(objects, after):
+            identifier = str(record["id"])
+            if identifier in seen:
+                continue
+            seen.add(identifier)
+            if not known or identifier in touched:
+                yield _line({**record, "author": authors.get(identifier, ""), "layer": layer})
+    yield from (_line({"id": one, "deleted": True}) for one in touched if one not in seen)
+
+
+def _line(record: Record) -> str:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+
+
+def _records(objects: Objects, tree: Mapping[str, tuple[str, str]]) -> Iterator[Record]:
+    """Yield the records of files, those with the fullest views first; a memory may come again."""
+    files: dict[str, list[str]] = {}
+    for path, (mode, _) in tree.items():
+        if path.endswith(".md") and mode.startswith("100"):
+            files.setdefault(path if path == MEMORY else path.partition("/")[0], []).append(path)
+    for folder in (*_FOLDERS, MEMORY, *_LATER):
+        paths = sorted(files.get(folder, ()))
+        contents = objects.existing([tree[path][1] for path in paths])
+        for path, data in zip(paths, contents, strict=True):
+            if folder in _WHOLE:
+                yield _document(path, data)
+            else:
+                yield from _entries(path, data)
+
+
+def _document(path: str, data: bytes) -> Record:
+    """Return the record of a fact, an episode, a pattern, a concept or another document."""
+    document = Document.parse(data)
+    given = document.metadata
+    origin = given.get("origin")
+    session = as_text(given.get("session")) or (as_text(origin.get("session")) if isinstance(origin, dict) else "")
+    return {
+        "id": as_text(given.get("id")) or path,
+        "kind": as_text(given.get("kind")) or path.split("/", maxsplit=1)[0],
+        "text": (document.body.strip() or as_text(given.get("description"))).replace("\0", "\N{REPLACEMENT CHARACTER}"),
+        "date": as_text(given.get("updated")) or as_text(given.get("created")),
+        "status": as_text(given.get("status")),
+        "session": session,
+        "branch": as_text(given.get("branch")),
+        "tags": [*as_texts(given.get("keywords"))],
+        "files": [*as_texts(given.get("files"))],
+        "path": path,
+    }
+
+
+def _entries(path: str, data: bytes) -> Iterator[Record]:
+    day = _DAY.search(path)
+    for found in find_entries(data.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")):
+        entry = found.entry
+        yield {
+            "id": entry.id,
+            "kind": entry.label.lower().replace(" ", "_"),
+            "text": entry.text,
+            "date": f"{day[1]} {entry.time}" if day and len(entry.time) < 10 else entry.time,  # noqa: PLR2004
+            "status": "",
+            "session": next((tag for tag in entry.tags if _SESSION.fullmatch(tag)), ""),
+            "branch": "",
+            "tags": [tag for tag in entry.tags if not _SESSION.fullmatch(tag)],
+            "files": [],
+            "path": path,
+        }
+
+
+_SESSION = re.compile("[0-9a-f]{8}")

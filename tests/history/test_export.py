@@ -1,0 +1,212 @@
+"""The export: each memory once, the same bytes for the same commit, and what changed since a commit."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.document.entry import MemoryType
+from gitmem.document.message import Message
+from gitmem.errors import NotFoundError
+from gitmem.facts.fact import FactKind, make_fact
+from gitmem.facts.file import render_fact
+from gitmem.history.export import export
+from gitmem.purge.purge import plan_purge, purge
+from gitmem.sessions.save import save
+from gitmem.store.transact import transact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.desk import Desk
+
+UV = make_fact(FactKind.DECISION, "Use uv for packages.", datetime(2026, 11, 20, 9, tzinfo=UTC))
+
+
+def store(desk: Desk, text: str, kind: MemoryType = MemoryType.NOTE, **more: object):
+    return save(desk.store, desk.save(text, kind, **more))
+
+
+def put(desk: Desk, files: dict[str, bytes | None]) -> None:
+    message = Message("put", (("Gitmem-Op", "clear"),))
+    transact(desk.store, lambda transaction: transaction.commit(message, files), purpose="test")
+
+
+def records(desk: Desk, since: str = "") -> tuple[str, list[dict]]:
+    head, *rest = map(json.loads, export(desk.store, since))
+    return head["commit"], rest
+
+
+def applied(state: dict[str, dict], changes: list[dict]) -> dict[str, dict]:
+    """Apply a stream as an engine does."""
+    for record in changes:
+        if record["id"] == "*":
+            state = {}
+        elif record.get("deleted"):
+            state.pop(record["id"], None)
+        else:
+            state[record["id"]] = record
+    return state
+
+
+def test_each_memory_is_one_record_however_many_views_it_has(desk):
+    saved = store(desk, "The port is 5432.", MemoryType.LEARNING, tags=("db",))
+    put(desk, {UV.path: render_fact(UV)})
+    _, found = records(desk)
+    by_id = {record["id"]: record for record in found}
+    assert len(by_id) == len(found)
+    assert by_id[saved.id]["text"] == "The port is 5432."
+    assert by_id[saved.id]["kind"] == "learning"
+    assert by_id[saved.id]["tags"] == ["db"]
+    assert by_id[saved.id]["author"]
+    assert by_id[saved.id]["path"].startswith("daily/")
+    assert by_id[UV.id]["kind"] == "decision"
+    assert by_id[UV.id]["status"] == "active"
+    assert by_id[UV.id]["path"] == UV.path
+
+
+def test_the_same_commit_gives_the_same_bytes_and_nothing_changed_since_itself(desk):
+    store(desk, "one")
+    assert list(export(desk.store)) == list(export(desk.store))
+    commit, _ = records(desk)
+    assert records(desk, commit) == (commit, [])
+
+
+def test_changes_applied_to_an_earlier_export_give_the_present_one_also_twice(desk):
+    store(desk, "one")
+    put(desk, {UV.path: render_fact(UV), "knowledge/a.md": b"notes\n"})
+    commit, first = records(desk)
+    store(desk, "two")
+    put(desk, {UV.path: render_fact(UV._replace(text="Use uv, always.")), "knowledge/a.md": None})
+    _, changes = records(desk, commit)
+    assert {"id": "knowledge/a.md", "deleted": True} in changes
+    state = applied({record["id"]: record for record in first}, changes)
+    assert state == {record["id"]: record for record in records(desk)[1]}
+    assert applied(state, changes) == state
+
+
+def test_after_a_purge_an_engine_forgets_what_was_purged(desk):
+    store(desk, "the secret is swordfish-1234-blue")
+    store(desk, "two")
+    commit, first = records(desk)
+    purge(desk.store, plan_purge(desk.store, "swordfish-1234-blue"))
+    _, changes = records(desk, commit)
+    assert changes[0] == {"id": "*", "deleted": True}
+    state = applied({record["id"]: record for record in first}, changes)
+    assert "swordfish" not in json.dumps(state)
+    assert "two" in json.dumps(state)
+
+
+@pytest.mark.parametrize("since", ["HEAD", "--all", "abc", ""])
+def test_only_a_full_id_is_a_commit_to_begin_from(desk, since):
+    store(desk, "one")
+    if since:
+        with pytest.raises(NotFoundError, match="no full id"):
+            list(export(desk.store, since))
+    else:
+        assert records(desk)[1]
+
+
+def test_a_hostile_file_is_a_record_and_no_more(desk):
+    put(desk, {"facts/rule/r000000000a-x.md": b"---\nid: [1\n---\n\xff\n", "daily/2026/11/x.md": b"- [bad\n"})
+    _, found = records(desk)
+    assert [record["id"] for record in found if record["path"].startswith("facts/")] == ["facts/rule/r000000000a-x.md"]
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "teams.md"
+ENGINES = {"sqlite": "sqlite3", "duckdb": "duckdb", "lance": "lancedb", "postgres": ""}
+
+
+def lines_for(engine: str) -> str:
+    """Return the ten lines of the page for an engine."""
+    blocks = re.findall(r"```(?:python|sql)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    words = {"sqlite": "sqlite3", "duckdb": "duckdb", "lance": "lancedb", "postgres": "jsonb"}[engine]
+    return next(block for block in blocks if words in block)
+
+
+@contextlib.contextmanager
+def postgres(folder: Path) -> Iterator[dict[str, str]]:
+    """Run a server on a socket in a folder; yield the variables with which psql finds it."""
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    found = shutil.which("initdb", path=os.pathsep.join([*map(str, programs), os.environ.get("PATH", "")]))
+    if found is None or shutil.which("psql") is None:
+        pytest.skip("PostgreSQL is not installed")
+    user = ["runuser", "-u", "nobody", "--"] if os.geteuid() == 0 else []
+    with tempfile.TemporaryDirectory(dir="/tmp") as home:  # a short path, for the socket
+        Path(home).chmod(0o777)
+        data, control = f"{home}/data", str(Path(found).with_name("pg_ctl"))
+        made = subprocess.run(
+            [*user, found, "-D", data, "-U", "ada", "-A", "trust"], capture_output=True, cwd="/", check=False
+        )
+        options = f"-c listen_addresses= -c unix_socket_directories={home}"
+        start = [*user, control, "-D", data, "-l", f"{home}/log", "-w", "-o", options, "start"]
+        if made.returncode or subprocess.run(start, capture_output=True, cwd="/", check=False).returncode:
+            pytest.skip("PostgreSQL does not start here")
+        try:
+            yield {"PGHOST": home, "PGUSER": "ada", "PGDATABASE": "postgres"}
+        finally:
+            subprocess.run(
+                [*user, control, "-D", data, "-m", "immediate", "stop"], capture_output=True, cwd="/", check=False
+            )
+
+
+QUERIES = {
+    "sqlite": "import sqlite3; r = sqlite3.connect('memory.db').execute('SELECT id FROM m')",
+    "duckdb": "import duckdb; r = duckdb.sql(\"SELECT id FROM 'memory.parquet'\").fetchall()",
+    "lance": "import lancedb; "
+    "t = lancedb.connect('memory.lance').open_table('m'); r = [[x] for x in t.to_arrow()['id'].to_pylist()]",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_lines_of_the_page_keep_an_engine_equal_to_the_memory(desk, engine, tmp_path):
+    if ENGINES[engine] and importlib.util.find_spec(ENGINES[engine]) is None:
+        pytest.skip(f"{ENGINES[engine]} is not installed")
+    lines = lines_for(engine)
+    assert len(lines.split("\n\n")[-1].splitlines()) <= 10  # without imports
+    variables: dict[str, str] = {}
+
+    def load(stream: str) -> set[str]:
+        if engine == "postgres":
+            (tmp_path / "memory.jsonl").write_text(stream, encoding="utf-8")
+            (tmp_path / "memory.sql").write_text(lines, encoding="utf-8")
+            run(["psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", "memory.sql"])
+            return set(run(["psql", "-qAt", "-c", "SELECT id FROM m"]).split("\n")) - {""}
+        run([sys.executable, "-c", lines], stream)
+        return set(run([sys.executable, "-c", f"{QUERIES[engine]}; print(*(x[0] for x in r), sep='\\n')"]).split())
+
+    def run(command: list[str], given: str = "") -> str:
+        env = {**os.environ, **variables}
+        done = subprocess.run(
+            command, cwd=tmp_path, env=env, input=given, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    with postgres(tmp_path) if engine == "postgres" else contextlib.nullcontext({}) as found:
+        variables.update(found)
+        store(desk, 'It\'s "quoted", with\ttabs and a \\ backslash. 한국어')
+        put(desk, {UV.path: render_fact(UV)})
+        first = "\n".join(export(desk.store)) + "\n"
+        ids = {record["id"] for record in records(desk)[1]}
+        assert load(first) == ids
+        assert load(first) == ids
+        commit, _ = records(desk)
+        put(desk, {UV.path: None})
+        store(desk, "the secret is swordfish-1234-blue")
+        assert load("\n".join(export(desk.store, commit)) + "\n") == {record["id"] for record in records(desk)[1]}
+        commit, _ = records(desk)
+        purge(desk.store, plan_purge(desk.store, "swordfish-1234-blue"))
+        assert load("\n".join(export(desk.store, commit)) + "\n") == {record["id"] for record in records(desk)[1]}
