@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -100,6 +101,7 @@ class App(Value):
     stdin: TextIO
     out: TextIO
     err: TextIO
+    pages: bool = True
 
     def harmless(self) -> App:
         """Return this app with streams that escape all control characters but ASCII's.
@@ -250,8 +252,43 @@ class App(Value):
             from gitmem.text.fence import fenced
 
             shown = fenced(text, source)
-        if shown:
+        if shown and args.json:
             print(shown, file=self.out)
+        elif shown:
+            self.write(shown)
+
+    def write(self, text: str, *, wrap: bool = True) -> None:
+        """Print a text: on a terminal wrapped at words, and in a pager where it is longer than the screen."""
+        try:
+            size = os.get_terminal_size(self.out.fileno())
+        except (OSError, ValueError, AttributeError):  # no terminal
+            print(text, file=self.out)
+            return
+        from gitmem.text.terminal import wrapped
+
+        text = wrapped(text, size.columns) if wrap and size.columns else text
+        pager = self._pager() if self.pages and text.count("\n") >= size.lines > 0 else ""
+        if not pager:
+            print(text, file=self.out)
+            return
+        self.out.flush()
+        options = "" if "LESS" in self.environ or os.name != "posix" else "LESS=FRX "
+        command = options + pager  # a shell's, as git has it
+        with contextlib.suppress(BrokenPipeError), os.popen(command, "w") as pipe:  # noqa: S605  # quit before the end
+            pipe.write(f"{text}\n")
+
+    def _pager(self) -> str:
+        """Return the pager that git would take, by its environment and the user's settings; "" for none.
+
+        A project's own settings are not asked: its author would say what runs here.
+        """
+        from gitmem.git.process import git_without_repository
+
+        pager = self.environ.get("GIT_PAGER")
+        if pager is None:
+            asked = git_without_repository(self.environ, user_config=True).run("config", "core.pager", ok=(0, 1))
+            pager = asked.decode("utf-8", "replace").strip() or self.environ.get("PAGER", "less")
+        return "" if pager.strip() == "cat" or self.environ.get("TERM") == "dumb" else pager
 
     def notices(self, notices: tuple[str, ...]) -> None:
         """Print notices on stderr."""

@@ -209,7 +209,7 @@ def _run(argv: Sequence[str], app: App) -> int:
         if "_ARGCOMPLETE" in app.environ:
             _complete(app)
         args = parse(unfolded(argv) or ["--help"])
-        return int(_function("run", args.command)(args, app))
+        return int(_function("run", args.command)(args, app._replace(pages=not args.no_pager)))
     except BrokenPipeError:  # `gitmem log | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
@@ -297,12 +297,13 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
     if names:
         parser = Parser(json=False, prog="gitmem", description=about, epilog=_EPILOG)
     else:
-        usage = "gitmem [-h] [-V] [-C DIR] [--user] COMMAND ..."
+        usage = "gitmem [-h] [-V] [-C DIR] [--no-pager] [--user] COMMAND ..."
         about = f"{about}\n\n{listed(GROUPS)}"
         parser = Parser(json=False, prog="gitmem", usage=usage, description=about, epilog=_EPILOG)
     parser.set_defaults(json=False)
     parser.add_argument("-V", "--version", action="version", version=f"gitmem {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", help="work as if started in this folder")
+    parser.add_argument("--no-pager", action="store_true", help="print without a pager, however long")
     parser.add_argument("--user", action="store_true", help="use your own store (~/.gitmem), not the project's")
     # Without `prog` argparse formats a usage line to find out, and asks the terminal its width for it.
     commands = parser.add_subparsers(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from gitmem.document.ids import MEMORY, short_session
 from gitmem.errors import RefusedError
-from gitmem.text.terminal import fields, plain
+from gitmem.text.terminal import cells, fields, padded, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,9 +50,9 @@ def agreed(
 class Progress:
     """Tells a person at a terminal which step runs, once the work has taken a second."""
 
-    def __init__(self, err: TextIO) -> None:
+    def __init__(self, err: TextIO, step: str = "") -> None:
         self._err = err
-        self._current = ""
+        self._current = step
         self._talks = False
         self._timer = threading.Timer(_PATIENCE, self._talk)
         self._timer.daemon = True
@@ -102,9 +102,9 @@ class Bar:
 
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Return rows as text in columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        "  ".join(padded(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )
 
 
@@ -123,7 +123,7 @@ _COLOURS = (("+++", 1), ("---", 1), ("diff ", 1), ("commit ", 33), ("@@", 36), (
 def write_file(app: App, data: bytes) -> None:
     """Print a file: on a terminal as text without control characters, elsewhere byte for byte."""
     if app.out.isatty():
-        app.out.write(plain(data.decode("utf-8", "replace")))
+        app.write(plain(data.decode("utf-8", "replace")).rstrip("\n"))
         return
     app.out.flush()
     app.out.buffer.write(data)
@@ -135,10 +135,11 @@ def write_patch(app: App, data: bytes) -> None:
     if not app.colour():
         write_file(app, data)
         return
-    for line in plain(data.decode("utf-8", "replace")).splitlines(keepends=True):
+    lines = []
+    for line in plain(data.decode("utf-8", "replace")).rstrip("\n").split("\n"):
         colour = next((number for prefix, number in _COLOURS if line.startswith(prefix)), None)
-        bare = line.rstrip("\n")
-        app.out.write(line if colour is None else f"\033[{colour}m{bare}\033[0m{line[len(bare) :]}")
+        lines.append(line if colour is None else f"\033[{colour}m{line}\033[0m")
+    app.write("\n".join(lines), wrap=False)
 
 
 def commit_value(record: CommitRecord) -> dict[str, object]:
@@ -148,9 +149,10 @@ def commit_value(record: CommitRecord) -> dict[str, object]:
     )
 
 
-def commit_line(record: CommitRecord) -> str:
+def commit_line(record: CommitRecord, app: App) -> str:
     """Return a commit as one line."""
-    return plain(f"{record.commit[:SHORT]} {record.date:{_MINUTES}} {_who(record)}  {record.subject}")
+    commit = f"\033[33m{record.commit[:SHORT]}\033[0m" if app.colour() else record.commit[:SHORT]
+    return f"{commit} {plain(f'{record.date:{_MINUTES}} {_who(record)}  {record.subject}')}"
 
 
 def commit_block(record: CommitRecord) -> str:

@@ -269,8 +269,11 @@ def _complexity(hits: Sequence[Hit]) -> str:
     return "high" if files >= _MANY_FILES else "medium" if files >= _FEW_FILES else "low"
 
 
-def as_text(found: Guidance) -> str:
-    """Return guidance as a few headed lines, "" where there is none."""
+_SURE = {0.75: "These fit well.", 0.5: "These fit in part.", 0: "These are only alike in some words."}
+
+
+def as_text(found: Guidance, *, person: bool = False) -> str:
+    """Return guidance as a few headed lines, "" where there is none; a `person` gets how sure it is in words."""
     if not found.lines:
         return ""
     titles = {
@@ -283,6 +286,9 @@ def as_text(found: Guidance) -> str:
     for part, title in titles.items():
         own = [line for line in found.lines if line.part is part]
         lines += [f"{title}:", *(f"- {line.text} ({_sources(line)})" for line in own)] if own else []
+    if person:
+        sure = next(words for least, words in _SURE.items() if found.confidence >= least)
+        return "\n".join([*lines, "", f"{sure} 'gitmem show ^ID' prints a source."])
     about = [f"complexity: {found.complexity}"] if found.complexity else []
     return "\n".join([*lines, ", ".join([*about, f"confidence: {found.confidence:.2f}"])])
 

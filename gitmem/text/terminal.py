@@ -54,6 +54,50 @@ def plain(text: str) -> str:
     return re.sub(f"[{_CONTROLS}]", lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
+_CODE = r"\x1b\[[0-9;]*m"  # a colour
+_UNSPACED = r"\u2e80-\u312f\u3190-\u9fff\uf900-\ufaff\uff00-\uff60"  # letters of scripts without blanks
+_COLUMN = re.compile(r"\S {2,}(?=\S)|^ *[-*>] (?=\S)")
+
+
+def cells(text: str) -> int:
+    """Return how many columns of a terminal a text takes: a Chinese, Japanese or Korean character takes two."""
+    if text.isascii() and "\x1b" not in text:
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    bare = re.sub(_CODE, "", text)
+    return sum(0 if combining(one) else 1 + (east_asian_width(one) in "WF") for one in bare)
+
+
+def padded(text: str, width: int) -> str:
+    """Return a text with blanks up to a width in columns."""
+    return text + " " * (width - cells(text))
+
+
+def wrapped(text: str, width: int) -> str:
+    """Return a text with its lines broken at words, each going on below the column that its last part begins in."""
+    return "\n".join(line if cells(line) <= width else _wrapped_line(line, width) for line in text.split("\n"))
+
+
+def _wrapped_line(line: str, width: int) -> str:
+    bare = re.sub(_CODE, "", line)
+    columns = [found.end() for found in _COLUMN.finditer(bare) if cells(bare[: found.end()]) <= width // 2]
+    indent = cells(bare[: columns[-1]]) if columns else len(bare) - len(bare.lstrip())
+    lines, left = [""], width
+    # Chinese and Japanese may be parted anywhere; a word longer than the screen is left to the terminal.
+    for piece in re.findall(rf"{_CODE}|\s+|[{_UNSPACED}]|[^\s{_UNSPACED}\x1b]+", line):
+        size = cells(piece)
+        if size > left and left < width - indent:
+            lines[-1] = lines[-1].rstrip(" ")
+            lines.append(" " * indent)
+            left = width - indent
+            if piece.isspace():
+                continue
+        lines[-1] += piece
+        left -= size
+    return "\n".join(lines)
+
+
 def harmless(text: str) -> str:
     """Return text, JSON above all, with hidden characters and controls but ASCII's as escapes: JSON keeps its value."""
     if text.isascii() and "\x7f" not in text:

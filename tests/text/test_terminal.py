@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.text.terminal import harmless, json_text, mask_urls, plain
+from gitmem.text.terminal import cells, harmless, json_text, mask_urls, padded, plain, wrapped
 
 TEXTS = st.text() | st.text(st.characters(categories=["Cs", "Cc"])) | st.text('"\\/\b\f\n\r\t\x00\x1f\x7f')
 VALUES = st.recursive(
@@ -84,3 +84,23 @@ def test_it_takes_linear_work(unit, grows_linearly):
 )
 def test_passwords_and_queries_are_masked(text, masked):
     assert mask_urls(text) == masked
+
+
+def test_lines_are_wrapped_at_words_below_the_column_they_began_in():
+    row = "  d4f7k2  2026-11-21  The loader reads files with CRLF, too"
+    assert wrapped(row, 80) == row
+    assert wrapped(row, 50).split("\n") == ["  d4f7k2  2026-11-21  The loader reads files", " " * 22 + "with CRLF, too"]
+    assert wrapped("- one two three", 9) == "- one two\n  three"
+    assert wrapped("a/path/without/a/blank", 5) == "a/path/without/a/blank"
+
+
+def test_wide_characters_take_two_columns_and_korean_is_broken_at_blanks():
+    assert (cells("환불 x"), cells("e\u0301"), cells("\x1b[33mab\x1b[0m")) == (6, 1, 2)
+    assert padded("환불", 6) == "환불  "
+    assert wrapped("환불 테스트는", 10) == "환불\n테스트는"
+    assert wrapped("記憶記憶", 4) == "記憶\n記憶"
+
+
+@given(st.text(), st.integers(10, 80))
+def test_wrapping_loses_nothing_but_blanks(text, width):
+    assert "".join(wrapped(text, width).split()) == "".join(text.split())

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
+import os
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from gitmem.archives.archives import archive_summaries
 from gitmem.cli.app import App
 from gitmem.cli.main import COMMANDS, GROUPS, PARTS, listed, parse, unfolded
+from gitmem.cli.output import SHORT
 from gitmem.config import RULES
 from gitmem.errors import ExitCode, GitmemError
+from gitmem.facts.fact import FactKind
 from gitmem.facts.validity import in_force
 from gitmem.history.origin import sessions
+from gitmem.history.records import records
+from gitmem.lessons.concepts import known_concepts
+from gitmem.lessons.read import known_patterns, newest_episodes
 from gitmem.search.files import list_paths
 from gitmem.store.headers import known_facts
 from gitmem.store.store import Store
@@ -22,6 +31,7 @@ if TYPE_CHECKING:
 
 
 _LISTS = ("63", "33", "64", "37")  # COMP_TYPE of bash when it only lists completions
+_NEWEST = 100  # commits and episodes that are offered
 _TEXT = 60  # characters of a fact beside its id
 _SAID = re.compile(r"[^\w.,/+-]+")  # characters that a shell escapes or breaks words at
 _BLANK = "\u00a0"  # looks like a blank, and needs no escape
@@ -68,10 +78,14 @@ def run_help(args: argparse.Namespace, app: App) -> int:
 
     """
     if not args.all:
-        parse(unfolded([*args.words, "--help"]))
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text), contextlib.suppress(SystemExit):
+            parse(unfolded([*args.words, "--help"]))
+        app.answer(args, None, text.getvalue().rstrip("\n"))
+        return ExitCode.OK
     more = {f"gitmem {front} …" if front in COMMANDS else front: parts for front, parts in PARTS.items()}
     codes = {"exit codes": {str(int(code)): code.meaning for code in ExitCode}}
-    print(listed({**GROUPS, **more, **codes}), file=app.out)
+    app.answer(args, None, listed({**GROUPS, **more, **codes}))
     return ExitCode.OK
 
 
@@ -90,10 +104,8 @@ def _offered_for(action: argparse.Action) -> Callable[[Store], Offered] | None:
     name = action.metavar if isinstance(action.metavar, str) else ""
     if action.dest == "key":
         return _settings
-    if name == "FACT":
-        return _facts
-    if action.dest == "session":
-        return _sessions
+    if name in _IDS or action.dest in _IDS:
+        return _IDS.get(name) or _IDS[action.dest]
     if name == "A B PATH" or name.startswith("PATH"):
         return (lambda store: {**_paths(store), **_facts(store)}) if "FACT" in name else _paths
     return None
@@ -124,6 +136,31 @@ def _facts(store: Store) -> Offered:
     return {fact.id: fact.description[:_TEXT] for fact in in_force(known_facts(store))}
 
 
+def _issues(store: Store) -> Offered:
+    issues = (fact for fact in in_force(known_facts(store)) if fact.kind == FactKind.ISSUE)
+    return {fact.id: fact.description[:_TEXT] for fact in issues}
+
+
+def _concepts(store: Store) -> Offered:
+    return {one.id: one.name[:_TEXT] for one in known_concepts(store)}
+
+
+def _episodes(store: Store) -> Offered:
+    return {one.id: one.task[:_TEXT] for one, _ in newest_episodes(store, _NEWEST)[0]}
+
+
+def _patterns(store: Store) -> Offered:
+    return {one.id: one.title[:_TEXT] for one in known_patterns(store)}
+
+
+def _archives(store: Store) -> Offered:
+    return {os.path.basename(one.archive)[:-3]: one.method or "no summary" for one in archive_summaries(store)}
+
+
+def _commits(store: Store) -> Offered:
+    return {one.commit[:SHORT]: one.subject[:_TEXT] for one in records(store, limit=_NEWEST)}
+
+
 def _sessions(store: Store) -> Offered:
     return {one.id: f"{one.last:%Y-%m-%d} {one.about}"[:_TEXT] for one in sessions(store)}
 
@@ -134,3 +171,15 @@ def _settings(_: Store) -> Offered:
 
 def _paths(store: Store) -> Offered:
     return dict.fromkeys(list_paths(store.root), "")
+
+
+_IDS = {  # by the name of an argument in the usage line, or in the program
+    **dict.fromkeys(("FACT", "OLD", "NEW"), _facts),
+    "ISSUE": _issues,
+    **dict.fromkeys(("CONCEPT", "OTHER"), _concepts),
+    "episode": _episodes,
+    "pattern": _patterns,
+    "session": _sessions,
+    "ARCHIVE": _archives,
+    **dict.fromkeys(("REV", "REV|DATE", "COMMIT", "COMMIT|^ENTRY|SESSION"), _commits),
+}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 def configure_doctor(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem doctor`."""
+    parser.add_argument("-v", "--verbose", action="store_true", help="list the checks that passed, too")
     parser.add_argument("--deep", action="store_true", help="read every object of the repository, too")
 
 
@@ -35,6 +36,7 @@ def run_doctor(args: argparse.Namespace, app: App) -> int:
 
     Examples:
       gitmem doctor
+      gitmem doctor --verbose
       gitmem doctor --deep
       gitmem doctor --json
 
@@ -48,9 +50,11 @@ def run_doctor(args: argparse.Namespace, app: App) -> int:
     levels = [finding.level for finding in found]
     problems, warnings = levels.count(Level.PROBLEM), levels.count(Level.WARNING)
     value = {"problems": problems, "warnings": warnings, "checks": [finding._asdict() for finding in found]}
+    shown = [finding for finding in found if args.verbose or finding.level != Level.OK]
     counted = [count(number, what) for number, what in ((problems, "problem"), (warnings, "warning")) if number]
     summary = " and ".join(counted) if counted else "No problem found"
-    app.answer(args, value, "\n".join([*finding_lines(found, app), "", f"{summary}."]))
+    passed = f"{count(levels.count(Level.OK), 'check')} passed"
+    app.answer(args, value, "\n".join([*finding_lines(shown, app), *[""] * bool(shown), f"{summary}; {passed}."]))
     return ExitCode.FAILURE if problems else ExitCode.OK
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from functools import partial
 
 from gitmem.cli import output
 from gitmem.cli.app import App, read_date, whole_number
@@ -39,7 +40,9 @@ def configure_log(parser: argparse.ArgumentParser) -> None:
         help=f"at most N, also as -N (default: {LOG_LIMIT}); 0 for all",
     )
     parser.add_argument("--stat", action="store_true", help="with the files that changed, and how many lines")
-    parser.add_argument("--oneline", action="store_true", help="one line each")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--oneline", action="store_true", help="a line each (default)")
+    form.add_argument("--long", action="store_true", help="a paragraph each: all that is known of it")
 
 
 def run_log(args: argparse.Namespace, app: App) -> int:
@@ -53,7 +56,7 @@ def run_log(args: argparse.Namespace, app: App) -> int:
 
     Examples:
       gitmem log -3 --stat
-      gitmem log --oneline
+      gitmem log --long
       gitmem log --session 1b4e51f0
       gitmem log --type decision --since '2 weeks ago' -n 0
       gitmem log archive --op rotate
@@ -76,7 +79,7 @@ def run_log(args: argparse.Namespace, app: App) -> int:
     more = given is None and len(found) > limit
     found = found[: limit or None]
     stats = changed_lines(store, found) if args.stat else {}
-    describe = output.commit_line if args.oneline else output.commit_block
+    describe = output.commit_block if args.long else partial(output.commit_line, app=app)
     value = [output.commit_value(one) | ({"stat": stats[one.commit]} if args.stat else {}) for one in found]
     lines = ("\n".join(filter(None, (describe(one), plain(stats.get(one.commit, ""))))) for one in found)
     app.answer(args, value, "\n".join(lines).rstrip("\n"), "log")

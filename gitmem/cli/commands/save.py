@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from gitmem.document.entry import MemoryType
@@ -55,8 +56,14 @@ def run_save(args: argparse.Namespace, app: App) -> int:
     at = store.context.clock()
     identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
     request = Save(identifier, at, text, MemoryType(args.type), tags, args.session or app.session(), "cli")
+    waiting: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+    if app.err.isatty():
+        from gitmem.cli.output import Progress
+
+        waiting = Progress(app.err, "committing what you edited, and this text")
     try:
-        saved = save(store, request, scan=True)
+        with waiting:
+            saved = save(store, request, scan=True)
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         raise NotSavedError(f"Nothing was saved: {error.strerror}{where}.", "Make room or give access.") from error

@@ -42,7 +42,10 @@ def run_guide(args: argparse.Namespace, app: App) -> int:
         raise UsageError("There is no task and no error.", "gitmem guide 'add retries', or gitmem guide --error FILE")
     found = guide(app.settled(args), task, error=error, session=args.session)
     app.answer(
-        args, found._asdict() | {"lines": [line._asdict() for line in found.lines]}, plain(as_text(found)), "guide"
+        args,
+        found._asdict() | {"lines": [line._asdict() for line in found.lines]},
+        plain(as_text(found, person=app.out.isatty())),
+        "guide",
     )
     if not found.lines and not args.json:
         app.notices(("No memory clearly matches.",))

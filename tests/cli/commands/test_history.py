@@ -114,7 +114,8 @@ def test_log(desk: Desk):
     assert lines[0].startswith(saved["commit"][:10])
     assert lines[0].endswith(" cli/second-s  Save decision: two")
     assert "Save note: 하나 one" in lines[1]
-    text = desk.run("log").out
+    assert desk.run("log").out.splitlines() == lines
+    text = desk.run("log", "--long").out
     for words in (
         f"commit {saved['commit']}\n",
         "op:      save decision\n",

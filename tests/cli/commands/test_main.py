@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -99,10 +100,8 @@ def test_the_first_screen_has_twenty_commands_and_the_whole_list_has_all_and_the
     assert [code for code in ExitCode if f"\n  {code:<13}{code.meaning}\n" not in said] == []
 
 
-def test_the_help_of_a_command_of_a_command(capsys, gitmem):
-    with pytest.raises(SystemExit):
-        gitmem("help", "facts", "add")
-    assert "usage: gitmem facts add" in capsys.readouterr().out
+def test_the_help_of_a_command_of_a_command(gitmem):
+    assert gitmem("help", "facts", "add")[1].startswith("usage: gitmem facts add")
 
 
 def test_a_part_is_run_below_its_command_too(gitmem, tmp_path):
@@ -134,6 +133,41 @@ def test_a_folder_that_is_missing_is_named(gitmem, words):
     assert code == ExitCode.NOT_FOUND
     assert err.startswith("gitmem: There is no folder ")
     assert "nope." in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal as POSIX has it")
+@pytest.mark.parametrize(
+    "words, environ, paged",
+    [
+        (("help", "--all"), {"GIT_PAGER": "cat -n"}, True),
+        (("help", "--all"), {"PAGER": "cat -n"}, True),
+        (("help", "--all"), {"GIT_PAGER": "cat", "PAGER": "cat -n"}, False),
+        (("--no-pager", "help", "--all"), {"GIT_PAGER": "cat -n"}, False),
+        (("help", "save"), {"GIT_PAGER": "cat -n"}, True),
+        (("path",), {"GIT_PAGER": "cat -n"}, False),
+    ],
+)
+def test_what_is_longer_than_the_screen_goes_to_gits_pager(tmp_path, gitmem, environ, words, paged):
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    gitmem("init")
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    asked = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", **environ}
+    command = [sys.executable, "-m", "gitmem", *words]
+    with subprocess.Popen(command, cwd=tmp_path, env=asked, stdout=theirs, stdin=theirs) as run:
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # how the end of a terminal reads on Linux
+            while data := os.read(ours, 65536):
+                said += data
+    os.close(ours)
+    assert run.returncode == 0
+    assert bool(re.match(rb" +1\t", said)) is paged
+    assert all(len(line.rstrip()) <= 80 + 8 * paged for line in said.decode().splitlines())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
