@@ -11,4 +11,3 @@ ENOUGH = 60.0  # seconds
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for git's answers about the project."""
     monkeypatch.setattr("gitmem.project.state.SECONDS", ENOUGH)
-    monkeypatch.setattr("gitmem.sessions.told._SECONDS", ENOUGH)

@@ -36,6 +36,26 @@ def test_what_is_settled_is_marked_where_it_is_told(world):
         assert ", now ^d000000000a" not in told, f"{name}: the line says it in words"
 
 
+def test_what_is_stale_is_marked_where_it_is_told(world, bare_git):
+    """The fact cites a line of the project, which another commit changed; each teller says so."""
+    top = world.place("").parent
+    bare_git(top, "init", "-qb", "main")
+    bare_git(top, "commit", "-q", "--allow-empty", "-m", "x")
+    (top / "cache.py").write_text("tokens = 1\n")
+    bare_git(top, "add", "cache.py")
+    bare_git(top, "commit", "-qm", "y")
+    more = f"files: [cache.py]\ncommit: {bare_git(top, 'rev-parse', 'HEAD~1').strip()}\nbranch: main\n"
+    world.fact("d000000000b", SAID, more=f"{more}lines: ['ffffffffffff:0badc0de cache.py']\n")
+    for name, ask in DOORS.items():
+        told = html.unescape(ask(world))
+        told = "\n".join(texts(json.loads(told))) if name in JSON else told
+        places = list(re.finditer(re.escape(SAID.rstrip(".")), told, re.IGNORECASE))
+        assert places, f"{name}: the test has to see something"
+        for place in places:
+            after = told[place.end() : place.end() + 200]
+            assert "may be out of date, since changed: cache.py" in after, (name, told)
+
+
 def test_who_asks_where_something_is_kept_gets_the_fact_in_force(world):
     """Its words have none of the question, so that no search finds it."""
     world.fact("d000000000a", "Valkey does that.")

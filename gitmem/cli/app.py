@@ -161,7 +161,9 @@ class App(Value):
         """Return the command's store, as it is."""
         from gitmem.store.store import Store
 
-        return Store(self.find(args), self.context())
+        store = Store(self.find(args), self.context())
+        store.folder = self.folder(args)
+        return store
 
     def settled(self, args: argparse.Namespace) -> Store:
         """Return the command's store, with its spool committed and the traces of a crash repaired.

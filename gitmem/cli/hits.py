@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 from gitmem.cli.output import place_lines
@@ -25,32 +24,20 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 
-def project_folder(store: Store, args: argparse.Namespace, app: App) -> str:
-    """Return the folder of the project whose code facts speak of: the store's, else the one the command is in."""
-    from gitmem.project.files import work_tree_of
-
-    folder = os.path.dirname(store.root)
-    return folder if work_tree_of(folder)[0] else app.folder(args)
-
-
 def show_fact(store: Store, known: Fact, args: argparse.Namespace, app: App) -> None:
     """Print a fact with its origin, the facts it supersedes, and the places of its line."""
     from gitmem.facts.edit import read_fact
-    from gitmem.facts.validity import what_holds
     from gitmem.history.authors import People
     from gitmem.history.origin import find_entry
-    from gitmem.project.files import project_code
-    from gitmem.store.headers import known_facts, marked
+    from gitmem.store.headers import known_facts, marked, standing_of
     from gitmem.text.terminal import plain
 
     fact = read_fact(store, known)
     text = marked(store, fact.text, fact.id)
     facts = {other.id: other for other in known_facts(store)}
-    statuses = what_holds(facts.values())
+    statuses = standing_of(store, [*facts.values()])
     known, status = as_it_stands(known, statuses), statuses[known.id]
-    code = project_code(project_folder(store, args, app), store.context.environ)
-    stale = code.changed_since([known]).get(known.id, ()) if code else ()
-    value = {**fact_value(known, stale), "text": text, "origin": dict(fact.origin)}
+    value = {**fact_value(known, status), "text": text, "origin": dict(fact.origin)}
     value |= {"supersedes": list(fact.supersedes), "keywords": list(fact.keywords)}
     try:
         found = find_entry(store, known.id)
@@ -65,7 +52,7 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, app: App) -> 
     value["places"] = [{"path": place.path, "line": place.line} for place in found.places] if found else []
     about = (
         ("kind", known.kind),
-        ("status", fact_state(known, stale)),
+        ("status", fact_state(known, status)),
         ("holds", _standing(status, facts)),
         ("since", f"{known.created:%Y-%m-%d}"),
         ("came", str(origin or "")),
@@ -73,6 +60,7 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, app: App) -> 
         ("origin", ", ".join(f"{key} {value}" for key, value in fact.origin.items())),
         ("said in", ", ".join(known.sources)),
         ("files", ", ".join(known.files) + (f" as of {known.commit}" if known.commit else "")),
+        ("branch", known.branch),
         ("supersedes", ", ".join(fact.supersedes)),
         ("file", known.path),
     )
@@ -85,20 +73,23 @@ def _standing(status: Status, facts: Mapping[str, Fact]) -> str:
     """Return whether a fact holds now, with its successor or the facts that contradict it."""
     others = (status.successor,) if status.successor else status.disputes
     named = "; ".join(f"{other} {facts[other].description}" for other in others)
+    place = f", {status.place}" if status.place else ""
     if status.holds:
-        return f"yes, but it contradicts {named}" if named else "yes"
+        return f"yes, but it contradicts {named}{place}" if named else f"yes{place}"
     since = f" since {status.since:%Y-%m-%d}" if status.since else ""
-    return f"no, {status.standing}{since}{f', by {named}' if named else ''}"
+    return f"no, {status.standing}{since}{f', by {named}' if named else ''}{place}"
 
 
-def fact_value(fact: Fact, stale: Sequence[str]) -> dict[str, object]:
-    """Return a fact for JSON; `stale` are its files whose code has changed since."""
+def fact_value(fact: Fact, status: Status | None = None) -> dict[str, object]:
+    """Return a fact for JSON; `stale` are its files whose lines changed, `place` is what a mark says of its branch."""
     return {
         **fields(fact, "id kind status description created"),
         "updated": fact.updated.isoformat() if fact.updated else None,
         **fields(fact, "confidence sources files"),
         "commit": fact.commit or None,
-        "stale": list(stale),
+        "branch": fact.branch or None,
+        "stale": list(status.stale) if status else [],
+        "place": str(status.place) if status and status.place else None,
         "review": list(fact.review),
         "superseded_by": fact.superseded_by or None,
         "path": fact.path,
@@ -110,16 +101,11 @@ def as_it_stands(fact: Fact, statuses: Mapping[str, Status]) -> Fact:
     return fact._replace(review=statuses[fact.id].disputes) if fact.id in statuses else fact
 
 
-def fact_state(fact: Fact, stale: Sequence[str]) -> str:
+def fact_state(fact: Fact, status: Status | None = None) -> str:
     """Return how a fact stands, in words."""
     words = fact.status + (f" by {fact.superseded_by}" if fact.superseded_by else "")
     words += f", contradicts {', '.join(fact.review)}" if fact.review else ""
-    return ", ".join(filter(None, (words, stale_words(fact, stale))))
-
-
-def stale_words(fact: Fact, stale: Sequence[str]) -> str:
-    """Return which of a fact's files have changed since it was learned, in words."""
-    return f"stale: {', '.join(stale)} changed since {fact.commit[:7]}" if stale else ""
+    return f"{words}, {status.place}" if status and status.place else words
 
 
 LAYERS = {

@@ -31,6 +31,7 @@ from gitmem.facts.fact import Fact, FactKind, make_fact
 from gitmem.facts.file import parse_changeable, render_fact
 from gitmem.facts.lines import marks_of, state_as_of_now
 from gitmem.facts.validity import dispute, ended, in_force, revived, supersede, what_holds
+from gitmem.project.code import SHORT, checked_out, cite
 from gitmem.project.files import project_code
 from gitmem.sessions.cleaned import boot_lines, redacted
 from gitmem.sessions.entries import relative_files
@@ -41,6 +42,7 @@ from gitmem.text.sentences import count
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
+    from typing import Literal
 
     from gitmem.document.entry import Entry, Save
     from gitmem.history.authors import People
@@ -75,6 +77,8 @@ class FactBook:
         self._known: dict[str, Fact] | None = None  # without texts
         self._changed: dict[str, Fact] = {}  # with texts
         self._people: People | None = None
+        self._code: ProjectCode | Literal[False] | None = None  # not looked for yet; False: there is none
+        self._at = ("", "")
         self.new: list[Fact] = []
 
     def keep_save(self, event: Save, text: str) -> tuple[str, Changes | None]:
@@ -195,6 +199,16 @@ class FactBook:
         fact = self._read(self.known()[identifier])
         return self._changes([_with_source(fact, source)]) if fact is not None and fact.binds else {}
 
+    def learned_now(self, made: Fact) -> Fact:
+        """Return a new fact with the branch and commit that are checked out, and the lines of code it speaks of."""
+        if self._code is None:
+            self._code = self._store.code() or False
+            self._at = checked_out(self._code) if self._code else ("", "")
+        branch, commit = self._at
+        if not self._code or not commit or self._store.is_own or made.commit:
+            return made
+        return cite(self._code, made, commit)._replace(branch=branch, commit=commit[:SHORT])
+
     def note_commit(self, commit: str, files: Collection[str]) -> Changes:
         """Return the file changes that record the commit of which facts speak whose files are all in it."""
         due = [fact for fact in self.known().values() if fact.files and not fact.commit]
@@ -226,6 +240,8 @@ class FactBook:
         if there is not None and not again:
             return None
         if there is None:
+            age = self._store.context.clock() - made.created
+            made = self.learned_now(made) if age < _LIVE else made
             self.new.append(made)
         fact = made if there is None else _with_source(revived(there, self._transaction.now), source)
         facts = {fact.id: fact}

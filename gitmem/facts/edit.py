@@ -22,7 +22,7 @@ from gitmem.facts.file import parse_fact, render_fact
 from gitmem.facts.validity import dispute, ended, in_force, part, revived, reworded, supersede
 from gitmem.git.log import log
 from gitmem.platform.safe_open import read_text
-from gitmem.project.files import project_code
+from gitmem.project.code import SHORT, checked_out, cite
 from gitmem.redact.redact import redact
 from gitmem.store.headers import KNOWN_FOLDER, known_facts
 from gitmem.store.transact import transact
@@ -80,25 +80,25 @@ def read_fact(store: Store, known: Fact) -> Fact:
     return known._replace(source=fact.source) if known.text else fact  # it has a text where a line was edited by hand
 
 
-def confirm(store: Store, known: Fact, project: str, *more: Fact) -> tuple[str, ...]:
+def confirm(store: Store, known: Fact, *more: Fact) -> tuple[str, ...]:
     """Confirm facts as true of the present code; they supersede the facts they contradict. Returns the commits.
 
     A retired or superseded fact is active again.
     """
-    code = project_code(project, store.context.environ)
+    code = store.code()
     now = store.context.clock()
-    every = known, *more
-    commit, files = code.as_of(now) if code and any(one.files for one in every) else ("", frozenset())
+    branch, commit = checked_out(code) if code else ("", "")
 
     def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
         changed = dict(facts)
-        for name in (one.id for one in every):
+        for name in (known.id, *(one.id for one in more)):
             for other in (*facts[name].review, facts[name].superseded_by):
                 if other in changed:
                     changed.update(supersede(changed, other, name, now))
             fact = revived(changed[name], now)._replace(review=(), confidence=1.0, updated=now)
-            as_of = commit and fact.files and files.issuperset(fact.files)
-            changed[name] = fact._replace(commit=commit) if as_of else fact
+            if code and commit:
+                fact = cite(code, fact, commit)._replace(branch=branch, commit=commit[:SHORT])
+            changed[name] = fact
         return changed
 
     return change_facts(store, known, plan, _subject("Confirm", known, more), *more)

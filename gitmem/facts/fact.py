@@ -68,7 +68,8 @@ class Fact(Value):
     `confidence` is from 0 to 1. `origin` says where it was first learned: `tool`, `id` (its name there),
     `session`, `exchange`, `commit`, and `by`, the model that judged it.
     `sources` are all entries, exchanges and sessions with it. `files` are the
-    project's files it is about, as of `commit`. `review` are the ids of facts that contradict it, to be decided by a
+    project's files it is about, as of `commit` on `branch`; `lines` are digests of the lines in them that it speaks of
+    (`gitmem.project.code`). `review` are the ids of facts that contradict it, to be decided by a
     person (spec V6). `file` is the path it was read from, `source` its content; both are empty for a new fact,
     `source` and `text` for one out of the cache of headers.
     """
@@ -87,6 +88,8 @@ class Fact(Value):
     keywords: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     commit: str = ""
+    branch: str = ""
+    lines: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()
     superseded_by: str = ""
     review: tuple[str, ...] = ()

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from gitmem.document.entry import FoundEntry
     from gitmem.facts.fact import Fact
-    from gitmem.facts.validity import Status
+    from gitmem.facts.validity import Place, Status
 
 
 SHORTEST = 12  # characters of a statement that is known by its words alone
@@ -66,7 +66,8 @@ class Marks(Value):
     """The facts of a store and their statuses, by id.
 
     `sources` are, by the digest of a memory, the facts that were learned from it. `words` are the words of facts that
-    do not hold, `in_force` those of the others; `wordings` match what reworded facts said first, by their names.
+    do not hold here or need a word, `in_force` those of the others; `wordings` match what reworded facts said first, by
+    their names.
     `changes` say who changed a fact of the person's, until the person answers.
     """
 
@@ -123,11 +124,14 @@ class Marks(Value):
         status = self.statuses.get(identifier)
         if identifier in self.changes:
             return self.changes[identifier]
-        if status is None or (status.holds and not status.disputes):
+        if status is None:
             return ""
-        if status.holds:
+        words = [str(status.place)] if status.place else []
+        if status.disputes:
             others = " / ".join(self.facts[one].description for one in status.disputes if one in self.facts)
-            return f"in dispute with: {others}" if others else "in dispute"
+            words.append(f"in dispute with: {others}" if others else "in dispute")
+        if words or status.holds:
+            return "; ".join(words)
         since = f" since {status.since:%Y-%m-%d}" if status.since else ""
         if status.successor not in self.facts:
             return f"{status.standing}{since}"
@@ -159,7 +163,7 @@ class Marks(Value):
 
     def now(self, identifier: str) -> str:
         """Return the status of a fact, or what a reworded one says now, in words."""
-        if self.has_ended(identifier) or identifier in self.changes:
+        if self.has_ended(identifier) or identifier in self.changes or self.statuses[identifier].place:
             return self.mark(identifier)
         return f"now: {self.facts[identifier].description}"
 
@@ -168,11 +172,11 @@ class Marks(Value):
         return f'"{words}"' if len(words) <= _QUOTED else f'"{words[:_QUOTED].rstrip()}…"'
 
 
-def marks_of(facts: Iterable[Fact]) -> Marks:
-    """Return the marks of these facts."""
+def marks_of(facts: Iterable[Fact], places: Mapping[str, Place] = {}) -> Marks:
+    """Return the marks of these facts; `places` as in `what_holds`."""
     known = {fact.id: fact for fact in facts}
-    statuses = what_holds(known.values())
-    holding = [fact for fact in known.values() if statuses[fact.id].holds]
+    statuses = what_holds(known.values(), places)
+    holding = [fact for fact in known.values() if statuses[fact.id].holds and fact.id not in places]
     # They are only compared with those of facts that have ended.
     in_force = frozenset(normalized(fact.description) for fact in holding if len(holding) < len(known))
     sources: dict[str, list[str]] = {}
@@ -180,12 +184,11 @@ def marks_of(facts: Iterable[Fact]) -> Marks:
     for fact in known.values():
         for source in fact.sources:
             sources.setdefault(tail_of(source), []).append(fact.id)
-        if statuses[fact.id].holds:
-            if fact.is_reworded and len(fact.name) >= SHORTEST:
-                form = r"[^\w/-]+".join(map(re.escape, fact.name.split("-")))
-                if not re.search(form, normalized(fact.description)):
-                    wordings[fact.id] = form
-        else:
+        if statuses[fact.id].holds and fact.is_reworded and len(fact.name) >= SHORTEST:
+            form = r"[^\w/-]+".join(map(re.escape, fact.name.split("-")))
+            if not re.search(form, normalized(fact.description)):
+                wordings[fact.id] = form
+        if fact.id in places or not statuses[fact.id].holds:
             statement = normalized(fact.description)
             if len(statement) >= SHORTEST and statement not in in_force:
                 words[fact.id] = statement
@@ -215,7 +218,7 @@ def with_marks(text: str, marks: Marks, memory: str = "") -> str:
     for begin, end, name in stated:
         if (begin, name) not in own:
             edits.append((end, end, f" [{marks.now(name)}]"))
-        if (is_open := _OPEN.match(text, end)) and marks.has_ended(name):
+        if (is_open := _OPEN.match(text, end)) and marks.has_ended(name) and not marks.statuses[name].place:
             edits.append((*is_open.span("open"), Standing.RESOLVED))
     said = {name for *_, name in stated}
     for state in re.finditer(STATE_MARK, text):

@@ -43,6 +43,79 @@ def revived(fact: Fact, now: datetime) -> Fact:
     return fact._replace(status=status, superseded_by="", updated=now)
 
 
+class Ground(StrEnum):
+    """What a fact's branch, commit and lines of code say of it, seen from the commit that is checked out."""
+
+    HERE = "holds here"
+    STALE = "stale"
+    LEARNED = "learned on another branch"  # about no file, so only its commit says where it holds: told with its branch
+    UNKNOWN = "its commit is not known here"
+    BRANCH = "on its branch only"
+    WAITS = "its branch is gone"
+
+
+class Place(Value):
+    """The ground of a fact; the `files` of which lines changed, and the `author` if that is somebody else."""
+
+    ground: Ground
+    branch: str = ""
+    commit: str = ""
+    files: tuple[str, ...] = ()
+    author: str = ""
+
+    def __str__(self) -> str:
+        """Return the ground in words, for a mark."""
+        branch = one_line(self.branch or "a commit without a branch", _LONGEST_BRANCH)
+        learned = f"learned on {branch}" + (f" by {self.author}" if self.author else "")
+        if self.ground is Ground.STALE:
+            files = ", ".join(one_line(file, _LONGEST_BRANCH) for file in self.files[:_FILES])
+            return f"may be out of date, since changed: {files}"
+        return {
+            Ground.LEARNED: f"{learned}, which is not merged here",
+            Ground.UNKNOWN: f"{learned} at {self.commit[:_SHORT]}, a commit that is not known here",
+            Ground.BRANCH: f"{learned}, and holds only there",
+            Ground.WAITS: f"{learned}, which is gone and was never merged; see `gitmem review`",
+        }[self.ground]
+
+
+class Sight(Value):
+    """What git says about a fact from what is checked out: on `branch` ("": none), where it `is_head`.
+
+    `changed` are the files without the fact's lines, `stood` says that all stood in its commit. `merged` asks whether
+    other commits brought the changes of its commit or branch.
+    """
+
+    branch: str
+    known: bool
+    is_head: bool
+    is_ancestor: bool
+    branch_exists: bool
+    is_tip: bool
+    changed: tuple[str, ...]
+    stood: bool
+    merged: Callable[[], bool]
+
+
+def ground_of(fact: Fact, seen: Sight) -> Ground:
+    """Return whether a fact holds on what is checked out: its lines decide, then its branch and commit (spec T2).
+
+    Lines that its commit has not were not committed when it was learned.
+    """
+    stays = fact.branch == seen.branch
+    if (fact.lines or stays) and not seen.changed:
+        return Ground.HERE
+    if stays and seen.is_head and not seen.stood:
+        return Ground.HERE
+    if not seen.known:
+        return Ground.UNKNOWN if fact.commit else Ground.HERE
+    ended = seen.is_ancestor and (seen.stood if seen.changed else not seen.branch_exists)
+    unborn = seen.changed and seen.is_tip and seen.is_ancestor  # nothing was committed on its branch
+    if not fact.branch or stays or ended or (not unborn and seen.merged()):
+        return Ground.STALE if seen.changed else Ground.HERE
+    elsewhere = Ground.BRANCH if seen.changed else Ground.LEARNED
+    return elsewhere if seen.branch_exists else Ground.WAITS
+
+
 class Standing(StrEnum):
     """How a fact stands: `IN_FORCE` and `DISPUTED` hold, the others do not."""
 
@@ -51,26 +124,42 @@ class Standing(StrEnum):
     RETIRED = "retired"
     RESOLVED = "resolved"
     DISPUTED = "disputed"  # in force, with a contradiction that waits for a person
+    ELSEWHERE = "on its branch only"
+    WAITING = "not merged"  # learned on a branch that is gone: it waits for a person
 
 
 class Status(Value):
     """The status of a fact.
 
     `successor` is the id of the known fact at the end of the chain of its successors; `since` is when it ceased
-    to hold, None while it holds; `disputes` are the ids of facts in force that contradict it.
+    to hold, None while it holds; `disputes` are the ids of facts in force that contradict it. `place` says where in the
+    project's history it was learned, None if it holds here.
     """
 
     standing: Standing
     successor: str = ""
     since: datetime | None = None
     disputes: tuple[str, ...] = ()
+    place: Place | None = None
 
     @property
     def holds(self) -> bool:
         """Return whether the fact holds, disputed or not."""
         return self.standing in (Standing.IN_FORCE, Standing.DISPUTED)
 
+    @property
+    def waits(self) -> bool:
+        """Return whether the fact waits for a person, since its branch is gone and was never merged."""
+        return self.standing is Standing.WAITING
 
+    @property
+    def stale(self) -> tuple[str, ...]:
+        """Return the files of which lines changed that the fact speaks of."""
+        return self.place.files if self.place and self.place.ground is Ground.STALE else ()
+
+
+_LONGEST_BRANCH, _FILES, _SHORT = 80, 3, 7
+_ELSEWHERE = {Ground.BRANCH: Standing.ELSEWHERE, Ground.WAITS: Standing.WAITING}
 _IN_FORCE = Status(Standing.IN_FORCE)
 _ENDED = {
     FactStatus.SUPERSEDED: Standing.SUPERSEDED,
@@ -79,8 +168,11 @@ _ENDED = {
 }
 
 
-def what_holds(facts: Iterable[Fact]) -> dict[str, Status]:
-    """Return the status of each fact by its id; of a circle the fact changed last holds."""
+def what_holds(facts: Iterable[Fact], places: Mapping[str, Place] = {}) -> dict[str, Status]:
+    """Return the status of each fact by its id; of a circle the fact changed last holds.
+
+    `places` are those of facts that do not simply hold on what is checked out of the project.
+    """
     known = {fact.id: fact for fact in facts}
     after = {
         fact.id: fact.superseded_by
@@ -97,7 +189,12 @@ def what_holds(facts: Iterable[Fact]) -> dict[str, Status]:
                 rivals.setdefault(other, {})[fact.id] = None
     statuses: dict[str, Status] = {}
     for fact in known.values():
-        if fact.id in holding:
+        place = places.get(fact.id)
+        if fact.id in holding and place is not None:
+            disputes = tuple(rivals.get(fact.id, ()))
+            standing = Standing.DISPUTED if disputes else Standing.IN_FORCE
+            statuses[fact.id] = Status(_ELSEWHERE.get(place.ground, standing), disputes=disputes, place=place)
+        elif fact.id in holding:
             disputes = tuple(rivals.get(fact.id, ()))
             statuses[fact.id] = Status(Standing.DISPUTED, disputes=disputes) if disputes else _IN_FORCE
         else:

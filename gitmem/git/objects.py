@@ -105,6 +105,12 @@ class Objects:
             process.communicate()
             raise
 
+    def kill(self) -> None:
+        """End git at once, from another thread; what reads from it fails."""
+        process = self._process
+        if process is not None:
+            process.kill()
+
     def infos(self, names: Sequence[str]) -> list[Info | None]:
         """Return id, kind and size of objects.
 

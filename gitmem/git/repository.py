@@ -171,7 +171,7 @@ class Repository:
         for name, (operation, remedy) in _UNFINISHED.items():
             if os.path.lexists(os.path.join(git_dir, name)):
                 raise UnfinishedError(f"{operation} is in progress in the store at {work_tree}.", remedy)
-        branch, memory = self._head(), f"refs/heads/{MEMORY_BRANCH}"
+        branch, memory = self.head(), f"refs/heads/{MEMORY_BRANCH}"
         go_back = f"Go back with 'git switch {MEMORY_BRANCH}' there."
         if branch is None:
             raise UnfinishedError(f"The store at {work_tree} has no branch checked out (HEAD is detached).", go_back)
@@ -179,7 +179,8 @@ class Repository:
             raise UnfinishedError(f"The store at {work_tree} is on {branch}, not on its memory.", go_back)
         return branch
 
-    def _head(self) -> str | None:
+    def head(self) -> str | None:
+        """Return the full name of the branch that `HEAD` is on, None if it is on none."""
         head = read_text(os.path.join(self.layout.git_dir, "HEAD")).rstrip("\n")
         if head == "ref: refs/heads/.invalid":  # reftable keeps HEAD elsewhere
             try:

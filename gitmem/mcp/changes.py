@@ -110,7 +110,7 @@ def update(store: Store, fact: str, act: FactAct, text: str) -> str:
     elif act == "edit":
         commits = edit(store, known, text)
     elif act == "confirm":
-        commits = confirm(store, known, os.path.dirname(store.root))
+        commits = confirm(store, known)
     else:
         commits = supersede_fact(store, known, find_fact(store, text))
     now = find_fact(store, known.id)

@@ -7,15 +7,17 @@ Tested through `tests/test_main.py`.
 
 from __future__ import annotations
 
+import contextlib
+
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
 
-__all__ = ["UTC", "date", "datetime", "local", "timedelta"]
+__all__ = ["UTC", "date", "datetime", "local", "time_limit", "timedelta"]
 
 if TYPE_CHECKING:
     from datetime import UTC, date, datetime, timedelta
@@ -33,6 +35,25 @@ def local(moment: datetime) -> datetime:
         return moment.astimezone()
     except (OSError, OverflowError, ValueError):
         return moment.astimezone(UTC)
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float, act: Callable[[], object]) -> Iterator[None]:
+    """Call `act`, in a thread, if the block takes longer than this many seconds."""
+    import _thread  # `threading` takes a session's start a millisecond to import
+
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def wait() -> None:
+        if not done.acquire(timeout=seconds):
+            act()
+
+    _thread.start_new_thread(wait, ())
+    try:
+        yield
+    finally:
+        done.release()
 
 
 class Context(Value):

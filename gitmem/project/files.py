@@ -1,8 +1,4 @@
-"""Files of the user's project, which are not trusted, read within bounds; and whether code that facts name has changed.
-
-A fact names files and a commit. The files' blob ids in that commit and in HEAD are compared, for all facts by one
-`git cat-file --batch-check`, whose work does not grow with the project's history.
-"""
+"""Files and the repository of the user's project, which are not trusted, read within bounds."""
 
 from __future__ import annotations
 
@@ -16,7 +12,6 @@ from gitmem.git.process import Git, filters_off
 from gitmem.git.repository import common_dir_of, linked_git_dir
 from gitmem.git.trust import check_owner
 from gitmem.platform.safe_open import enter, read_open, split
-from gitmem.platform.spawn import ExpiredError
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -25,7 +20,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gitmem.facts.fact import Fact
-    from gitmem.platform.spawn import Running
 
 
 def work_tree_of(folder: str) -> tuple[str, str]:
@@ -105,9 +99,7 @@ def _below(root: str, parts: tuple[str, ...]) -> Iterator[str]:
 SECONDS = 30.0
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _SHORT = 12  # digits of a commit's id in a fact
-_FITS_A_PIPE = 8_192  # bytes
 _LINE_BREAKS = re.compile(r"[\n\r\0]")
-_BATCH_CHECK = ("cat-file", "--batch-check=%(objectname)", "-z")
 _STATUS = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
 
 
@@ -135,21 +127,10 @@ class ProjectCode(Value):
         changed = {line[3:] for line in _split(status)}
         return oid[:_SHORT], frozenset(_split(listed)) - changed
 
-    def changed_since(self, facts: Iterable[Fact], *, seconds: float = SECONDS) -> Mapping[str, tuple[str, ...]]:
-        """Return, by fact id, the files that differ between the fact's commit and HEAD.
-
-        Facts whose commit the project no longer has are left out; all are if git does not answer in time.
-        """
-        return self.ask(facts).answer(seconds)
-
-    def ask(self, facts: Iterable[Fact]) -> Changes:
-        """Start git for `changed_since`."""
-        return Changes(self.git, facts)
-
     def difference(self, fact: Fact) -> str:
         """Return the unified diff of a fact's files from its commit to HEAD, "" if git cannot tell."""
-        named = [file for _, file, _ in _files_of([fact])]
-        if not named:
+        named = [file for file in fact.files if not _LINE_BREAKS.search(file)]
+        if not named or not _COMMIT.fullmatch(fact.commit):
             return ""
         options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
         command = ("diff", *options, "--end-of-options", fact.commit, "HEAD", "--", *named)
@@ -162,54 +143,6 @@ class ProjectCode(Value):
         return output.decode("utf-8", "replace")
 
 
-class Changes:
-    """A git that was started and is to tell which files of some facts have changed."""
-
-    def __init__(self, git: Git, facts: Iterable[Fact]) -> None:
-        self._named = _files_of(facts)
-        asked = (f"{revision}:{file}" for _, file, commit in self._named for revision in (commit, "HEAD"))
-        self._names = list(dict.fromkeys(asked))
-        self._process: Running | None = None
-        self._request = "".join(f"{name}\0" for name in self._names).encode("utf-8", "surrogateescape")
-        if self._names:
-            with contextlib.suppress(GitmemError):
-                self._process = git.spawn(*_BATCH_CHECK)
-                self._send_early()
-
-    def _send_early(self) -> None:
-        """Have git work while others do: send a request that fits into any pipe, so that writing it does not wait."""
-        if self._process and self._process.stdin and len(self._request) <= _FITS_A_PIPE:
-            with contextlib.suppress(BrokenPipeError):  # git has ended, and its status says why
-                self._process.stdin.write(self._request)
-                self._process.stdin.flush()
-            self._request = b""
-
-    def answer(self, seconds: float) -> Mapping[str, tuple[str, ...]]:
-        """Return the changed files by fact id; see `ProjectCode.changed_since`."""
-        oids = self._object_ids(seconds)
-        changed: dict[str, list[str]] = {}
-        for identifier, file, commit in self._named:
-            then, now = oids.get(f"{commit}:{file}", ""), oids.get(f"HEAD:{file}", "")
-            if then and then != now:
-                changed.setdefault(identifier, []).append(file)
-        return {identifier: tuple(files) for identifier, files in changed.items()}
-
-    def _object_ids(self, seconds: float) -> dict[str, str]:
-        """Return the object ids of names such as `HEAD:file`, "" for names of no object."""
-        if self._process is None:
-            return {}
-        try:
-            output, _ = self._process.communicate(self._request, seconds)
-        except ExpiredError:
-            self._process.kill()
-            self._process.communicate()
-            return {}
-        lines = output.decode("utf-8", "replace").split("\n")[:-1]
-        if self._process.returncode or len(lines) != len(self._names):
-            return {}
-        return {name: line if _COMMIT.fullmatch(line) else "" for name, line in zip(self._names, lines, strict=True)}
-
-
 def project_code(folder: str, environ: Mapping[str, str]) -> ProjectCode | None:
     """Return the repository a folder is in, None if it is in none, or in one that git refuses to use."""
     try:
@@ -220,17 +153,6 @@ def project_code(folder: str, environ: Mapping[str, str]) -> ProjectCode | None:
         return ProjectCode(root, common_dir_of(git_dir), Git(git_dir, root, environ))
     except (GitmemError, OSError, ValueError):
         return None
-
-
-def _files_of(facts: Iterable[Fact]) -> list[tuple[str, str, str]]:
-    """Return (fact id, file, commit) for each file of the facts that name a commit."""
-    return [
-        (fact.id, file, fact.commit)
-        for fact in facts
-        if _COMMIT.fullmatch(fact.commit)
-        for file in fact.files
-        if not _LINE_BREAKS.search(file)
-    ]
 
 
 def _split(output: bytes) -> list[str]:

@@ -51,6 +51,8 @@ def marked(hit: Hit, marks: Marks) -> Hit:
     status = marks.statuses[fact.id]
     if status.holds and marks.is_old_wording(fact.id, hit.text):
         return hit._replace(status="reworded", others=(fact.id,))
+    if status.place and status.holds:
+        return hit._replace(status=status.place.ground.value, others=status.disputes)
     if status.holds and not status.disputes:
         return hit
     return hit._replace(status=status.standing.value, others=status.disputes or _holding(marks, status.successor))
@@ -61,7 +63,10 @@ def _told(hit: Hit, marks: Marks) -> Hit:
     if not ended:
         return hit
     statuses = {one: marks.statuses[one] for one in ended}
-    words = dict.fromkeys("reworded" if one.holds else one.standing.value for one in statuses.values())
+    words = dict.fromkeys(
+        one.place.ground.value if one.place else "reworded" if one.holds else one.standing.value
+        for one in statuses.values()
+    )
     others = dict.fromkeys(name if one.holds else one.successor for name, one in statuses.items())
     return hit._replace(status=f"tells what is {' and '.join(words)}", others=_holding(marks, *others))
 

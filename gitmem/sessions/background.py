@@ -32,6 +32,7 @@ NO_MODELS = ("offline", "host")  # of `gitmem.llm.protocol.PROVIDERS`, which is 
 _TENDED = "tended"  # file: the day of the last daily upkeep
 _UNREAD = "unread"  # folder: by session, a byte for each failed read of its transcript
 _READ_TRIES = 3
+_PATIENCE = 60.0  # seconds to see what became of branches
 _MARKS = "half"  # folder: by session, a mark that lessons were saved at half of the context
 
 
@@ -91,10 +92,12 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     from gitmem.history.past_days import keep_days
     from gitmem.lessons.concepts import concept_headers
     from gitmem.store.document_checks import look as check_documents
-    from gitmem.store.headers import fact_headers
+    from gitmem.store.headers import fact_headers, known_marks
 
     steps = _Steps(store)
     steps.run("facts and concepts", lambda: (fact_headers(store), concept_headers(store)))
+    store.patience = _PATIENCE
+    steps.run("branches", lambda: known_marks(store))
     steps.run("changes of others", lambda: others_changes(store))
     steps.run("days", lambda: keep_days(store))
     steps.run("authors", lambda: look_up_all(store))

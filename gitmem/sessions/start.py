@@ -166,7 +166,7 @@ def start_parts(
     body = Document.parse(_glance(store, MEMORY, _MEMORY_BYTES)).body
     config = store.config.session
     near = " ".join((project.branch, *project.files, *project.commits)) if project else ""
-    facts = choose_facts(store, f"{without_ids(body[-_RECENT:])}\n{near}", project, late)
+    facts = choose_facts(store, f"{without_ids(body[-_RECENT:])}\n{near}", late)
     decisions, issues = find_section(body, CORE_DECISIONS), find_section(body, KNOWN_ISSUES)
     raised = _entries(body, issues, facts.settled)[::-1]
     open_issues = [(_brief(without_ids(text)), identifier) for text, identifier in raised]

@@ -12,7 +12,7 @@ from gitmem.facts.lines import Marks, marks_of, normalized
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import others_changes
 from gitmem.platform.clock import datetime
-from gitmem.store.headers import Bounds, fact_headers, fact_of, facts_of, never
+from gitmem.store.headers import Bounds, fact_headers, fact_of, facts_of, never, place_marks
 from gitmem.store.store import own_store
 from gitmem.values import Value
 
@@ -20,8 +20,6 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gitmem.project.files import Changes
-    from gitmem.project.state import ProjectState
     from gitmem.store.headers import Header, Late, OthersChange
     from gitmem.store.store import Store
 
@@ -40,8 +38,6 @@ _FACT_BYTES = 4_096  # read of a fact's file for its reason
 _REASON = re.compile(rb"(?m)^\*\*(Why|How):\*\* ([^\r\n]+)")
 _PER_CONFIDENCE = 3.0  # a person's statements come before proposals of answers
 _MIN_SCORE = 1.0
-_MAX_FILES = 100  # of a fact whose files are compared
-_SECONDS = 0.3  # for git's answer; without it no fact is marked
 _WORD = re.compile(r"[^\W_][\w.-]*[^\W_]")
 
 
@@ -50,7 +46,7 @@ class ChosenFacts(Value):
 
     `told` and `settled` are digests of the entries in `memory.md` for these facts and their sources, and for ended
     facts. `current` are all facts in force; `marks` mark other texts about any fact. `groups` are the facts of each
-    line, `reasons` those of the first lines; `stale` is what git is asked about their files. `authors` are the names of
+    line, `reasons` those of the first lines. `authors` are the names of
     other people who brought them, `changes` what others changed and the person has not answered.
     """
 
@@ -61,7 +57,6 @@ class ChosenFacts(Value):
     current: tuple[Fact, ...] = ()
     groups: Sequence[Sequence[Fact]] = ()
     reasons: Sequence[str] = ()
-    stale: Changes | None = None
     authors: Mapping[str, str] = {}
     changes: Mapping[str, OthersChange] = {}
 
@@ -71,19 +66,19 @@ class ChosenFacts(Value):
         return tuple(group[0].id for group in self.groups)
 
     def lines(self) -> tuple[str, ...]:
-        """Return a line for each group; wait for git's answer."""
-        stale = self.stale.answer(_SECONDS) if self.stale else {}
+        """Return a line for each group."""
         return tuple(
-            _line(group, stale, self.authors, self.changes, self.reasons[place] if place < len(self.reasons) else "")
+            _line(
+                group, self.marks, self.authors, self.changes, self.reasons[place] if place < len(self.reasons) else ""
+            )
             for place, group in enumerate(self.groups)
         )
 
 
-def choose_facts(store: Store, recent: str, project: ProjectState | None, late: Late = never) -> ChosenFacts:
+def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     """Return the facts in force, the most useful first.
 
-    `recent` is the end of `memory.md`, whose words say what is being worked on; `project` the project that facts are
-    about, if it is under git. Once it is `late`, no more is read.
+    `recent` is the end of `memory.md`, whose words say what is being worked on. Once it is `late`, no more is read.
     """
     bounds = Bounds(MAX_PARSED, late)
     candidates = _candidates(fact_headers(store, bounds, trusting=True))
@@ -93,7 +88,7 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
     if not candidates and not changes:
         return ChosenFacts(frozenset(), frozenset(), frozenset(), marks_of(()))
     facts = facts_of(store, candidates)
-    marks = marks_of(facts)
+    marks = place_marks(store, facts)
     current = [fact for fact in marks.facts.values() if not marks.has_ended(fact.id)]
     words = {word.casefold() for word in _WORD.findall(recent)}
     own = adopted_from(store.context.machine, "/")[:-1]  # an agent loads its own memory by itself
@@ -105,14 +100,13 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
         *_groups([one for one in chosen if one.id not in changes], others, marks),
     ]
     told = [fact for group in groups for fact in group]
-    stale = _stale(store, told, project)
     over = [fact for fact in facts if marks.has_ended(fact.id)]
     settled = _digests(over) - _digests(current)
     texts = frozenset(normalized(fact.description) for fact in told)
     reasons = ["" if late() else _reason(store, group[0]) for group in groups[:_WITH_REASON]]
     people = People(store)
     authors = {fact.id: people.other(fact.id) for fact in told}
-    return ChosenFacts(texts, _digests(told), settled, marks, tuple(current), groups, reasons, stale, authors, changes)
+    return ChosenFacts(texts, _digests(told), settled, marks, tuple(current), groups, reasons, authors, changes)
 
 
 def _candidates(headers: Sequence[Header]) -> list[Header]:
@@ -139,17 +133,6 @@ def _score(fact: Fact, words: set[str], recent: str) -> float:
     confidence = fact.confidence if fact.confidence is not None else 0.5
     often = _PER_WORD * min(len(fact.sources) - 1, _MOST_TIMES) if fact.sources else 0.0
     return worth + min(for_words, _MAX_FOR_WORDS) + _PER_CONFIDENCE * confidence + often
-
-
-def _stale(store: Store, facts: Sequence[Fact], project: ProjectState | None) -> Changes | None:
-    """Ask git which files of the facts have changed since; it starts while the other parts are made."""
-    with_code = [fact for fact in facts if fact.commit and 0 < len(fact.files) <= _MAX_FILES]
-    if not with_code or not project:
-        return None
-    from gitmem.project.files import project_code
-
-    code = project_code(project.root, store.context.environ)
-    return code.ask(with_code) if code else None
 
 
 def _groups(chosen: Sequence[Fact], current: Sequence[Fact], marks: Marks) -> list[list[Fact]]:
@@ -195,7 +178,7 @@ def _reason(store: Store, fact: Fact) -> str:
 
 def _line(
     group: Sequence[Fact],
-    stale: Mapping[str, Sequence[str]],
+    marks: Marks,
     authors: Mapping[str, str],
     changes: Mapping[str, OthersChange],
     reason: str = "",
@@ -210,8 +193,8 @@ def _line(
         about = f"{fact.kind}; {change}; not decided yet, see `gitmem review`"
     if author := authors.get(fact.id):
         about = f"by {author}, {about}"
-    if changed := stale.get(fact.id):
-        about += f"; may be out of date, since changed: {', '.join(changed[:3])}"
+    if place := marks.statuses[fact.id].place if fact.id in marks.statuses else None:
+        about += f"; {place}"
     return f"- {fact.description}{f' {reason}' if reason else ''} ({about})"
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitmem.facts.lines import Marks
-    from gitmem.facts.validity import Status
+    from gitmem.facts.validity import Place, Status
     from gitmem.store.store import Store
 
     Late = Callable[[], bool]  # says whether the deadline has passed
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 KNOWN_FOLDER = "known"
-_VERSION = "4"
+_VERSION = "5"
 _SUFFIX = ".md"
 _NO_HEADER = "-"  # instead of the values of a document without a usable header
 _NO_HEADER_END = f"\t{_NO_HEADER}"
@@ -310,7 +310,8 @@ def _edited(store: Store, held: str, line_edited: bool, paths: list[str], facts:
 
 _MOST_KEPT = 50_000  # facts that a process does not parse again; reading more in turn would drop each before its use
 _NO_REVIEW = ",[]]"  # how the values of a fact without contradictions end, as `review` is the last of them
-_last: list[tuple[list[Fact], Marks]] = []  # the facts that were asked about last, and their marks
+# The facts that were asked about last, their places, and their marks.
+_last: list[tuple[list[Fact], dict[str, Place], Marks]] = []
 
 
 def known_facts(store: Store) -> list[Fact]:
@@ -350,7 +351,7 @@ def are_undisputed(store: Store) -> bool:
 
 def known_marks(store: Store) -> Marks:
     """Return the marks of the facts of the work tree."""
-    return _with_changes(store, _marks(known_facts(store)))
+    return _with_changes(store, place_marks(store, known_facts(store)))
 
 
 def marks_for(store: Store, shown: Collection[str]) -> Marks:
@@ -374,7 +375,7 @@ def marks_for(store: Store, shown: Collection[str]) -> Marks:
             lambda line: _is_plain(line) and (_id_in(line) in linked or (bool(ended) and _words_in(line) in ended)),
         )
         headers += [one for one in more or () if one not in headers]
-    return _with_changes(store, _marks(facts_of(store, headers)))
+    return _with_changes(store, place_marks(store, facts_of(store, headers)))
 
 
 def _with_changes(store: Store, marks: Marks) -> Marks:
@@ -401,9 +402,9 @@ def _words_in(line: str) -> str:
     return normalized(line.split('","', 5)[4])
 
 
-def standing_of(facts: Sequence[Fact]) -> Mapping[str, Status]:
+def standing_of(store: Store, facts: Sequence[Fact]) -> Mapping[str, Status]:
     """Return the status of each fact by its id, as `what_holds` says; of the same facts it is worked out once."""
-    return _marks(facts).statuses
+    return place_marks(store, facts).statuses
 
 
 def marked(store: Store, text: str, name: str = "") -> str:
@@ -417,15 +418,37 @@ def marked(store: Store, text: str, name: str = "") -> str:
     return with_marks(text, known_marks(store), stem if is_id(stem) else "")
 
 
-def _marks(facts: Sequence[Fact]) -> Marks:
+def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:
+    """Return the marks of these facts: of those that stand, also where in the project's history they do.
+
+    This is the one place where branch and staleness become marks; all that tell facts go through it.
+    """
     from gitmem.facts.lines import marks_of
 
-    for known, marks in _last:
-        if known == facts:  # quick, as `fact_of` returns the same objects
+    places = _places(store, facts)
+    for known, there, marks in _last:
+        if known == facts and there == places:  # quick, as `fact_of` returns the same objects
             return marks
-    made = marks_of(facts)
-    _last[:] = [(list(facts), made)]
+    made = marks_of(facts, places)
+    _last[:] = [(list(facts), places, made)]
     return made
+
+
+def _places(store: Store, facts: Sequence[Fact]) -> dict[str, Place]:
+    placed = [fact for fact in facts if (fact.commit or fact.branch or fact.lines) and fact.binds]
+    code = store.code() if placed else None
+    if code is None:
+        return {}
+    from gitmem.facts.validity import Ground
+    from gitmem.history.authors import People
+    from gitmem.project.code import places_of
+
+    found = places_of(code, placed, os.path.join(store.private, KNOWN_FOLDER, "places.json"), store.patience)
+    people = People(store)
+    return {
+        one: place if place.ground is Ground.STALE else place._replace(author=people.other(one))
+        for one, place in found.items()
+    }
 
 
 def fact_headers(store: Store, bounds: Bounds | None = None, *, trusting: bool = False) -> list[Header]:

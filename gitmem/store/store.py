@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gitmem.git.trust import IdentityLookup
     from gitmem.git.worktree import WorkTree
     from gitmem.platform.clock import Context
+    from gitmem.project.files import ProjectCode
 
 
 # Imports that only writers need are late: most commands read, and a session's start waits for them.
@@ -35,6 +36,7 @@ PRIVATE_FOLDER = "gitmem"
 # Of the common git folder: none may be a link, through which what waits would be written elsewhere.
 _ON_THE_WAY = ("gitmem", "gitmem/spool", "gitmem/spool/aside", "gitmem/spool/hooks", "gitmem/spool/hooks/aside")
 PURGING = "purging"  # in the private folder while a purge rewrites history (gitmem.purge.rewrite)
+HURRIED = 0.05  # seconds of `patience` where a hook waits; the work behind it asks again
 PACKS = "packs"  # in the private folder of a store on a branch of its project
 REMOTES_FILE = "remotes"  # likewise
 MAX_PACKS = 50  # git's gc.autoPackLimit; each save adds a pack, and takes twice as long among a thousand
@@ -108,6 +110,8 @@ class Store:
     def __init__(self, work_tree: str, context: Context) -> None:
         layout = _checked_layout(work_tree, context.environ)
         self.root = work_tree
+        self.folder = os.path.dirname(work_tree)  # that a command works in: of a linked work tree, perhaps
+        self.patience = 1.0  # seconds in which git may look for what became of branches
         self.context = context
         self.repository = Repository(layout, context.environ)
         self.private = os.path.join(layout.common_dir, PRIVATE_FOLDER)
@@ -124,6 +128,18 @@ class Store:
         from gitmem.git.worktree import WorkTree
 
         return WorkTree(self.root, self.repository.git, TEMPORARY)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is the person's own store, of no project."""
+        return os.path.realpath(user_store(self.context.home)) == os.path.realpath(self.root)
+
+    def code(self) -> ProjectCode | None:
+        """Return the repository of the project as it is checked out where the command works, None without one."""
+        from gitmem.project.files import project_code
+
+        top = os.path.dirname(self.root)
+        return project_code(self.folder, self.context.environ) or project_code(top, self.context.environ)
 
     @cached_property
     def acceptance(self) -> Acceptance:

@@ -91,7 +91,7 @@ def _change_fact(view: View, identifier: str, verb: str, form: Mapping[str, str]
         elif verb == "retire":
             commits = retire(store, seen, form.get("why", ""))
         elif verb == "confirm":
-            commits = confirm(store, seen, view.project())
+            commits = confirm(store, seen)
         else:
             commits = supersede_fact(store, seen, find_fact(store, form.get("by", "")))
     except MovedOnError:
@@ -124,7 +124,7 @@ def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) ->
         if verb == "retire":
             commits = retire(store, facts[0], "", *facts[1:])
         elif verb == "confirm":
-            commits = confirm(store, facts[0], view.project(), *facts[1:])
+            commits = confirm(store, *facts)
         elif verb == "purge":
             return _purge(view, facts, form)
         else:

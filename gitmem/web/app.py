@@ -79,7 +79,7 @@ class _Pages:
         with contextlib.suppress(GitmemError, OSError):  # a page that needs them reports the error
             with self._reading:
                 view = View(self._open(), {}, self._kept[""])
-                standing_of(view.facts)
+                standing_of(view.store, view.facts)
             self._shown.wait(_PATIENCE)
             view.records()
 

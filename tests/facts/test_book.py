@@ -121,7 +121,7 @@ def test_what_contradicts_is_kept_beside_it_and_a_person_decides(desk):
     assert first.binds
     assert second.binds
     assert f"review: [{first.id}]" in desk.text(second.path)
-    confirm(desk.store, second, desk.store.root)
+    confirm(desk.store, second)
     first, second = find_fact(desk.store, first.id), find_fact(desk.store, second.id)
     assert (first.status, first.superseded_by, first.review) == ("superseded", second.id, ())
     assert (second.status, second.review, second.confidence) == ("active", (), 1.0)
@@ -317,7 +317,7 @@ def test_confirmed_its_loser_is_not_told_again(desk):
     winner = keep(desk, "Use Memcached, not Redis.")
     assert {*standing(desk).values()} == {Standing.DISPUTED}
     assert "Use Redis" in told(desk), "both, until somebody decides"
-    confirm(desk.store, winner, str(Path(desk.store.root).parent))
+    confirm(desk.store, winner)
     assert "Use Redis" not in told(desk)
     assert loser.id not in desk.text("memory.md")
     undo(desk.store)

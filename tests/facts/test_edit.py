@@ -114,7 +114,7 @@ def test_two_clones_that_decide_otherwise_have_one_end(clones):
     ends = [[fact.id for fact in in_force(known_facts(clone.store))] for clone in clones]
     assert len(ends[0]) == 1
     assert ends[0] == ends[1]
-    confirm(one.store, find_fact(one.store, second.id), one.root)
+    confirm(one.store, find_fact(one.store, second.id))
     meet(one, other)
     assert [[fact.id for fact in in_force(known_facts(clone.store))] for clone in clones] == [[second.id]] * 2
 

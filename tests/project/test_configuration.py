@@ -13,6 +13,7 @@ import pytest
 
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.git import process as run
+from gitmem.project.code import places_of
 from gitmem.project.files import project_code
 from gitmem.project.state import ProjectQuestions
 
@@ -69,7 +70,8 @@ def read_all(trap: Trap, environ: dict[str, str]) -> tuple[object, object]:
         state = questions.answer()
     code = project_code(str(trap.project), environ)
     commit, files = code.as_of(TOMORROW)
-    code.changed_since([FACT._replace(commit=commit or "abcdef0")])
+    with_branch = FACT._replace(commit=commit or "abcdef0", branch="gone")
+    places_of(code, [with_branch], str(trap.project.parent / "places.json"))
     return state, files
 
 

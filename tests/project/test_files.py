@@ -1,4 +1,4 @@
-"""Which files of facts changed since their commit. Facts of a store: `tests/cli/commands/test_facts.py`."""
+"""Where the project is, and its files at a time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.facts.fact import Fact, FactKind
 from gitmem.project.files import project_code, work_tree_of
 
 if TYPE_CHECKING:
@@ -35,37 +34,11 @@ def commit_all(project: Path, bare_git) -> str:
     return bare_git(project, "rev-parse", "HEAD").strip()
 
 
-def fact(commit: str, *files: str, name: str = "one") -> Fact:
-    return Fact(id=name, kind=FactKind.RULE, text="x", created=NOW, files=files, commit=commit)
-
-
-def test_changed_and_removed_files_by_fact(project, environ, bare_git):
+def test_files_as_of_a_time_are_those_without_changes(project, environ):
     code = project_code(str(project), environ)
-    commit, files = code.as_of(NOW)
-    assert files == {"src 한글.py", "other.py"}
-    both = fact(commit, "src 한글.py", "other.py")
-    assert code.changed_since([both]) == {}
+    assert code.as_of(NOW)[1] == {"src 한글.py", "other.py"}
     (project / "src 한글.py").write_text("two\n")
-    assert code.changed_since([both]) == {}  # not committed, so it may not stay
     assert code.as_of(NOW)[1] == {"other.py"}
-    (project / "other.py").unlink()
-    commit_all(project, bare_git)
-    assert code.changed_since([both, fact(commit, "never.py", name="two")]) == {"one": ("src 한글.py", "other.py")}
-
-
-@pytest.mark.parametrize("commit", ["", "abcdef0", "0" * 40, "HEAD", "no commit", "--help"])
-def test_nothing_is_said_of_a_commit_that_is_not_there(project, environ, bare_git, commit):
-    (project / "other.py").write_text("two\n")
-    commit_all(project, bare_git)
-    assert project_code(str(project), environ).changed_since([fact(commit, "other.py")]) == {}
-
-
-def test_a_file_with_a_line_break_in_its_name_leaves_the_others(project, environ, bare_git):
-    code = project_code(str(project), environ)
-    commit, _ = code.as_of(NOW)
-    (project / "other.py").write_text("two\n")
-    commit_all(project, bare_git)
-    assert code.changed_since([fact(commit, "a\nb", "other.py", "c\0d")]) == {"one": ("other.py",)}
 
 
 def test_nothing_is_asked_before_the_first_commit(tmp_path, environ, bare_git, home):

@@ -80,7 +80,7 @@ class FactsMachine(RuleBasedStateMachine):
         elif act == "edit":
             edit(clone.store, fact, f"Use {data.draw(st.sampled_from(NEW))} now.")
         elif act == "confirm":
-            confirm(clone.store, fact, clone.root)
+            confirm(clone.store, fact)
         else:
             supersede_fact(clone.store, fact, self.chosen(clone, data))
 

@@ -9,7 +9,7 @@ import pytest
 
 from gitmem.facts.fact import FactKind, make_fact
 from gitmem.facts.file import render_fact
-from gitmem.project.state import ProjectQuestions, ProjectState
+from gitmem.project.state import ProjectState
 from gitmem.sessions import told as facts
 from gitmem.sessions.background import do_upkeep
 from gitmem.sessions.told import choose_facts
@@ -44,22 +44,17 @@ def put(desk, kind: FactKind, text: str, **more) -> Path:
     return path
 
 
-def told(desk, project: Path | None = None) -> str:
+def told(desk) -> str:
     """Return what a session is told of facts when it starts."""
-    if project is None:
-        return "\n".join(choose_facts(desk.store, "", None).lines())
-    with ProjectQuestions(str(project), desk.store.context.environ) as questions:
-        state = questions.answer()
-        assert state is not None
-        return "\n".join(choose_facts(desk.store, "", state).lines())
+    return "\n".join(choose_facts(desk.store, "").lines())
 
 
 def test_what_may_be_out_of_date_is_marked(desk, code, bare_git):
-    assert "out of date" not in told(desk, code)
+    assert "out of date" not in told(desk)
     (code / "src 한글.py").write_text("two\n")
-    assert "out of date" not in told(desk, code)  # nobody knows yet whether it stays so
+    assert "out of date" not in told(desk)  # nobody knows yet whether it stays so
     commit_all(code, bare_git)
-    lines = told(desk, code).splitlines()
+    lines = told(desk).splitlines()
     assert ["since changed: src 한글.py" in line for line in lines] == ["layers" in line for line in lines]
     assert sum("since changed" in line for line in lines) == 1
 
@@ -72,7 +67,7 @@ def test_a_file_that_was_added_and_removed_since_is_marked(desk, code, bare_git)
     put(desk, FactKind.RULE, "What is new is written in one file.", files=("new.py",), commit=commit)
     (code / "new.py").unlink()
     commit_all(code, bare_git)
-    assert sorted(line.rpartition("changed: ")[2] for line in told(desk, code).splitlines() if "changed" in line) == [
+    assert sorted(line.rpartition("changed: ")[2] for line in told(desk).splitlines() if "changed" in line) == [
         "new.py)",
         "src 한글.py)",
     ]
@@ -83,16 +78,17 @@ def test_facts_are_told_unmarked_if_git_does_not_answer(desk, code, bare_git, tm
         pytest.skip("a stand-in for git is a shell script")
     (code / "src 한글.py").write_text("two\n")
     commit_all(code, bare_git)
-    state = ProjectState(str(code), "main", 0, ())
-    assert "since changed" in "".join(choose_facts(desk.store, "", state).lines())
+    assert "since changed" in "".join(choose_facts(desk.store, "").lines())
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "git").write_text("#!/bin/sh\nexec sleep 600\n")
     (tmp_path / "bin" / "git").chmod(0o755)
     context = desk.store.context
     path = f"{tmp_path / 'bin'}{os.pathsep}{context.environ['PATH']}"
     monkeypatch.setattr(desk.store, "context", context._replace(environ={**context.environ, "PATH": path}))
-    monkeypatch.setattr("gitmem.sessions.told._SECONDS", 0.3)
-    lines = choose_facts(desk.store, "", state).lines()
+    desk.store.patience = 0.1
+    for cached in Path(desk.store.private, "known").glob("places.json"):
+        cached.unlink()
+    lines = choose_facts(desk.store, "").lines()
     assert len(lines) == 2
     assert "since changed" not in "".join(lines)
 

@@ -166,13 +166,13 @@ def test_a_process_that_lives_on_parses_and_weighs_the_same_facts_once(desk):
     first = put(desk, "a.md", text.format("01", "We use Redis."))
     put(desk, "b.md", text.format("02", "We use Go."))
     facts = known_facts(desk.store)
-    statuses = standing_of(facts)
+    statuses = standing_of(desk.store, facts)
     assert all(one is other for one, other in zip(facts, known_facts(desk.store), strict=True))
-    assert standing_of(known_facts(desk.store)) is statuses
+    assert standing_of(desk.store, known_facts(desk.store)) is statuses
     first.write_text(text.format("01", "We use Redis.").replace("active", "retired"), encoding="utf-8")
     changed = known_facts(desk.store)
     assert [one is other for one, other in zip(facts, changed, strict=True)] == [False, True]
-    assert [standing_of(changed)[fact.id].holds for fact in changed] == [False, True]
+    assert [standing_of(desk.store, changed)[fact.id].holds for fact in changed] == [False, True]
 
 
 SAID = "The cache is in memory."

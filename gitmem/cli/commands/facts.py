@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from gitmem.cli.app import App
-from gitmem.cli.hits import as_it_stands, fact_state, fact_value, project_folder, show_fact, stale_words
+from gitmem.cli.hits import as_it_stands, fact_state, fact_value, show_fact
 from gitmem.document.entry import MemoryType, Save, clean_tag, clean_text
 from gitmem.document.ids import TAIL_BYTES, make_id
 from gitmem.errors import ExitCode, RefusedError
@@ -16,7 +16,6 @@ from gitmem.facts.edit import find_fact
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.lines import Marks
 from gitmem.history.authors import People
-from gitmem.project.files import project_code
 from gitmem.sessions.save import save
 from gitmem.store.headers import known_facts, known_marks, standing_of
 from gitmem.store.store import Store
@@ -61,10 +60,10 @@ def run_facts(args: argparse.Namespace, app: App) -> int:
     is a file below facts/, which you can also edit. A fact that names files is stale once their code has changed;
     'confirm' says that it still holds.
 
-    With --json: a fact is {id, kind, status, description, created, updated, confidence, sources, files, commit, stale,
-    review, superseded_by, path}; 'list' prints a list of them with {author}, null where that is you, 'show' adds
-    {author, text, origin, supersedes, keywords, places, standing, successor}, 'add', 'edit', 'retire', 'confirm' and
-    'supersede' add {commits}.
+    With --json: a fact is {id, kind, status, description, created, updated, confidence, sources, files, commit, branch,
+    stale, place, review, superseded_by, path}; 'list' prints a list of them with {author}, null where that is you,
+    'show' adds {author, text, origin, supersedes, keywords, places, standing, successor}, 'add', 'edit', 'retire',
+    'confirm' and 'supersede' add {commits}.
 
     Examples:
       gitmem facts
@@ -97,10 +96,10 @@ def run_facts(args: argparse.Namespace, app: App) -> int:
     elif args.action == "supersede":
         commits = supersede_fact(store, known, find_fact(store, args.successor))
     else:
-        commits = confirm(store, known, project_folder(store, args, app))
+        commits = confirm(store, known)
     again = find_fact(store, known.id)
-    value = {**fact_value(again, ()), "commits": list(commits)}
-    text = _told(store, before, again) if commits else f"{again.id} was {fact_state(again, ())} already."
+    value = {**fact_value(again), "commits": list(commits)}
+    text = _told(store, before, again) if commits else f"{again.id} was {fact_state(again)} already."
     app.answer(args, value, text)
     return ExitCode.OK
 
@@ -108,14 +107,14 @@ def run_facts(args: argparse.Namespace, app: App) -> int:
 def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:
     """Return a report on the facts that an act changed."""
     now = known_facts(store)
-    statuses = standing_of(now)
-    lines = [f"{fact.id} is {fact_state(as_it_stands(fact, statuses), ())} now: {fact.description}"]
+    statuses = standing_of(store, now)
+    lines = [f"{fact.id} is {fact_state(as_it_stands(fact, statuses))} now: {fact.description}"]
     if fact.description != before[fact.id].description:
         lines.append(f"  It said: {before[fact.id].description}")
     for other in (as_it_stands(one, statuses) for one in now):
         was = before.get(other.id)
         if was is not None and other.id != fact.id and other.status != was.status:
-            lines.append(f"  {other.id} is {fact_state(other, ())} now: {other.description}")
+            lines.append(f"  {other.id} is {fact_state(other)} now: {other.description}")
     others = "; other machines after the next sync" if store.has_remotes() else ""
     lines.append(f"Sessions and searches go by this from now on{others}.")
     return plain("\n".join(lines))
@@ -134,27 +133,25 @@ def _add(store: Store, args: argparse.Namespace, app: App) -> int:
     saved = save(store, Save(identifier, at, text, MemoryType(args.kind), tags, "", "cli"), scan=True)
     app.notices(saved.notices)
     fact = find_fact(store, saved.id)
-    value = {**fact_value(fact, ()), "commits": [saved.commit] if saved.commit else []}
-    app.answer(args, value, f"{fact.id} is {fact_state(fact, ())} now.")
+    value = {**fact_value(fact), "commits": [saved.commit] if saved.commit else []}
+    app.answer(args, value, f"{fact.id} is {fact_state(fact)} now.")
     return ExitCode.OK
 
 
 def _list(store: Store, args: argparse.Namespace, app: App) -> int:
     every = known_facts(store)
-    statuses = standing_of(every)
-    code = project_code(project_folder(store, args, app), store.context.environ)
+    statuses = standing_of(store, every)
     found = [as_it_stands(fact, statuses) for fact in every if args.all or statuses[fact.id].holds]
     found = [fact for fact in found if args.kind in (None, fact.kind)]
-    stale = code.changed_since(found) if code else {}
-    found = sorted((fact for fact in found if fact.id in stale or not args.stale), key=_order)
+    found = sorted((fact for fact in found if statuses[fact.id].stale or not args.stale), key=_order)
     people = People(store)
     authors = {fact.id: people.other(fact.id) for fact in found}
     text = (
-        _table(found, stale, authors, known_marks(store))
+        _table(found, authors, known_marks(store))
         if found
-        else _nothing(args, len(every), in_git=code is not None)
+        else _nothing(args, len(every), in_git=store.code() is not None)
     )
-    values = [{**fact_value(fact, stale.get(fact.id, ())), "author": authors[fact.id] or None} for fact in found]
+    values = [{**fact_value(fact, statuses[fact.id]), "author": authors[fact.id] or None} for fact in found]
     app.answer(args, values, text, "facts" if found else "")
     return ExitCode.OK
 
@@ -179,7 +176,6 @@ def _nothing(args: argparse.Namespace, known: int, *, in_git: bool) -> str:
 
 def _table(
     found: Sequence[Fact],
-    stale: Mapping[str, Sequence[str]],
     authors: Mapping[str, str],
     marks: Marks,
 ) -> str:
@@ -189,10 +185,8 @@ def _table(
         if fact.kind != kind:
             kind = fact.kind
             lines += ["", f"{kind}:"] if lines else [f"{kind}:"]
-        author = f"by {authors[fact.id]}" if authors[fact.id] else ""
+        note = f"  (by {authors[fact.id]})" if authors[fact.id] else ""
         mark = f" [{words}]" if (words := marks.mark(fact.id)) else ""
-        note = "; ".join(filter(None, (author, stale_words(fact, stale.get(fact.id, ())))))
-        note = f"  ({note})" if note else ""
         lines.append(f"  {fact.id}  {fact.created:%Y-%m-%d}  {fact.description}{mark}{note}")
     return plain("\n".join(lines))
 

@@ -17,7 +17,8 @@ from gitmem.values import Value
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from gitmem.cli.app import App
     from gitmem.sessions.pending import Pending
@@ -220,13 +221,14 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: Event) ->
     given = event.payload.get("hook_event_name")
     answer = partial(host.answer, given if isinstance(given, str) else name)
     seconds = LONGEST_SECONDS if starts else TOLD_SECONDS
+
     with _time_limit(seconds, lambda: _log(app, f"{name} was ended after {seconds:g} s")):
         if starts:
             _answer_start(app, root, read, answer, event, sign=host.sign)
         else:
             from gitmem.cli.recall_hooks import follow_settings, help_for, tell
 
-            store = _open(app, root)
+            store = _hurried(app, root, read.get("cwd"))
             tell(app.out, answer, help_for(store, name, read))
             follow_settings(store, spool)
 
@@ -256,7 +258,7 @@ def _answer_start(
         from gitmem.sessions.pending import glance, with_last_answers
         from gitmem.sessions.start import MARKER, session_goes_on, start_parts, start_text
 
-        store = _open(app, root)
+        store = _hurried(app, root, folder)
         found = glance(store)
         transcript = payload.get("transcript_path")
         kept = payload.get("source") in _STILL_KNOWN or payload.get("hook_event_name") != _ANSWERED
@@ -380,24 +382,15 @@ def _adopt(store: Store, app: App) -> None:
         _log(app, f"the agent's own memory was not mirrored: {error}")
 
 
-@contextlib.contextmanager
-def _time_limit(seconds: float, say: Callable[[], None]) -> Iterator[None]:
+def _time_limit(seconds: float, say: Callable[[], None]) -> AbstractContextManager[None]:
     """Call `say` and end this process if the block takes longer than this many seconds."""
-    import _thread  # `threading` takes a session's start a millisecond to import
+    from gitmem.platform.clock import time_limit
 
-    done = _thread.allocate_lock()
-    done.acquire()
+    def end() -> None:
+        say()
+        os._exit(ExitCode.OK)
 
-    def wait() -> None:
-        if not done.acquire(timeout=seconds):
-            say()
-            os._exit(ExitCode.OK)
-
-    _thread.start_new_thread(wait, ())
-    try:
-        yield
-    finally:
-        done.release()
+    return time_limit(seconds, end)
 
 
 def _find(app: App, folders: Sequence[str]) -> str | None:
@@ -433,6 +426,15 @@ def _open(app: App, root: str) -> Store:
     from gitmem.store.store import Store
 
     return Store(root, app.context())
+
+
+def _hurried(app: App, root: str, folder: object) -> Store:
+    """Return a store for an answer that a host waits for, in the folder that its payload names."""
+    from gitmem.store.store import HURRIED
+
+    store = _open(app, root)
+    store.folder, store.patience = folder if isinstance(folder, str) and os.path.isabs(folder) else app.cwd, HURRIED
+    return store
 
 
 def _settle_later(store: Store) -> None:

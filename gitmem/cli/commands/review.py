@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass
 from gitmem.cli.app import App
 from gitmem.document.ids import PURGED
 from gitmem.errors import ExitCode, GitmemError, NotFoundError, UsageError
-from gitmem.facts.edit import Holds, decide
+from gitmem.facts.edit import Holds, confirm, decide, retire
 from gitmem.facts.fact import Fact
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import answer_change, others_changes
 from gitmem.history.review import Pair, Take, ToReview, documents_to_review, resolve_review, sides_of, waiting_pairs
 from gitmem.purge.review import Preview, WaitingPurge, answer_purge, preview_purge, waiting_purges
-from gitmem.store.headers import OthersChange
+from gitmem.store.headers import OthersChange, known_facts, standing_of
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
@@ -24,18 +24,20 @@ from gitmem.text.terminal import plain
 _SIDES = 20  # documents of which a list says whose versions they are: each takes some walks through history
 _PLACES = 5  # sections that a line names
 _SESSION = 8  # characters of a session's id
-_DOCUMENT, _PAIR, _PURGE, _CHANGE = "document", "pair", "purge", "change"
+_DOCUMENT, _PAIR, _PURGE, _CHANGE, _GONE = "document", "pair", "purge", "change", "gone"
 _TAKES = {
     _DOCUMENT: ("ours", "theirs", "both", "edit"),
     _PAIR: ("newer", "older", "both"),
     _PURGE: ("ours", "theirs"),
     _CHANGE: ("ours", "theirs"),
+    _GONE: ("ours", "theirs"),
 }
 _CHOICES = {
     _DOCUMENT: "'--take ours', 'theirs' or 'both' keeps a version, 'edit' the file as it is now.",
     _PAIR: "'--take newer' or 'older' says which fact holds, 'both' that they do not contradict each other.",
     _PURGE: "'--take theirs' does the purge, '--take ours' refuses it.",
     _CHANGE: "'--take theirs' accepts the change, '--take ours' brings back what you had.",
+    _GONE: "'--take theirs' takes the fact over to what is checked out, '--take ours' retires it.",
 }
 
 
@@ -47,6 +49,7 @@ class _Waiting:
     pairs: Sequence[Pair]
     purges: Sequence[WaitingPurge]
     changes: Sequence[OthersChange]
+    gone: Sequence[tuple[Fact, str]]
 
 
 def configure_review(parser: argparse.ArgumentParser) -> None:
@@ -73,9 +76,13 @@ def run_review(args: argparse.Namespace, app: App) -> int:
     Of a change of a rule, preference or decision of yours by another author, 'theirs' accepts it, and 'ours' brings
     back what you had. Until then sessions are told who changed it, and what it said before.
 
+    Of a fact of a branch that is gone and was never merged, 'theirs' takes it over to what is checked out, and 'ours'
+    retires it.
+
     With --json: a list of {number, path, places, merge, ours, theirs}, {number, newer, older} with {id, kind, text,
-    date, session, author, machine, path} each, {number, path, purge}, and {number, id, path, act, author, date, commit,
-    before, change}; one of them, if you name it. A decision is {path, take, commit}, of facts {fact, take, commits}.
+    date, session, author, machine, path} each, {number, path, purge}, {number, id, path, act, author, date, commit,
+    before, change} and {number, id, path, text, branch, gone}; one of them, if you name it. A decision is {path, take,
+    commit}, of facts {fact, take, commits}.
 
     Examples:
       gitmem review
@@ -99,6 +106,8 @@ def run_review(args: argparse.Namespace, app: App) -> int:
         raise UsageError(f"'--take {args.take}' decides nothing here.", _CHOICES[kind])
     if kind is _CHANGE:
         return _review_change(args, app, store, next(one for one in waiting.changes if one.id == place))
+    if kind is _GONE:
+        return _review_gone(args, app, store, next(one for one, _ in waiting.gone if one.id == place))
     if kind is _PAIR:
         return _review_pair(args, app, store, waiting.pairs[int(place)], len(waiting.documents) + int(place) + 1)
     return (_review_purge if kind is _PURGE else _review_document)(args, app, store, place)
@@ -106,7 +115,10 @@ def run_review(args: argparse.Namespace, app: App) -> int:
 
 def _read(store: Store) -> _Waiting:
     changes = [*others_changes(store).values()]
-    return _Waiting(documents_to_review(store), waiting_pairs(store), waiting_purges(store), changes)
+    facts = known_facts(store)
+    statuses = standing_of(store, facts)
+    gone = [(fact, str(statuses[fact.id].place)) for fact in facts if statuses[fact.id].waits]
+    return _Waiting(documents_to_review(store), waiting_pairs(store), waiting_purges(store), changes, gone)
 
 
 def _find(waiting: _Waiting, name: str) -> tuple[str, str]:
@@ -116,6 +128,7 @@ def _find(waiting: _Waiting, name: str) -> tuple[str, str]:
         every = [*((_DOCUMENT, one.path) for one in waiting.documents), *pairs]
         every += [(_PURGE, one.path) for one in waiting.purges]
         every += [(_CHANGE, one.id) for one in waiting.changes]
+        every += [(_GONE, one.id) for one, _ in waiting.gone]
         if not 1 <= int(name) <= len(every):
             raise NotFoundError(f"Nothing waits with the number {name[:20]}.", "'gitmem review' lists all numbers.")
         return every[int(name) - 1]
@@ -124,6 +137,9 @@ def _find(waiting: _Waiting, name: str) -> tuple[str, str]:
     change = next((one for one in waiting.changes if name in {one.path, one.id, f"^{one.id}"}), None)
     if change:
         return _CHANGE, change.id
+    gone = next((one for one, _ in waiting.gone if name in {one.path, one.id, f"^{one.id}"}), None)
+    if gone:
+        return _GONE, gone.id
     named = [
         index
         for index, pair in enumerate(waiting.pairs)
@@ -177,6 +193,24 @@ def _review_change(args: argparse.Namespace, app: App, store: Store, change: Oth
     return ExitCode.OK
 
 
+def _review_gone(args: argparse.Namespace, app: App, store: Store, fact: Fact) -> int:
+    """Take over or retire a fact of a branch that is gone."""
+    if args.take is None:
+        text = f"{fact.path}  {fact.description}\nTo decide: gitmem review {fact.id} --take theirs|ours"
+        app.answer(args, _gone(fact, ""), plain(text))
+        return ExitCode.OK
+    takes = args.take == "theirs"
+    commits = confirm(store, fact) if takes else retire(store, fact, "its branch is gone and was never merged")
+    undo = f"\nTo reverse this: gitmem undo {commits[-1][:10]}" if commits else ""
+    text = f"{fact.id} {'holds here' if takes else 'is retired'}: {fact.description}{undo}"
+    app.answer(args, {"fact": fact.id, "take": args.take, "commits": list(commits)}, plain(text))
+    return ExitCode.OK
+
+
+def _gone(fact: Fact, why: str) -> dict[str, object]:
+    return {"id": fact.id, "path": fact.path, "text": fact.description, "branch": fact.branch, "gone": why}
+
+
 def _change(change: OthersChange) -> dict[str, object]:
     value = change._asdict()
     del value["blob"]
@@ -215,6 +249,7 @@ def _values(store: Store, waiting: _Waiting) -> list[dict[str, object]]:
     values += [_pair(pair, people) for pair in waiting.pairs]
     values += [{"path": one.path, "purge": one.why} for one in waiting.purges]
     values += [_change(one) for one in waiting.changes]
+    values += [_gone(one, why) for one, why in waiting.gone]
     return [{"number": number, **value} for number, value in enumerate(values, 1)]
 
 
@@ -255,6 +290,8 @@ def _line(value: Mapping[str, object]) -> str:
         return f"two facts that contradict each other\n{_told('newer', newer)}\n{_told('older', older)}"
     if "change" in value:
         return f"{value['path']}  {value['change']}"
+    if "gone" in value:
+        return f"{value['path']}  {value['text']}  ({value['gone']})"
     if "purge" in value:
         return f"{value['path']}  a purge that waits, since {value['purge']}"
     places, ours, theirs = (value[key] for key in ("places", "ours", "theirs"))

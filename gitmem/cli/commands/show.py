@@ -266,14 +266,13 @@ def run_start(args: argparse.Namespace, app: App) -> int:
       gitmem start --json
 
     """
-    from gitmem.cli.hits import project_folder
     from gitmem.project.state import ProjectQuestions
     from gitmem.sessions.start import start_parts, start_text
     from gitmem.text.stems import estimate_tokens
 
     store = app.settled(args)
     store.acceptance.check()
-    with ProjectQuestions(project_folder(store, args, app), app.environ) as questions:
+    with ProjectQuestions(app.folder(args), app.environ) as questions:
         shown = start_parts(store, (), questions.answer(), ())
     text = start_text(store, shown)
     value = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from typing import Any
 
 from gitmem.document.entry import find_entries
@@ -28,25 +27,16 @@ def show_facts(view: View) -> dict[str, Any]:
     """Return a page of the facts that match the query, the newest first, starting behind the fact `after`."""
     every, statuses = view.facts, view.statuses
     kind, words, which = view.word("kind"), view.word("q").casefold(), view.word("show") or "holds"
-    code = view.code() if which == "stale" else None
-    stale = code.changed_since([fact for fact in every if statuses[fact.id].holds]) if code else {}
     found = [
         fact
         for fact in sorted(every, key=lambda fact: (fact.when, fact.id), reverse=True)
-        if _is_wanted(fact, statuses[fact.id], which, stale)
-        and kind in ("", fact.kind)
-        and words in fact.description.casefold()
+        if _is_wanted(statuses[fact.id], which) and kind in ("", fact.kind) and words in fact.description.casefold()
     ]
     first = next((place + 1 for place, fact in enumerate(found) if fact.id == view.word("after")), 0)
     page = found[first : first + LENGTH]
-    if code is None and (checked := view.code()):
-        stale = checked.changed_since(page)
     return {
         "total": len(found),
-        "facts": [
-            {**fact_value(view, fact, statuses[fact.id], stale.get(fact.id, ())), "blob": blob_of(view, fact)}
-            for fact in page
-        ],
+        "facts": [{**fact_value(view, fact, statuses[fact.id]), "blob": blob_of(view, fact)} for fact in page],
         "next": page[-1].id if first + LENGTH < len(found) else None,
         "show": which,
         "kind": kind,
@@ -60,8 +50,8 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
     known = next((one for one in view.facts if one.id == identifier), None) or find_fact(store, identifier)
     fact = read_fact(store, known)
     facts = {one.id: one for one in view.facts}
-    status, code = view.statuses[known.id], view.code()
-    stale = code.changed_since([known]).get(known.id, ()) if code else ()
+    status = view.statuses[known.id]
+    code = store.code() if status.stale else None
     try:
         found = records(store, path=known.path, limit=STEPS) if store.tip else []
     except NotFoundError:  # made in an editor, and not committed yet
@@ -72,7 +62,7 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
     ]
     links = (("contradicts", status.disputes), ("superseded by", (status.successor,)), ("supersedes", fact.supersedes))
     return {
-        **fact_value(view, known, status, stale),
+        **fact_value(view, known, status),
         "text": fact.text,
         "blob": blob_id(fact.source, len(store.tip or "")),
         "links": [
@@ -82,7 +72,7 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
         "origin": dict(fact.origin),
         "keywords": list(fact.keywords),
         "sources": _sources(view, fact),
-        "code": code.difference(fact)[:_MAX_CODE] if code and stale else "",
+        "code": code.difference(fact)[:_MAX_CODE] if code else "",
         "choices": [
             {"id": one.id, "text": one.description}
             for one in sorted(facts.values(), key=lambda one: one.when, reverse=True)
@@ -92,7 +82,7 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
     }
 
 
-def fact_value(view: View, fact: Fact, status: Status, stale: Sequence[str] = ()) -> dict[str, Any]:
+def fact_value(view: View, fact: Fact, status: Status) -> dict[str, Any]:
     """Return a fact for a list; `author` is the name of another person who brought it, or ""."""
     return {
         **fields(fact, "id kind description"),
@@ -108,7 +98,8 @@ def fact_value(view: View, fact: Fact, status: Status, stale: Sequence[str] = ()
         "by": fact.origin.get("by", ""),
         "files": list(fact.files),
         "commit": fact.commit,
-        "stale": list(stale),
+        "branch": fact.branch,
+        "stale": list(status.stale),
     }
 
 
@@ -125,9 +116,9 @@ def blob_of(view: View, fact: Fact) -> str:
     return blob_id(view.store.read(fact.path) or b"", len(view.store.tip or ""))
 
 
-def _is_wanted(fact: Fact, status: Status, which: str, stale: object) -> bool:
+def _is_wanted(status: Status, which: str) -> bool:
     if which == "stale":
-        return fact.id in (stale if isinstance(stale, dict) else {})
+        return bool(status.stale)
     if which == "disputed":
         return bool(status.disputes)
     return which == "all" or status.holds == (which != "ended")

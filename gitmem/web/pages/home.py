@@ -74,8 +74,8 @@ def _needs(view: View) -> list[dict[str, Any]]:
     if not store.tip:
         return []
     statuses = view.statuses
-    code = view.code()
-    stale = code.changed_since([fact for fact in view.facts if statuses[fact.id].holds]) if code else {}
+    stale = [status for status in statuses.values() if status.stale]
+    gone = sum(status.waits for status in statuses.values())
     disputes = sum(len(status.disputes) for status in statuses.values()) // 2  # each side names the other
     spool, hooks = store.spool, HookSpool(store.private)
     found = (
@@ -83,6 +83,7 @@ def _needs(view: View) -> list[dict[str, Any]]:
         (len(others_changes(store)), "fact", "of yours that others changed", "/review"),
         (len(view.documents_to_review()), "document", "that two machines changed", "/review"),
         (len(stale), "fact", "whose code has changed since", "/facts?show=stale"),
+        (gone, "fact", "of branches that are gone and were never merged", "/review"),
         (len(waiting_purges(store)), "purge", "of other machines to answer", "/review"),
         (len(failures(store.private)), "remote", "that could not be reached", "/sync"),
         (len(spool.aside()) + len(hooks.aside()), "event", "that could not be read", "/sync"),

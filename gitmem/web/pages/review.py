@@ -25,12 +25,21 @@ def show_review(view: View) -> dict[str, Any]:
     """Return the decisions that wait for a person."""
     store = view.store
     if not store.tip:
-        return {"pairs": [], "changes": [], "documents": [], "stale": [], "purges": [], "summaries": [], "more": {}}
-    statuses, code = view.statuses, view.code()
+        return {
+            "pairs": [],
+            "changes": [],
+            "documents": [],
+            "stale": [],
+            "gone": [],
+            "purges": [],
+            "summaries": [],
+            "more": {},
+        }
+    statuses = view.statuses
     disputed = any(status.disputes for status in statuses.values())
     pairs, documents = waiting_pairs(store) if disputed else [], view.documents_to_review()
-    holding = [fact for fact in view.facts if statuses[fact.id].holds]
-    stale = code.changed_since(holding) if code else {}
+    stale = [fact for fact in view.facts if statuses[fact.id].stale]
+    gone = [fact for fact in view.facts if statuses[fact.id].waits]
 
     def side(known: Any) -> dict[str, Any]:
         fact = read_fact(store, known)
@@ -44,14 +53,13 @@ def show_review(view: View) -> dict[str, Any]:
         }
 
     changes = [*others_changes(store).values()]
-    long = (("pairs", pairs), ("changes", changes), ("documents", documents), ("stale", stale))
+    long = (("pairs", pairs), ("changes", changes), ("documents", documents), ("stale", stale), ("gone", gone))
     return {
         "pairs": [{"older": side(pair.older), "newer": side(pair.newer)} for pair in pairs[:_MOST]],
         "changes": [_change(view, one) for one in changes[:_MOST]],
         "documents": [_document(view, item) for item in documents[:_MOST]],
-        "stale": [fact_value(view, fact, statuses[fact.id], stale[fact.id]) for fact in holding if fact.id in stale][
-            :_MOST
-        ],
+        "stale": [fact_value(view, fact, statuses[fact.id]) for fact in stale[:_MOST]],
+        "gone": [fact_value(view, fact, statuses[fact.id]) for fact in gone[:_MOST]],
         "purges": [_purge(view, one.path, one.why) for one in waiting_purges(store)[:_MOST]],
         "summaries": pending_archives(store, _MOST),
         "more": {name: len(found) - _MOST for name, found in long if len(found) > _MOST},

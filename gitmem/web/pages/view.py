@@ -23,7 +23,6 @@ from gitmem.history.authors import People
 from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, documents_to_review, review_since
 from gitmem.platform.clock import local
-from gitmem.project.files import ProjectCode, project_code
 from gitmem.store.headers import known_facts, known_marks, standing_of
 from gitmem.store.locate import STORE_FOLDER
 from gitmem.store.store import Store
@@ -198,7 +197,7 @@ class View:
     @property
     def statuses(self) -> Mapping[str, Status]:
         """Return the status of each fact."""
-        return standing_of(self.facts)
+        return standing_of(self.store, self.facts)
 
     @cached_property
     def marks(self) -> Marks:
@@ -219,10 +218,6 @@ class View:
             self.kept["documents"] = (tip, known)
         found: list[ToReview] = known
         return found
-
-    def code(self) -> ProjectCode | None:
-        """Return the code of the project that the store stands in."""
-        return project_code(self.project(), self.store.context.environ)
 
     def project(self) -> str:
         """Return the folder of the project."""

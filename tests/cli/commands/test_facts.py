@@ -86,21 +86,21 @@ def test_a_fact_is_stale_once_its_code_has_changed(gitmem, store, tmp_path, bare
     source.write_text("two\n")
     bare_git(tmp_path, "commit", "-qam", "Change it")
     assert [one["stale"] for one in listed(gitmem, "--stale")] == [["src_한글.py"]]
-    assert "stale: src_한글.py changed since" in gitmem("facts", "list")[1]
+    assert "may be out of date, since changed: src_한글.py" in gitmem("facts", "list")[1]
     assert gitmem("facts", "confirm", fact["id"])[0] == 0
     assert listed(gitmem, "--stale") == []
 
 
-def test_what_is_not_committed_yet_has_no_commit(gitmem, store, tmp_path, bare_git):
+def test_what_is_not_committed_yet_is_not_stale_once_it_is(gitmem, store, tmp_path, bare_git):
     (tmp_path / "a.py").write_text("one\n")
     bare_git(tmp_path, "add", ".")
     bare_git(tmp_path, "commit", "-qm", "Begin")
     (tmp_path / "a.py").write_text("two\n")
     ended(store, "From now on keep all loaders in a.py, never elsewhere.", files=(str(tmp_path / "a.py"),))
-    assert listed(gitmem)[0]["commit"] is None
+    [fact] = listed(gitmem)
+    assert (fact["commit"], fact["branch"]) == (bare_git(tmp_path, "rev-parse", "HEAD")[:12], "main")
+    assert listed(gitmem, "--stale") == []
     bare_git(tmp_path, "commit", "-qam", "Change it")
-    ended(store, "go on with it")
-    assert listed(gitmem)[0]["commit"] == bare_git(tmp_path, "rev-parse", "HEAD")[:12]
     assert listed(gitmem, "--stale") == []
 
 

@@ -1,0 +1,155 @@
+"""The figures of teams: `python bench/teams.py [FIGURE]`, each on repositories made here.
+
+`branches`: branches are merged, squashed, rebased or abandoned while main goes on; each teaches facts about code and
+facts about none. Bars: at least .95 of what holds is told on main, at most .05 of what was abandoned, and no stale fact
+is unmarked. `check`: milliseconds to check 300 facts, without and with the answers of before.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gitmem.facts.fact import Fact, FactKind, make_fact
+from gitmem.facts.validity import Ground
+from gitmem.project.code import checked_out, cite, places_of
+from gitmem.project.files import project_code
+from gitmem.store.store import HURRIED
+
+_BRANCHES = 60
+_FACTS = 300
+_TIMES = 9
+_HOW = ("merge", "squash", "rebase", "abandon", "delete")
+_TOLD = (Ground.HERE, Ground.STALE, Ground.LEARNED, Ground.UNKNOWN)
+
+
+class Project:
+    """A repository of a team whose branches end in different ways."""
+
+    def __init__(self, folder: str, seed: int = 1) -> None:
+        self.root, self.random = Path(folder, "project"), random.Random(seed)
+        self.root.mkdir()
+        self.environ = {**os.environ, "HOME": folder, "GIT_CONFIG_NOSYSTEM": "1"}
+        self.git("init", "-qb", "main")
+        for name in range(12):
+            self.write(f"src/part{name}.py", [f"def start_{name}_{line}(): return {line}" for line in range(60)])
+        self.commit("Begin")
+        code = project_code(str(self.root), self.environ)
+        assert code is not None
+        self.code = code
+        self.facts: dict[str, list[Fact]] = {how: [] for how in _HOW}
+
+    def git(self, *words: str) -> str:
+        command = ("git", "-c", "user.name=A", "-c", "user.email=a@example.com", *words)
+        return subprocess.run(
+            command, cwd=self.root, env=self.environ, check=True, capture_output=True, text=True
+        ).stdout
+
+    def write(self, path: str, lines: list[str]) -> None:
+        file = self.root / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def commit(self, message: str) -> None:
+        self.git("add", "-A")
+        self.git("commit", "-qm", message)
+
+    def learn(self, how: str, text: str) -> None:
+        branch, commit = checked_out(self.code)
+        fact = cite(self.code, make_fact(FactKind.DECISION, text, datetime.now(UTC)), commit)
+        self.facts[how].append(fact._replace(branch=branch, commit=commit[:12]))
+
+    def branch(self, number: int) -> None:
+        """One branch: two commits with a fact of code before, one after, and one about no file; then its end."""
+        how, name = _HOW[number % len(_HOW)], f"feature/{'한글-' * (number % 2)}{number}"
+        self.git("switch", "-qc", name)
+        path = f"src/part{self.random.randrange(12)}.py"
+        for step in (1, 2):
+            lines = (self.root / path).read_text(encoding="utf-8").splitlines()
+            word = f"limit_{number}_{step}"
+            lines.insert(self.random.randrange(len(lines)), f"{word} = {number * step}  # of branch {number}")
+            self.write(path, lines)
+            if step == 1:
+                self.learn(how, f"The limit `{word}` is in {path} because of branch {number}.")  # not committed yet
+            self.commit(f"Step {step} of {number}")
+            self.learn(how, f"The limit {word} in {path} was measured in branch {number}.")
+        self.learn(how, f"Releases of kind {number} are made on Mondays.")
+        self.git("switch", "-q", "main")
+        if self.random.random() < 0.7:  # main went on meanwhile
+            other = f"src/other{number}.py"
+            self.write(other, [f"other_{number} = 1"])
+            self.commit(f"Other {number}")
+        if how == "merge":
+            self.git("merge", "-q", "--no-ff", "-m", f"Merge {number}", name)
+        elif how == "squash":
+            self.git("merge", "-q", "--squash", name)
+            self.git("commit", "-qm", f"Feature {number} (#{number})")
+        elif how == "rebase":
+            self.git("switch", "-q", name)
+            self.git("rebase", "-q", "main")
+            self.git("switch", "-q", "main")
+            self.git("merge", "-q", "--ff-only", name)
+        if how == "delete" or (how != "abandon" and number % 3):
+            self.git("branch", "-qD", name)
+
+
+def branches(folder: str) -> None:
+    """Print which facts are told on main after branches ended in each way, and which stale ones are not marked."""
+    project = Project(folder)
+    for number in range(_BRANCHES):
+        project.branch(number)
+    every = [fact for how in _HOW for fact in project.facts[how]]
+    places = places_of(project.code, every, str(Path(folder, "places.json")), 60.0)
+
+    def share(*hows: str) -> tuple[float, float, int]:
+        facts = [fact for how in hows for fact in project.facts[how]]
+        grounds = [places[fact.id].ground if fact.id in places else Ground.HERE for fact in facts]
+        plain = sum(ground is Ground.HERE for ground in grounds)
+        return sum(ground in _TOLD for ground in grounds) / len(facts), plain / len(facts), len(facts)
+
+    for name, hows in (("holds", _HOW[:3]), ("abandoned, branch there", _HOW[3:4]), ("abandoned, gone", _HOW[4:])):
+        told, plain, many = share(*hows)
+        print(f"branches: {name}: {many} facts, told {told:.3f}, told without a mark {plain:.3f}")
+    for how in _HOW:
+        print(f"branches:   {how}: told {share(how)[0]:.3f}, without a mark {share(how)[1]:.3f}")
+    for path in (project.root / "src").glob("part*.py"):  # now the lines change
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace("  # of branch", "  # changed, of branch"), encoding="utf-8")
+    project.commit("Change the limits")
+    stale = [fact for how in _HOW[:3] for fact in project.facts[how] if fact.files]
+    places = places_of(project.code, every, str(Path(folder, "places.json")), 60.0)
+    unmarked = sum(fact.id not in places for fact in stale)
+    print(f"branches: {len(stale)} facts whose lines changed: {unmarked} unmarked")
+
+
+def check(folder: str) -> None:
+    """Print the milliseconds of a check of 300 facts."""
+    project = Project(folder)
+    for number in range(_FACTS // 4):
+        project.branch(number)
+    facts = [fact for found in project.facts.values() for fact in found][:_FACTS]
+    kept = Path(folder, "places.json")
+    for name, seconds in (("the first time, in a hook", HURRIED), ("the first time", 60.0), ("again", HURRIED)):
+        taken = []
+        for _ in range(_TIMES):
+            if name != "again":
+                kept.unlink(missing_ok=True)
+            begin = time.perf_counter()
+            places_of(project.code, facts, str(kept), seconds)
+            taken.append((time.perf_counter() - begin) * 1000)
+        print(f"check: {len(facts)} facts, {name}: median {sorted(taken)[_TIMES // 2]:.1f} ms")
+
+
+FIGURES = {"branches": branches, "check": check}
+
+
+if __name__ == "__main__":
+    for figure in sys.argv[1:] or FIGURES:
+        with tempfile.TemporaryDirectory() as folder:
+            FIGURES[figure](folder)

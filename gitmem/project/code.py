@@ -1,0 +1,318 @@
+"""Where facts stand in the project's code: the branch and commit checked out, and the lines that facts cite (spec T2).
+
+Each of a fact's `lines` is `<12 digits of a file's blob id>:<digests, joined by dots> <path>`: a digest is the CRC-32
+of a cited line without the blanks around it; without digests the whole file is cited. Squash merges and rebases make
+other commits of the same lines, so lines decide, and commits only where no line does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+import zlib
+from functools import cache, partial
+
+from gitmem.errors import GitmemError
+from gitmem.facts.validity import Ground, Place, Sight, ground_of
+from gitmem.git.objects import Objects, blob_id
+from gitmem.git.process import filters_off
+from gitmem.git.repository import Layout, Repository, is_object_id, read_refs
+from gitmem.platform.clock import time_limit
+from gitmem.platform.safe_open import read_json, read_text, write_json
+from gitmem.project.files import read_text as read_project_file
+from gitmem.project.files import sizes_of
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from gitmem.facts.fact import Fact
+    from gitmem.git.objects import Info
+    from gitmem.project.files import ProjectCode
+
+
+_BLOB = 12  # digits of a blob's id
+SHORT = 12  # digits of a commit's id in a fact
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
+_ITEM = re.compile(r"(?P<blob>[0-9a-f]{12}):(?P<lines>(?:[0-9a-f]{8}(?:\.(?=[0-9a-f]))?)*) (?P<path>[^\n\r\0]+)")
+_LINE_BREAKS = re.compile(r"[\n\r\0]")
+_BAD_BRANCH = re.compile(r"\.\.|[\0-\x20\x7f~^:?*\[\\]|^[-/.]|/\.|//|/$|\.lock$|@\{")
+_NAMED = re.compile(r"(?<![\w/.-])(?P<path>(?:[\w.@+-]+/)*[\w.@+-]*\w)(?::(?P<first>\d{1,6})(?:-(?P<last>\d{1,6}))?)?")
+_WORD = re.compile(r"[A-Za-z]\w*(?:_\w+|[a-z0-9][A-Z]\w*|\d\w*)|(?<=`)[A-Za-z_][\w.]{2,}(?=[`(])")
+_MOST_FILES = 12  # of a fact
+_MOST_LINES = 12  # of a file
+_COMMON = 6  # lines with a word: with more of them it says little
+_MAX_CONTENT = 1 << 20  # bytes of a file whose lines are compared; a larger one is compared by its id
+SECONDS = 1.0  # for the questions about branches
+_GRACE = 0.3  # seconds more, for those about lines; without an answer no fact is marked
+_LONG_LINE = 8  # characters of a line that says where it is from
+_MOST_STAND = 0.8  # of the lines that a branch added, after a squash or a rebase with changes
+
+
+def checked_out(code: ProjectCode) -> tuple[str, str]:
+    """Return the branch and commit that are checked out, read from files; "" for none."""
+    git_dir = code.git.git_dir or code.common_dir
+    repository = Repository(Layout(code.root, git_dir, code.common_dir), {})
+    repository.git = code.git
+    with contextlib.suppress(GitmemError, OSError):
+        ref = repository.head()
+        if ref is None:
+            head = read_text(os.path.join(git_dir, "HEAD")).strip()
+            return "", head if is_object_id(head) else ""
+        return ref.removeprefix("refs/heads/"), repository.tip(ref) or ""
+    return "", ""
+
+
+def cite(code: ProjectCode, fact: Fact, commit: str) -> Fact:
+    """Return a fact with the files that its text names and the digests of the lines it speaks of, as they are now.
+
+    Those are lines it names by number, else those with an identifier of its text, else the whole file.
+    """
+    spans: dict[str, tuple[int, int]] = {}
+    for named in _NAMED.finditer(fact.text):
+        path = named["path"].removeprefix("./")
+        if ("/" in path or "." in path) and len(spans) < _MOST_FILES and _is_file(code.root, path):
+            first = int(named["first"] or 0)
+            spans.setdefault(path, (first, max(int(named["last"] or 0), first)))
+    words = set(_WORD.findall(fact.text))
+    files = tuple(dict.fromkeys((*fact.files, *spans)))[: max(_MOST_FILES, len(fact.files))]
+    items = []
+    for path in files[:_MOST_FILES]:
+        text = read_project_file(code.root, path)
+        if text and "\0" not in text and not _LINE_BREAKS.search(path):
+            lines = text.split("\n")
+            first, last = spans.get(path, (0, 0))
+            cited = lines[first - 1 : last] if first else _with_words(lines, words)
+            digests = ".".join(dict.fromkeys(_digest(line) for line in cited[:_MOST_LINES] if line.strip()))
+            items.append(f"{blob_id(text.encode(), commit)[:_BLOB]}:{digests} {path}")
+    return fact._replace(files=files, lines=tuple(items))
+
+
+def _is_file(root: str, path: str) -> bool:
+    return path in sizes_of(root, (path,))
+
+
+def _with_words(lines: Sequence[str], words: Iterable[str]) -> list[str]:
+    found = [[place for place, line in enumerate(lines) if word in line] for word in words]
+    return [lines[place] for place in sorted({place for places in found if len(places) <= _COMMON for place in places})]
+
+
+def _digest(line: str) -> str:
+    return f"{zlib.crc32(line.strip().encode('utf-8', 'replace')):08x}"
+
+
+class _Branches(Value):
+    """What is checked out, and the tips of other branches of facts, here or as last fetched."""
+
+    branch: str
+    head: str
+    tips: Mapping[str, str]
+
+
+def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: float = SECONDS) -> dict[str, Place]:
+    """Return, by fact id, the places of the facts that do not simply hold on what is checked out.
+
+    `cached` is the file of earlier answers: commits do not change, so an answer holds for the same commits for ever.
+    Where git needs longer than `seconds` to see whether a branch was merged, its facts are told with its name.
+    """
+    branch, head = checked_out(code)
+    if not head:
+        return {}
+    there = _Branches(branch, head, _tips(code, {fact.branch for fact in facts} - {"", branch}))
+    known: dict[str, list[str]] = {}
+    with contextlib.suppress(ValueError, TypeError, KeyError, OSError):
+        known = dict(read_json(cached)["facts"])
+    keys = {fact.id: _key(fact, there) for fact in facts}
+    asked = [fact for fact in facts if known.get(fact.id, ("",))[0] != keys[fact.id]]
+    if asked:
+        with contextlib.suppress(GitmemError, OSError, ValueError):
+            grounds, unsure = _ask(code, asked, there, seconds)
+            known |= {one: [keys[one], *ground] for one, ground in grounds.items()}
+            write_json(cached, {"v": 1, "facts": known})
+            known |= {one: [keys[one], Ground.LEARNED.value] for one in unsure}
+    by_id = {fact.id: fact for fact in facts}
+    return {
+        one: Place(Ground(ground), by_id[one].branch, by_id[one].commit, tuple(files))
+        for one, key in keys.items()
+        if (answer := known.get(one)) and answer[0] == key
+        for ground, *files in (answer[1:],)
+        if ground != Ground.HERE
+    }
+
+
+def _key(fact: Fact, there: _Branches) -> str:
+    said = "\0".join((fact.commit, fact.branch, *fact.lines, *fact.files))
+    return (
+        f"{there.head} {zlib.crc32(said.encode('utf-8', 'replace')):x} {there.tips.get(fact.branch, '')} {there.branch}"
+    )
+
+
+def _tips(code: ProjectCode, branches: Iterable[str]) -> dict[str, str]:
+    """Return the tips of existing branches, of this repository first, read from the files of refs."""
+    names = [name for name in branches if not _BAD_BRANCH.search(name)]
+    if not names:
+        return {}
+    heads, remotes = ("refs/heads/", "refs/remotes/")
+    folder = os.path.join(code.common_dir, *remotes.split("/"))
+    try:
+        prefixes = [heads, *(f"{remotes}{name}/" for name in sorted(os.listdir(folder)))]
+    except OSError:
+        prefixes = [heads]
+    refs: dict[str, str] = {}
+    if os.path.isdir(os.path.join(code.common_dir, "reftable")):
+        refs = read_refs(code.git, heads, remotes)
+    else:
+        for line in read_text(os.path.join(code.common_dir, "packed-refs")).splitlines():
+            oid, _, ref = line.partition(" ")
+            refs[ref] = oid
+    prefixes += dict.fromkeys(f"{remotes}{ref.split('/')[2]}/" for ref in refs if ref.startswith(remotes))
+    found: dict[str, str] = {}
+    for name in names:
+        for prefix in prefixes:
+            tip = read_text(os.path.join(code.common_dir, *(prefix + name).split("/"))).strip() or refs.get(
+                prefix + name, ""
+            )
+            if is_object_id(tip):
+                found.setdefault(name, tip)
+    return found
+
+
+def _ask(
+    code: ProjectCode, facts: Sequence[Fact], there: _Branches, seconds: float
+) -> tuple[dict[str, list[str]], list[str]]:
+    """Return, by fact id, the ground and the changed files, and the facts for which there was no time.
+
+    All objects are read by one git.
+    """
+    with Objects(code.git) as objects, time_limit(seconds + _GRACE, objects.kill):
+        read = _Read(objects, facts, there.head)
+        commits = {fact.id: read.infos.get(f"{fact.commit}^{{commit}}") for fact in facts}
+        inside = _ancestors(code, {info.oid for info in commits.values() if info}, there.head, seconds + _GRACE)
+        merged = cache(partial(_is_merged, code, objects, there.head, time.monotonic() + seconds))
+        answers, unsure = {}, []
+        for fact in facts:
+            commit, tip = commits[fact.id], there.tips.get(fact.branch, "")
+            oid = commit.oid if commit else ""
+            changed = tuple(path for path in read.cited[fact.id] if not read.stands(fact, path, there.head))
+            targets = tuple(filter(None, (oid if oid not in inside else "", tip)))
+            seen = Sight(
+                branch=there.branch,
+                known=commit is not None,
+                is_head=oid == there.head,
+                is_ancestor=oid in inside,
+                branch_exists=bool(tip),
+                is_tip=bool(tip) and tip == oid,
+                changed=changed,
+                stood=all(read.stands(fact, path, fact.commit) for path in read.cited[fact.id]),
+                merged=partial(_any, merged, targets),
+            )
+            try:
+                answers[fact.id] = [ground_of(fact, seen).value, *changed]
+            except TimeoutError:
+                unsure.append(fact.id)
+    return answers, unsure
+
+
+def _any(merged: Callable[[str], bool], targets: Iterable[str]) -> bool:
+    return any(map(merged, targets))
+
+
+class _Read:
+    """What facts cite: `cited` are by fact and path the blob ids and digests, `infos` the objects by their names."""
+
+    def __init__(self, objects: Objects, facts: Sequence[Fact], head: str) -> None:
+        self.cited = {fact.id: _cited(fact) for fact in facts}
+        names: dict[str, None] = {}
+        wanted: list[tuple[str, list[tuple[str, frozenset[str]]]]] = []
+        for fact in facts:
+            dated = [fact.commit] if _COMMIT.fullmatch(fact.commit) else []
+            names |= dict.fromkeys(f"{commit}^{{commit}}" for commit in dated)
+            for path, items in self.cited[fact.id].items():
+                wanted += [(f"{commit}:{path}", items) for commit in (head, *dated)]
+        names |= {name: None for name, _ in wanted}
+        self.infos: dict[str, Info | None] = dict(zip(names, objects.infos([*names]), strict=True))
+        oids = {info.oid: None for name, items in wanted if (info := self.infos[name]) and _is_read(info, items)}
+        self._digests = {oid: _digests(data) for oid, data in zip(oids, objects.contents([*oids]), strict=True)}
+
+    def stands(self, fact: Fact, path: str, commit: str) -> bool:
+        """Return whether a commit has what a fact cites of a file; without a cited line, the file that its commit has.
+
+        Two machines may have cited it as it was on each: either will do.
+        """
+        info, then = self.infos.get(f"{commit}:{path}"), self.infos.get(f"{fact.commit}:{path}")
+        oid = info.oid if info else ""
+        items = self.cited[fact.id][path]
+        there = self._digests.get(oid, frozenset())
+        if any(oid.startswith(blob) or (digests and digests <= there) for blob, digests in items):
+            return True
+        return not any(digests for _, digests in items) and (oid == then.oid if then else not items)
+
+
+def _cited(fact: Fact) -> dict[str, list[tuple[str, frozenset[str]]]]:
+    found: dict[str, list[tuple[str, frozenset[str]]]] = {
+        path: [] for path in fact.files if not _LINE_BREAKS.search(path)
+    }
+    for item in filter(None, map(_ITEM.fullmatch, fact.lines)):
+        digests = frozenset(filter(None, item["lines"].split(".")))
+        found.setdefault(item["path"], []).append((item["blob"], digests))
+    return found
+
+
+def _is_read(info: Info, items: Iterable[tuple[str, frozenset[str]]]) -> bool:
+    """Return whether the lines of an object have to be read: a file of some other content than the cited one."""
+    other = any(digests and not info.oid.startswith(blob) for blob, digests in items)
+    return other and info.kind == "blob" and info.size <= _MAX_CONTENT
+
+
+def _digests(data: bytes | None) -> frozenset[str]:
+    return frozenset(map(_digest, (data or b"").decode("utf-8", "replace").split("\n")))
+
+
+def _ancestors(code: ProjectCode, commits: set[str], head: str, seconds: float) -> set[str]:
+    """Return the commits that are ancestors of what is checked out, or are it."""
+    asked = commits - {head}
+    if not asked:
+        return commits
+    lines = "".join(f"{oid}\n" for oid in sorted(asked)) + f"^{head}\n"
+    listed = code.git.run("rev-list", "--stdin", stdin=lines.encode(), timeout=seconds)
+    return commits - set(listed.decode().split())
+
+
+def _is_merged(code: ProjectCode, objects: Objects, head: str, deadline: float, target: str) -> bool:
+    """Return whether `head` has what a commit brought: by ancestry, by commits with the same patch, or by its lines.
+
+    After a squash there is no commit with the same patch, but what the branch added stands. Raises TimeoutError.
+    """
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    git = code.git
+    with contextlib.suppress(GitmemError):
+        marks = git.run("cherry", head, target, timeout=left).decode().split("\n")[:-1]
+        if all(line.startswith("-") for line in marks):
+            return True
+        options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--unified=0", "--ignore-submodules")
+        env = filters_off(git, code.common_dir)
+        diff = git.run("diff", *options, f"{head}...{target}", "--", env=env, timeout=left)
+        return _adds_what_stands(objects, head, diff.decode("utf-8", "replace"))
+    return False
+
+
+def _adds_what_stands(objects: Objects, head: str, diff: str) -> bool:
+    added: dict[str, set[str]] = {}
+    lines: set[str] = set()
+    for line in diff.split("\n"):
+        if line.startswith("+++ "):
+            lines = added.setdefault(line[6:].rstrip("\t"), set()) if line.startswith("+++ b/") else set()
+        elif line.startswith("+") and len(line.strip()) > _LONG_LINE:
+            lines.add(_digest(line[1:]))
+    names = [f"{head}:{path}" for path, said in added.items() if said and "\r" not in path]
+    infos = objects.infos(names)
+    names = [name for name, info in zip(names, infos, strict=True) if info and info.size <= _MAX_CONTENT]
+    there = {name.partition(":")[2]: _digests(data) for name, data in zip(names, objects.contents(names), strict=True)}
+    many = sum(map(len, added.values()))
+    stand = sum(len(said & there.get(path, frozenset())) for path, said in added.items())
+    return bool(many) and stand >= _MOST_STAND * many
