@@ -3,24 +3,36 @@
 `branches`: branches are merged, squashed, rebased or abandoned while main goes on; each teaches facts about code and
 facts about none. Bars: at least .95 of what holds is told on main, at most .05 of what was abandoned, and no stale fact
 is unmarked. `check`: milliseconds to check 300 facts, without and with the answers of before.
+
+`stores`: seconds of CPU to search 1,000 stores of 1,000 entries each, for several queries. Bar: 1. `export`: records a
+second of CPU of `gitmem export --jsonl`, of entries and facts. Bar: 20,000.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from gitmem.document.message import Message
 from gitmem.facts.fact import Fact, FactKind, make_fact
+from gitmem.facts.file import render_fact
 from gitmem.facts.validity import Ground
+from gitmem.history.export import export as export_lines
+from gitmem.platform.clock import Context
 from gitmem.project.code import checked_out, cite, places_of
 from gitmem.project.files import project_code
-from gitmem.store.store import HURRIED
+from gitmem.search.stores import find_stores, search_stores
+from gitmem.store.init import Place, init_store
+from gitmem.store.store import HURRIED, Store
+from gitmem.store.transact import transact
 
 _BRANCHES = 60
 _FACTS = 300
@@ -146,7 +158,94 @@ def check(folder: str) -> None:
         print(f"check: {len(facts)} facts, {name}: median {sorted(taken)[_TIMES // 2]:.1f} ms")
 
 
-FIGURES = {"branches": branches, "check": check}
+_STORES, _ENTRIES, _DAYS = 1_000, 1_000, 20
+_EXPORTED, _MANY_FACTS = 100_000, 2_000
+_QUERIES = ("billing", "zebra ratelimit", "how do we deploy the service", "token cache of the queue", "port 5432")
+_RARE = ("billing", "zebra", "ratelimit", "deploy", "argon2id", "fixture", "nginx", "helm", "rsync", "kafka")
+_COMMON = ("service", "token", "cache", "queue", "port", "test", "server", "client", "error", "file", "build", "user")
+
+
+def _cpu() -> float:
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+def _context(folder: str) -> Context:
+    return Context({**os.environ, "HOME": folder}, folder, "bench", lambda: datetime.now(UTC))
+
+
+def _day(dice: random.Random, day: datetime, entries: int, first: int) -> bytes:
+    """Return a day's log: entries of common words, one in a hundred with a rare one."""
+    lines = [
+        "---",
+        f"id: day-{day:%Y-%m-%d}",
+        "kind: daily",
+        f"created: {day:%Y-%m-%d}T00:00:00Z",
+        "---",
+        "## Timeline",
+    ]
+    for number in range(first, first + entries):
+        words = dice.choices(_COMMON, k=12) + [f"w{dice.randrange(100_000)}" for _ in range(6)]
+        words += [dice.choice(_RARE)] if not dice.randrange(100) else []
+        dice.shuffle(words)
+        minute, second = divmod(number % 3600, 60)
+        lines.append(f"\n- [10:{minute:02}:{second:02}] **Note** #build: {' '.join(words)} ^{number:020}")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def stores(folder: str) -> None:
+    """Print the CPU of searches over many stores."""
+    dice, context = random.Random(1), _context(folder)
+    first = Path(folder, "projects", "p0")
+    first.mkdir(parents=True)
+    init_store(str(first), context, Place.PROJECT)
+    for number in range(_STORES):
+        project = Path(folder, "projects", f"p{number}")
+        if number:
+            shutil.copytree(first / ".gitmem" / ".git", project / ".gitmem" / ".git")
+            shutil.copyfile(first / ".gitmem" / "FORMAT.md", project / ".gitmem" / "FORMAT.md")
+        for day in range(_DAYS):
+            at = datetime(2026, 10, 1, tzinfo=UTC) + timedelta(days=day)
+            path = project / ".gitmem" / "daily" / f"{at:%Y}" / f"{at:%m}" / f"{at:%Y-%m-%d}.md"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            each = _ENTRIES // _DAYS
+            path.write_bytes(_day(dice, at, each, (number * _DAYS + day) * each))
+    for query in ("warm the cache of files", *_QUERIES):
+        before, began = _cpu(), time.perf_counter()
+        roots = find_stores(str(Path(folder, "projects")), folder)
+        found = search_stores(roots, context, query)
+        used, took = _cpu() - before, time.perf_counter() - began
+        if query in _QUERIES:
+            print(
+                f"stores: {found.stores:,} stores, {query!r}: {used:.2f} s of CPU, {took:.2f} s, {len(found.hits)} hits"
+            )
+
+
+def export(folder: str) -> None:
+    """Print how many records a second an export gives."""
+    dice, context = random.Random(1), _context(folder)
+    project = Path(folder, "project")
+    project.mkdir()
+    store = init_store(str(project), context, Place.PROJECT).store
+    files: dict[str, bytes] = {}
+    each = 250
+    for day in range(_EXPORTED // each):
+        at = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(days=day)
+        files[f"daily/{at:%Y/%m/%Y-%m-%d}.md"] = _day(dice, at, each, day * each)
+    facts = [
+        make_fact(FactKind.DECISION, f"Decision {number}: {' '.join(dice.choices(_COMMON, k=9))}.", context.clock())
+        for number in range(_MANY_FACTS)
+    ]
+    files |= {fact.path: render_fact(fact) for fact in facts}
+    transact(store, lambda one: one.commit(Message("put", (("Gitmem-Op", "save"),)), files), purpose="bench")
+    for what in ("first", "again"):
+        before = _cpu()
+        count = sum(1 for _ in export_lines(Store(store.root, context)))
+        used = _cpu() - before
+        print(f"export: {count:,} records, {what}: {count / used:,.0f} a second of CPU")
+
+
+FIGURES = {"branches": branches, "check": check, "stores": stores, "export": export}
 
 
 if __name__ == "__main__":

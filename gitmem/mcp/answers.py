@@ -69,6 +69,23 @@ def find(
     return found, client_text(hint)
 
 
+def find_in_stores(store: Store, query: str, limit: int, where: str) -> tuple[str, str]:
+    """Return the hits of the stores below a folder, or of "all", as JSON, fenced, each with its store.
+
+    Raises:
+        GitmemError: as `gitmem.search.stores.search_stores`.
+
+    """
+    from gitmem.search.stores import find_stores, search_stores
+
+    found = search_stores(find_stores(where, store.context.home), store.context, query, limit=limit)
+    values = ({"store": one.store, **hit_value(one.hit)} for one in found.hits)
+    lines = ",\n".join(json_text(value, separators=(",", ":")) for value in values)
+    text = f'{{"hits":[{lines}]}}'.encode("utf-8", "replace").decode()
+    hint = f"Searched {found.stores:,} stores; memory_get reads this project's only."
+    return fenced(text, "memory_search") if found.hits else text, client_text(hint)
+
+
 def hit_value(hit: Hit) -> dict[str, object]:
     """Return a hit as JSON, without empty fields; `tokens` counts the whole entry."""
     known = {"date": hit.date, "type": hit.label or hit.field, **fields(hit, "session author commit")}

@@ -71,6 +71,7 @@ def _add_search(server: MCPServer[None], memory: Memory) -> None:
         deep: Annotated[bool, Field(description="look into raw transcripts, too")] = False,
         history: Annotated[bool, Field(description="find what was deleted or no longer holds, too")] = False,
         at: At = "",
+        stores: Annotated[str, Field(description='"all": the stores of all projects here; or a folder of stores')] = "",
     ) -> list[TextContent]:
         """Find memories of earlier sessions, the best hit first.
 
@@ -81,6 +82,8 @@ def _add_search(server: MCPServer[None], memory: Memory) -> None:
         work = partial(
             answers.find, query=query, limit=limit, deep=deep, history=history, at=at, session=memory.session
         )
+        if stores:
+            work = partial(answers.find_in_stores, query=query, limit=limit, where=stores)
         texts = await run(memory, context, "Searching", work, "Correct the date or the filter.")
         return [TextContent(type="text", text=text) for text in texts]
 

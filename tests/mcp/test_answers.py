@@ -342,3 +342,10 @@ def test_it_is_told_how_many_hits_of_how_many_are_given(memory):
         memory.put(f"knowledge/{number}.md", f"# A\n\nzebra {number}\n")
     assert "2 of 4 hits" in memory.call("memory_search", query="zebra", limit=2).content[1].text
     assert "hits:" not in memory.call("memory_search", query="zebra", limit=4).content[1].text
+
+
+def test_a_search_of_many_stores_names_the_store_of_each_hit(memory):
+    memory.put("knowledge/animals.md", "The zebra eats grass.\n")
+    result = memory.call("memory_search", query="zebra", stores=str(memory.root.parent))
+    assert f'"store":"{memory.root}"' in result.content[0].text
+    assert "zebra eats grass" in result.content[0].text

@@ -39,6 +39,7 @@ def configure_search(parser: argparse.ArgumentParser) -> None:
         default="score",
         help="the best first (default), or by layer",
     )
+    parser.add_argument("--stores", metavar="FOLDER|all", help="search all stores below a folder, or of this machine")
     parser.add_argument("--deep", action="store_true", help="search the raw transcripts of sessions, too")
     parser.add_argument("--history", action="store_true", help="search old commits, too")
     add_search_arguments(parser, SEARCH_LIMIT)
@@ -60,14 +61,20 @@ def run_search(args: argparse.Namespace, app: App) -> int:
     is true for your own rules and preferences (gitmem --user save), which are found in every project. views are the
     other places of the same memory.
 
+    With --stores the words are looked for in every store below FOLDER, or with 'all' in every store that was made,
+    cloned or accepted on this machine; a hit names its store, also with --json.
+
     Examples:
       gitmem search which package manager
       gitmem search 환불 테스트 --by layer
       gitmem search 'type:decision since:"2 weeks ago" cache'
       gitmem search --history "the plan we gave up"
       gitmem search --at 2026-11-01 deploy
+      gitmem search --stores ~/projects "how do we deploy"
 
     """
+    if args.stores is not None:
+        return _search_stores(args, app)
     answered = find_hits(args, app, deep=args.deep, history=args.history)
     found = answered.answer
     hits = found.hits
@@ -79,6 +86,26 @@ def run_search(args: argparse.Namespace, app: App) -> int:
     note_hits(app, answered, SEARCH, text, hits)
     if not args.json:
         app.notices(_totals(found))
+    return ExitCode.OK
+
+
+def _search_stores(args: argparse.Namespace, app: App) -> int:
+    """Search many stores, by words."""
+    import os
+
+    from gitmem.search.stores import ALL, find_stores, search_stores
+
+    if args.deep or args.history or args.at:
+        raise UsageError("--stores searches the files as they are now.", "Leave out --deep, --history and --at.")
+    where = args.stores if args.stores == ALL else os.path.join(app.folder(args), os.path.expanduser(args.stores))
+    roots = find_stores(where, app.home())
+    found = search_stores(roots, app.context(), " ".join(args.query), limit=args.limit, ended=args.all)
+    value = [{"store": one.store, **hit_value(one.hit)} for one in found.hits]
+    shown = [one.hit._replace(path=os.path.join(one.store, one.hit.path)) for one in found.hits]
+    app.answer(args, value, hits_text(shown, _marks(args, app), by_layer=False, colour=app.colour()), SEARCH)
+    if not args.json:
+        unreadable = f" {', '.join(found.unreadable)} could not be read." if found.unreadable else ""
+        app.notices((f"{len(found.hits)} hits in {found.stores:,} stores.{unreadable}",))
     return ExitCode.OK
 
 
