@@ -89,7 +89,7 @@ def test_passwords_and_queries_are_masked(text, masked):
 def test_lines_are_wrapped_at_words_below_the_column_they_began_in():
     row = "  d4f7k2  2026-11-21  The loader reads files with CRLF, too"
     assert wrapped(row, 80) == row
-    assert wrapped(row, 50).split("\n") == ["  d4f7k2  2026-11-21  The loader reads files", " " * 22 + "with CRLF, too"]
+    assert wrapped(row, 50).split("\n") == ["  d4f7k2  2026-11-21  The loader reads files with", " " * 22 + "CRLF, too"]
     assert wrapped("- one two three", 9) == "- one two\n  three"
     assert wrapped("a/path/without/a/blank", 5) == "a/path/without/a/blank"
 
