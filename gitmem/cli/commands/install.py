@@ -60,8 +60,8 @@ _BRINGS = {
 
 
 _SCOPES = {
-    Scope.PROJECT: "this project's, by settings in it, which your team shares (default)",
-    Scope.LOCAL: "this project's, by local settings, for you alone",
+    Scope.PROJECT: "this project's, by settings in it, which your team shares",
+    Scope.LOCAL: "this project's, by local settings, for me alone",
     Scope.USER: "those of all your projects that have a store, by your own settings",
 }
 
@@ -138,7 +138,7 @@ def run_install(args: argparse.Namespace, app: App) -> int:
             _carry_out(plans[number], plan_script(app.home(), own_program(app)), app)
         _warn(app, parts)
         _offer_model(args, app, hosts)
-    text = "\n".join(_told(plan, parts, app) for plan in plans)
+    text = "\n".join([_told(plan, parts, app) for plan in plans] + _next(plans))
     changes = [(scope, change) for plan in plans for _, change in plan.changes]
     report_changes(args, app, hosts, [*changes, (Scope.USER, script)], text)
     working = [args.dry_run or _works(app, plan) for plan in plans]
@@ -346,6 +346,14 @@ def _told(plan: _Plan, parts: tuple[str, ...], app: App) -> str:
     return "\n".join(lines)
 
 
+def _next(plans: Sequence[_Plan]) -> list[str]:
+    """Return what a person does next, where sessions are remembered that were not."""
+    new = [plan.host.title for plan in plans for part, change in plan.changes if part == HOOKS and change.changes]
+    if not new:
+        return []
+    return [f"Next: start {' and '.join(new)} anew here. 'gitmem status' then tells what is remembered."]
+
+
 def _paths_of(plan: _Plan, part: str) -> list[str]:
     return [item.path for item in plan.items if item.part == part]
 
@@ -372,17 +380,18 @@ def _works(app: App, plan: _Plan) -> bool:
 
 
 def _asked(app: App, hosts: Sequence[Host]) -> Scope:
-    """Return the scope a person at a terminal chooses; the project where nobody is there."""
+    """Return the scope a person at a terminal chooses, by default theirs alone; the project where nobody is there."""
     if not app.can_ask():
         return Scope.PROJECT
     offered = [scope for scope in Scope if any(scope in host.scopes for host in hosts)]
+    alone = Scope.LOCAL if Scope.LOCAL in offered else Scope.USER
     print("Whose sessions are to be remembered?", file=app.err)
     for scope in offered:
-        print(f"  {scope.value[0]}  {_SCOPES[scope]}", file=app.err)
+        print(f"  {scope.value[0]}  {_SCOPES[scope]}{' (default)' * (scope is alone)}", file=app.err)
     letters = "/".join(scope.value[0] for scope in offered)
     print(f"[{letters}] ", end="", file=app.err, flush=True)
     answer = app.stdin.readline().strip().lower()[:1]
-    found = [scope for scope in offered if scope.value.startswith(answer or "p")]
+    found = [scope for scope in offered if scope.value.startswith(answer or alone.value)]
     if not found:
         raise UsageError(f"The answer was none of {letters}.", "Nothing was changed.")
     return found[0]

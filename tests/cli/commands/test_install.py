@@ -66,7 +66,8 @@ def test_install_and_uninstall_leave_the_project_and_the_home_as_they_were(gitme
     only = ("--only", "hooks")
     assert gitmem("install", "claude", *only) == (
         0,
-        f"Claude Code's sessions are remembered from the next one on, by hooks in {settings}.\n",
+        f"Claude Code's sessions are remembered from the next one on, by hooks in {settings}.\n"
+        "Next: start Claude Code anew here. 'gitmem status' then tells what is remembered.\n",
         "",
     )
     assert (home / ".local" / "share" / "gitmem" / "hook.sh").exists()
@@ -139,7 +140,7 @@ def test_the_record_of_user_settings_is_no_part_of_the_users_store(run, home, ba
 
 
 @pytest.mark.parametrize(
-    "answer, name", [("\n", "settings.json"), ("p\n", "settings.json"), ("L\n", "settings.local.json")]
+    "answer, name", [("\n", "settings.local.json"), ("p\n", "settings.json"), ("L\n", "settings.local.json")]
 )
 def test_on_a_terminal_it_asks(gitmem, settings, answer, name):
     code, _, err = gitmem("install", "claude", answer=f"{answer}y\n")
