@@ -32,7 +32,8 @@ from gitmem.importers.plan import (
     SourceKind,
     TranscriptItem,
 )
-from gitmem.importers.read import Source, plan_jikime_layout, plan_keeper_layout, read_source
+from gitmem.importers.read import Read, Source, plan_jikime_layout, plan_keeper_layout, read_source
+from gitmem.importers.rivals import plan_basic_memory, plan_claude_mem
 from gitmem.importers.split import (
     body_of,
     in_time_order,
@@ -53,6 +54,7 @@ _LAYOUTS = {
     SourceKind.ROTATION: plan_rotation_layout,
     SourceKind.KEEPER: plan_keeper_layout,
     SourceKind.JIKIME: plan_jikime_layout,
+    SourceKind.BASIC: plan_basic_memory,
 }
 _NOTES = "Notes"
 
@@ -93,8 +95,12 @@ def migrate(
         GitmemError: an item could not be committed; those before it are.
 
     """
-    read = read_source(source.folder, store.context.clock().tzinfo)
-    plan = _LAYOUTS[source.kind](read.files, _limits(store))
+    zone = store.context.clock().tzinfo
+    if source.kind is SourceKind.CLAUDE_MEM:
+        read, plan = Read((), ()), plan_claude_mem(source.folder, source.project, zone)
+    else:
+        read = read_source(source.folder, zone)
+        plan = _LAYOUTS[source.kind](read.files, _limits(store))
     done = Migrated(source, session_of(source), (), 0, (*read.left, *plan.left), ())
     items = [item for item in plan.items if not isinstance(item, TranscriptItem)]
     ready = 0

@@ -28,6 +28,8 @@ class SourceKind(StrEnum):
     ROTATION = "rotation"
     KEEPER = "memory-keeper"
     JIKIME = "jikime"
+    CLAUDE_MEM = "claude-mem"
+    BASIC = "basic-memory"
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ from gitmem.importers.plan import (
     plan_files,
     stamp_of,
 )
+from gitmem.importers.rivals import DATABASE, is_basic_memory
 from gitmem.importers.split import note, plan_memory, plan_transcript
 from gitmem.platform.safe_open import enter
 
@@ -57,10 +58,11 @@ _DATABASES = (".db", ".db-wal", ".db-shm", ".sqlite", ".sqlite3")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A folder with the memory of an older tool."""
+    """A folder with the memory of another tool; of one for all projects, the project's name there."""
 
     kind: SourceKind
     folder: str
+    project: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,9 @@ def find_sources(project: str, home: str) -> list[Source]:
     """Return the memories of older tools that belong to a project; of a folder for all projects, its own part."""
     found = [Source(kind, os.path.join(project, *name.split("/"))) for kind, name in _IN_PROJECT]
     found.append(Source(SourceKind.KEEPER, os.path.join(home, *_KEEPER.split("/"), os.path.basename(project))))
+    claude_mem = os.path.join(home, ".claude-mem")
+    if os.path.isfile(os.path.join(claude_mem, DATABASE)):
+        found.append(Source(SourceKind.CLAUDE_MEM, claude_mem, os.path.basename(project)))
     return [source for source in found if _is_plain_folder(source.folder)]
 
 
@@ -86,12 +91,16 @@ def kind_of(folder: str) -> SourceKind | None:
     if "memory-keeper" in parts:
         return SourceKind.KEEPER
     names = set(_names(folder))
+    if DATABASE in names:
+        return SourceKind.CLAUDE_MEM
     if names & {"MEMORY.md", "track_buffer.jsonl"} and "memory.md" not in names:
         return SourceKind.JIKIME
     if "index.json" in names and "memory-index.json" not in names:
         return SourceKind.KEEPER
     known = names & {"memory.md", "logbook.md", "facts.json", "memory-index.json"}
-    return SourceKind.ROTATION if known or any(name.startswith("memory_") for name in names) else None
+    if known or any(name.startswith("memory_") for name in names):
+        return SourceKind.ROTATION
+    return SourceKind.BASIC if is_basic_memory(folder, sorted(names)) else None
 
 
 def read_source(folder: str, zone: tzinfo | None) -> Read:

@@ -18,6 +18,7 @@ from gitmem.hosts.host import Scope
 from gitmem.importers.migrate import Migrated, migrate
 from gitmem.importers.plan import SourceKind
 from gitmem.importers.read import Source, find_sources, kind_of
+from gitmem.importers.rivals import DATABASE
 from gitmem.sessions.replay import Replayed, find_transcripts, replay
 from gitmem.store.locate import find_project
 from gitmem.store.store import Store
@@ -48,12 +49,15 @@ def run_import(args: argparse.Namespace, app: App) -> int:
       gitmem import --from claude --dry-run
       gitmem import --from codex --since 2026-11-01
       gitmem import ~/old/project/.claude/memory
+      gitmem import --from claude-mem --dry-run
+      gitmem import ~/basic-memory
 
     """
     if not args.sources and args.kind is None:
         return _offer(args, app)
     folder = os.path.join(app.folder(args), os.path.expanduser(args.sources[0])) if args.sources else ""
-    if args.kind in _KINDS or (folder and args.kind is None and kind_of(folder)):
+    known = os.path.basename(folder) == DATABASE or kind_of(folder) if folder and args.kind is None else None
+    if args.kind in _KINDS or known:
         if len(args.sources) > 1:
             raise UsageError("A memory is imported by itself.", "Give one folder.")
         args.source = folder
@@ -175,7 +179,7 @@ def _day(text: str | None) -> datetime | None:
         raise UsageError(f"{text} is no date.", "Write it as 2026-11-01.") from None
 
 
-_KINDS = ("rotation", "memory-keeper", "jikime")
+_KINDS = tuple(kind.value for kind in SourceKind)
 _SHOWN = 40  # lines of one list for people; --json has all of them
 
 
@@ -187,10 +191,11 @@ def configure_migrate(parser: argparse.ArgumentParser) -> None:
 
 
 def run_migrate(args: argparse.Namespace, app: App) -> int:
-    """Import the memory of an older tool, each item as a commit with its own date.
+    """Import the memory of another tool, each item as a commit with its own date.
 
     It reads .claude/memory/ and .crabshell/memory/ (rolling memory, archives, summaries, facts.json, transcripts),
-    ~/.claude/memory-keeper/projects/NAME/, and .jikime/memory/. A rolling memory that is too large is split by its
+    ~/.claude/memory-keeper/projects/NAME/, .jikime/memory/, what claude-mem's database has of this project, and the notes
+    in a folder of basic-memory. A rolling memory that is too large is split by its
     dates. The source stays as it is. A second run imports only what is new, and 'gitmem undo' takes any of it back.
 
     With --json: {dry_run, sources: [{kind, folder, session, migrated: [{source, to}], already, left: [{source,
@@ -221,12 +226,13 @@ def _named(args: argparse.Namespace, app: App) -> list[Source]:
     if not args.source:
         return []
     folder = os.path.join(app.folder(args), os.path.expanduser(args.source))
+    folder = os.path.dirname(folder) if os.path.basename(folder) == DATABASE else folder
     if not os.path.isdir(folder):
         raise NotFoundError(f"There is no folder {args.source}.", "Give the folder that holds the memory.")
     kind = SourceKind(args.kind) if args.kind else kind_of(folder)
     if kind is None:
         raise NotFoundError(f"gitmem does not recognize the memory in {args.source}.", "Name its layout with --from.")
-    return [Source(kind, folder)]
+    return [Source(kind, folder, os.path.basename(find_project(app.folder(args), app.home()).root))]
 
 
 def _found(args: argparse.Namespace, app: App, store: Store) -> list[Source]:

@@ -17,6 +17,9 @@ from gitmem.hosts.install import hooked_events
 from gitmem.platform.shipped import install_command
 
 
+NEXT = "Next: start Claude Code anew here. 'gitmem status' then tells what is remembered."
+
+
 class Terminal(io.TextIOWrapper):
     def isatty(self) -> bool:
         return True
@@ -66,8 +69,7 @@ def test_install_and_uninstall_leave_the_project_and_the_home_as_they_were(gitme
     only = ("--only", "hooks")
     assert gitmem("install", "claude", *only) == (
         0,
-        f"Claude Code's sessions are remembered from the next one on, by hooks in {settings}.\n"
-        "Next: start Claude Code anew here. 'gitmem status' then tells what is remembered.\n",
+        f"Claude Code's sessions are remembered from the next one on, by hooks in {settings}.\n{NEXT}\n",
         "",
     )
     assert (home / ".local" / "share" / "gitmem" / "hook.sh").exists()
