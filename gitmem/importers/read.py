@@ -86,13 +86,11 @@ def find_sources(project: str, home: str) -> list[Source]:
 def kind_of(folder: str) -> SourceKind | None:
     """Return the tool of a folder's memory, known by its path or its files; None if there is none."""
     parts = os.path.normpath(folder).replace("\\", "/").split("/")
-    if ".jikime" in parts:
-        return SourceKind.JIKIME
-    if "memory-keeper" in parts:
-        return SourceKind.KEEPER
     names = set(_names(folder))
-    if DATABASE in names:
-        return SourceKind.CLAUDE_MEM
+    tools = {SourceKind.JIKIME: ".jikime" in parts, SourceKind.KEEPER: "memory-keeper" in parts}
+    for kind, named in (tools | {SourceKind.CLAUDE_MEM: DATABASE in names}).items():
+        if named:
+            return kind
     if names & {"MEMORY.md", "track_buffer.jsonl"} and "memory.md" not in names:
         return SourceKind.JIKIME
     if "index.json" in names and "memory-index.json" not in names:

@@ -1,4 +1,4 @@
-"""Plans for memories of claude-mem, a SQLite database for all projects, and of basic-memory, a folder of notes (spec R10).
+"""Plans for memories of claude-mem, a database for all projects, and of basic-memory, a folder of notes (spec R10).
 
 claude-mem: `~/.claude-mem/claude-mem.db` with the tables `observations`, `session_summaries`, `user_prompts` and
 `sdk_sessions`; columns were renamed between versions, so each row is read by the names it has. basic-memory: markdown
@@ -91,9 +91,8 @@ def plan_claude_mem(folder: str, project: str, zone: tzinfo | None) -> Migration
     for day, found in days.items():
         found.sort(key=lambda one: (one[0], one[1].id))
         entries = tuple((TIMELINE, entry) for _, entry in found)
-        key = item_key(SourceKind.CLAUDE_MEM, DATABASE, day, *(entry.id for _, entry in entries))
-        name = f"{DATABASE}: {len(found)} of {day}"
-        items.append(LogItem(name, found[-1][0], key, day, entries))
+        day_key = item_key(SourceKind.CLAUDE_MEM, DATABASE, day, *(entry.id for _, entry in entries))
+        items.append(LogItem(f"{DATABASE}: {len(found)} of {day}", found[-1][0], day_key, day, entries))
     items += _transcripts(tables, project, zone)
     return make_plan(items, left)
 

@@ -194,9 +194,9 @@ def run_migrate(args: argparse.Namespace, app: App) -> int:
     """Import the memory of another tool, each item as a commit with its own date.
 
     It reads .claude/memory/ and .crabshell/memory/ (rolling memory, archives, summaries, facts.json, transcripts),
-    ~/.claude/memory-keeper/projects/NAME/, .jikime/memory/, what claude-mem's database has of this project, and the notes
-    in a folder of basic-memory. A rolling memory that is too large is split by its
-    dates. The source stays as it is. A second run imports only what is new, and 'gitmem undo' takes any of it back.
+    ~/.claude/memory-keeper/projects/NAME/, .jikime/memory/, what claude-mem's database has of this project, and the
+    notes in a folder of basic-memory. A rolling memory that is too large is split by its dates. The source stays as it
+    is. A second run imports only what is new, and 'gitmem undo' takes any of it back.
 
     With --json: {dry_run, sources: [{kind, folder, session, migrated: [{source, to}], already, left: [{source,
     why}]}]}.

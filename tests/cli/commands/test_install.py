@@ -16,7 +16,6 @@ from gitmem.hosts.host import Place, Scope, shared_server
 from gitmem.hosts.install import hooked_events
 from gitmem.platform.shipped import install_command
 
-
 NEXT = "Next: start Claude Code anew here. 'gitmem status' then tells what is remembered."
 
 

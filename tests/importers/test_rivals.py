@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from gitmem.importers.migrate import migrate
+from gitmem.importers.plan import SourceKind
+from gitmem.importers.read import Source, find_sources, kind_of
+
+MORNING = 1_768_300_000_000  # 2026-01-13
+
+
+@pytest.fixture
+def database(home):
+    """A database as claude-mem writes it: two projects, one of them ours."""
+    folder = home / ".claude-mem"
+    folder.mkdir()
+    made = sqlite3.connect(folder / "claude-mem.db")
+    made.executescript("""
+        CREATE TABLE sdk_sessions (id INTEGER, content_session_id TEXT, project TEXT);
+        CREATE TABLE observations (id INTEGER, project TEXT, type TEXT, title TEXT, subtitle TEXT, narrative TEXT,
+            facts TEXT, files_modified TEXT, files_read TEXT, created_at TEXT, created_at_epoch INTEGER);
+        CREATE TABLE session_summaries (id INTEGER, project TEXT, request TEXT, learned TEXT, next_steps TEXT,
+            created_at_epoch INTEGER);
+        CREATE TABLE user_prompts (id INTEGER, content_session_id TEXT, prompt_number INTEGER, prompt_text TEXT,
+            created_at_epoch INTEGER);
+    """)
+    facts, files = json.dumps(["WAL lets readers go on"]), json.dumps(["src/store.py"])
+    for number, project in enumerate(("shop", "other")):
+        row = (
+            number,
+            project,
+            "decision",
+            f"Use SQLite in {project}",
+            "",
+            "It needs no server.",
+            facts,
+            files,
+            "[]",
+            "",
+        )
+        made.execute(f"INSERT INTO observations VALUES ({','.join('?' * 11)})", (*row, MORNING))
+    made.execute("INSERT INTO session_summaries VALUES (1, 'shop', 'Choose a store', 'Locks', '', ?)", (MORNING + 1,))
+    made.execute("INSERT INTO sdk_sessions VALUES (1, 'sess-1', 'shop')")
+    made.execute("INSERT INTO user_prompts VALUES (1, 'sess-1', 1, 'Which database?', ?)", (MORNING,))
+    made.commit()
+    made.close()
+    return folder
+
+
+def test_claude_mem_s_days_come_with_their_dates_and_other_projects_stay_out(desk, database, home):
+    source = Source(SourceKind.CLAUDE_MEM, str(database), "shop")
+    assert source in find_sources(str(home / "shop"), str(home))
+    assert kind_of(str(database)) is SourceKind.CLAUDE_MEM
+    before = (database / "claude-mem.db").read_bytes()
+    planned = migrate(desk.store, source, dry_run=True)
+    assert [one.source.partition(": ")[2] for one in planned.brought] == ["2 of 2026-01-13", "1 prompts of sess-1"]
+    assert [one.source for one in planned.left] == ["claude-mem.db: 1 observations"]
+    done = migrate(desk.store, source)
+    assert done.brought == planned.brought
+    log = desk.store.read("daily/2026/01/2026-01-13.md").decode()
+    for words in (
+        "**Decision**: Use SQLite in shop",
+        "- WAL lets readers go on",
+        "Files: src/store.py",
+        "Learned: Locks",
+    ):
+        assert words in log
+    assert "other" not in log
+    assert (database / "claude-mem.db").read_bytes() == before
+    again = migrate(desk.store, source)
+    assert (again.brought, again.there) == ((), 2)
+
+
+def test_a_file_that_is_no_database_is_left(desk, database):
+    (database / "claude-mem.db").write_bytes(b"no database at all, but long enough" * 99)
+    done = migrate(desk.store, Source(SourceKind.CLAUDE_MEM, str(database), "shop"))
+    assert (done.brought, [one.why for one in done.left]) == ((), ["it cannot be read as a database"])
+
+
+def test_basic_memory_s_notes_come_as_they_are(desk, tmp_path, bare_git):
+    folder = tmp_path / "basic-memory"
+    (folder / "notes").mkdir(parents=True)
+    text = "---\ntitle: Brewing\npermalink: brewing\ncreated: 2025-03-04\n---\n- [method] Pour over #coffee\n"
+    (folder / "Brewing.md").write_text(text)
+    (folder / "notes" / "Tea.md").write_text("---\ntitle: Tea\npermalink: notes/tea\n---\nGreen.\n")
+    (folder / "picture.png").write_bytes(b"\x89PNG")
+    os.utime(folder / "notes" / "Tea.md", (1_700_000_000, 1_700_000_000))
+    assert kind_of(str(folder)) is SourceKind.BASIC
+    done = migrate(desk.store, Source(SourceKind.BASIC, str(folder)))
+    assert {one.to for one in done.brought} == {"knowledge/brewing.md", "knowledge/notes-tea.md"}
+    assert [one.source for one in done.left] == ["picture.png"]
+    assert desk.store.read("knowledge/brewing.md").decode() == text
+    dates = bare_git(Path(desk.store.root), "log", "--format=%ad", "--date=short", "--", "knowledge").split()
+    assert sorted(dates) == ["2023-11-14", "2025-03-04"]
