@@ -83,6 +83,7 @@ def log(
     until: datetime | None = None,
     limit: int | None = None,
     after: str | None = None,
+    merges: bool = True,
 ) -> list[Commit]:
     """Return the commits of a revision, newest first, as `git log` orders them.
 
@@ -95,6 +96,7 @@ def log(
     # git's `--grep` also matches a subject that reads like a trailer; that is filtered here.
     greps = [f"--grep={key}: {value}" for key, value in wanted.items()]
     options = ["--fixed-strings", "--all-match", *greps] if greps else []
+    options += [] if merges else ["--no-merges"]
     if after is not None:  # git skips by date without reading messages; commits of that very second are skipped below
         options.append(f"--until=@{int(commits(git, [after])[after].committed.timestamp())} +0000")
 

@@ -88,6 +88,9 @@ def check_url(url: str) -> str:
 
 
 FETCHED = "refs/worktree/fetched"  # a ref of the git folder alone, not of the common one
+_INBOX = "refs/worktree/inbox"
+INBOX = "refs/gitmem/inbox"  # on a remote: commits of machines that lost the race for the branch, each a ref of its own
+_INBOX_NAME = re.compile(r"[0-9a-z-]{1,80}-[0-9a-f]{12}")
 _KNOWN = "refs/worktree/known-"
 _PREFIX = "tmp_objdir-gitmem-"  # `git gc` removes such a folder of a killed process
 _KEEP = b"fast-import"  # recovery removes a `.keep` with this word, if this process is killed
@@ -131,6 +134,13 @@ class Quarantine:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(path)
         return oid
+
+    def inbox(self) -> dict[str, str]:
+        """Return the commits of the remote's inbox that were fetched, by the name of their ref."""
+        folder = os.path.join(self._folder, *_INBOX.split("/"))
+        names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        fit = [name for name in names if _INBOX_NAME.fullmatch(name) and os.path.isfile(os.path.join(folder, name))]
+        return {f"{INBOX}/{name}": read_text(os.path.join(folder, name)).strip() for name in fit}
 
 
 @contextlib.contextmanager
@@ -183,8 +193,10 @@ class Connection:
     asks: bool = False
     seconds: float = SECONDS
 
-    def fetch(self, remote: Remote, ref: str, into: str) -> str | None:
+    def fetch(self, remote: Remote, ref: str, into: str, inbox: dict[str, str] | None = None) -> str | None:
         """Fetch a ref of a remote into `into`, overwriting it; return its object, or None if it does not exist.
+
+        With `inbox` the remote's inbox is fetched, too, and put there: commits by ref. No ref here holds them yet.
 
         Raises:
             UnreachableError: the remote could not be reached.
@@ -199,12 +211,16 @@ class Connection:
         here = Git(self.layout.git_dir, self.layout.work_tree, self.environ)
         with quarantine(here, common, filter(is_object_id, known)) as place:
             try:
-                self._run(git, remote.url, *kept, *_FETCH, "--", remote.url, f"+{ref}:{FETCHED}", env=place.variables)
+                refs = [f"+{ref}:{FETCHED}", *([] if inbox is None else [f"+{INBOX}/*:{_INBOX}/*"])]
+                self._run(git, remote.url, *kept, *_FETCH, "--", remote.url, *refs, env=place.variables)
             except GitFailedError as error:
                 if NO_SUCH_REF in error.stderr:
                     return None
                 raise explain_fetch(error, remote) from error
-            return place.adopt(into)
+            oid = place.adopt(into)
+            if inbox is not None:
+                inbox.update(place.inbox())
+            return oid
 
     def push(self, remote: Remote, oid: str, ref: str, expected: str | None) -> None:
         """Move a ref of a remote from `expected` (None: missing) to a commit of this repository.
@@ -234,6 +250,13 @@ class Connection:
                 raise explain_push(error, remote) from error
             else:
                 return
+
+    def empty(self, remote: Remote, taken: Mapping[str, str]) -> None:
+        """Delete refs of a remote that still are where they were seen; what fails is left to the next sync."""
+        leases = [f"--force-with-lease={ref}:{oid}" for ref, oid in taken.items()]
+        refs = [f":{ref}" for ref in taken]
+        with contextlib.suppress(GitFailedError):
+            self._run(self._git(remote.push_url), remote.push_url, *_PUSH, *leases, "--", remote.push_url, *refs)
 
     def _tip(self, git: Git, remote: Remote, ref: str) -> str | None:
         """Return the object that a ref of a remote points to now, None if it does not exist."""

@@ -238,6 +238,7 @@ def records(
     host: str | None = None,
     machine: str | None = None,
     after: str | None = None,
+    merges: bool = True,
 ) -> list[CommitRecord]:
     """Return the commits that match all filters, newest first.
 
@@ -259,7 +260,9 @@ def records(
     trailers = {key.value: one_line(value, VALUE_LENGTH) for key, value in wanted if value}
     git, tip = store.repository.git, store.repository.resolve(HEAD)
     paths = [path] if path else []
-    found = log(git, tip, paths=paths, trailers=trailers, since=since, until=until, limit=limit, after=after)
+    found = log(
+        git, tip, paths=paths, trailers=trailers, since=since, until=until, limit=limit, after=after, merges=merges
+    )
     if not found and path and not after and not log(git, tip, paths=paths, limit=1):
         raise NotFoundError(f"{path} was never in the store.", "'gitmem at HEAD --list' lists the files.")
     if not found and session:

@@ -20,7 +20,7 @@ from gitmem.facts.fact import is_fact_path
 from gitmem.facts.file import parse_fact
 from gitmem.facts.lines import fact_entries
 from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature, Writer
-from gitmem.git.log import commits
+from gitmem.git.log import commits, fork
 from gitmem.git.objects import blob_id, empty_tree
 from gitmem.git.repository import move_refs
 from gitmem.git.treediff import Tree, read_tree
@@ -69,22 +69,49 @@ class _Planned:
     review: tuple[str, ...]
 
 
-def merge_commits(store: Store, fork: Fork) -> MergeCommit:
+def merge_commits(store: Store, both: Fork) -> MergeCommit:
     """Write the merge of two diverged commits.
 
     Raises:
         NotSavedError: the store cannot be written.
 
     """
-    first, second = sorted(fork.commits, key=lambda commit: commit.oid)
+    first, second = sorted(both.commits, key=lambda commit: commit.oid)
     held: dict[str, tuple[str | None, str | None]] = {}
     with store.repository.reading():
-        base = _base(store, held, fork.bases[:_MAX_BASES], _MAX_DEPTH)
+        base = _base(store, held, both.bases[:_MAX_BASES], _MAX_DEPTH)
         with _writer(store, ref := new_pending_ref(store), first.oid) as writer:  # it starts while the merge is planned
             planned = _plan(store.repository, base, first.oid, second.oid)
             oid = _write(writer, [first, second], _message(first, second), planned)
             held[ref] = (oid, None)
     return MergeCommit(oid, planned.review, held)
+
+
+def merge_many(store: Store, tips: Sequence[str]) -> MergeCommit:
+    """Merge several commits into one, whose parents are those of them that no other one holds."""
+    git, merged = store.repository.git, tips[0]
+    held: dict[str, tuple[str | None, str | None]] = {}
+    review: dict[str, None] = {}
+    for tip in tips[1:]:
+        both = fork(git, merged, tip)
+        if merged in both.bases:
+            merged = tip
+        elif tip not in both.bases:
+            merge = merge_commits(store, both)
+            held |= merge.held
+            review |= dict.fromkeys(merge.review)
+            merged = merge.oid
+    parents = git.run("merge-base", "--independent", *tips).decode().split()
+    if len(parents) > 2:  # noqa: PLR2004  # the merges in between are in no history
+        found = commits(git, parents)
+        with store.repository.reading(), _writer(store, ref := new_pending_ref(store), parents[0]) as writer:
+            changes = store.repository.changes(parents[0], merged)
+            entries = tuple((one.path, one.mode, one.new) for one in changes if one.new)
+            gone: dict[str, bytes | None] = {one.path: None for one in changes if not one.new}
+            message = Message(f"Merge what {len(parents)} machines saved", ((Trailer.OP.value, Op.MERGE.value),))
+            merged = _write(writer, [*(found[oid] for oid in parents)], message, _Planned(entries, gone, {}, ()))
+            held[ref] = (merged, None)
+    return MergeCommit(merged, tuple(review), held)
 
 
 def write_on(store: Store, parent: Commit, message: Message, contents: dict[str, bytes | None]) -> MergeCommit:

@@ -77,6 +77,11 @@ def write_record(private: str, name: str, record: SyncRecord | None) -> None:
     write_json(os.path.join(private, _FILE), {"v": 1, "remotes": content})
 
 
+def left_file(private: str, remote: str) -> str:
+    """Return the file that names the commit which the last sync left in the inbox of a remote."""
+    return os.path.join(private, f"left-{remote.replace('/', '%2F')}")
+
+
 def _record(fields: dict[str, object]) -> SyncRecord:
     moments = [datetime.fromisoformat(str(fields[key])) if fields.get(key) else None for key in ("tried", "synced")]
     tried, synced = moments

@@ -312,13 +312,15 @@ def check_incoming(
     check_files(store.repository, remote.called, changes, reserved=reserved)
 
 
-def check_project(store: Store, remote: Remote, local: str, theirs: str, accept: Collection[Accept]) -> None:
+def check_project(store: Store, remote: Remote, local: str, theirs: str | None, accept: Collection[Accept]) -> None:
     """Refuse the memory of another project: all begin with one commit, and the next is the project's own.
 
     Raises:
         RefusedError: the histories share nothing else.
 
     """
+    if theirs is None:
+        return
     root = make_root(store.repository.git)
     if root not in {local, theirs} and not {*merge_bases(store.repository.git, local, theirs)} - {root}:
         _check_unknown(store, remote, theirs, accept)

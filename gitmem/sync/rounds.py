@@ -6,7 +6,9 @@ leaves nothing behind and starts over after a random pause. No lock is held duri
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
@@ -16,18 +18,20 @@ from typing import TYPE_CHECKING, TypeVar
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import BusyError, GitmemError, ProtectedError
 from gitmem.git.log import Fork, commits, count_commits, fork
-from gitmem.git.remote import Connection, PushRacedError
+from gitmem.git.remote import INBOX, Connection, PushRacedError
 from gitmem.git.repository import MEMORY_BRANCH, move_refs
 from gitmem.git.signatures import Signatures
 from gitmem.git.trust import IdentityLookup
 from gitmem.history.changes_by_others import others_changes
+from gitmem.platform.safe_open import replace_file
 from gitmem.purge.records import news, read_state, unfollowed
 from gitmem.purge.rewrite import clean_incoming, follow, sweep
 from gitmem.store.findings import MAKE_ROOM, crowded
-from gitmem.store.merge_commits import fast_forward, merge_commits
+from gitmem.store.merge_commits import fast_forward, merge_bases, merge_commits, merge_many
 from gitmem.store.moved import follow_arrived
 from gitmem.store.recovery import new_pending_ref
 from gitmem.store.transact import transact
+from gitmem.sync.attempts import left_file
 from gitmem.sync.guard import (
     SIGNED,
     Accept,
@@ -42,7 +46,7 @@ from gitmem.sync.guard import (
 from gitmem.sync.remotes import FETCHED, REFS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from gitmem.git.index import Look
     from gitmem.git.remote import Remote
@@ -118,6 +122,14 @@ def pause(number: int, random: float, took: float) -> float:
 
 
 _REF = f"refs/heads/{MEMORY_BRANCH}"  # of the memory, on every remote
+# After so many lost rounds, or seconds, a sync leaves its commits in the remote's inbox.
+LOST, LOST_SECONDS = 3, 10.0
+_CROWD = 2  # commits in the inbox by which a sync knows that many push now
+_MOST_TAKEN = 64  # commits of the inbox that one sync takes along
+_MACHINE = 40  # characters of a machine's name
+_LEFT = (
+    "Other machines pushed first: what is new here lies in the inbox of {}, from where the next sync takes it along."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +159,15 @@ def sync(store: Store, remote: Remote, connection: Connection, options: Options)
     return _Sync(store, remote, connection, options).run()
 
 
-def fetch_memory(remote: Remote, connection: Connection, options: Options) -> str | None:
+def fetch_memory(
+    remote: Remote, connection: Connection, options: Options, inbox: dict[str, str] | None = None
+) -> str | None:
     """Fetch the memory branch of a remote and return its commit, None if there is none. Raises as `sync`.
 
     It may hold purged texts; see `gitmem.purge.rewrite.clean_incoming`.
     """
     options.progress(SyncStep.FETCH)
-    return connection.fetch(remote, _REF, f"{FETCHED}/{remote.name}/{MEMORY_BRANCH}")
+    return connection.fetch(remote, _REF, f"{FETCHED}/{remote.name}/{MEMORY_BRANCH}", inbox)
 
 
 def note_synced(store: Store, remote: Remote, commit: str) -> None:
@@ -179,6 +193,10 @@ class _Sync:
         ] = {}  # refs that protect new objects, deleted when the branch has moved
         self._seen_ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
         self._notices: list[str] = []
+        self._inbox: dict[str, str] | None = None if remote.backup else {}
+        self._left = left_file(store.private, remote.name)
+        self._yielded = False
+        self._since = options.chance.clock()
         self._purges = read_state(store.private)
         self._lost: Mapping[str, float] = {}
         self._began: str | None = None
@@ -198,11 +216,11 @@ class _Sync:
 
     def _round(self, number: int) -> Synced | None:
         """Run one round; None if another machine or process was faster."""
+        began = self._options.chance.clock()
         seen = self._store.repository.tip(self._seen_ref)
         held, local = self._fetch()
         check_extent(self._store, self._remote, held, {local, seen})
-        if seen is None and held is not None:
-            check_project(self._store, self._remote, local, held, self._options.accept)
+        check_project(self._store, self._remote, local, None if seen else held, self._options.accept)
         check_signed(self._store, self._remote, held, {local, seen})
         if self._follow_purges(held):
             return None
@@ -214,19 +232,26 @@ class _Sync:
             )
         review: tuple[str, ...] = ()
         target = local
-        if theirs is not None and both is not None and theirs not in both.bases:
+        taken = {} if theirs is None else self._taken(local, theirs)
+        if theirs is not None and both is not None and (theirs not in both.bases or taken):
             check_incoming(self._store, self._remote, local, theirs, self._options.accept, shared=bool(both.bases))
-            target, review = self._merged(both)
+            target, review = self._merged(both, [*taken.values()])
             self._lost = check_losses(self._store, self._remote, local, target, self._options.accept)
         try:
-            if target != held:
-                target = self._signed(target)
+            target = target if target == held else self._signed(target)
             refused = None if target == held else self._push(target, held, purged=held != theirs)
         except PushRacedError:
+            if both is None or held != theirs or not self._is_over(number, began):
+                return None
+            return self._leave(number, both, local, target)
+        if refused and taken and both and local in both.bases:
+            self._inbox = None  # who may only read leaves the inbox alone
             return None
         self._options.progress(SyncStep.FILES)
         adopted = self._adopt(local, target, {} if refused else _notes(self._store, self._remote, target))
         self._note_push(refused, held, target)
+        if not refused:
+            self._empty(taken)
         if held != theirs:
             sweep(self._store)
         if not adopted:
@@ -234,8 +259,75 @@ class _Sync:
         done = self._result(number, both, target, review)
         return replace(done, went=0) if refused else done
 
+    def _empty(self, taken: Collection[str]) -> None:
+        """Delete what a push took along from the remote's inbox, and what this machine left is there no more."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._left)
+        if taken:
+            self._connection.empty(self._remote, {ref: self._inbox[ref] for ref in taken if self._inbox})
+
+    def _yields(self) -> bool:
+        """Return whether to let others push: several had to leave theirs, and this machine did not the last time."""
+        crowd = len(self._inbox or ())
+        if crowd >= _CROWD and not os.path.exists(self._left):
+            self._yielded = self._options.chance.random() * (crowd + 1) > 1
+        return self._yielded
+
+    def _is_over(self, number: int, began: float) -> bool:
+        """Return whether to race no more: three rounds or ten seconds are over, or others had to leave theirs."""
+        if self._inbox is None:  # the remote takes no such refs
+            return False
+        now = self._options.chance.clock()
+        return bool(self._yielded or self._inbox) or number >= LOST or 2 * now - began - self._since >= LOST_SECONDS
+
+    def _taken(self, local: str, theirs: str) -> dict[str, str]:
+        """Return the commits of the remote's inbox that are fit to be merged, by their refs."""
+        store, remote, taken = self._store, self._remote, {}
+        for ref, oid in [*(self._inbox or {}).items()][:_MOST_TAKEN]:
+            self._held[new_pending_ref(store)] = (oid, None)
+            move_refs(self._git, {[*self._held][-1]: (None, oid)})
+            try:
+                check_extent(store, remote, oid, {local, theirs})
+                check_signed(store, remote, oid, {local, theirs})
+                clean = clean_incoming(store, oid, theirs)
+                if bases := merge_bases(self._git, theirs, clean):
+                    if clean not in bases:
+                        check_incoming(store, remote, local, clean, (), shared=True)
+                    taken[ref] = clean
+            except GitmemError as error:
+                self._notices += [f"{ref} of {remote.called} was left there: {error.message}"]
+        return taken
+
+    def _leave(self, number: int, both: Fork, local: str, target: str) -> Synced | None:
+        """Leave the commits of this machine in the remote's inbox; None if the remote takes no such ref.
+
+        What others saved is merged here next time, when it comes with these commits and needs no merge; not for longer.
+        """
+        store, left = self._store, self._left
+        was_left = os.path.exists(left)
+        if local in both.bases:  # only what lay in the inbox was to be pushed
+            target = both.tips[1]
+        else:
+            name = re.sub("[^0-9a-z]+", "-", store.context.machine.lower())[:_MACHINE].strip("-") or "machine"
+            try:
+                self._connection.push(self._remote, self._signed(local), f"{INBOX}/{name}-{local[:12]}", None)
+            except PushRacedError:  # it is there already
+                pass
+            except GitmemError:
+                self._inbox, self._yielded = None, False
+                return None
+            replace_file(left, f"{local}\n".encode("ascii"))
+            self._notices.append(_LEFT.format(self._remote.called))
+        if was_left or local in both.bases:
+            self._adopt(local, target, {})
+        else:
+            target = local
+        return self._result(number, both, target, ())
+
     def _push(self, target: str, held: str | None, *, purged: bool) -> GitmemError | None:
         """Push, and return the remote's refusal, after which the merge is adopted nevertheless."""
+        if not purged and self._yields():
+            raise PushRacedError
         self._options.progress(SyncStep.PUSH)
         try:
             self._connection.push(self._remote, target, _REF, held)
@@ -282,7 +374,9 @@ class _Sync:
             else:
                 self._local = self._local or self._settle()
             try:
-                held = fetch_memory(self._remote, self._connection, self._options)
+                if self._inbox is not None:
+                    self._inbox.clear()
+                held = fetch_memory(self._remote, self._connection, self._options, self._inbox)
             except GitmemError:  # still commit the edits
                 self._settled(look)
                 raise
@@ -319,17 +413,19 @@ class _Sync:
         self._began = self._local = None
         return True
 
-    def _merged(self, both: Fork) -> tuple[str, tuple[str, ...]]:
+    def _merged(self, both: Fork, taken: Sequence[str]) -> tuple[str, tuple[str, ...]]:
         local, theirs = both.tips
-        if both.bases and (done := follow_arrived(self._store, both)):  # edits that were committed with plain git
+        if (
+            both.bases and theirs not in both.bases and (done := follow_arrived(self._store, both))
+        ):  # edits that were committed with plain git
             theirs = done.oid
             self._held.update(done.held)
             tips = (next(one for one in both.commits if one.oid == local), commits(self._git, [theirs])[theirs])
             both = replace(both, tips=(local, theirs), commits=tips)
-        if local in both.bases:
+        if local in both.bases and not taken:
             return theirs, ()
         self._options.progress(SyncStep.MERGE)
-        merge = merge_commits(self._store, both)
+        merge = merge_many(self._store, [theirs, local, *taken]) if taken else merge_commits(self._store, both)
         self._held.update(merge.held)
         return merge.oid, merge.review
 

@@ -12,7 +12,8 @@ from gitmem.git.lock import open_lock
 from gitmem.git.log import count_commits
 from gitmem.git.remote import SECONDS, Connection
 from gitmem.git.repository import MEMORY_BRANCH, read_refs
-from gitmem.sync.attempts import SyncRecord, read_records, write_record
+from gitmem.platform.safe_open import read_text
+from gitmem.sync.attempts import SyncRecord, left_file, read_records, write_record
 from gitmem.sync.remotes import REFS, added_remotes, remotes
 
 if TYPE_CHECKING:
@@ -105,7 +106,8 @@ def states(store: Store, *, behind: bool = False) -> list[RemoteState]:
     for remote in remotes(store):
         ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
         seen = read_refs(git, ref).get(ref)
-        waiting = None if seen is None else count_commits(git, store.repository.branch(), without=seen)
+        left = read_text(left_file(store.private, remote.name)).strip()
+        waiting = None if seen is None else count_commits(git, store.repository.branch(), without=left or seen)
         missing = count_commits(git, seen, without=store.repository.branch()) if behind and seen else None
         record = records.get(remote.name)
         result.append(RemoteState(remote.name, remote.shown, waiting, record, missing, remote in added))

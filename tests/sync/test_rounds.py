@@ -17,7 +17,7 @@ from gitmem.store.transact import transact
 from gitmem.sync import remotes as incoming
 from gitmem.sync.guard import Accept
 from gitmem.sync.remotes import add_remote, find_remote
-from gitmem.sync.rounds import Chance, SyncStep, pause
+from gitmem.sync.rounds import Chance, Synced, SyncStep, pause
 from tests.property.hostile import Objects, Said
 from tests.store.machines import Machine, converge
 
@@ -158,8 +158,65 @@ def test_an_edit_by_hand_while_it_is_synced_is_kept(pair: tuple[Machine, Machine
     assert edited[0] in first.read("memory.md")
 
 
-def test_others_that_are_always_quicker_are_not_raced_for_ever(pair: tuple[Machine, Machine]):
+def _inbox(bare_git: RunsGit, remote: Path) -> list[str]:
+    return bare_git(remote, "for-each-ref", "--format=%(refname)", "refs/gitmem/inbox").split()
+
+
+def _beaten(first: Machine, second: Machine, **options: object) -> Synced:
+    """Sync the second machine while the first one always pushes before it."""
+
+    def interrupt(step: str) -> None:
+        if step == SyncStep.PUSH:
+            first.save("meanwhile")
+            transact(first.store, lambda _: None, purpose="test")
+            first.git("push", "--quiet", "origin", "HEAD:gitmem")
+
+    return second.sync(progress=interrupt, **options)
+
+
+def test_who_loses_three_rounds_leaves_its_commits_in_the_inbox_and_the_next_sync_takes_them_along(
+    pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit
+):
     first, second = pair
+    one = second.save("one")
+    done = _beaten(first, second)
+    assert done.rounds == 3
+    assert "in the inbox of origin" in done.notices[-1]
+    (left,) = _inbox(bare_git, remote)
+    assert left.startswith("refs/gitmem/inbox/desktop-")
+    assert bare_git(remote, "rev-parse", left) == second.tip
+    first.sync()
+    assert one in first.entries()
+    assert not _inbox(bare_git, remote)
+    second.sync()
+    assert first.tip == second.tip, "what was taken along needs no second merge"
+    converge(*pair)
+
+
+def test_several_in_the_inbox_become_one_merge(machine: Callable[[str], Machine], remote: Path, bare_git: RunsGit):
+    machines = [machine(name) for name in ("laptop", "desktop", "phone", "tablet")]
+    first, *others = machines
+    first.save("of all")
+    first.sync()
+    for other in others:
+        other.sync()
+    for other in others:
+        other.save(f"of {other.name}")
+        _beaten(first, other)
+    assert len(_inbox(bare_git, remote)) == 3
+    before = first.tip
+    first.sync()
+    assert first.git("rev-list", "--count", "--merges", f"{before}..HEAD") == "1"
+    assert len(first.git("rev-list", "--parents", "-1", "HEAD").split()) == 5
+    converge(*machines)
+
+
+def test_others_that_are_always_quicker_are_not_raced_for_ever(
+    pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit
+):
+    first, second = pair
+    (remote / "hooks" / "update").write_text('#!/bin/sh\ncase "$1" in refs/gitmem/*) exit 1;; esac\n')
+    (remote / "hooks" / "update").chmod(0o755)
 
     def interrupt(step: str) -> None:
         if step == SyncStep.PUSH:
@@ -169,7 +226,7 @@ def test_others_that_are_always_quicker_are_not_raced_for_ever(pair: tuple[Machi
     second.save("one")
     pauses: list[float] = []
     times = itertools.count()
-    chance = Chance(random=lambda: 1.0, sleep=pauses.append, clock=lambda: next(times) * 3.0)
+    chance = Chance(random=lambda: 1.0, sleep=pauses.append, clock=lambda: next(times) * 1.0)
     with pytest.raises(BusyError, match="first, 4 times"):
         second.sync(progress=interrupt, attempts=4, chance=chance)
     assert pauses == [3.0, 6.0, 10.0], (

@@ -43,6 +43,7 @@ def configure_log(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--oneline", action="store_true", help="a line each (default)")
     form.add_argument("--long", action="store_true", help="a paragraph each: all that is known of it")
+    parser.add_argument("--merges", action="store_true", help="with the merges of syncs")
 
 
 def run_log(args: argparse.Namespace, app: App) -> int:
@@ -75,6 +76,7 @@ def run_log(args: argparse.Namespace, app: App) -> int:
         since=since.first if since else None,
         until=until.last if until else None,
         limit=limit + 1 if limit else None,
+        merges=args.merges or args.op == Op.MERGE,
     )
     more = given is None and len(found) > limit
     found = found[: limit or None]
