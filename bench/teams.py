@@ -260,7 +260,7 @@ def export(folder: str) -> None:
 
 
 def pushers(_: str) -> None:
-    """Print rounds, pushes wasted, who leaves theirs in the inbox and how long one waits; nobody gives up, by people, syncs and seconds a round."""
+    """Print what a sync costs by people, syncs and seconds a round; nobody gives up."""
     print(f"{'people':>7} {'syncs/h':>8} {'window':>7} {'rounds':>7} {'inbox':>6} {'wasted':>7} {'p99':>8}")
     for people in (10, 100, 300, 1000):
         for per_hour in (1, 4, 20):
