@@ -63,6 +63,7 @@ def test_each_file_is_in_its_format():
         ("plugin/.claude-plugin/plugin.json", [("version",)]),
         ("gemini-extension/gemini-extension.json", [("version",)]),
         ("server.json", [("version",), ("packages", 0, "version")]),
+        ("packaging/devcontainer/devcontainer-feature.json", [("version",)]),
     ],
 )
 def test_versions_are_the_package_s(name, places):
@@ -195,3 +196,11 @@ def test_the_release_publishes_by_trust_and_without_a_token():
     (publisher,) = (job for job in jobs.values() if "pypa/gh-action-pypi-publish" in str(job))
     assert publisher["permissions"]["id-token"] == "write"
     assert "secrets." not in text
+
+
+def test_each_action_of_a_workflow_is_pinned_by_digest():
+    used = [
+        line for path in (ROOT / ".github/workflows").iterdir() for line in re.findall(r"uses: (.*)", path.read_text())
+    ]
+    assert len(used) > 10
+    assert [one for one in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[0-9.]+", one)] == []

@@ -18,6 +18,7 @@ from gitmem.text.terminal import fields
 from gitmem.web.pages.view import Project, View
 
 _LIMIT, _MOST, _ELSEWHERE = 20, 200, 8
+_WITH_TIME = len("2026-11-21 12:00:00")
 _TEXT = 1_200  # characters of a hit
 _OVER = {Standing.SUPERSEDED.value, Standing.RETIRED.value, Standing.RESOLVED.value}
 
@@ -78,6 +79,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "layer": hit.layer,
         "type": hit.label,
         **fields(hit, "tags date session"),
+        "at": datetime.fromisoformat(hit.date).astimezone().isoformat() if len(hit.date) == _WITH_TIME else hit.date,
         "fact": hit.entry if is_fact(hit.entry) else None,
         "entry": hit.entry,
         "score": round(hit.score, 2),
