@@ -13,6 +13,7 @@ import re
 import time
 from enum import StrEnum
 
+from gitmem.document.entry import find_entries
 from gitmem.document.ids import ID_FORM
 from gitmem.document.message import Op, Trailer, one_line
 from gitmem.errors import BusyError, GitmemError
@@ -22,15 +23,17 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from gitmem.store.store import Store
 
 
 _FILE = os.path.join("known", "origins")
-_VERSION = "origins 5"
-_CHANGED = "\x02"  # before an id: by whom else its file was changed; no path that is listed has it
+_VERSION = "origins 6"
+_CHANGED = "\x02"  # before an id: by whom else its file or entry was changed; no path that is listed has it
+_AGAIN = "\x03"  # before the id of an entry that a commit adds: a change of it if an earlier commit brought it
 _OTHER_FOLDERS = {"daily", "weekly", "monthly", "archive", "counts", "purged"}  # their files are of many authors
+_OF_ENTRIES = ("memory.md", "daily/", "weekly/", "monthly/", "archive/", "sessions/")
 _BRINGS = (Trailer.ENTRY, Trailer.FACT, Trailer.CONCEPT, Trailer.PATTERN, Trailer.EPISODE)
 _FIELDS = ("%H", "%an", "%ae", "%(trailers:only,unfold)")
 _ID = re.compile(ID_FORM)
@@ -187,6 +190,10 @@ def _extended(store: Store, old: bytes, revisions: str, tip: str, seconds: float
     seen = b"\n" + ids
     added: dict[str, int] = {}
     for identifier, origin in _brought(store, revisions, seconds) if tip else ():
+        if identifier.startswith(_AGAIN):
+            if identifier[1:] not in added and seen.find(f"\n{identifier[1:]}\t".encode()) < 0:
+                continue
+            identifier = _CHANGED + identifier[1:]
         if identifier not in added and seen.find(f"\n{identifier}\t".encode()) < 0:
             added[identifier] = origins.setdefault(_line(origin), len(origins))
     lines = "".join(f"{identifier}\t{number}\n" for identifier, number in added.items())
@@ -214,11 +221,11 @@ def _brought(store: Store, revisions: str, seconds: float) -> Iterator[tuple[str
             foreign.add(oid)
         if by_git or is_foreign:  # another author's trailers may hide what a commit adds
             looked.add(oid)
-    files = _files(store, looked, "A", "first-parent", end)
-    changed = _files(store, foreign, "M", "combined", end)  # a merge changes what is in none of its parents
+    files = _files(store, looked, end)
+    changed = _changed(store, foreign, end)
     for oid, named, origin in found:
-        others = (_CHANGED + identifier for identifier in changed.get(oid, ()))
-        yield from ((identifier, origin) for identifier in dict.fromkeys((*named, *files.get(oid, ()), *others)))
+        ids = dict.fromkeys((*changed.get(oid, ()), *named, *files.get(oid, ())))
+        yield from ((identifier, origin) for identifier in ids)
 
 
 def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:
@@ -238,22 +245,64 @@ def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:
     return Origin(author, address, machine, host, how)
 
 
-def _files(store: Store, commits: Iterable[str], change: str, merges: str, end: float) -> dict[str, list[str]]:
-    """Return the ids or paths of the files that commits added (`A`) or changed (`M`), by commit."""
-    names = "".join(f"{oid}\n" for oid in commits)
-    if not names:
+def _files(store: Store, commits: Collection[str], end: float) -> dict[str, list[str]]:
+    """Return the ids or paths of the files that commits added, by commit."""
+    if not commits:
         return {}
+    return {
+        oid: [identifier for _, path in files if (identifier := _identifier(path))]
+        for oid, files in _raw(store, commits, "first-parent", "A", end)
+    }
+
+
+def _changed(store: Store, commits: Collection[str], end: float) -> dict[str, list[str]]:
+    """Return what commits of others changed, by commit: files and entries, and the entries they added.
+
+    An entry that only moved to another file is not changed. A merge changes what is as in none of its parents.
+    """
+    found: dict[str, list[str]] = {}
+    if not commits:
+        return found
+    with store.repository.reading() as objects:
+
+        def entries(oids: Iterable[str]) -> set[tuple[str, str, str]]:
+            blobs = objects.existing([oid for oid in oids if oid.strip("0")])
+            texts = (data.decode("utf-8", "replace") for data in blobs)
+            return {(one.entry.id, one.entry.label, one.entry.text) for text in texts for one in find_entries(text)}
+
+        for oid, files in _raw(store, commits, "combined", "ADM", end):
+            if time.monotonic() > end:
+                raise GitmemError("Whose the entries of others' commits are was not looked up in time.")
+            before, after = list[str](), list[str]()
+            for meta, path in files:
+                fields = meta.lstrip(":").split()
+                parents = len(fields) // 2 - 1  # a mode for each, and for the result; as many blobs; their letters
+                if path.startswith(_OF_ENTRIES) and not {"120000", "160000"}.intersection(fields):
+                    before += fields[parents + 1 : -2]
+                    after.append(fields[-2])
+            old = entries(before) if before else set()
+            known = {one[0] for one in old}
+            new = {one[0]: one[0] in known for one in entries(after) - old} if after else {}
+            of_files = (_identifier(path) for meta, path in files if not meta.rpartition(" ")[2].strip("M"))
+            found[oid] = [_CHANGED + identifier for identifier in of_files if identifier]
+            found[oid] += [(_CHANGED if is_known else _AGAIN) + one for one, is_known in new.items()]
+            found[oid] += [one for one, is_known in new.items() if not is_known]
+    return found
+
+
+def _raw(
+    store: Store, commits: Collection[str], merges: str, change: str, end: float
+) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Yield commits, each with its changed files: git's line of modes, objects and letters, and the path."""
     output = store.repository.git.run(
-        *("log", "-z", f"--diff-merges={merges}", "--no-walk=unsorted", "--stdin", "--format=%x00%H", "--name-only"),
-        *("--no-renames", f"--diff-filter={change}", "--"),
-        stdin=names.encode(),
+        *("log", "-z", f"--diff-merges={merges}", "--no-walk=unsorted", "--stdin", "--format=%x00%H", "--raw"),
+        *("--no-abbrev", "--no-renames", f"--diff-filter={change}", "--"),
+        stdin="".join(f"{oid}\n" for oid in commits).encode(),
         timeout=max(end - time.monotonic(), 0),
     )
-    added: dict[str, list[str]] = {}
     for record in output.decode("utf-8", "replace").split("\0\0"):
-        oid, *paths = [part.strip("\n") for part in record.strip("\0").split("\0")]
-        added[oid] = list(filter(None, map(_identifier, paths)))
-    return added
+        oid, *files = [part.strip("\n") for part in record.strip("\0").split("\0")]
+        yield oid, list(zip(files[::2], files[1::2], strict=False))
 
 
 def _identifier(path: str) -> str:

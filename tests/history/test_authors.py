@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from gitmem.archives.rotate import consolidate_due
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.history.authors import UNKNOWN, How, Origin, People, look_up_all
@@ -201,6 +203,50 @@ def test_what_another_author_changed_is_not_told_as_the_person_s_alone(team: Tea
         bare_git(Path(ada.root), "add", "-f", path)
         bare_git(Path(ada.root), "commit", "-qm", text, env=name)
         assert People(ada).whose("", path) == ("you, changed by Mallory" if environ else "")
+
+
+def entry(identifier: str, text: str) -> str:
+    return f"- [08:00:00] **Note**: {text} ^{identifier}\n  More.\n"
+
+
+@pytest.mark.parametrize("path", ["daily/2026-10-04.md", "sessions/2026/10/20261004_000000-11112222.md", "memory.md"])
+def test_an_entry_that_another_author_rewrote_is_not_told_as_the_person_s(team: Team, bare_git: RunsGit, path: str):
+    ada = team.of("Ada")
+    root = Path(ada.root)
+    own = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
+    first, second, third, added, copied = (saved(ada, text) for text in ("One", "Two", "Three", "Four", "Five"))
+    theirs = make_id(int(START.timestamp() * 1000), os.urandom(7))
+
+    def write(where: str, text: str, environ: dict[str, str]) -> None:
+        (root / where).parent.mkdir(parents=True, exist_ok=True)
+        (root / where).write_text(text, encoding="utf-8")
+        bare_git(root, "add", "-f", where)
+        bare_git(root, "commit", "-qm", "Words", env=environ)
+
+    kept = entry(second, "Two")
+    write(path, entry(first, "Never push.") + kept + entry(third, "Three"), own)
+    assert [People(ada).whose(one, path) for one in (first, second, third)] == ["", "", ""]
+    write(
+        path,
+        entry(first, "Always push.") + kept + entry(third, "Three").replace("More.", "Less.") + entry(theirs, "New"),
+        author("Mallory"),
+    )
+    write("daily/2026-10-09.md", entry(copied, "Other words") + entry(added, "Words"), author("Mallory"))
+    people = People(ada)
+    changed = "you, changed by Mallory"
+    assert [people.whose(one, path) for one in (first, second, third)] == [changed, "", changed]
+    assert people.whose(theirs, path) == "Mallory"
+    assert [people.whose(one, "daily/2026-10-09.md") for one in (copied, added)] == [changed, changed]
+
+
+def test_entries_that_another_author_s_machine_moved_are_told_as_the_person_s(team: Team):
+    ada, kim = team.of("Ada"), team.of("Kim")
+    texts = ("Use uv", "Dates are ISO 8601. They are so in every log. This is long. It goes on. And on.\n\n- one\n- two")
+    ours = [saved(ada, text, kind) for text in texts for kind in MemoryType]
+    later = Context(kim.context.environ, kim.context.home, "box", lambda: START + timedelta(days=90))
+    assert {one.step.period for one in consolidate_due(Store(ada.root, later)).done}
+    assert [path for path in Path(ada.root).rglob("*.md") if ours[0] in path.read_text(encoding="utf-8")]
+    assert {People(ada).whose(one, "") for one in ours} == {""}
 
 
 def test_a_merge_by_another_author_changes_nothing_of_the_person(team: Team, bare_git: RunsGit):
