@@ -189,12 +189,13 @@ def _extended(store: Store, old: bytes, revisions: str, tip: str, seconds: float
     origins = {line: number for number, line in enumerate(head.decode().split("\n")[3:])} if head else {}
     seen = b"\n" + ids
     added: dict[str, int] = {}
-    for identifier, origin in _brought(store, revisions, seconds) if tip else ():
-        if identifier.startswith(_AGAIN):
-            if identifier[1:] not in added and seen.find(f"\n{identifier[1:]}\t".encode()) < 0:
-                continue
-            identifier = _CHANGED + identifier[1:]
-        if identifier not in added and seen.find(f"\n{identifier}\t".encode()) < 0:
+
+    def is_known(identifier: str) -> bool:
+        return identifier in added or seen.find(f"\n{identifier}\t".encode()) >= 0
+
+    for brought, origin in _brought(store, revisions, seconds) if tip else ():
+        identifier = brought.replace(_AGAIN, _CHANGED)
+        if not is_known(identifier) and (identifier == brought or is_known(identifier[1:])):
             added[identifier] = origins.setdefault(_line(origin), len(origins))
     lines = "".join(f"{identifier}\t{number}\n" for identifier, number in added.items())
     person = f"{one_line(store.identity().result().email, _LENGTH)}\t{store.context.home}"
@@ -224,8 +225,8 @@ def _brought(store: Store, revisions: str, seconds: float) -> Iterator[tuple[str
     files = _files(store, looked, end)
     changed = _changed(store, foreign, end)
     for oid, named, origin in found:
-        ids = dict.fromkeys((*changed.get(oid, ()), *named, *files.get(oid, ())))
-        yield from ((identifier, origin) for identifier in ids)
+        every = dict.fromkeys((*changed.get(oid, ()), *named, *files.get(oid, ())))
+        yield from ((identifier, origin) for identifier in every)
 
 
 def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:

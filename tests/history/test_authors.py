@@ -241,7 +241,7 @@ def test_an_entry_that_another_author_rewrote_is_not_told_as_the_person_s(team: 
 
 def test_entries_that_another_author_s_machine_moved_are_told_as_the_person_s(team: Team):
     ada, kim = team.of("Ada"), team.of("Kim")
-    texts = ("Use uv", "Dates are ISO 8601. They are so in every log. This is long. It goes on. And on.\n\n- one\n- two")
+    texts = ("Use uv", "Dates are ISO 8601. They are so in every log. It goes on. And on.\n\n- one\n- two")
     ours = [saved(ada, text, kind) for text in texts for kind in MemoryType]
     later = Context(kim.context.environ, kim.context.home, "box", lambda: START + timedelta(days=90))
     assert {one.step.period for one in consolidate_due(Store(ada.root, later)).done}

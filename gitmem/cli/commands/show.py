@@ -186,12 +186,19 @@ def _show_id(args: argparse.Namespace, app: App, store: Store, identifier: str) 
 
 
 def _show_entry(args: argparse.Namespace, app: App, store: Store, identifier: str) -> None:
+    from gitmem.history.authors import People
     from gitmem.history.origin import find_entry
 
     found = find_entry(store, identifier)
+    whose = People(store).whose(identifier, "")
     words = marked(store, found.entry.text, identifier)
     found = replace(found, entry=found.entry._replace(text=words), text=marked(store, found.text))
-    app.answer(args, output.entry_value(found), output.entry_text(found), "entry")
+    app.answer(
+        args,
+        output.entry_value(found),
+        output.entry_text(found) + (f"\nby      {plain(whose)}" if whose else ""),
+        "entry",
+    )
 
 
 def _readable(store: Store, args: argparse.Namespace, app: App, text: str) -> tuple[str, bytes] | None:

@@ -222,6 +222,11 @@ def test_show_entry(desk: Desk):
     assert value["places"][0]["path"] == "memory.md"
     assert list(value["origin"]) == COMMIT_KEYS
 
+    file = desk.store / "memory.md"
+    file.write_text(file.read_text(encoding="utf-8").replace("not pnpm", "and pnpm"), encoding="utf-8")
+    desk.git(desk.store, "commit", "-qam", "Words", "--author=Mallory <m@example.com>")
+    assert desk.run("show", identifier).out.endswith("\nby      you, changed by Mallory\n")
+
 
 def test_show_commit(desk: Desk):
     saved = desk.save("one")
