@@ -35,6 +35,12 @@ class RedactionConfig(Value):
     allow: tuple[str, ...] = ()
 
 
+class PrivateConfig(Value):
+    """Folders, as globs, in which sessions are private (spec T3)."""
+
+    folders: tuple[str, ...] = ()
+
+
 class LockConfig(Value):
     """How writers of one store wait for each other (spec G4)."""
 
@@ -218,6 +224,7 @@ class Config(Value):
 
     rotation: RotationConfig = RotationConfig()
     redaction: RedactionConfig = RedactionConfig()
+    private: PrivateConfig = PrivateConfig()
     lock: LockConfig = LockConfig()
     maintenance: MaintenanceConfig = MaintenanceConfig()
     save: SaveConfig = SaveConfig()
@@ -263,6 +270,7 @@ RULES = {
     "rotation.max_archives": Rule("archives kept in the tree, 0 for all; history keeps every one"),
     "rotation.archive_retention_days": Rule("days an archive stays in the tree, 0 for ever", maximum=36_500),
     "redaction.allow": Rule("texts or globs that are never redacted"),
+    "private.folders": Rule("folders, as globs, whose sessions are private: kept on this machine alone"),
     "lock.kind": Rule("the lock: by the system's file lock or by a git ref", choices=("auto", "file", "ref")),
     "lock.wait_seconds": Rule("how long a command waits for another one's lock", maximum=10, tracked=(1, 10)),
     "maintenance.automatic": Rule("pack the repository in the background when it is time"),

@@ -19,6 +19,7 @@ DEFAULTS = {
     "rotation.max_archives": 0,
     "rotation.archive_retention_days": 0,
     "redaction.allow": (),
+    "private.folders": (),
     "lock.kind": "auto",
     "lock.wait_seconds": 10,
     "maintenance.automatic": True,

@@ -163,7 +163,7 @@ class App(Value):
 
         store = Store(self.find(args), self.context())
         store.folder = self.folder(args)
-        return store
+        return store.for_session("", private=True) if args.private else store
 
     def settled(self, args: argparse.Namespace) -> Store:
         """Return the command's store, with its spool committed and the traces of a crash repaired.

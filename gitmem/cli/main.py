@@ -55,6 +55,13 @@ GROUPS = {
 # The others, each below the command of the first screen that it is a part of: `gitmem import replay` is also `gitmem
 # replay`. Those below "more" stand for themselves.
 PARTS = {
+    "save": {
+        "private": "keep a session, or all of them, on this machine alone",
+        "pause": "record nothing for a while",
+        "resume": "record again",
+        "promote": "move a private fact into the team's memory",
+        "demote": "move a fact out of the team's memory, to what is private",
+    },
     "import": {
         "replay": "import recorded sessions of an agent",
         "migrate": "import the memory of another tool",
@@ -125,6 +132,7 @@ PLUMBING = {  # not for people
 }
 MODULES = {
     "init": "stores",
+    **dict.fromkeys(("private", "pause", "resume", "promote", "demote"), "layers"),
     "clone": "stores",
     "path": "status",
     "trust": "stores",
@@ -305,6 +313,7 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("-C", dest="directory", metavar="DIR", help="work as if started in this folder")
     parser.add_argument("--no-pager", action="store_true", help="print without a pager, however long")
     parser.add_argument("--user", action="store_true", help="use your own store (~/.gitmem), not the project's")
+    parser.add_argument("--private", action="store_true", help="use what is private to the project: it is sent nowhere")
     # Without `prog` argparse formats a usage line to find out, and asks the terminal its width for it.
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", required=True, prog="gitmem", help=None if names else argparse.SUPPRESS

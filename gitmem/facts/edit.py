@@ -202,6 +202,29 @@ def change_facts(
     return outcome.commits
 
 
+def move(store: Store, known: Fact, target: Store) -> tuple[str, ...]:
+    """Move a fact into another store: a commit in each. Returns the commits.
+
+    It is written there first, so that a crash between the two leaves it twice, not nowhere. Links to other facts stay
+    behind. What was pushed stays in the history of the remote.
+    """
+    fact = read_fact(store, known)
+    there = fact._replace(source=b"", file="", supersedes=(), superseded_by="", review=())
+    data = render_fact(there)
+
+    def put(transaction: Transaction) -> None:
+        transaction.commit(fact_message(f"Move here: {fact.description}", [fact.id]), {there.path: data})
+
+    def drop(transaction: Transaction) -> None:
+        transaction.read(MEMORY)
+        transaction.commit(fact_message(f"Move elsewhere: {fact.description}", [fact.id]), {known.path: None})
+
+    first = transact(target, put, purpose="fact").commits
+    commits = (*first, *transact(store, drop, purpose="fact").commits)
+    known_facts(store)
+    return commits
+
+
 class Holds(StrEnum):
     """Which of two facts holds."""
 

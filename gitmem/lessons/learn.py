@@ -232,7 +232,7 @@ def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Tur
         GitmemError: the preferences could not be committed.
 
     """
-    own = own_store(store)
+    own = None if store.is_private else own_store(store)
     if own is None or not turns:
         return None
     mine = {tail_of(turn.exchange_id) for turn in turns}

@@ -52,6 +52,7 @@ def keep(
     about = dict(metadata)
     tags = _tags(about.pop("tags", ()))
     session = _name(about.pop("session", None) or session)
+    store = store.for_session(session, private=about.pop("private", False) is True)
     text = clean_text("\n".join([content, *(f"{_name(key)}: {_value(value)}" for key, value in about.items())]))
     if not clean_text(content):
         raise RefusedError("There is nothing to save: content is empty.")

@@ -163,7 +163,8 @@ def _add_save(server: MCPServer[None], memory: Memory) -> None:
             str, Field(max_length=changes.MAX_CHARACTERS, description="with the reason, in a few sentences")
         ],
         metadata: Annotated[
-            dict[str, Any], Field(description="tags: [words], session: ID, anything else is kept as 'key: value'")
+            dict[str, Any],
+            Field(description="tags: [words], private: true, session: ID, anything else is kept as 'key: value'"),
         ] = {},  # noqa: B006  # never changed
     ) -> changes.SaveResult:
         """Remember something for later sessions, as one commit; it is found by the next search.

@@ -17,6 +17,7 @@ from gitmem.search.hits import BEFORE, Passage, read_passage
 from gitmem.search.sources import load, work_tree
 from gitmem.search.units import FIELD, FRAME, HEADING, LINKED, bare_text, first_line
 from gitmem.sessions.outcome import without_labels
+from gitmem.store.locate import has_home_stores
 from gitmem.store.store import own_store
 from gitmem.text.fence import FENCE, opening
 from gitmem.text.keywords import keywords as words_of
@@ -34,12 +35,14 @@ if TYPE_CHECKING:
 
 
 OWN_FOLDER = "~/.gitmem/"  # before the paths of these hits
+PRIVATE_FOLDER = "private:"  # before those of the private store: `gitmem --private get PATH` reads them
 _MOST = 3  # hits
 _LABELS = ("Rule", "Preference")
 
 
 def with_own(store: Store, query: str, found: Answer) -> Answer:
-    """Return an answer with the best of the person's own rules and preferences after the project's hits."""
+    """Return an answer with hits of other layers after the project's: private ones, own rules and preferences."""
+    found = _with_private(store, query, found)
     own = own_store(store)
     if own is None:
         return found
@@ -49,6 +52,19 @@ def with_own(store: Store, query: str, found: Answer) -> Answer:
     mine = [hit._replace(path=f"{OWN_FOLDER}{hit.path}", own=True, others=()) for hit in hits[:_MOST]]
     mine = _yielding(store, own, mine) if mine else []
     return found._replace(hits=[*found.hits, *mine], total=found.total + len(mine))
+
+
+def _with_private(store: Store, query: str, found: Answer) -> Answer:
+    if not has_home_stores(store.context.home):
+        return found
+    from gitmem.store.layers import private_store
+
+    private = private_store(store)
+    if private is None:
+        return found
+    hits = answer(private, query, limit=_MOST, vectors=not found.without_vectors).hits
+    more = [hit._replace(path=f"{PRIVATE_FOLDER}{hit.path}", status=hit.status or "private") for hit in hits]
+    return found._replace(hits=[*found.hits, *more], total=found.total + len(more))
 
 
 def _yielding(store: Store, own: Store, hits: list[Hit]) -> list[Hit]:

@@ -39,6 +39,8 @@ _MARKS = "half"  # folder: by session, a mark that lessons were saved at half of
 def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
     """Process the due events in the spool of the hooks; cheap if none are. Failures are written to the log."""
     spool = HookSpool(store.private)
+    if not _Steps(store).run("private sessions", lambda: _process_private(store, alive)):
+        return Captured()  # nothing is committed before it is known whose it is
     if not spool.names():
         return Captured()
     pending = look(store, alive)
@@ -56,12 +58,33 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> Ca
     if mended:
         steps.run("mended errors", partial(_note_mended, store, mended))
     for session in pending.sessions:
-        if session.over:
-            if steps.run("session end", partial(steps.read, session, steps.close)):
-                spool.remove([*session.sources])
-        elif session.name in answered:
-            steps.run("half of the context", partial(steps.half_used, session))
+        _end_or_go_on(store, steps, session, answered)
     return steps.captured
+
+
+def _end_or_go_on(store: Store, steps: _Steps, session: Session, answered: set[str]) -> None:
+    if session.over:
+        if store.has_layers and _was_paused(store, session.name):
+            session = session._replace(transcript="")  # it tells what was not to be recorded
+        if steps.run("session end", partial(steps.read, session, steps.close)):
+            HookSpool(store.private).remove([*session.sources])
+    elif session.name in answered:
+        steps.run("half of the context", partial(steps.half_used, session))
+
+
+def _was_paused(store: Store, session: str) -> bool:
+    from gitmem.store.layers import was_paused
+
+    return was_paused(store, session)
+
+
+def _process_private(store: Store, alive: Callable[[int], bool]) -> None:
+    """Process the events of private sessions, in the private store."""
+    from gitmem.store.layers import divert
+
+    private = divert(store)
+    if private is not None:
+        process_spool(private, alive)
 
 
 def _follow(store: Store, pending: Pending) -> None:

@@ -111,6 +111,14 @@ def _notices(path: str, turns: int, unread: int) -> list[str]:
 def _replay_turns(store: Store, path: str, name: str, since: datetime | None) -> Replayed:
     """Save the turns of a transcript, and learn from them."""
     turns, unread = _turns(path, name)
+    if store.has_layers:
+        from gitmem.store.layers import is_private, was_paused
+
+        left = {turn.session for turn in turns if was_paused(store, turn.session)}
+        left |= {turn.session for turn in turns if is_private(store, turn.session, turn.cwd)}
+        turns = [turn for turn in turns if turn.session not in left]
+        if left and not turns:
+            return Replayed(path, (), 0, unread, 0, transcript=False, archives=(), notices=())
     if since is not None:
         turns = [turn for turn in turns if turn.started >= since]
         if not turns:

@@ -10,7 +10,7 @@ from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, find_section, wi
 from gitmem.document.ids import MEMORY, tail_of
 from gitmem.errors import GitmemError
 from gitmem.facts.lines import normalized, with_marks
-from gitmem.sessions.told import SHARE, TITLE, choose_facts, own_lines
+from gitmem.sessions.told import PRIVATE_TITLE, SHARE, TITLE, choose_facts, own_lines, private_lines
 from gitmem.store.headers import never
 from gitmem.sync.attempts import failures
 from gitmem.text.fence import FENCE, opening
@@ -183,6 +183,7 @@ def start_parts(
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
         Part("What holds", facts.lines(), share=config.facts_percent, ids=facts.ids),
         _part_of(TITLE, own, share=SHARE),
+        _part_of(PRIVATE_TITLE, private_lines(store, late), share=SHARE),
         _part_of(CORE_DECISIONS, new_decisions, share=30)._replace(show=_unless(facts.texts)),
         _part_of("What is open", open_issues, share=10),
         Part("The last session, as a model judged it", _judged(store, late, facts.marks), share=20),

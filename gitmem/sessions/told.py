@@ -13,6 +13,7 @@ from gitmem.history.authors import People
 from gitmem.history.changes_by_others import others_changes
 from gitmem.platform.clock import datetime
 from gitmem.store.headers import Bounds, fact_headers, fact_of, facts_of, never, place_marks
+from gitmem.store.locate import has_home_stores
 from gitmem.store.store import own_store
 from gitmem.values import Value
 
@@ -204,6 +205,7 @@ def _digests(facts: Sequence[Fact]) -> frozenset[str]:
 
 TITLE = "Your own rules and preferences, in every project"
 SHARE = 10  # percent of the budget
+PRIVATE_TITLE = "Private to this project on this machine: do not put it into what others read"
 _KINDS = (FactKind.RULE, FactKind.PREFERENCE)
 _MOST = 30  # facts
 
@@ -228,6 +230,17 @@ def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tupl
     known = {normalized(fact.description) for fact in project}
     new = [fact for fact in chosen[:_MOST] if normalized(fact.description) not in known]
     return tuple((_own_line(fact, _winner(fact, project), before[fact.id]), fact.id) for fact in new)
+
+
+def private_lines(store: Store, late: Late = never) -> tuple[tuple[str, str], ...]:
+    """Return the lines of the facts in the private store with their ids, the most useful first."""
+    if late() or not has_home_stores(store.context.home):
+        return ()
+    from gitmem.store.layers import private_store
+
+    private = private_store(store)
+    facts = choose_facts(private, "", late) if private else None
+    return tuple(zip(facts.lines(), facts.ids, strict=True)) if facts else ()
 
 
 def _before(identifier: str, marks: Marks) -> list[Fact]:

@@ -110,6 +110,7 @@ class Place(Enum):
     BRANCH = "branch"
     HOME = "home"
     USER = "user"
+    PRIVATE = "private"
 
 
 class NewStore(Value):
@@ -146,7 +147,7 @@ def init_store(start: str, context: Context, place: Place) -> NewStore:
 def make_store(start: str, context: Context, place: Place) -> NewStore:
     """Create a store without files, or reconnect a copied or moved one; raises as `init_store` does."""
     target, project = _target(start, context, place)
-    existing = target if place is Place.USER else find_store(start, context.home)
+    existing = target if place in {Place.USER, Place.PRIVATE} else find_store(start, context.home)
     disconnected = place in {Place.PROJECT, Place.BRANCH} and is_disconnected(target)
     new = not disconnected and (existing is None or not is_store(existing))
     making = Making(context.home, target)
@@ -189,6 +190,8 @@ def _target(start: str, context: Context, place: Place) -> tuple[str, Project]:
         return user_store(context.home), project
     if place is Place.HOME:
         return home_store(project, context.home), project
+    if place is Place.PRIVATE:  # the folder itself: gitmem.store.layers names it
+        return start, Project(start, None)
     if project.root == os.path.realpath(context.home):
         raise GitmemError(
             f"{project.root} is your home folder, not a project.", "Use 'gitmem init --user' for what belongs to you."
@@ -312,7 +315,7 @@ def _exclude(project: Project, context: Context, place: Place) -> None:
     """Exclude the store from the git repository around it; repeated each time, in case an `init` was killed."""
     if place in {Place.PROJECT, Place.BRANCH} and project.common_dir is not None:
         exclude(project.common_dir, f"/{STORE_FOLDER}/")
-    if place in {Place.HOME, Place.USER}:  # other stores are inside the folder of the person's own store
+    if place in {Place.HOME, Place.USER, Place.PRIVATE}:  # other stores are inside the folder of the person's own store
         user = find_layout(user_store(context.home))
         if user is not None:
             exclude(user.common_dir, f"/{HOME_PROJECTS}/")

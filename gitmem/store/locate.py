@@ -10,6 +10,7 @@ from gitmem.values import Value
 
 STORE_FOLDER = ".gitmem"
 HOME_PROJECTS = "projects"
+PRIVATE_SUFFIX = ".private"  # ends the name of a project's private store there (gitmem.store.layers)
 HOME_HOSTS = "hosts"
 _NAMELESS = "project"
 
@@ -93,6 +94,11 @@ def _home_store_names(home: str) -> list[str]:
         return os.listdir(os.path.join(user_store(home), HOME_PROJECTS))
     except OSError:
         return []
+
+
+def has_home_stores(home: str) -> bool:
+    """Return whether stores of projects may be below the home: a quick look."""
+    return os.path.isdir(os.path.join(user_store(home), HOME_PROJECTS))
 
 
 def _has_home_store(folder: str, home: str, names: list[str]) -> bool:

@@ -13,7 +13,7 @@ from gitmem.git.repository import Repository, find_layout, is_object_id
 from gitmem.git.trust import check_layout, is_linked
 from gitmem.platform.safe_open import in_the_way, read_text
 from gitmem.store.accepted import Acceptance
-from gitmem.store.locate import is_store, user_store
+from gitmem.store.locate import PRIVATE_SUFFIX, is_store, user_store
 from gitmem.store.settings import read_config, read_small
 from gitmem.store.spool import Spool
 
@@ -35,6 +35,7 @@ FORMAT_VERSION = 2
 PRIVATE_FOLDER = "gitmem"
 # Of the common git folder: none may be a link, through which what waits would be written elsewhere.
 _ON_THE_WAY = ("gitmem", "gitmem/spool", "gitmem/spool/aside", "gitmem/spool/hooks", "gitmem/spool/hooks/aside")
+LAYERS = "layers"  # in the private folder: which sessions are private, and pauses (gitmem.store.layers)
 PURGING = "purging"  # in the private folder while a purge rewrites history (gitmem.purge.rewrite)
 HURRIED = 0.05  # seconds of `patience` where a hook waits; the work behind it asks again
 PACKS = "packs"  # in the private folder of a store on a branch of its project
@@ -128,6 +129,30 @@ class Store:
         from gitmem.git.worktree import WorkTree
 
         return WorkTree(self.root, self.repository.git, TEMPORARY)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it is the private store of a project, which takes no remote."""
+        return self.root.endswith(PRIVATE_SUFFIX)
+
+    @property
+    def has_layers(self) -> bool:
+        """Whether sessions may be private or paused, so that it has to be looked which are."""
+        return bool(self.config.private.folders) or os.path.isdir(os.path.join(self.private, LAYERS))
+
+    def for_session(self, session: str, *, private: bool = False) -> Store:
+        """Return the store that keeps what a session saves: the private one if the session is private.
+
+        Raises:
+            GitmemError: there is none yet, and it could not be made.
+
+        """
+        if not private and not self.has_layers:
+            return self
+        from gitmem.store.layers import is_private, private_store
+
+        found = private_store(self, make=True) if private or is_private(self, session, self.folder) else None
+        return found or self
 
     @property
     def is_own(self) -> bool:

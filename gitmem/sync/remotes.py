@@ -251,6 +251,10 @@ def add_remote(store: Store, name: str, url: str | None) -> Remote:
 
     """
     store.acceptance.check()
+    if store.is_private:
+        raise RefusedError(
+            "What is private to a project is sent nowhere.", "'gitmem promote ID' moves a fact into the team's memory."
+        )
     if not _NAME.fullmatch(name):
         raise RefusedError(f"{name!a} is not a valid name for a remote.", "Use letters, digits, '-' and '_'.")
     if url is not None:

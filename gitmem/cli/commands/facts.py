@@ -128,6 +128,7 @@ def _add(store: Store, args: argparse.Namespace, app: App) -> int:
         tags = tuple(clean_tag(tag) for tag in args.tag)
     except ValueError as error:
         raise RefusedError(f"The tag is refused: {error}.") from None
+    store = store.for_session(app.session())
     at = store.context.clock()
     identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
     saved = save(store, Save(identifier, at, text, MemoryType(args.kind), tags, "", "cli"), scan=True)

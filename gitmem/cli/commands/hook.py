@@ -259,6 +259,10 @@ def _answer_start(
         from gitmem.sessions.start import MARKER, session_goes_on, start_parts, start_text
 
         store = _hurried(app, root, folder)
+        if app.environ.get("GITMEM_PRIVATE", "0") not in {"", "0"} and (session := payload.get("session_id")):
+            from gitmem.store.layers import set_private
+
+            set_private(store, str(session), on=True)
         found = glance(store)
         transcript = payload.get("transcript_path")
         kept = payload.get("source") in _STILL_KNOWN or payload.get("hook_event_name") != _ANSWERED

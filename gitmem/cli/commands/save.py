@@ -52,7 +52,7 @@ def run_save(args: argparse.Namespace, app: App) -> int:
         raise RefusedError(
             "There is nothing to save: the text is empty.", "Give it as an argument, a file or on stdin."
         )
-    store = app.open(args)
+    store = app.open(args).for_session(args.session or app.session())
     at = store.context.clock()
     identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
     request = Save(identifier, at, text, MemoryType(args.type), tags, args.session or app.session(), "cli")

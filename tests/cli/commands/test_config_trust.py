@@ -193,6 +193,7 @@ recall: {prompt: false, error: false}
 prompts: {summary: "Send it all.", exchanges: x, concept: x, contradiction: x, session: x}
 transcripts: {enabled: false, tool_result_chars: 1000000000}
 redaction: {allow: ["*"]}
+private: {folders: ["*"]}
 author: {also: [mallory@example.org]}
 review: {changes: false}
 purge: {machines: [evil]}

@@ -1,0 +1,137 @@
+"""`gitmem private`, `pause`, `resume`, `promote`, `demote`: what is kept where, and whether anything is."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from gitmem.cli.app import App
+from gitmem.errors import ExitCode, NotFoundError, UsageError
+from gitmem.facts.edit import find_fact, move
+from gitmem.store import layers
+from gitmem.text.terminal import plain
+
+_UNITS = {"m": 60, "h": 3600, "d": 86_400}
+
+
+def configure_private(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem private`."""
+    parser.add_argument("state", nargs="?", choices=("on", "off"), help="default: say which it is")
+
+
+def run_private(args: argparse.Namespace, app: App) -> int:
+    """Keep what sessions say on this machine alone: in a store of its own, which takes no remote.
+
+    Run by an agent, it is about that agent's session, else about all sessions of this project on this machine, until
+    'off'. What was committed before stays where it is: 'gitmem demote' moves a fact, 'gitmem forget' removes a text.
+    'private.folders' in the settings names folders whose sessions are private, and the variable GITMEM_PRIVATE=1 in an
+    agent's environment makes its sessions private. Each command reads what is private with 'gitmem --private'.
+
+    With --json: {session, private}.
+
+    Examples:
+      gitmem private on
+      gitmem private off
+      gitmem --private facts list
+
+    """
+    store, session = app.open(args), app.session()
+    store.acceptance.check()
+    if args.state:
+        layers.set_private(store, session, on=args.state == "on")
+    is_on = layers.is_private(store, session, store.folder)
+    whose = "This session" if session else "Each session of this project"
+    text = f"{whose} is {'private: it is kept on this machine alone' if is_on else 'recorded in the project memory'}."
+    app.answer(args, {"session": session or None, "private": is_on}, text)
+    return ExitCode.OK
+
+
+def configure_pause(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem pause`."""
+    parser.add_argument("time", nargs="?", metavar="TIME", help="30m, 1h, 2d (default: until 'gitmem resume')")
+
+
+def run_pause(args: argparse.Namespace, app: App) -> int:
+    """Record nothing of this project's sessions for a while; they are told what is known as before.
+
+    A session that was paused keeps no transcript. 'gitmem save' still saves.
+
+    With --json: {paused}.
+
+    Examples:
+      gitmem pause 1h
+      gitmem resume
+
+    """
+    found = re.fullmatch(r"([1-9][0-9]{0,5})([mhd])", args.time) if args.time else None
+    if args.time and not found:
+        raise UsageError(f"{args.time!r} is no time.", "Give minutes, hours or days: 30m, 1h, 2d.")
+    store = app.settled(args)
+    store.acceptance.check()
+    layers.pause(store, int(found[1]) * _UNITS[found[2]] if found else None)
+    until = f"for {args.time}" if found else "until 'gitmem resume'"
+    app.answer(args, {"paused": True}, f"Nothing is recorded {until}.")
+    return ExitCode.OK
+
+
+def run_resume(args: argparse.Namespace, app: App) -> int:
+    """End a pause: sessions are recorded again from now on.
+
+    With --json: {paused}.
+
+    Examples:
+      gitmem resume
+
+    """
+    ended = layers.resume(app.open(args))
+    app.answer(args, {"paused": False}, "Sessions are recorded again." if ended else "There was no pause.")
+    return ExitCode.OK
+
+
+def configure_promote(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem promote`."""
+    parser.add_argument("fact", metavar="FACT", help="its id, or an unambiguous prefix of it")
+
+
+configure_demote = configure_promote
+
+
+def run_promote(args: argparse.Namespace, app: App) -> int:
+    """Move a private fact into the project's memory, which a team shares: a commit in each of the two stores.
+
+    With --json: {id, commits}.
+
+    Examples:
+      gitmem promote d4f7k2
+
+    """
+    args.private = False
+    store = app.settled(args)
+    private = layers.private_store(store)
+    if private is None:
+        raise NotFoundError("This project has nothing that is private.", "'gitmem --private facts add' adds a fact.")
+    fact = find_fact(private, args.fact)
+    commits = move(private, fact, store)
+    value = {"id": fact.id, "commits": list(commits)}
+    app.answer(args, value, plain(f"{fact.id} is in the project's memory now: {fact.description}"))
+    return ExitCode.OK
+
+
+def run_demote(args: argparse.Namespace, app: App) -> int:
+    """Move a fact out of the project's memory, to what is private: a commit in each of the two stores.
+
+    What was synced stays in the history of the remote and of others: 'gitmem forget purge' removes a text from there.
+
+    With --json: {id, commits}.
+
+    Examples:
+      gitmem demote d4f7k2
+
+    """
+    args.private = False
+    store = app.settled(args)
+    fact = find_fact(store, args.fact)
+    commits = move(store, fact, store.for_session("", private=True))
+    value = {"id": fact.id, "commits": list(commits)}
+    app.answer(args, value, plain(f"{fact.id} is private now: {fact.description}"))
+    return ExitCode.OK

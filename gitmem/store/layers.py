@@ -1,0 +1,166 @@
+"""The layers of a project's memory: the person's own, private to the project, the team's (spec T3).
+
+What is private lies in a store of its own below the person's home, which takes no remote. So no merge, sync or backup
+of the team's store can carry it, and its objects are in no repository that is pushed. Hooks deliver all events into the
+spool of the project's store, which is never committed; before any is, `divert` moves those of private sessions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from gitmem.document.ids import slug
+from gitmem.platform.safe_open import read_json, write_json
+from gitmem.store.hook_spool import HookSpool
+from gitmem.store.init import Place, init_store
+from gitmem.store.locate import PRIVATE_SUFFIX, find_project, home_store, is_store
+from gitmem.store.store import LAYERS, Store
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from gitmem.store.hook_spool import Delivered
+
+
+_EVERY = "every"  # the name of the mark for all sessions of the project
+_PAUSES = "pauses.json"
+_FOR_EVER = 1e12
+
+
+def private_store(store: Store, *, make: bool = False) -> Store | None:
+    """Return the private store of a store's project, None without one; with `make` it is made.
+
+    Raises:
+        GitmemError: it could not be made.
+
+    """
+    if store.is_private or store.is_own:
+        return None
+    home = store.context.home
+    project = find_project(os.path.dirname(store.root), home)
+    root = home_store(project, home) + PRIVATE_SUFFIX
+    if os.path.dirname(root) == os.path.dirname(store.root):  # the store is below the home, too
+        root = store.root + PRIVATE_SUFFIX
+    if not is_store(root):
+        if not make:
+            return None
+        init_store(root, store.context, Place.PRIVATE)
+    private = Store(root, store.context)
+    private.folder, private.patience = store.folder, store.patience
+    return private
+
+
+def is_private(store: Store, session: str, folder: str = "") -> bool:
+    """Return whether a session is private: by its mark, that of all sessions, or a folder of the settings."""
+    marks = [_EVERY, *([_name(session)] if session else [])]
+    if any(os.path.exists(os.path.join(store.private, LAYERS, mark)) for mark in marks):
+        return True
+    from fnmatch import fnmatch
+
+    home = store.context.home
+    return any(
+        fnmatch(f"{folder}/", f"{glob.rstrip('/')}/*") or fnmatch(folder, glob)
+        for glob in (one.replace("~", home, 1) if one.startswith("~/") else one for one in store.config.private.folders)
+        if folder
+    )
+
+
+def set_private(store: Store, session: str, *, on: bool) -> None:
+    """Mark a session, or with "" all sessions of the project, as private, or take the mark away."""
+    path = os.path.join(store.private, LAYERS, _name(session) if session else _EVERY)
+    if on:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with open(path, "wb"):
+            pass
+    else:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def _name(session: str) -> str:
+    return f"session-{slug(session, length=100) or 'x'}"
+
+
+def pause(store: Store, seconds: float | None) -> None:
+    """Record nothing of sessions from now on, for some seconds or until `resume`."""
+    now = store.context.clock().timestamp()
+    write_pauses(store, [*pauses(store), [now, now + (seconds or _FOR_EVER)]])
+
+
+def resume(store: Store) -> bool:
+    """End the pause; return False if there was none."""
+    now = store.context.clock().timestamp()
+    before = pauses(store)
+    write_pauses(store, [[begin, min(end, now)] for begin, end in before])
+    return any(end > now for _, end in before)
+
+
+def pauses(store: Store) -> list[list[float]]:
+    """Return when each pause began and ends, in seconds since 1970."""
+    try:
+        return [
+            [float(begin), float(end)] for begin, end in read_json(os.path.join(store.private, LAYERS, _PAUSES))["v"]
+        ]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+
+
+def write_pauses(store: Store, found: list[list[float]]) -> None:
+    """Write the pauses."""
+    os.makedirs(os.path.join(store.private, LAYERS), mode=0o700, exist_ok=True)
+    write_json(os.path.join(store.private, LAYERS, _PAUSES), {"v": found})
+
+
+def was_paused(store: Store, session: str) -> bool:
+    """Return whether events of a session were dropped, so that its transcript tells what was not to be recorded."""
+    return os.path.exists(_paused_mark(store, session))
+
+
+def _paused_mark(store: Store, session: str) -> str:
+    return os.path.join(store.private, LAYERS, f"paused-{_name(session)}")
+
+
+def divert(store: Store) -> Store | None:
+    """Move the events of private sessions into the private store's spool, drop those of pauses; return that store."""
+    if not store.has_layers or store.is_private:
+        return private_store(store)
+    spool, stopped = HookSpool(store.private), pauses(store)
+    events = sorted(spool.read(_read), key=lambda one: one[1])
+    private = private_store(store)
+    folders = {session: folder for _, _, session, folder in reversed(events) if folder}
+    for name, at, session, _ in events:
+        if any(begin <= at <= end for begin, end in stopped):
+            with open(_paused_mark(store, session), "wb"):
+                pass
+            spool.remove([name])
+        elif is_private(store, session, folders.get(session, "")):
+            if session:
+                set_private(store, session, on=True)  # all of a session is of one layer
+            private = private or private_store(store, make=True)
+            if private:
+                _move(spool, HookSpool(private.private), name)
+    return private
+
+
+def _read(event: Delivered) -> tuple[str, float, str, str]:
+    """Return an event's file, time, session and folder, in the words of any host."""
+    from gitmem.hosts.all import read_payload
+
+    _, read = read_payload(dict(event.payload), event.host, event.event, ({}, ""))
+    given = {**event.payload, **(read or {})}
+    session, folder = (given.get(key) for key in ("session_id", "cwd"))
+    return event.name, event.at.timestamp(), str(session or ""), str(folder or "")
+
+
+def _move(spool: HookSpool, target: HookSpool, name: str) -> None:
+    path = os.path.join(spool.folder, name)
+    with open(path, "rb") as file:
+        data, status = file.read(), os.fstat(file.fileno())
+    target.make()
+    goal = os.path.join(target.folder, name)
+    with contextlib.suppress(FileExistsError), open(goal, "xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.utime(goal, ns=(status.st_atime_ns, status.st_mtime_ns))
+    spool.remove([name])

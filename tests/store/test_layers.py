@@ -1,0 +1,112 @@
+"""What is private is in no object that is pushed; pauses record nothing; facts move between layers."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from gitmem.errors import RefusedError
+from gitmem.sessions.background import process_spool
+from gitmem.store import layers
+from gitmem.store.hook_spool import HookSpool
+from gitmem.store.store import Store
+from gitmem.sync.remotes import add_remote
+from tests.cli.commands.project import Runner
+from tests.desk import Recorder, desk  # noqa: F401  # a fixture
+
+SECRET = "The customer Zephyrine leaves in March"
+OPEN = "The importer reads its settings"
+
+
+def session(store: Store, tmp_path, name: str, said: str, folder: str = "") -> None:
+    """Deliver a whole session as its host does, and process it."""
+    recorder = Recorder(tmp_path / f"{name}.jsonl", name)
+    recorder.turn(1, f"From now on remember: {said}.", f"Done. {said}. From now on we use pnpm for {said}.")
+    path = str(recorder.write())
+    common = {"session_id": name, "cwd": folder or str(tmp_path), "transcript_path": path}
+    spool = HookSpool(store.private)
+    for event, more in (
+        ("SessionStart", {"source": "startup"}),
+        ("UserPromptSubmit", {"prompt": f"From now on remember: {said}."}),
+        ("Stop", {"last_assistant_message": f"Done. {said}."}),
+        ("SessionEnd", {"reason": "exit"}),
+    ):
+        spool.accept(event, 0, json.dumps({"hook_event_name": event, **common, **more}).encode())
+    process_spool(store)
+
+
+def objects(git, folder) -> str:
+    """Return all objects of a repository as text, with their paths."""
+    ids = [line.split()[0] for line in git(folder, "cat-file", "--batch-all-objects", "--batch-check").splitlines()]
+    return "\n".join(git(folder, "cat-file", "-p", one) for one in ids)
+
+
+@pytest.fixture
+def runner(desk) -> Runner:  # noqa: F811
+    return Runner(Path(desk.store.root).parent, dict(desk.store.context.environ))
+
+
+@pytest.mark.parametrize("how", ["all", "session", "folder"])
+def test_a_private_session_is_in_no_object_that_is_pushed(desk, runner, tmp_path, bare_git, how):  # noqa: F811
+    store = desk.store
+    remote = tmp_path / "remote.git"
+    bare_git(tmp_path, "init", "-q", "--bare", str(remote))
+    add_remote(store, "origin", str(remote))
+    assert runner("config", "sync.transcripts", "true", "--here")[0] in {0, 2}
+    if how == "folder":
+        (tmp_path / "secret").mkdir()
+        runner("config", "private.folders", f"['{tmp_path}/sec*']", "--user")
+        store = Store(store.root, store.context)
+    else:
+        layers.set_private(store, "" if how == "all" else "s-private", on=True)
+    session(store, tmp_path, "s-private", SECRET, str(tmp_path / "secret") if how == "folder" else "")
+    layers.set_private(store, "", on=False)
+    session(store, tmp_path, "s-open", OPEN)
+    assert runner("sync")[0] == 0
+    everything = objects(bare_git, remote) + objects(bare_git, store.root)
+    assert OPEN in everything
+    assert "Zephyrine" not in everything
+    assert "zephyrine" not in everything.casefold()
+    private = layers.private_store(store)
+    assert "Zephyrine" in objects(bare_git, private.root)
+    assert "Zephyrine" in runner("--private", "search", "Zephyrine")[1]
+    assert "private:" in runner("search", "Zephyrine")[1]
+    with pytest.raises(RefusedError):
+        add_remote(private, "origin", str(remote))
+
+
+def test_nothing_of_a_pause_is_recorded(desk, tmp_path, bare_git):  # noqa: F811
+    layers.pause(desk.store, None)
+    session(desk.store, tmp_path, "s-paused", SECRET)
+    assert HookSpool(desk.store.private).names() == []
+    desk.clock.now += timedelta(hours=2)
+    assert layers.resume(desk.store)
+    assert not layers.resume(desk.store)
+    assert "Zephyrine" not in objects(bare_git, desk.store.root)
+
+
+def test_a_fact_moves_between_the_layers_by_a_commit_in_each(desk, runner, bare_git):  # noqa: F811
+    added = json.loads(runner("--private", "facts", "add", f"{SECRET}.", "--json")[1])
+    assert "Zephyrine" not in objects(bare_git, desk.store.root)
+    assert SECRET in runner("start")[1]
+    assert "Private to this project" in runner("start")[1]
+    code, out, err = runner("promote", added["id"], "--json")
+    assert (code, err) == (0, "")
+    assert len(json.loads(out)["commits"]) == 2
+    assert SECRET in runner("show")[1]
+    assert json.loads(runner("--private", "facts", "list", "--json")[1]) == []
+    assert runner("demote", added["id"])[0] == 0
+    assert SECRET not in runner("show")[1]
+    assert [one["id"] for one in json.loads(runner("--private", "facts", "list", "--json")[1])] == [added["id"]]
+
+
+def test_a_save_of_a_private_session_is_private(desk, runner, bare_git):  # noqa: F811
+    layers.set_private(desk.store, "s-private", on=True)
+    assert runner("save", SECRET, "--session", "s-private")[0] == 0
+    assert runner("save", OPEN, "--session", "s-other")[0] == 0
+    everything = objects(bare_git, desk.store.root)
+    assert OPEN in everything
+    assert "Zephyrine" not in everything
