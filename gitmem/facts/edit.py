@@ -145,6 +145,15 @@ def edit(store: Store, known: Fact, text: str) -> tuple[str, ...]:
     return change_facts(store, known, plan, f"Edit fact: {one_line(clean, MAX_DESCRIPTION)}")
 
 
+def pin(store: Store, known: Fact, *, pinned: bool) -> tuple[str, ...]:
+    """Have every session told a fact first, or no longer so. Returns the commits."""
+
+    def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
+        return facts | {known.id: facts[known.id]._replace(pinned=pinned)}
+
+    return change_facts(store, known, plan, _subject("Pin" if pinned else "Unpin", known, ()))
+
+
 def supersede_fact(store: Store, loser: Fact, winner: Fact) -> tuple[str, ...]:
     """Supersede one fact by another (spec V6); returns the commits."""
     now = store.context.clock()

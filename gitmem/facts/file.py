@@ -59,6 +59,7 @@ def parse_fact(data: bytes, path: str = "") -> Fact | None:
         supersedes=as_texts(given.get("supersedes")),
         superseded_by=as_text(given.get("superseded_by")),
         review=as_texts(given.get("review")),
+        pinned=given.get("pinned") is True,
         file=path,
         source=data,
     )
@@ -85,7 +86,9 @@ def render_fact(fact: Fact) -> bytes:
     before = parse_fact(fact.source)
     for key in _written(fact, before):
         value = getattr(fact, key)
-        document = document.remove(key) if value in ("", (), None) else document.set(key, plain_value(value))
+        document = (
+            document.remove(key) if value in ("", (), None) or value is False else document.set(key, plain_value(value))
+        )
     if before is None or fact.text != before.text:
         newline = document.newline
         document = document.with_body(fact.text.replace("\n", newline) + newline)
@@ -119,6 +122,7 @@ def _header(fact: Fact) -> list[str]:
         "supersedes": fact.supersedes,
         "superseded_by": fact.superseded_by,
         "review": fact.review,
+        "pinned": fact.pinned or None,
     }
     lines = [f"{key}: {_flow(value)}" for key, value in given.items() if value not in (None, "", (), {})]
     # In the host's place and form.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from operator import itemgetter
 
@@ -112,20 +113,22 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
 
 def _candidates(headers: Sequence[Header]) -> list[Header]:
     """Return the facts that may be told, and the newest ended facts, to leave out their entries."""
-    binding: list[tuple[tuple[float, str], Header]] = []
+    binding: list[tuple[tuple[str, float, str], Header]] = []
     settled: list[tuple[str, Header]] = []
     for header in headers:
-        status, kind, when = header.key
+        status, kind, when, pinned = header.key
         if status not in BINDING:
             settled.append((when, header))
         elif kind != FactKind.ISSUE:
-            binding.append(((_WORTH.get(kind, 0.0), when), header))
+            binding.append(((pinned, _WORTH.get(kind, 0.0), when), header))
     binding.sort(key=itemgetter(0), reverse=True)
     settled.sort(key=itemgetter(0))
     return [*(header for _, header in binding[:_MAX_RANKED]), *(header for _, header in settled[-_MAX_RANKED:])]
 
 
 def _score(fact: Fact, words: set[str], recent: str) -> float:
+    if fact.pinned:
+        return math.inf
     files = sum(file.rpartition("/")[2] in recent for file in fact.files)
     for_words = _PER_WORD * sum(word in words for word in fact.keywords) + 2 * _PER_WORD * files
     worth = _WORTH.get(fact.kind, 0.0)

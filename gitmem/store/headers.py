@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 KNOWN_FOLDER = "known"
-_VERSION = "5"
+_VERSION = "6"
 _SUFFIX = ".md"
 _NO_HEADER = "-"  # instead of the values of a document without a usable header
 _NO_HEADER_END = f"\t{_NO_HEADER}"
@@ -482,4 +482,5 @@ def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] 
     fields = fact._asdict()
     fields["description"] = fact.description or fact.text.split("\n\n")[0][:200].replace("\n", " ")
     fields |= {"created": fact.created.isoformat(), "updated": fact.updated.isoformat() if fact.updated else ""}
-    return (fact.status, fact.kind, fact.when.isoformat()), [fields[name] for name in _CACHED]
+    key = (fact.status, fact.kind, fact.when.isoformat(), "pinned" * fact.pinned)
+    return key, [fields[name] for name in _CACHED]

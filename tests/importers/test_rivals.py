@@ -89,11 +89,11 @@ def test_basic_memory_s_notes_come_as_they_are(desk, tmp_path, bare_git):
     (folder / "Brewing.md").write_text(text)
     (folder / "notes" / "Tea.md").write_text("---\ntitle: Tea\npermalink: notes/tea\n---\nGreen.\n")
     (folder / "picture.png").write_bytes(b"\x89PNG")
-    os.utime(folder / "notes" / "Tea.md", (1_700_000_000, 1_700_000_000))
+    os.utime(folder / "notes" / "Tea.md", (1_700_049_600, 1_700_049_600))
     assert kind_of(str(folder)) is SourceKind.BASIC
     done = migrate(desk.store, Source(SourceKind.BASIC, str(folder)))
     assert {one.to for one in done.brought} == {"knowledge/brewing.md", "knowledge/notes-tea.md"}
     assert [one.source for one in done.left] == ["picture.png"]
     assert desk.store.read("knowledge/brewing.md").decode() == text
     dates = bare_git(Path(desk.store.root), "log", "--format=%ad", "--date=short", "--", "knowledge").split()
-    assert sorted(dates) == ["2023-11-14", "2025-03-04"]
+    assert sorted(dates) == ["2023-11-15", "2025-03-04"]

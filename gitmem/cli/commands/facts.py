@@ -48,6 +48,8 @@ def configure_facts(parser: argparse.ArgumentParser) -> None:
     retire.add_argument("--why", default="", metavar="TEXT", help="why, or how it was resolved")
     confirm = actions.add_parser("confirm", help="mark a fact as true; the facts that contradict it are superseded")
     confirm.add_argument("fact", metavar="FACT")
+    for name, line in (("pin", "have every session told a fact, before all others"), ("unpin", "no longer do so")):
+        actions.add_parser(name, help=line).add_argument("fact", metavar="FACT")
     replace = actions.add_parser("supersede", help="mark a fact as replaced by another one")
     replace.add_argument("fact", metavar="OLD")
     replace.add_argument("successor", metavar="NEW", help="the fact that holds instead")
@@ -63,7 +65,7 @@ def run_facts(args: argparse.Namespace, app: App) -> int:
     With --json: a fact is {id, kind, status, description, created, updated, confidence, sources, files, commit, branch,
     stale, place, review, superseded_by, path}; 'list' prints a list of them with {author}, null where that is you,
     'show' adds {author, text, origin, supersedes, keywords, places, standing, successor}, 'add', 'edit', 'retire',
-    'confirm' and 'supersede' add {commits}.
+    'confirm', 'supersede', 'pin' and 'unpin' add {commits}.
 
     Examples:
       gitmem facts
@@ -75,6 +77,8 @@ def run_facts(args: argparse.Namespace, app: App) -> int:
       gitmem facts retire d4f7k2 --why "the project moved to pixi"
       gitmem facts confirm d4f7k2
       gitmem facts supersede d4f7k2 d9efjx
+      gitmem facts pin d4f7k2
+      gitmem facts unpin d4f7k2
 
     """
     store = app.settled(args)
@@ -82,7 +86,7 @@ def run_facts(args: argparse.Namespace, app: App) -> int:
         return _list(store, args, app)
     if args.action == "add":
         return _add(store, args, app)
-    from gitmem.facts.edit import confirm, edit, find_fact, retire, supersede_fact
+    from gitmem.facts.edit import confirm, edit, find_fact, pin, retire, supersede_fact
 
     known = find_fact(store, args.fact)
     if args.action == "show":
@@ -93,6 +97,8 @@ def run_facts(args: argparse.Namespace, app: App) -> int:
         commits = edit(store, known, app.stdin.read() if args.text == "-" else args.text)
     elif args.action == "retire":
         commits = retire(store, known, args.why)
+    elif args.action in {"pin", "unpin"}:
+        commits = pin(store, known, pinned=args.action == "pin")
     elif args.action == "supersede":
         commits = supersede_fact(store, known, find_fact(store, args.successor))
     else:

@@ -61,6 +61,22 @@ def test_facts_are_listed_shown_edited_and_retired(gitmem, store):
     assert gitmem("facts", "show", "zzz")[0] == 9
 
 
+def test_a_pinned_fact_is_told_before_all_others_whatever_its_age(gitmem, store):
+    gitmem("facts", "add", "The proxy listens on port 8081.")
+    (old,) = listed(gitmem)
+    for number in range(60):
+        gitmem("save", f"Service number {number} of the depot {'is described at length ' * 5}", "--type", "rule")
+    gitmem("config", "session.budget_tokens", "500")
+    assert "port 8081" not in gitmem("start")[1]
+    assert gitmem("facts", "pin", old["id"])[1].startswith(f"{old['id']} is active, pinned now")
+    told = gitmem("start")[1]
+    assert told.index("port 8081") < told.index("Service number")
+    assert "pinned: true\n" in (store_file := store.read(old["path"]).decode())
+    gitmem("facts", "unpin", old["id"])
+    assert store.read(old["path"]).decode() == store_file.replace("pinned: true\n", "")
+    assert "port 8081" not in gitmem("start")[1]
+
+
 def test_what_contradicts_is_for_review_until_one_is_confirmed(gitmem, store):
     for text in ("Use pnpm, not npm.", "Use uv, not pnpm."):
         assert gitmem("save", "--type", "decision", text)[0] == 0
