@@ -30,7 +30,7 @@
   // A page in which nobody writes, ticks or selects shows what is new by itself; another one says that there is something.
   const live = document.body.dataset.live;
   const busy = () =>
-    document.querySelector("main :focus:not(a):not(summary), main details.more[open], main .acts details[open], main .add[open], main .many :checked") ||
+    document.querySelector("main :focus:not(a):not(summary), main .item.at, main details.more[open], main .acts details[open], main .add[open], main .many :checked") ||
     document.querySelector("main form input[name=sure]") || String(getSelection());
   const renew = async (tip) => {
     const said = document.getElementById("working");

@@ -85,6 +85,8 @@ def site(home, environ, tmp_path, new_store):
     store = new_store(project, context, NOW)
     for name in ("1-login.jsonl", "2-orders.jsonl"):
         replay(store, str(DEMO / name))
+    (tmp_path / "bakery").mkdir()
+    new_store(tmp_path / "bakery", context, NOW)
     server = subprocess.Popen(
         [sys.executable, "-m", "gitmem", "web", "--json"],
         cwd=project, env={**environ, "PYTHONPATH": os.getcwd()}, stdout=subprocess.PIPE, text=True,
@@ -113,6 +115,7 @@ def every_page(site) -> list[str]:
         *LISTS,
         f"fact/{site.fact('argon2id').id}",
         f"session/{SESSION}",
+        f"transcript/{SESSION}",
         f"concept/{concept}",
         "commit/HEAD",
         "none",
@@ -136,6 +139,11 @@ def test_no_page_has_a_fault_that_axe_finds(site, fetched):
                 found += [
                     (scheme, path, one["id"], [node["html"][:120] for node in one["nodes"][:3]]) for one in faults
                 ]
+            page.goto(f"{site.base}/facts")
+            page.check(".ticked:has-text('argon2id') input")
+            send(page, ".bar button:has-text('Delete for good')")
+            page.evaluate(axe)
+            found += [(scheme, "purge", one["id"]) for one in page.evaluate("axe.run()")["violations"]]
     assert not found
 
 
@@ -276,10 +284,33 @@ def test_an_open_page_shows_what_is_saved_while_an_agent_works(site):
         assert page.input_value("main input[name=q]") == "Fri"
 
 
+@pytest.mark.parametrize("script", [True, False])
+def test_the_project_is_switched_and_all_are_searched(site, script):
+    with site.tab(java_script_enabled=script) as page:
+        page.goto(f"{site.base}/facts")
+        page.click(".projects summary")
+        send(page, ".projects a:has-text('bakery')")
+        assert page.inner_text(".projects summary").endswith("bakery")
+        page.goto(f"{page.url}/facts")
+        page.click("summary:has-text('Add a fact')")
+        page.fill("main textarea[name=text]", "Bread is baked on Fridays.")
+        send(page, "main button:has-text('Add')")
+        assert page.inner_text("h1") == "Bread is baked on Fridays."
+        page.goto(f"{site.base}/")
+        page.fill("#quick", "baked")
+        page.check(".quick input[name=everywhere]")
+        page.focus("#quick")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        send(page, ".hits a:has-text('Bread is baked')")
+        assert "/p/bakery-" in page.url
+        assert page.inner_text("h1") == "Bread is baked on Fridays."
+
+
 def test_the_first_page_weighs_less_than_50_kb(site):
     weights = []
     with site.tab() as page:
-        page.on("response", weights.append)
+        page.on("response", lambda answer: weights.append(answer))  # noqa: PLW0108  # it takes no builtin
         page.goto(f"{site.base}/")
         assert sum(len(one.body()) for one in weights if "/events" not in one.url) < 50_000
 

@@ -118,7 +118,8 @@ class Project:
     def of(cls, root: str) -> Project:
         """Return the project of a store that the viewer was not started in."""
         digest = sha256(root.encode("utf-8", "surrogateescape")).hexdigest()[:8]
-        return cls(f"{slug(_named(root)) or 'project'}-{digest}", root)
+        name = slug(_named(root)).encode("ascii", "ignore").decode().strip("-")
+        return cls(f"{name or 'project'}-{digest}", root)
 
     @property
     def base(self) -> str:
