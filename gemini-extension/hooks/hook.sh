@@ -108,6 +108,13 @@ done
 [ "$d" ] || p=$PWD
 cd / || exit 0
 
+# Where GITMEM_READONLY says that nothing is recorded, gitmem still tells.
+case ${GITMEM_READONLY:-0}$e in
+0*) ;;
+*UserPromptSubmit | *PostToolUseFailure) d= ask=1 ;;
+*) exit 0 ;;
+esac
+
 # The agent of this process is to be told its memory with the next prompt, or the next such event: gitmem answers it.
 case $e$h in UserPromptSubmit | *due) [ "$d" ] && [ -e "$d/tell-$PPID" ] && d= ask=1 ;; esac
 

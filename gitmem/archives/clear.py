@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from gitmem.document.document import Document
-from gitmem.document.ids import ARCHIVE, CONFIG, FORMAT, MEMORY, PURGED
+from gitmem.document.ids import ARCHIVE, CONFIG, FORMAT, MEMORY, PURGED, README
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.history.past_days import drop_days
 from gitmem.lessons.concept import lines_of, link_of, parse_concept, render_changed
@@ -23,7 +23,7 @@ from gitmem.store.transaction import Transaction
 
 CONCEPTS = "concepts"  # as in gitmem.lessons.concept
 OLD_DAYS = 30  # as for consolidated days (spec P4)
-_STAYS = frozenset({FORMAT, CONFIG, ".gitattributes", ".gitignore", MEMORY})
+_STAYS = frozenset({FORMAT, README, CONFIG, ".gitattributes", ".gitignore", MEMORY})
 _DAY = re.compile(r"daily/[0-9]{4}/[0-9]{2}/([0-9]{4}-[0-9]{2}-[0-9]{2})\.md")
 _WEEK = re.compile(r"weekly/[0-9]{4}/([0-9]{4})-W([0-9]{2})(?:_[0-9]+)?\.md")
 _MONTH = re.compile(r"monthly/[0-9]{4}/([0-9]{4})-([0-9]{2})(?:_[0-9]+)?\.md")

@@ -173,7 +173,7 @@ class App(Value):
         from gitmem.errors import GitmemError
 
         store = self.open(args)
-        if not store.acceptance.given():  # it can be read
+        if not store.may_write():  # it can be read
             return store
         try:
             if store.spool.names() or store.tip != store.marked():

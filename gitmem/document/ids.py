@@ -111,6 +111,7 @@ SLUG_LENGTH = 40
 MEMORY = "memory.md"
 CONFIG = "config.yaml"
 FORMAT = "FORMAT.md"
+README = "README.md"  # for people who see the folder on a forge
 ARCHIVE = "archive"
 FACTS = "facts"
 SUMMARIES = "summaries"

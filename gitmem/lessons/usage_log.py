@@ -237,7 +237,7 @@ def note_asked(store: Store, asked: GivenText, text: str) -> None:
 
     Nothing is recorded in a store that came with a project and that the person did not accept.
     """
-    if not store.acceptance.given():
+    if not store.may_write():
         return
     given = asked._replace(tokens=estimate_tokens(text), names=names_of(text))
     record(store.private, given.took(store.context.clock()))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.document.document import Document
 from gitmem.document.entry import TIMELINE, MemoryType, find_entries, sections
-from gitmem.document.ids import CONFIG, FORMAT, PURGED
+from gitmem.document.ids import CONFIG, FORMAT, PURGED, README
 from gitmem.git.rewrite import contents
 from gitmem.git.treediff import read_tree
 from gitmem.purge.marks import MARKER, Replacer
@@ -28,7 +28,7 @@ _MOST_BYTES = 4096  # removed by all purges since the person was last asked
 # At most a tenth of the memory; of a small one a quarter, up to `_LITTLE` bytes.
 _SHARE, _SMALL_SHARE, _LITTLE = 10, 4, 256
 _FEW_FILES = 4  # with more, at most half may change
-_OWN = {FORMAT, CONFIG, ".gitattributes", ".gitignore"}
+_OWN = {FORMAT, README, CONFIG, ".gitattributes", ".gitignore"}
 _SLUGGED = re.compile(rb"((?:facts/[a-z-]+|concepts)/[a-z][0-9a-z]{10}-)[^/]*\.md")
 # Header fields of free text; code depends on all others.
 _WORDS = {"name", "description", "keywords", "files", "themes", "key_decisions", "issues"}

@@ -33,7 +33,7 @@ from gitmem.text.sentences import count
 
 _GUESSABLE = 12  # bytes; a shorter text may be guessed
 _WIDE = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
-_TEMPLATES = ("FORMAT.md", "config.yaml", "memory.md", "gitattributes", "gitignore")
+_TEMPLATES = ("FORMAT.md", "README.md", "config.yaml", "memory.md", "gitattributes", "gitignore")
 
 
 @dataclass(frozen=True, slots=True)

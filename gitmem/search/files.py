@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from gitmem.document.ids import ARCHIVE, FORMAT, MEMORY, SUMMARIES
+from gitmem.document.ids import ARCHIVE, FORMAT, MEMORY, README, SUMMARIES
 from gitmem.errors import RefusedError
 from gitmem.platform.safe_open import MAX_FILE_BYTES, enter, read_open
 from gitmem.values import Value
@@ -42,7 +42,9 @@ def layer_of(path: str) -> str:
 
 def is_searched(path: str) -> bool:
     """Return whether a path is a document's: not a hidden file, and not the text on the format."""
-    return path.endswith(SUFFIXES) and path != FORMAT and all(part[:1] not in {"", "."} for part in path.split("/"))
+    if not path.endswith(SUFFIXES) or path in {FORMAT, README}:
+        return False
+    return all(part[:1] not in {"", "."} for part in path.split("/"))
 
 
 def is_summary(path: str) -> bool:
@@ -68,7 +70,7 @@ def _documents(root: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
                 if name[0] == ".":
                     continue
                 if name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
-                    if before + name != FORMAT:
+                    if before + name not in {FORMAT, README}:
                         yield before + name, entry
                 elif entry.is_dir(follow_symlinks=False) and len(parts) < _DEEPEST:
                     folders.append((*parts, name))

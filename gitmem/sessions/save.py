@@ -64,7 +64,7 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
         OSError: it could not be written into the spool.
 
     """
-    store.acceptance.check()
+    store.check_writes()
     spool, held = store.spool, store.marked()
     name = spool.deliver(event.to_event())
     try:

@@ -137,7 +137,7 @@ def start(store: Store, *command: str) -> None:
     """
     import subprocess  # noqa: TID251  # the only place besides git.process that starts processes
 
-    if not store.acceptance.given():
+    if not store.may_write():
         return
     flags = 0
     if sys.platform == "win32":

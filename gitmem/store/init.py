@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from enum import Enum
 
-from gitmem.document.ids import CONFIG, FORMAT, MEMORY
+from gitmem.document.ids import CONFIG, FORMAT, MEMORY, README
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitmemError, NotSavedError, RefusedError
 from gitmem.git.lock import open_lock
@@ -124,6 +124,7 @@ _PATIENCE = 10.0  # seconds, for another `init` of the same project
 _ATTRIBUTES = ".gitattributes"
 _FILES = {
     FORMAT: "FORMAT.md",
+    README: "README.md",
     CONFIG: "config.yaml",
     _ATTRIBUTES: "gitattributes",
     ".gitignore": "gitignore",

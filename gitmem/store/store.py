@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 # Imports that only writers need are late: most commands read, and a session's start waits for them.
 
 FORMAT_VERSION = 2
+READ_ONLY = "GITMEM_READONLY"  # "1" in CI and containers, also in hooks/hook.sh
 PRIVATE_FOLDER = "gitmem"
 # Of the common git folder: none may be a link, through which what waits would be written elsewhere.
 _ON_THE_WAY = ("gitmem", "gitmem/spool", "gitmem/spool/aside", "gitmem/spool/hooks", "gitmem/spool/hooks/aside")
@@ -170,6 +171,27 @@ class Store:
     def acceptance(self) -> Acceptance:
         """Whether the person said yes to this store, and to which remotes."""
         return Acceptance(self.repository.layout, self.private, self.context.home)
+
+    @property
+    def read_only(self) -> bool:
+        """Return whether the environment says that nothing is to be recorded or sent (`GITMEM_READONLY`)."""
+        return self.context.environ.get(READ_ONLY, "0") not in {"", "0"}
+
+    def may_write(self) -> bool:
+        """Return whether anything may be recorded or sent."""
+        return not self.read_only and self.acceptance.given()
+
+    def check_writes(self) -> None:
+        """Raise unless something may be recorded or sent.
+
+        Raises:
+            RefusedError: the environment says no.
+            NotAcceptedError: the person did not say yes.
+
+        """
+        if self.read_only:
+            raise RefusedError(f"{READ_ONLY} is set: nothing is saved or sent.", "Memory is told; unset it to save.")
+        self.acceptance.check()
 
     @property
     def own_repository(self) -> bool:

@@ -265,7 +265,7 @@ def transact(
         NotAcceptedError: the store came from elsewhere, and the person did not say yes.
 
     """
-    store.acceptance.check()
+    store.check_writes()
     from gitmem.git.fast_import import TipLockedError, TipMovedError
     from gitmem.git.repository import clear_left_behind
 

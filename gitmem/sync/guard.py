@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from gitmem.archives.consolidation import replaced_lines, retold_lines
 from gitmem.archives.plans import outdated_archives
 from gitmem.document.document import Document
-from gitmem.document.ids import ARCHIVE, CONFIG, FORMAT, PURGED, SUMMARIES
+from gitmem.document.ids import ARCHIVE, CONFIG, FORMAT, PURGED, README, SUMMARIES
 from gitmem.document.message import one_line
 from gitmem.errors import RefusedError
 from gitmem.git.repository import move_ref, read_refs
@@ -45,7 +45,7 @@ _FILE = "losses.json"  # in the private folder
 _DAYS, _MOST_NOTED = 30, 1_000
 _LITTLE = 512  # bytes; every sync replaces the state of the work
 _SMALL = ":"  # the place of the bytes that were lost little by little; no folder has this name
-_OWN = {FORMAT, CONFIG, ".gitattributes", ".gitignore"}
+_OWN = {FORMAT, README, CONFIG, ".gitattributes", ".gitignore"}
 _TIERS = ("daily/", "weekly/", "monthly/")
 # Compare entries without time and id, which differ between logs, memory.md and archives.
 _ENTRY = re.compile(r"^- \[[0-9: -]{8,19}\] (.*?)(?: \^[0-9a-z]{11,20})?$")

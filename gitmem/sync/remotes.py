@@ -250,7 +250,7 @@ def add_remote(store: Store, name: str, url: str | None) -> Remote:
         NotAcceptedError: the store came from elsewhere, and the person did not say yes.
 
     """
-    store.acceptance.check()
+    store.check_writes()
     if store.is_private:
         raise RefusedError(
             "What is private to a project is sent nowhere.", "'gitmem promote ID' moves a fact into the team's memory."

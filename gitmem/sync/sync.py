@@ -56,7 +56,7 @@ def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool, s
     from gitmem.store.transcripts import sync_transcripts
     from gitmem.sync.rounds import sync  # `states` needs none of it
 
-    store.acceptance.check()
+    store.check_writes()
     layout = store.repository.layout
     connection = Connection(
         layout,
@@ -82,7 +82,7 @@ def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool, s
 
 def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
     """Sync the remotes that were added here, without prompts, in one process at a time; yield the errors."""
-    if not store.acceptance.given():
+    if not store.may_write():
         return
     folder = os.path.join(store.private, _FOLDER)
     os.makedirs(folder, mode=0o700, exist_ok=True)

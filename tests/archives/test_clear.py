@@ -108,7 +108,7 @@ def test_all_goes_but_the_settings_and_comes_back_with_what_was_saved_since(autu
     ids = entry_ids(autumn.text("memory.md"))
     done = clear(autumn.store, days=None)
     left = sorted(path.name for path in root(autumn).iterdir() if path.name not in {".git", ".tmp"})
-    assert left == [".gitattributes", ".gitignore", "FORMAT.md", "config.yaml", "memory.md"]
+    assert left == [".gitattributes", ".gitignore", "FORMAT.md", "README.md", "config.yaml", "memory.md"]
     assert entry_ids(autumn.text("memory.md")) == set()
     assert clear(autumn.store, days=None, dry_run=True).files == ()
     new = save(autumn.store, autumn.save("a new beginning", MemoryType.DECISION))

@@ -624,3 +624,11 @@ def test_a_script_is_current_whatever_program_it_starts():
     assert is_current(script("").decode())
     assert is_current(script("/a b/it's/gitmem").decode())
     assert not is_current(script("").decode() + "# changed\n")
+
+
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "PostToolUseFailure", "Stop", "PostToolUse"])
+def test_a_read_only_environment_has_events_answered_and_none_kept(host, project, spool, event):
+    host.install_gitmem()
+    host.run(project, event, GITMEM_READONLY="1")
+    assert delivered(spool) == []
+    assert len(host.called()) == (event in {"UserPromptSubmit", "PostToolUseFailure"})

@@ -20,7 +20,7 @@ from gitmem.store.store import Store
 from tests.as_root import as_nobody, give, root_needed
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = {".gitattributes", ".gitignore", "FORMAT.md", "config.yaml", "memory.md"}
+FILES = {".gitattributes", ".gitignore", "FORMAT.md", "README.md", "config.yaml", "memory.md"}
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links, modes and signals as POSIX has them")
 
 
@@ -496,3 +496,12 @@ def test_the_memory_of_a_new_store(context):
     assert header.splitlines()[1:3] == ["id: memory", "kind: memory"]
     sections = [line for line in body.splitlines() if line.startswith("## ")]
     assert sections == ["## Core Decisions", "## Current State", "## Recent Context", "## Known Issues"]
+
+
+def test_a_readme_is_made_once_and_stays_as_a_person_left_it(project, init, boxes):
+    box = boxes(init(project).store.root)
+    assert box.files()["README.md"] == read_resource("templates", "store", "README.md")
+    box.write("README.md", b"# Ours\n")
+    box.settle()
+    init(project)
+    assert box.files()["README.md"] == b"# Ours\n"

@@ -112,11 +112,16 @@ def hook(argv: Sequence[str], app: App) -> int:
     try:
         call = parse_call(argv)
         app = app._replace(cwd=os.path.join(app.cwd, call.directory))
-        if app.environ.get(OFF) != "off":
+        if app.environ.get(OFF) != "off" and not (call.drain and _is_read_only(app)):
             _drain(app) if call.drain else _take(app, call)
     except Exception as error:  # noqa: BLE001  # the host must not feel it
         _log(app, f"{type(error).__name__}: {error}")
     return ExitCode.OK
+
+
+def _is_read_only(app: App) -> bool:
+    """Return whether events are answered and not recorded, as `gitmem.store.store.Store.read_only` does."""
+    return app.environ.get("GITMEM_READONLY", "0") not in {"", "0"}
 
 
 def parse_call(argv: Sequence[str]) -> Call:
@@ -171,8 +176,8 @@ def _take(app: App, call: Call) -> None:
 
             tell_refused(app.out, caller(payload, call.host), payload, error)
         return
-    recorded = True
-    if not call.delivered:
+    recorded = not _is_read_only(app)
+    if recorded and not call.delivered:
         try:
             spool.accept(name, owner, data, call.host)
         except OSError as error:  # a full or read-only disk: what memory holds can still be told

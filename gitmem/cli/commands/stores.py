@@ -12,6 +12,7 @@ from gitmem.errors import ExitCode, UsageError
 from gitmem.git.packing import is_bundle
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.init import init_store
+from gitmem.store.store import READ_ONLY
 from gitmem.sync.attempts import write_record
 from gitmem.sync.clone import clone_store, restore_into
 from gitmem.sync.remotes import (
@@ -81,6 +82,7 @@ def run_clone(args: argparse.Namespace, app: App) -> int:
       gitmem clone ~/memory.bundle                     a backup: it is read once
 
     """
+    app = app._replace(environ={**app.environ, READ_ONLY: "0"})  # a copy to be told from is what a container needs
     start = os.path.join(app.folder(args), os.path.expanduser(args.project)) if args.project else app.folder(args)
     url = absolute_address(args.url, app.cwd)
     os.makedirs(start, exist_ok=True)

@@ -105,7 +105,7 @@ def run_propose(args: argparse.Namespace, app: App) -> int:
 
     """
     store = app.settled(args)
-    store.acceptance.check()
+    store.check_writes()
     remote = find_remote(store, args.remote)
     environ = store.context.environ
     connection = Connection(store.repository.layout, environ, own=store.own_repository, asks=app.can_ask())

@@ -854,3 +854,22 @@ def test_a_copys_events_reach_no_other_store_and_wait_for_init(host, tmp_path, b
     host.drain()
     assert "reader" in host.memory()
     assert tree(tmp_path / "branchy") == before
+
+
+def test_a_read_only_session_is_told_and_leaves_no_trace(host):
+    host.here("save", "We deploy the parser with helm.", "--type", "decision")
+    before = host.git("rev-parse", "HEAD")
+    host.environ["GITMEM_READONLY"] = "1"
+    assert "helm" in host.deliver("SessionStart", source="startup")
+    host.turn("p-1", "how do we deploy the parser?")
+    host.drain()
+    assert host.spool.names() == []
+    assert host.git("rev-parse", "HEAD") == before
+    assert host.git("status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("value", ["", "0"])
+def test_a_session_is_recorded_where_read_only_is_off(host, value):
+    host.environ["GITMEM_READONLY"] = value
+    host.turn("p-1", "a question about the parser")
+    assert host.spool.names()

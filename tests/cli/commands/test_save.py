@@ -161,3 +161,10 @@ def test_the_private_folder_is_private(shell):
     shell.run("save", "x")
     assert (shell.store / ".git" / "gitmem").stat().st_mode & 0o077 == 0
     assert (shell.store / ".git" / "gitmem" / "spool").stat().st_mode & 0o077 == 0
+
+
+def test_a_read_only_environment_saves_nothing_and_still_finds(gitmem):
+    assert gitmem("save", "We deploy with helm.", "--type", "decision")[0] == 0
+    code, _, said = gitmem("save", "something more", GITMEM_READONLY="1")
+    assert (code, "GITMEM_READONLY is set" in said) == (8, True)
+    assert "helm" in gitmem("search", "deploy", GITMEM_READONLY="1")[1]
