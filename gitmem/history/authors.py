@@ -33,6 +33,7 @@ _VERSION = "origins 6"
 _CHANGED = "\x02"  # before an id: by whom else its file or entry was changed; no path that is listed has it
 _AGAIN = "\x03"  # before the id of an entry that a commit adds: a change of it if an earlier commit brought it
 _OTHER_FOLDERS = {"daily", "weekly", "monthly", "archive", "counts", "purged"}  # their files are of many authors
+_HEAD = "\n- ["  # begins an entry, and stands in none
 _OF_ENTRIES = ("memory.md", "daily/", "weekly/", "monthly/", "archive/", "sessions/")
 _BRINGS = (Trailer.ENTRY, Trailer.FACT, Trailer.CONCEPT, Trailer.PATTERN, Trailer.EPISODE)
 _FIELDS = ("%H", "%an", "%ae", "%(trailers:only,unfold)")
@@ -40,6 +41,7 @@ _ID = re.compile(ID_FORM)
 _NAMED = re.compile(rf"(?:^|/)({ID_FORM})[-.]")
 _LENGTH = 80  # characters of a name
 _SECONDS = 300.0  # for all of history, in the background
+_A_SECOND = 10_000_000  # bytes of entries that are surely read in one
 _PATIENCE = 2.0  # seconds that a command or a hook waits for the files of all commits by others: some thousand commits
 UNKNOWN = "an author not looked up yet"
 
@@ -266,14 +268,18 @@ def _changed(store: Store, commits: Collection[str], end: float) -> dict[str, li
         return found
     with store.repository.reading() as objects:
 
-        def entries(oids: Iterable[str]) -> set[tuple[str, str, str]]:
-            blobs = objects.existing([oid for oid in oids if oid.strip("0")])
-            texts = (data.decode("utf-8", "replace") for data in blobs)
-            return {(one.entry.id, one.entry.label, one.entry.text) for text in texts for one in find_entries(text)}
+        def parts(oids: Iterable[str]) -> set[str]:
+            named = [oid for oid in oids if oid.strip("0")]
+            if sum(objects.sizes(named)) > (end - time.monotonic()) * _A_SECOND:
+                raise GitmemError("Whose the entries of others' commits are was not looked up in time.")
+            texts = (data.decode("utf-8", "replace") for data in objects.existing(named))
+            return {part for text in texts for part in f"\n{text}".split(_HEAD)[1:]}
+
+        def entries(of: Iterable[str]) -> set[tuple[str, str, str]]:
+            found = (one.entry for part in of for one in find_entries(_HEAD + part))
+            return {(one.id, one.label, one.text) for one in found}
 
         for oid, files in _raw(store, commits, "combined", "ADM", end):
-            if time.monotonic() > end:
-                raise GitmemError("Whose the entries of others' commits are was not looked up in time.")
             before, after = list[str](), list[str]()
             for meta, path in files:
                 fields = meta.lstrip(":").split()
@@ -281,9 +287,10 @@ def _changed(store: Store, commits: Collection[str], end: float) -> dict[str, li
                 if path.startswith(_OF_ENTRIES) and not {"120000", "160000"}.intersection(fields):
                     before += fields[parents + 1 : -2]
                     after.append(fields[-2])
-            old = entries(before) if before else set()
+            was, is_now = parts(before), parts(after)
+            old = entries(was - is_now)
             known = {one[0] for one in old}
-            new = {one[0]: one[0] in known for one in entries(after) - old} if after else {}
+            new = {one[0]: one[0] in known for one in entries(is_now - was) - old}
             of_files = (_identifier(path) for meta, path in files if not meta.rpartition(" ")[2].strip("M"))
             found[oid] = [_CHANGED + identifier for identifier in of_files if identifier]
             found[oid] += [(_CHANGED if is_known else _AGAIN) + one for one, is_known in new.items()]
