@@ -17,6 +17,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from gitmem.document.document import Document
+from gitmem.history.authors import People
 from gitmem.judgement.ask import ask, instructions_for, is_worth_asking, without_secrets
 from gitmem.judgement.keep import Session, keep
 from gitmem.judgement.question import SCHEMA, choose_known, digest_of, question_of, windows_of
@@ -129,11 +130,17 @@ def judge_session(
 def read_session(
     store: Store, session: str, host: str, transcript: str, path: str = ""
 ) -> tuple[list[Turn], list[str]]:
-    """Return the redacted turns of a session, of its transcript or as the logs or its file tell, and tools' outputs."""
+    """Return the redacted turns of a session, of its transcript or as the logs or its file tell, and tools' outputs.
+
+    Of logs and files only the person's own exchanges count: anybody who pushes can write there that a person said so.
+    """
     records = [*read_records(transcript)] if transcript else []
-    turns = turns_of(records, session, host) or logged_turns(store, session, host)
-    if path and not turns:
-        turns = filed_turns(store.read(path) or b"", session, host)
+    turns = turns_of(records, session, host)
+    if not turns:
+        people = People(store)
+        told = logged_turns(store, session, host)
+        told = told or (filed_turns(store.read(path) or b"", session, host) if path else [])
+        turns = [turn for turn in told if not people.whose(turn.exchange_id, "")]
     outputs = [record.text for record in records if record.role is Role.RESULT]
     return [redacted_with_runs(turn, store.config.redaction.allow) for turn in turns], outputs
 
