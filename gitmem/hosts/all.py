@@ -33,6 +33,7 @@ _FILES = {
     "kilo": ("opencode", "", ""),
     "crush": ("documented", "", ""),
     "roo": ("documented", "", ""),
+    "vscode": ("documented", "", ""),
 }
 NAMES = tuple(_FILES)
 CLAUDE = "claude"

@@ -2,14 +2,16 @@
 
 Amp: a plugin, `templates/hosts/amp.ts`, which sends Claude Code's keys; its sessions are on its servers, so none can be
 imported. Cursor: hooks in a list an event, an answer of one key, read in `@cursor/sdk` 1.0.32; `stop` does not
-say the answer, but `afterAgentResponse` does. Crush has one event alone of those that memory needs, Roo Code none: they
-get the MCP server and words about the memory in AGENTS.md, and their sessions are not captured.
+say the answer, but `afterAgentResponse` does. Crush has one event alone of those that memory needs, Roo Code and VS
+Code's Copilot Chat none: they get the MCP server and words about the memory in AGENTS.md, and their sessions are not
+captured.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 
 from gitmem.hosts.host import Host, Payload, Place, Scope, named_as_claude, text_of
 
@@ -143,13 +145,14 @@ CRUSH = Host(
 )
 
 
-def _roo_edits(place: Place) -> Sequence[Edit | Shipped]:
+def _tools_edits(host: str, folder: str, servers: str, place: Place) -> Sequence[Edit | Shipped]:
+    """Return what a host gets that reads a project's `mcp.json`, with its list under this key, and AGENTS.md."""
     from gitmem.hosts.settings import block_edit, server_edit
 
-    listing = os.path.join(place.project, ".roo", "mcp.json")
+    listing = os.path.join(place.project, folder, "mcp.json")
     return (
-        server_edit(listing, ("mcpServers", "gitmem"), place.server),
-        block_edit(os.path.join(place.project, "AGENTS.md"), ROO.name),
+        server_edit(listing, (servers, "gitmem"), place.server),
+        block_edit(os.path.join(place.project, "AGENTS.md"), host),
     )
 
 
@@ -159,7 +162,19 @@ ROO = Host(
     label="roo",
     folder=".roo",
     events={},
-    edits=_roo_edits,
+    edits=partial(_tools_edits, "roo", ".roo", "mcpServers"),
     scopes=(Scope.PROJECT,),
     note=_TOOLS_ONLY.format("Roo Code"),
+)
+
+# https://code.visualstudio.com/docs/agents/reference/mcp-configuration
+VSCODE = Host(
+    name="vscode",
+    title="Copilot Chat in VS Code",
+    label="vscode",
+    folder=".vscode",
+    events={},
+    edits=partial(_tools_edits, "vscode", ".vscode", "servers"),
+    scopes=(Scope.PROJECT,),
+    note=_TOOLS_ONLY.format("Copilot Chat in VS Code"),
 )
