@@ -11,7 +11,18 @@ from typing import Any
 from gitmem.document.entry import MemoryType, Save, clean_text
 from gitmem.document.ids import TAIL_BYTES, make_id
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
-from gitmem.facts.edit import Holds, MovedOnError, confirm, decide, edit, find_fact, read_fact, retire, supersede_fact
+from gitmem.facts.edit import (
+    Holds,
+    MovedOnError,
+    confirm,
+    decide,
+    edit,
+    find_fact,
+    move,
+    read_fact,
+    retire,
+    supersede_fact,
+)
 from gitmem.facts.fact import Fact
 from gitmem.facts.file import parse_fact
 from gitmem.history.changes_by_others import answer_change, others_changes
@@ -20,6 +31,7 @@ from gitmem.history.undo import undo
 from gitmem.purge.purge import plan_purge, purge
 from gitmem.sessions.save import save
 from gitmem.store.headers import known_facts
+from gitmem.store.layers import private_store
 from gitmem.store.store import Store
 from gitmem.web.pages.facts import blob_id
 from gitmem.web.pages.view import View
@@ -127,11 +139,29 @@ def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) ->
             commits = confirm(store, *facts)
         elif verb == "purge":
             return _purge(view, facts, form)
+        elif verb in ("promote", "demote") and verb == view.here.moves:
+            _move(view, facts)
+            return Done("/facts" if back.startswith("/fact/") else back, "")
         else:
             raise NotFoundError("There is no such act.")
     except MovedOnError:
         raise _moved(store, facts[0], form) from None
     return Done(back, commits[-1] if commits else "")
+
+
+def _move(view: View, facts: Sequence[Fact]) -> None:
+    """Move facts from what is private into the project's memory, or out of it."""
+    store = view.store
+    if store.is_private:
+        stores = [Store(one.root, store.context) for one in view.projects]
+        of = {found.root: one for one in stores if (found := private_store(one)) is not None}
+        if store.root not in of:
+            raise RefusedError("The project that this is private to is not on this machine any more.")
+        target = of[store.root]
+    else:
+        target = store.for_session("", private=True)
+    for fact in facts:
+        move(store, fact, target)
 
 
 def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> Done | Ask:

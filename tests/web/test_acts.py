@@ -216,3 +216,19 @@ def test_what_a_line_of_the_first_page_says_leads_to_its_fact_and_acts_there(vie
     done(answer)
     assert answer.headers["location"].startswith("/?")
     assert not seen(viewer, fact)["holds"]
+
+
+def test_a_fact_is_made_private_and_promoted_again(viewer):
+    fact, other = viewer.add("We deploy on Fridays."), viewer.add("Offices open at nine.")
+    assert 'value="demote">Make private<' in viewer.get("/")
+    assert viewer.post("/facts/many", fact=ticked(viewer, fact), verb="promote").status_code == 404
+    answer = viewer.post("/facts/many", fact=ticked(viewer, fact), verb="demote", back=f"/fact/{fact.id}")
+    assert answer.headers["location"] == "/facts"
+    assert [one["id"] for one in viewer.json("/facts.json")["facts"]] == [other.id]
+    base = re.search(r'href="(/p/[a-z-]*private-[0-9a-f]{8})"', viewer.get("/"))[1]
+    (moved,) = viewer.json(f"{base}/facts.json")["facts"]
+    assert "Promote to the project" in viewer.get(f"{base}/fact/{fact.id}")
+    form = {"fact": [f"{moved['id']} {moved['blob']}"], "verb": "promote", "back": "/facts"}
+    assert viewer.post(f"{base}/facts/many", **form).status_code == 303
+    assert {one["id"] for one in viewer.json("/facts.json")["facts"]} == {fact.id, other.id}
+    assert viewer.json(f"{base}/facts.json")["facts"] == []

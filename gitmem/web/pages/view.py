@@ -24,7 +24,7 @@ from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, documents_to_review, review_since
 from gitmem.platform.clock import local
 from gitmem.store.headers import known_facts, known_marks, standing_of
-from gitmem.store.locate import STORE_FOLDER
+from gitmem.store.locate import PRIVATE_SUFFIX, STORE_FOLDER
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields
 
@@ -131,11 +131,17 @@ class Project:
         """Return its name for a person."""
         return _named(self.root)
 
+    @property
+    def moves(self) -> str:
+        """Return what moves a fact of it to the other layer: to the team's what is private, and the other way round."""
+        own = os.path.join(os.path.expanduser("~"), STORE_FOLDER)
+        return "" if self.root == own else "promote" if self.root.endswith(PRIVATE_SUFFIX) else "demote"
+
 
 def _named(root: str) -> str:
     folder, name = os.path.split(root)
     if name != STORE_FOLDER:  # `init --home` names the store after the project
-        return name.rpartition("-")[0] or name
+        return (name.rpartition("-")[0] or name) + (", private" if name.endswith(PRIVATE_SUFFIX) else "")
     return "yours, in every project" if folder == os.path.expanduser("~") else os.path.basename(folder)
 
 
