@@ -199,6 +199,12 @@ class FactBook:
         fact = self._read(self.known()[identifier])
         return self._changes([_with_source(fact, source)]) if fact is not None and fact.binds else {}
 
+    def branch_of(self, folder: str) -> str:
+        """Return the branch that is checked out in a folder of the project, "" for none."""
+        code = project_code(folder, self._store.context.environ) if folder else None
+        code = code or self._store.code()
+        return checked_out(code)[0] if code else ""
+
     def learned_now(self, made: Fact) -> Fact:
         """Return a new fact with the branch and commit that are checked out, and the lines of code it speaks of."""
         if self._code is None:

@@ -335,7 +335,7 @@ def state_as_of_now(state: Entry, marks: Marks, turn: str = "") -> Entry:
 
 def _turn_of(state: Entry, entries: Sequence[FoundEntry]) -> str:
     """Return the id of the exchange of a state's turn, which ended in the same second of the same session."""
-    of_turn = (one.entry for one in entries if one.entry.time == state.time and one.entry.tags == state.tags)
+    of_turn = (one.entry for one in entries if one.entry.time == state.time and one.entry.tags[:1] == state.tags[:1])
     return next((one.id for one in of_turn if one.label != STATE and not is_fact_id(one.id)), "")
 
 

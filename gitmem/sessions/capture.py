@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import zlib
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import partial
@@ -26,7 +27,7 @@ from gitmem.document.entry import (
     remove_entries,
     replace_entry,
 )
-from gitmem.document.ids import MEMORY, daily_path, session_tag, tail_of
+from gitmem.document.ids import MEMORY, daily_path, session_tag, slug, tail_of
 from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.errors import RefusedError
 from gitmem.facts.book import FactBook
@@ -146,6 +147,8 @@ def _possible_logs(transaction: Transaction, placed: Placed, tags: tuple[str, ..
 BETWEEN_SAVES = timedelta(seconds=60)  # of one unfinished turn
 BATCH = 200  # turns of one transaction
 BATCH_BYTES = 8_000_000  # of files, after which it takes no more turns: it holds the daily log as of each turn
+_TAG_PART = 20  # characters of a person's or a branch's name in a tag
+_MOST_STATES = 8  # in Current State: of other people and branches the newest stay
 _LONGEST_PICK = 400  # characters of a prompt
 
 
@@ -249,7 +252,8 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     }
     changes |= book.keep_turn(clean, _answer_before(transaction, store, turn), boot)
     if remembered.state is not None:
-        remembered = remembered._replace(state=book.as_of_now(remembered.state, turn.exchange_id))
+        state = book.as_of_now(remembered.state, turn.exchange_id)
+        remembered = remembered._replace(state=state._replace(tags=(*state.tags, _whose(store, book, turn))))
     changes[MEMORY] = _with_remembered(memory_of(transaction), remembered)
     placed = (*remembered.memory, *(one for _, news in days.values() for one in news))
     entries = dict.fromkeys(one.entry.id for one in placed)
@@ -340,14 +344,29 @@ def _continued(data: bytes, turn: Turn, remembered: Remembered) -> Remembered:
     return remembered._replace(memory=tuple(memory), state=None)
 
 
+def _whose(store: Store, book: FactBook, turn: Turn) -> str:
+    """Return the tag of a state: the person's, who is known by the address, too, and of the branch of the project."""
+    person = store.identity().result()
+    digest = f"{zlib.crc32(person.email.casefold().encode()):08x}"[:4]
+    branch = slug(book.branch_of(turn.cwd), length=_TAG_PART)
+    return "/".join(filter(None, ("by", f"{slug(person.name, length=_TAG_PART) or 'x'}-{digest}", branch)))
+
+
 def _with_remembered(data: bytes, remembered: Remembered) -> bytes:
-    """Return `memory.md` with a turn's entries; the latest turn replaces the current state."""
+    """Return `memory.md` with a turn's entries; the latest turn of a person on a branch replaces their state there.
+
+    A state without a person is of an older gitmem: any replaces it.
+    """
     document = Document.parse(_with(data, remembered.memory))
     body = document.body
     if remembered.state is not None:
-        states = [found for found in entries_in(body, CURRENT_STATE) if found.entry.label == STATE]
+        every = [found for found in entries_in(body, CURRENT_STATE) if found.entry.label == STATE]
+        whose = remembered.state.tags[-1:]
+        states = [one for one in every if one.entry.tags[-1:] == whose or "#by/" not in f"#{'#'.join(one.entry.tags)}"]
         if all(state.entry.time <= remembered.state.time for state in states):
             later = {state.entry.id for state in states[1:]}
+            others = sorted((one.entry for one in every if one not in states), key=lambda one: one.time)
+            later |= {one.id for one in others[: -_MOST_STATES + 1]}
             body = replace_entry(body, states[0], remembered.state, document.newline) if states else body
             body = remove_entries(body, later - {remembered.state.id})
             body = put_entry(body, CURRENT_STATE, remembered.state, document.newline)

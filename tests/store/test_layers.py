@@ -110,3 +110,23 @@ def test_a_save_of_a_private_session_is_private(desk, runner, bare_git):  # noqa
     everything = objects(bare_git, desk.store.root)
     assert OPEN in everything
     assert "Zephyrine" not in everything
+
+
+def test_current_state_is_of_a_person_and_a_branch(desk, tmp_path, bare_git):  # noqa: F811
+    project = Path(desk.store.root).parent
+    bare_git(project, "init", "-qb", "main")
+    bare_git(project, "commit", "-q", "--allow-empty", "-m", "x")
+    turns = [("ada", "main"), ("ada", "feature/한글"), ("bob", "main"), ("ada", "main")]
+    for number, (person, branch) in enumerate(turns):
+        bare_git(project, "config", "--global", "user.name", person)
+        bare_git(project, "config", "--global", "user.email", f"{person}@example.org")
+        bare_git(project, "symbolic-ref", "HEAD", f"refs/heads/{branch}")
+        session(
+            Store(desk.store.root, desk.store.context), tmp_path, f"s-{number}", f"{OPEN} number {number}", str(project)
+        )
+    text = Path(desk.store.root, "memory.md").read_text(encoding="utf-8")
+    states = [line for line in text.splitlines() if "**State**" in line]
+    assert len(states) == 3
+    assert {line.partition(" #by/")[2].partition(":")[0][:3] for line in states} == {"ada", "bob"}
+    assert sum("feature-" in line for line in states) == 1
+    assert not any("number 0" in line for line in states), "ada's later turn on main replaced it"
