@@ -106,20 +106,22 @@ def contents(git: Git, commits: Iterable[Written]) -> Iterator[tuple[CommitChang
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """Where the text occurs: contents by blob id, paths, and commits by their own text."""
+    """Where the text occurs: contents by blob id, paths, and commits by their own text; `gone` are paths to drop."""
 
     blobs: dict[str, bytes]
     paths: dict[bytes, bytes]
     commits: frozenset[str]
+    gone: frozenset[bytes] = frozenset()
 
     def __bool__(self) -> bool:
         """Return whether it occurs at all."""
-        return bool(self.blobs or self.paths or self.commits)
+        return bool(self.blobs or self.paths or self.commits or self.gone)
 
     def is_in(self, commit: Written) -> bool:
         """Return whether it occurs in the text of a commit, or in a file that the commit added."""
         return commit.oid in self.commits or any(
-            change.new in self.blobs or change.path in self.paths for change in commit.changes
+            change.new in self.blobs or change.path in self.paths or change.path in self.gone
+            for change in commit.changes
         )
 
 
@@ -207,7 +209,8 @@ class _Importer:
         parts = [b"commit %s\nmark %s\n" % (_REF, mark)]
         for who in (b"author", b"committer"):
             name, _, when = fields[who].rpartition(b"> ")
-            parts.append(b"%s %s> %s\n" % (who, cleaner.clean(name), when))
+            name = cleaner.clean(name)
+            parts.append(b"%s %s> %s\n" % (who, name if b"<" in name else b"%s <%s" % (name, name), when))
         if b"encoding" in fields:
             parts.append(b"encoding %s\n" % fields[b"encoding"])
         parts.append(b"data %d\n%s\n" % (len(message), message))
@@ -215,8 +218,8 @@ class _Importer:
             parts.insert(0, b"reset %s\n" % _REF)
         for verb, parent in zip((b"from", *(b"merge",) * len(commit.parents)), commit.parents, strict=False):
             parts.append(b"%s %s\n" % (verb, self._marks.get(parent, parent.encode())))
-        gone = [change for change in commit.changes if not change.new]
-        there = [change for change in commit.changes if change.new]
+        gone = [change for change in commit.changes if not change.new or change.path in found.gone]
+        there = [change for change in commit.changes if change.new and change.path not in found.gone]
         parts += [b"D %s\n" % _name(found, one) for one in gone]
         for one in there:
             what = self._marks.get(one.new, one.new.encode())

@@ -116,17 +116,25 @@ class Print:
 
 @dataclass(frozen=True)
 class PurgeRecord:
-    """A purge: its id, its time, the salt of its digests, and the fingerprints of its texts."""
+    """A purge: its id, its time, the salt of its digests, and the fingerprints of its texts.
+
+    `whose` are fingerprints of authors and sessions all of whose memories are to go (gitmem.purge.erase).
+    """
 
     id: str
     created: str
     salt: bytes
     prints: tuple[Print, ...]
+    whose: tuple[Print, ...] = ()
 
     def render(self) -> bytes:
         """Return the record as it is stored (docs/format.md, "Purging")."""
-        texts = [{"length": one.length, "sums": list(one.sums), "scrypt": one.digest.hex()} for one in self.prints]
+        texts, whose = (
+            [{"length": one.length, "sums": list(one.sums), "scrypt": one.digest.hex()} for one in prints]
+            for prints in (self.prints, self.whose)
+        )
         record = {"v": 1, "id": self.id, "created": self.created, "salt": self.salt.hex(), "texts": texts}
+        record |= {"whose": whose} if whose else {}
         return json.dumps(record, indent=1).encode() + b"\n"
 
     @cached_property
@@ -135,10 +143,17 @@ class PurgeRecord:
         return f"{self.id} {hashlib.sha256(self.render()).hexdigest()}"
 
 
-def make_record(identifier: str, created: str, salt: bytes, texts: Iterable[bytes]) -> PurgeRecord:
-    """Return the record of purging these texts; `salt` is random."""
-    prints = (Print(len(text), sums_of(text), digest_of(text, salt)) for text in {*texts})
-    return PurgeRecord(identifier, created, salt, tuple(sorted(prints, key=lambda one: one.digest)))
+def make_record(
+    identifier: str, created: str, salt: bytes, texts: Iterable[bytes], whose: Iterable[bytes] = ()
+) -> PurgeRecord:
+    """Return the record of purging these texts, and what is of these authors and sessions; `salt` is random."""
+    prints, named = (
+        sorted(
+            (Print(len(text), sums_of(text), digest_of(text, salt)) for text in {*found}), key=lambda one: one.digest
+        )
+        for found in (texts, whose)
+    )
+    return PurgeRecord(identifier, created, salt, tuple(prints), tuple(named))
 
 
 def read_record(data: bytes, identifier: str) -> PurgeRecord | None:
@@ -148,11 +163,12 @@ def read_record(data: bytes, identifier: str) -> PurgeRecord | None:
     try:
         fields = json.loads(data)
         prints = tuple(_print(text) for text in fields["texts"])
-        record = PurgeRecord(identifier, str(fields["created"]), bytes.fromhex(fields["salt"]), prints)
+        whose = tuple(_print(key) for key in fields.get("whose", ()))
+        record = PurgeRecord(identifier, str(fields["created"]), bytes.fromhex(fields["salt"]), prints, whose)
         dated = datetime.fromisoformat(record.created).tzinfo is not None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    fits = dated and len(record.salt) == _SALT_BYTES and 0 < len(prints) <= MOST_TEXTS
+    fits = dated and len(record.salt) == _SALT_BYTES and 0 < len(prints) + len(whose) <= MOST_TEXTS
     # No other field, no other type, and the texts in order.
     return record if fits and record.render() == data else None
 

@@ -15,11 +15,12 @@ from functools import partial
 
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Message, Op, Trailer
-from gitmem.errors import RefusedError
+from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.git.packing import every_object
 from gitmem.git.rewrite import Occurrences, Written, contents, find, history
 from gitmem.git.setup import ROOT_MESSAGE
 from gitmem.platform.programs import read_resource
+from gitmem.purge.erase import AUTHOR, Erased, author_key, find_erased, session_key
 from gitmem.purge.marks import LEAST, MARKER, MOST, MOST_TEXTS, Replacer, forms, make_record
 from gitmem.purge.records import MOST_UNASKED, Journal, answer, followed_at, record_path
 from gitmem.purge.rewrite import apply, locked, oldest_affected, plain_files, read_file
@@ -58,12 +59,52 @@ class Purge:
 class PurgePlan:
     """The texts to purge, in all forms that were found, and a preview of the result.
 
-    `needed` is whether history, an unreachable object or the private folder holds one of them.
+    `needed` is whether history, an unreachable object or the private folder holds one of them. `whose` are the keys of
+    an author or a session all of whose memories are to go.
     """
 
     texts: frozenset[bytes]
     purge: Purge
     needed: bool
+    whose: frozenset[bytes] = frozenset()
+
+
+def plan_erasure(store: Store, *, author: str = "", session: str = "") -> PurgePlan:
+    """Find all that an author, by name or address, or a session brought.
+
+    Raises:
+        NotFoundError: no commit is by this author, or of this session.
+        UsageError: several authors have this name.
+
+    """
+    git = store.repository.git
+    walked = history(git, [commit for _, commit in own_refs(store).values() if commit])
+    if author:
+        found = {(one[1], one[2]) for commit in walked if (one := AUTHOR.search(commit.raw))}
+        people = {(_text(name), _text(email)) for name, email in found}
+        addresses = {email for _, email in people if email.lower() == author.lower()}
+        addresses = addresses or {email for name, email in people if name.lower() == author.lower()}
+        if len({one.lower() for one in addresses}) > 1:
+            raise UsageError(
+                f"{len(addresses)} addresses have this name: {', '.join(sorted(addresses))}.",
+                "Name one of them; run it again for each that is the same person's.",
+            )
+        whose = frozenset(map(author_key, addresses))
+    else:
+        whose = frozenset([session_key(session)])
+    now = store.context.clock()
+    sought = make_record(_identifier(now), now.isoformat(timespec="seconds"), bytes(16), (), whose)
+    erased = find_erased(git, walked, [sought]) if whose else Erased()
+    if not erased.commits:
+        who = f"by {author!r}" if author else f"of a session {session!r}"
+        raise NotFoundError(f"No commit is {who}.", "'gitmem log' and 'gitmem sessions' name them.")
+    names = tuple(sorted(map(os.fsdecode, erased.paths)))
+    beyond = _beyond(store, [], {b"x" * MOST})
+    return PurgePlan(frozenset(), Purge(len(erased.texts), names, erased.commits, beyond=beyond), True, whose)  # noqa: FBT003
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
 
 
 def plan_purge(store: Store, sought: str | re.Pattern[str] | None) -> PurgePlan:
@@ -99,8 +140,13 @@ def purge(store: Store, plan: PurgePlan) -> Purge:
         make_record(_identifier(now), now.isoformat(timespec="seconds"), os.urandom(16), texts[at : at + MOST_TEXTS])
         for at in range(0, len(texts), MOST_TEXTS)
     ]
+    if plan.whose:
+        records = [make_record(_identifier(now), now.isoformat(timespec="seconds"), os.urandom(16), (), plan.whose)]
     where = f" from {count(len(plan.purge.files), 'file')}" if plan.purge.files else ""
-    message = Message(f"Purge {count(plan.purge.texts, 'text')}{where}", ((Trailer.OP.value, Op.PURGE.value),))
+    what = (
+        "Forget what one author or session brought" if plan.whose else f"Purge {count(plan.purge.texts, 'text')}{where}"
+    )
+    message = Message(what, ((Trailer.OP.value, Op.PURGE.value),))
     changes = {record_path(record.id): record.render() for record in records}
 
     def commit(transaction: Transaction) -> bool:

@@ -25,6 +25,7 @@ from gitmem.git.packing import every_object, forget_moves, remove_unreachable, s
 from gitmem.git.repository import move_refs, read_refs
 from gitmem.git.rewrite import contents, find, history, rewrite
 from gitmem.git.signatures import Signatures
+from gitmem.purge.erase import Eraser, author_key, find_erased, is_named
 from gitmem.purge.judge import Judgement, judge
 from gitmem.purge.marks import PurgeRecord, Replacer, Seeker
 from gitmem.purge.records import (
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 _ATTEMPTS = 20  # to bring up a file that a person edits at the same moment
 _MAX_BYTES = 256 << 20
 _DERIVED = (
+    os.path.join("known", "origins"),
     "vectors",
     "texts",
     "days",
@@ -246,9 +248,11 @@ def clean_commits(
     walked = history(store.repository.git, tips, seen)
     seeker = seek_texts(store, walked, records, known, limited=keys - {*state.agreed})
     judgement = _judged(store, walked, tips, seeker, before)
+    judgement.waiting.update(_of_the_person(store, records, state))
     left = tuple(sorted(keys - judgement.waiting.keys()))
-    texts = frozenset[bytes]().union(*(seeker.found[key] for key in left))
-    cleaned = _written(store, walked, Replacer(texts))
+    erased = find_erased(store.repository.git, walked, [record for record in records if record.key in left])
+    texts = erased.texts.union(*(seeker.found[key] for key in left))
+    cleaned = _written(store, walked, Eraser(texts, erased.ids), erased.paths)
     if judgement.waiting:
         state = state.with_waiting(judgement.waiting)
     if keys <= {*state.records}:
@@ -256,6 +260,13 @@ def clean_commits(
     if state != read_state(store.private):
         write_state(store.private, state)
     return Cleaned(cleaned, texts, left, judgement.removed)
+
+
+def _of_the_person(store: Store, records: Iterable[PurgeRecord], state: State) -> dict[str, str]:
+    """Return the records that would remove what the person at this machine wrote, each with the reason to ask."""
+    asked = [record for record in records if record.whose and record.key not in state.agreed]
+    key = author_key(store.identity().result().email) if asked else b""
+    return {record.key: "it takes out all that you wrote" for record in asked if is_named(record, key)}
 
 
 def _judged(store: Store, walked: Sequence[Written], tips: Collection[str], seeker: Seeker, before: int) -> Judgement:
@@ -309,9 +320,11 @@ def seek_texts(
     return seeker
 
 
-def _written(store: Store, walked: Sequence[Written], replacer: Replacer) -> dict[str, str]:
+def _written(
+    store: Store, walked: Sequence[Written], replacer: Replacer, gone: frozenset[bytes] = frozenset()
+) -> dict[str, str]:
     git = store.repository.git
-    found = find(git, walked, replacer) if replacer else None
+    found = replace(find(git, walked, replacer), gone=gone) if replacer or gone else None
     return rewrite(git, walked, found, replacer, keep_pack=store.own_repository) if found else {}
 
 

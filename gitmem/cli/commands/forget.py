@@ -13,7 +13,7 @@ from gitmem.cli.output import Progress, agreed, first_of
 from gitmem.errors import ExitCode, UsageError
 from gitmem.history.records import parse_date
 from gitmem.lessons.learn import clean_up
-from gitmem.purge.purge import Purge, PurgePlan, plan_purge, purge
+from gitmem.purge.purge import Purge, PurgePlan, plan_erasure, plan_purge, purge
 from gitmem.store.transcripts import Forgotten, forget_transcripts
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
@@ -117,9 +117,12 @@ def run_cleanup(args: argparse.Namespace, app: App) -> int:
 
 def configure_forget(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem forget`."""
-    parser.add_argument("--transcripts", action="store_true", help="the raw transcripts of sessions")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--transcripts", action="store_true", help="the raw transcripts of sessions")
+    what.add_argument("--author", metavar="NAME", help="all that an author brought, by name or address, everywhere")
+    what.add_argument("--session", metavar="ID", help="all that a session brought, everywhere")
     parser.add_argument("--before", metavar="DATE", help="only sessions that began before this date (default: all)")
-    parser.add_argument("--dry-run", action="store_true", help="only list the transcripts to delete")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would go")
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
@@ -129,7 +132,11 @@ def run_forget(args: argparse.Namespace, app: App) -> int:
     'forget clear' empties the memory in a way that can be undone, 'forget purge' removes a text from history as well,
     and --transcripts deletes raw transcripts here, for good, and frees their disk space; memory of the sessions stays.
 
-    With --json: {dry_run, sessions, size, kept, freed, notices}, sizes in bytes.
+    --author and --session take what an author or a session brought out of all history, as a purge does: entries,
+    facts, transcripts, the author's address. Every other clone does so at its next sync; one of that author asks first.
+
+    With --json: {dry_run, sessions, size, kept, freed, notices}, sizes in bytes; with --author and --session as
+    'forget purge'.
 
     Examples:
       gitmem forget clear old --dry-run
@@ -137,8 +144,12 @@ def run_forget(args: argparse.Namespace, app: App) -> int:
       gitmem forget --transcripts --dry-run
       gitmem forget --transcripts --before 2026-06-01
       gitmem forget --transcripts --yes --json
+      gitmem forget --author ada@example.org --dry-run
+      gitmem forget --session 1b4e51f0-6c1e-4b9e-9d3a-2f0f5a4c7e11 --yes && gitmem sync
 
     """
+    if args.author or args.session:
+        return _erase(args, app)
     if not args.transcripts:
         raise UsageError(
             "There is nothing to forget yet.",
@@ -166,6 +177,26 @@ def run_forget(args: argparse.Namespace, app: App) -> int:
     app.notices(done.notices)
     text = f"Deleted {_forget_count(done)}; this freed {done.freed / 1024:,.0f} KB of disk space."
     app.answer(args, {"dry_run": False, **asdict(done)}, text)
+    return ExitCode.OK
+
+
+def _erase(args: argparse.Namespace, app: App) -> int:
+    store = app.settled(args)
+    with Progress(app.err) as progress:
+        progress.step("searching history")
+        plan = plan_erasure(store, author=args.author or "", session=args.session or "")
+    preview = _would_purge(plan)
+    if args.dry_run:
+        app.answer(args, _value(plan.purge, dry_run=True), preview)
+        return ExitCode.OK
+    if not args.yes and not agreed(app, "This rewrites history", preview, "This cannot be undone. Forget?"):
+        print("Nothing was forgotten.", file=app.err)
+        return ExitCode.OK
+    with Progress(app.err) as progress:
+        progress.step("rewriting history")
+        done = purge(store, plan)
+    app.notices(done.notices)
+    app.answer(args, _value(done, dry_run=False), _done(done))
     return ExitCode.OK
 
 

@@ -1,0 +1,125 @@
+"""What one author or session brought goes out of history, here and on every clone; the others' memories stay."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.document.entry import MemoryType, Save
+from gitmem.document.ids import make_id
+from gitmem.errors import NotFoundError, UsageError
+from gitmem.git.packing import every_object
+from gitmem.purge.purge import plan_erasure, purge
+from gitmem.sessions.save import save
+from gitmem.store.transact import transact
+from gitmem.store.transcripts import put, read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.boxes import Box
+    from tests.conftest import RunsGit
+    from tests.store.machines import Machine
+
+SAID = "Our depot in Turku closes at noon on Fridays"
+KEPT = "Use tabs in the generator of the reports"
+
+
+@pytest.fixture
+def team(machine: Callable[[str], Machine]) -> tuple[Machine, Machine, Machine]:
+    machines = []
+    for name in ("ada", "ben", "cleo"):
+        one = machine(name)
+        one.git("config", "user.name", name.title())
+        one.git("config", "user.email", f"{name}@example.org")
+        machines.append(type(one)(one.root, name, one.context, one._git))
+    ada, ben, cleo = machines
+    ada.save(SAID, MemoryType.DECISION)
+    ada.sync()
+    ben.sync()
+    ben.save(KEPT, MemoryType.DECISION)
+    ben.write("notes.md", f"As Ada said: {SAID}.\n")
+    ben.sync()
+    cleo.sync()
+    ada.sync()
+    return ada, ben, cleo
+
+
+def _held(one: Machine, *texts: str) -> list[str]:
+    objects = [*every_object(one.store.repository.git)]
+    return [text for text in texts if any(text.encode() in data for _, data in objects)]
+
+
+def test_an_author_goes_from_every_clone_at_its_next_sync(team, remote: Path, bare_git: RunsGit):
+    _, ben, cleo = team
+    cleo.save("Cleo's own, said before she synced again")
+    plan = plan_erasure(ben.store, author="Ada")
+    assert plan.purge.commits > 0
+    assert _held(ben, SAID), "a plan changes nothing"
+    purge(ben.store, plan)
+    assert _held(ben, SAID, "ada@example.org", KEPT) == [KEPT]
+    ben.sync()
+    cleo.sync()
+    assert _held(cleo, SAID, "ada@example.org", KEPT) == [KEPT]
+    ben.sync()
+    assert ben.tip == cleo.tip
+    assert "Cleo's own" in ben.read("memory.md")
+    assert KEPT in cleo.read("memory.md")
+    bare_git(remote, "gc", "--prune=now", "--quiet")
+    everything = bare_git(remote, "log", "-p", "--all", "--format=%an %ae %cn %ce %B")
+    assert SAID not in everything
+    assert "ada@example.org" not in everything
+    assert "Ada" not in ben.git("log", "-1", "--format=%B", "--", "purged")
+    transact(ben.store, lambda _: None, purpose="test")
+    ben.sound()
+
+
+def test_whose_memories_they_are_is_asked_first_on_machines_of_that_author(team):
+    ada, ben, _ = team
+    purge(ben.store, plan_erasure(ben.store, author="ada@example.org"))
+    ben.sync()
+    with pytest.raises(Exception, match="not followed here"):
+        ada.sync()
+    assert SAID in ada.read("memory.md")
+
+
+def test_two_people_of_one_name_are_told_apart_by_their_addresses(team):
+    _, ben, cleo = team
+    cleo.git("config", "user.name", "Ada")
+    other = type(cleo)(cleo.root, "cleo", cleo.context, cleo._git).like(cleo)
+    other.save("of another person who is called Ada")
+    other.sync()
+    ben.sync()
+    with pytest.raises(UsageError, match=r"ada@example\.org, cleo@example\.org"):
+        plan_erasure(ben.store, author="ada")
+    purge(ben.store, plan_erasure(ben.store, author="ada@example.org"))
+    assert "of another person" in ben.read("memory.md")
+    assert SAID not in ben.read("memory.md")
+
+
+def test_nobody_and_no_session_of_that_name(team):
+    with pytest.raises(NotFoundError, match="by 'Zoe'"):
+        plan_erasure(team[0].store, author="Zoe")
+    with pytest.raises(NotFoundError, match="session 'none'"):
+        plan_erasure(team[0].store, session="none")
+
+
+def test_a_session_goes_with_its_transcript_and_no_other(box: Box):
+    for session in ("one-of-them", "the-other-one"):
+        moment = datetime(2026, 11, 20, tzinfo=UTC)
+        text = f"What was said in {session}, word for word"
+        save(
+            box.store, Save(make_id(1, session.encode().ljust(16)[:16]), moment, text, MemoryType.NOTE, session=session)
+        )
+        put(box.store, session, moment, [f'{{"text": "{text}"}}'])
+    purge(box.store, plan_erasure(box.store, session="one-of-them"))
+    held = b"".join(data for _, data in every_object(box.store.repository.git))
+    assert b"said in one-of-them" not in held
+    assert b"said in the-other-one" in held
+    assert read(box.store, "one-of-them") is None
+    assert read(box.store, "the-other-one")
+    assert "said in the-other-one" in (box.root / "memory.md").read_text()
+    box.sound()
