@@ -1,4 +1,4 @@
-"""Remove what one author, or one session, brought (docs/sync.md, "Leaving").
+"""Remove what one author, or one session, brought (docs/teams.md, "Leaving").
 
 A record names them by fingerprints of a key, so the audit line names nobody. Each machine finds in its own history what
 commits with that key brought first: entries and files, which are dropped, and their lines, which are purged as texts
