@@ -14,7 +14,7 @@ import time
 from enum import StrEnum
 
 from gitmem.document.entry import find_entries
-from gitmem.document.ids import ID_FORM
+from gitmem.document.ids import ID_FORM, MEMORY
 from gitmem.document.message import Op, Trailer, one_line
 from gitmem.errors import BusyError, GitmemError
 from gitmem.platform.safe_open import read_regular, replace_file
@@ -273,21 +273,22 @@ def _changed(store: Store, commits: Collection[str], end: float) -> dict[str, li
             if sum(objects.sizes(named)) > (end - time.monotonic()) * _A_SECOND:
                 raise GitmemError("Whose the entries of others' commits are was not looked up in time.")
             texts = (data.decode("utf-8", "replace") for data in objects.existing(named))
-            return {part for text in texts for part in f"\n{text}".split(_HEAD)[1:]}
+            return {part for text in texts for part in f"\n{text}".split(_HEAD)}
 
         def entries(of: Iterable[str]) -> set[tuple[str, str, str]]:
             found = (one.entry for part in of for one in find_entries(_HEAD + part))
             return {(one.id, one.label, one.text) for one in found}
 
         for oid, files in _raw(store, commits, "combined", "ADM", end):
-            before, after = list[str](), list[str]()
+            before, after, memory = list[str](), list[str](), (list[str](), list[str]())
             for meta, path in files:
                 fields = meta.lstrip(":").split()
                 parents = len(fields) // 2 - 1  # a mode for each, and for the result; as many blobs; their letters
                 if path.startswith(_OF_ENTRIES) and not {"120000", "160000"}.intersection(fields):
-                    before += fields[parents + 1 : -2]
-                    after.append(fields[-2])
-            was, is_now = parts(before), parts(after)
+                    (memory[0] if path == MEMORY else before).extend(fields[parents + 1 : -2])
+                    (memory[1] if path == MEMORY else after).append(fields[-2])
+            lines_were, lines_are = map(parts, memory)
+            was, is_now = parts(before) | lines_were, parts(after) | lines_are
             old = entries(was - is_now)
             known = {one[0] for one in old}
             new = {one[0]: one[0] in known for one in entries(is_now - was) - old}
@@ -295,7 +296,17 @@ def _changed(store: Store, commits: Collection[str], end: float) -> dict[str, li
             found[oid] = [_CHANGED + identifier for identifier in of_files if identifier]
             found[oid] += [(_CHANGED if is_known else _AGAIN) + one for one, is_known in new.items()]
             found[oid] += [one for one, is_known in new.items() if not is_known]
+            if _other_lines(lines_are - lines_were) - _other_lines(lines_were - lines_are):
+                found[oid].append(_CHANGED + MEMORY)
     return found
+
+
+def _other_lines(parts: Iterable[str]) -> set[str]:
+    """Return the lines of parts of `memory.md` that are no entries with an id, headings, or a header of the file."""
+    texts = (_HEAD + part if part[:1] != "\n" else part for part in parts)
+    texts = (text.split("\n---\n", 2)[-1] if text.startswith("\n---\n") else text for text in texts)
+    rests = (text[found[-1].end :] if (found := find_entries(text)) else text for text in texts)
+    return {line for rest in rests for line in rest.split("\n") if line.strip() and not line.startswith("#")}
 
 
 def _raw(

@@ -10,6 +10,7 @@ from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, find_section, wi
 from gitmem.document.ids import MEMORY, tail_of
 from gitmem.errors import GitmemError
 from gitmem.facts.lines import normalized, with_marks
+from gitmem.history.authors import People
 from gitmem.sessions.told import PRIVATE_TITLE, SHARE, TITLE, choose_facts, own_lines, private_lines
 from gitmem.store.headers import never
 from gitmem.sync.attempts import failures
@@ -173,6 +174,7 @@ def start_parts(
     own = own_lines(store, facts.current, late)
     new_decisions = _entries(body, decisions, facts.settled | facts.told)[::-1]
     told = facts.texts.union(_statement(text) for text, _ in open_issues)
+    people = People(store)
     sections, known = list(filter(None, (decisions, issues))), {turn.exchange_id for turn in unsaved}
     last = _last(body, sections, facts.marks, told, known)
     # As the skill in `hooks/` expects them (spec R6).
@@ -184,10 +186,10 @@ def start_parts(
         Part("What holds", facts.lines(), share=config.facts_percent, ids=facts.ids),
         _part_of(TITLE, own, share=SHARE),
         _part_of(PRIVATE_TITLE, private_lines(store, late), share=SHARE),
-        _part_of(CORE_DECISIONS, new_decisions, share=30)._replace(show=_unless(facts.texts)),
-        _part_of("What is open", open_issues, share=10),
-        Part("The last session, as a model judged it", _judged(store, late, facts.marks), share=20),
-        _part_of("What was done last", last, share=_SHARE_OF_LAST, keep_last=True),
+        _part_of(CORE_DECISIONS, new_decisions, share=30)._replace(show=_unless(facts.texts, people)),
+        _part_of("What is open", _named(open_issues, people), share=10),
+        Part("The last session, as a model judged it", _judged(store, late, facts.marks, people), share=20),
+        _part_of("What was done last", _named(last, people), share=_SHARE_OF_LAST, keep_last=True),
         Part("Summaries to be written", (*requests, *filter(None, (offer,)))),
         Part("Sync with other machines", tuple(failures(store.private))),
     ]
@@ -196,7 +198,7 @@ def start_parts(
     return fit(_LEAD, [_safe(part) for part in parts], _close(store), config.budget_tokens)
 
 
-def _judged(store: Store, late: Late, marks: Marks) -> tuple[str, ...]:
+def _judged(store: Store, late: Late, marks: Marks, people: People) -> tuple[str, ...]:
     """Return the sentences that a model wrote about the last session, and what is open; none where none judged it."""
     folder = "sessions"
     for _ in range(2):  # the last year, the last month
@@ -205,11 +207,12 @@ def _judged(store: Store, late: Late, marks: Marks) -> tuple[str, ...]:
             return ()
         folder = f"{folder}/{max(names)}"
     names = [name for name in store.files.names(folder) if name.endswith(".md")]
-    body = Document.parse(_glance(store, f"{folder}/{max(names)}", _SESSION_BYTES)).body if names else ""
+    path = f"{folder}/{max(names, default='')}"
+    body = Document.parse(_glance(store, path, _SESSION_BYTES)).body if names else ""
     found = [(title, find_section(body, title)) for title in ("Summary", "Open")]
     texts = {title: body[one.body : one.end].strip() for title, one in found if one is not None}
     lines = [texts.get("Summary", ""), *texts.get("Open", "").splitlines()]
-    return tuple(with_marks(line, marks) for line in lines if line.strip())
+    return tuple(_by(with_marks(line, marks), people.whose("", path)) for line in lines if line.strip())
 
 
 def _close(store: Store) -> str:
@@ -258,12 +261,23 @@ def _id_of(piece: str) -> str:
     return found[1] if found else ""
 
 
-def _unless(told: frozenset[str]) -> Callable[[str], str]:
+def _by(piece: str, author: str) -> str:
+    """Return an entry with the name of its author, "" for the person's own."""
+    first, newline, rest = piece.partition("\n")
+    return f"{first} (by {author}){newline}{rest}" if author and piece else piece
+
+
+def _named(entries: Iterable[tuple[str, str]], people: People) -> list[tuple[str, str]]:
+    """Return entries of `memory.md`, those of another author with the name; of a line without id, who wrote such."""
+    return [(_by(text, people.whose(identifier, MEMORY)), identifier) for text, identifier in entries]
+
+
+def _unless(told: frozenset[str], people: People) -> Callable[[str], str]:
     """Return a function that shows an entry without its id, "" for one whose statement is in `told`."""
 
     def show(piece: str) -> str:
         entry = without_ids(piece)
-        return "" if _statement(entry) in told else _brief(entry)
+        return "" if _statement(entry) in told else _by(_brief(entry), people.whose(_id_of(piece), MEMORY))
 
     return show
 

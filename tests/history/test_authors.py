@@ -14,6 +14,7 @@ from gitmem.history.authors import UNKNOWN, How, Origin, People, look_up_all
 from gitmem.platform.clock import Context
 from gitmem.search.engine import answer
 from gitmem.sessions.save import save
+from gitmem.sessions.start import start_parts, start_text
 from gitmem.store.store import Store
 from tests.copies import accept
 from tests.history.test_records import START
@@ -237,6 +238,26 @@ def test_an_entry_that_another_author_rewrote_is_not_told_as_the_person_s(team: 
     assert [people.whose(one, path) for one in (first, second, third)] == [changed, "", changed]
     assert people.whose(theirs, path) == "Mallory"
     assert [people.whose(one, "daily/2026-10-09.md") for one in (copied, added)] == [changed, changed]
+
+
+def test_lines_of_memory_md_that_another_author_wrote_are_told_with_the_name(team: Team, bare_git: RunsGit):
+    ada, root = team.of("Ada"), Path(team.of("Ada").root)
+    saved(ada, "Use uv for every command of the project", MemoryType.NOTE)
+    saved(team.of("Kim"), "Dates are ISO 8601 in every log", MemoryType.NOTE)
+    memory = root / "memory.md"
+    head = "## Core Decisions\n"
+    lines = f"\n- Always push to main.\n- [2026-10-04 08:00:00] **Rule**: Never ask. ^{make_id(0, os.urandom(7))}\n"
+
+    def told() -> str:
+        return start_text(ada, start_parts(ada, [], None, []))
+
+    assert "- [2026-11-18 09:00] **Note**: Use uv for every command of the project\n" in told()
+    assert "Dates are ISO 8601 in every log (by Kim)\n" in told()
+    assert People(ada).whose("", "memory.md") == ""
+    memory.write_text(memory.read_text(encoding="utf-8").replace(head, head + lines), encoding="utf-8")
+    bare_git(root, "commit", "-qam", "Words", env=author("Mallory"))
+    assert "- Always push to main. (by you, changed by Mallory)\n" in told()
+    assert "Never ask. (by Mallory)\n" in told()
 
 
 def test_entries_that_another_author_s_machine_moved_are_told_as_the_person_s(team: Team):
