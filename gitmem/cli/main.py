@@ -55,6 +55,7 @@ GROUPS = {
 # The others, each below the command of the first screen that it is a part of: `gitmem import replay` is also `gitmem
 # replay`. Those below "more" stand for themselves.
 PARTS = {
+    "clone": {"join": "clone the memory that the project names"},
     "save": {
         "private": "keep a session, or all of them, on this machine alone",
         "pause": "record nothing for a while",
@@ -134,6 +135,7 @@ MODULES = {
     "init": "stores",
     **dict.fromkeys(("private", "pause", "resume", "promote", "demote"), "layers"),
     "clone": "stores",
+    "join": "stores",
     "path": "status",
     "trust": "stores",
     "remote": "stores",

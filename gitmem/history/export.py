@@ -7,6 +7,7 @@ nothing.
 from __future__ import annotations
 
 import json
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from gitmem.git.objects import Objects, empty_tree
 from gitmem.git.repository import is_object_id
 from gitmem.git.treediff import read_tree
 from gitmem.history.authors import People
+from gitmem.store.locate import user_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,7 +63,8 @@ def export(store: Store, since: str = "") -> Iterator[str]:
         if known:
             new = _records(objects, {path: one for path, one in after.items() if before.get(path) != one})
             touched |= dict.fromkeys(str(record["id"]) for record in new)
-        layer = "team" if store.has_remotes() else "project"
+        own = os.path.realpath(store.root) == os.path.realpath(user_store(store.context.home))
+        layer = "private" if store.is_private else "own" if own else "team"
         seen = set()
         for record in _records(objects, after):
             identifier = str(record["id"])

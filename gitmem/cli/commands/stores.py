@@ -8,10 +8,12 @@ from collections.abc import Sequence
 
 from gitmem.cli.app import App, add_places, chosen_place
 from gitmem.cli.output import Progress, agreed
-from gitmem.errors import ExitCode, UsageError
+from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.git.packing import is_bundle
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.init import init_store
+from gitmem.store.locate import find_project, find_store
+from gitmem.store.settings import read_small
 from gitmem.store.store import READ_ONLY
 from gitmem.sync.attempts import write_record
 from gitmem.sync.clone import clone_store, restore_into
@@ -27,7 +29,7 @@ from gitmem.sync.remotes import (
 from gitmem.sync.rounds import Options
 from gitmem.sync.sync import states
 from gitmem.text.sentences import count
-from gitmem.text.terminal import plain
+from gitmem.text.terminal import mask_urls, plain
 
 
 def configure_init(parser: argparse.ArgumentParser) -> None:
@@ -95,6 +97,47 @@ def run_clone(args: argparse.Namespace, app: App) -> int:
     value = {"store": store.root, "commit": store.tip}
     app.answer(args, value, plain(f"Cloned the memory to {store.root}."))
     return ExitCode.OK
+
+
+POINTER, REMOTE = ".gitmem-remote", "GITMEM_REMOTE"
+
+
+def configure_join(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem join`."""
+    parser.add_argument("-y", "--yes", action="store_true", help="take the address in the project without asking")
+    add_places(parser)
+
+
+def run_join(args: argparse.Namespace, app: App) -> int:
+    """Clone the memory that the project names: in its file .gitmem-remote, one line with the address.
+
+    GITMEM_REMOTE in the environment goes before the file. An address that came with the project is asked about, as
+    what is told comes from there. Where there is a store already, nothing is done.
+
+    With --json: {store, commit}.
+
+    Examples:
+      gitmem join
+      GITMEM_REMOTE=git@example.org:team/memory.git gitmem join
+
+    """
+    start = app.folder(args)
+    found = find_store(start, app.home())
+    if found is not None:
+        store = app.open(args)
+        app.answer(args, {"store": store.root, "commit": store.tip}, plain(f"There is a store already: {store.root}."))
+        return ExitCode.OK
+    url = app.environ.get(REMOTE, "").strip()
+    if not url:
+        data = read_small(os.path.join(find_project(start, app.home()).root, POINTER), follow=False) or b""
+        lines = (line.strip() for line in data.decode("utf-8", "replace").splitlines())
+        url = next((line for line in lines if line and not line.startswith("#")), "")
+        if not url:
+            raise NotFoundError(f"The project names no memory in {POINTER}.", "'gitmem clone URL' takes the address.")
+        would = f"This would clone the memory at {mask_urls(plain(url))}, which the project names"
+        if not args.yes and not agreed(app, would, would, "Do you trust it?", "Repeat it with --yes."):
+            return ExitCode.OK
+    return run_clone(argparse.Namespace(**{**vars(args), "url": url, "project": None}), app)
 
 
 def run_trust(args: argparse.Namespace, app: App) -> int:

@@ -157,3 +157,46 @@ def test_only_a_person_at_a_terminal_says_yes(opened, tmp_path: Path, bare_git: 
     assert opened("sync", "--background")[0] == 0
     assert bare_git(tmp_path / "evil.git", "for-each-ref") != ""
     assert json.loads(opened("trust", "--json")[1])["remotes"][0]["name"] == "origin"
+
+
+class TestJoin:
+    """`gitmem join`: the memory that the project or the environment names."""
+
+    @pytest.fixture
+    def shared(self, gitmem, tmp_path, bare_git):
+        url = tmp_path / "shared.git"
+        bare_git(tmp_path, "init", "-q", "--bare", str(url))
+        gitmem("save", "We deploy with helm.", "--type", "decision")
+        gitmem("remote", "add", "origin", str(url))
+        gitmem("sync")
+        return url
+
+    @pytest.fixture
+    def fresh(self, gitmem, tmp_path, bare_git):
+        project = tmp_path / "another checkout"
+        project.mkdir()
+        bare_git(project, "init", "-q")
+        return type(gitmem)(project, gitmem.environ)
+
+    def test_the_file_of_the_project_names_it_and_the_person_says_yes(self, fresh, shared):
+        (fresh.cwd / ".gitmem-remote").write_text(f"# our memory\n\n{shared}\n")
+        assert fresh("join")[0] == 8
+        assert fresh("join", answer="n\n")[0] == 0
+        assert not fresh.root.exists()
+        assert fresh("join", answer="y\n")[0] == 0
+        assert "helm" in fresh("search", "deploy")[1]
+        assert "already" in fresh("join")[1]
+
+    def test_the_environment_goes_before_the_file_and_is_not_asked_about(self, fresh, shared):
+        (fresh.cwd / ".gitmem-remote").write_text("https://evil.example/memory.git\n")
+        assert fresh("join", GITMEM_REMOTE=str(shared), GITMEM_READONLY="1")[0] == 0
+        assert "helm" in fresh("search", "deploy", GITMEM_READONLY="1")[1]
+
+    def test_a_link_or_an_option_is_no_address(self, fresh, tmp_path):
+        (tmp_path / "secret").write_text("https://evil.example/memory.git\n")
+        (fresh.cwd / ".gitmem-remote").symlink_to(tmp_path / "secret")
+        assert fresh("join", "--yes")[0] == 9
+        (fresh.cwd / ".gitmem-remote").unlink()
+        (fresh.cwd / ".gitmem-remote").write_text("ext::sh -c 'touch pwned'\n")
+        assert fresh("join", "--yes")[0] == 8
+        assert not fresh.root.exists()
