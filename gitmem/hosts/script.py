@@ -8,8 +8,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess  # noqa: TID251  # starts the shell that a host would start
 import sys
+import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -19,7 +22,7 @@ from gitmem.hosts.all import NAMES, find_host
 from gitmem.hosts.host import Place, Scope, is_current, script, script_path
 from gitmem.hosts.install import Change, carry_out, is_present, plan_whole
 from gitmem.hosts.settings import HOOKS, Edit
-from gitmem.platform.programs import find_program
+from gitmem.platform.programs import find_program, own_command
 from gitmem.platform.safe_open import read_regular
 
 if TYPE_CHECKING:
@@ -148,6 +151,13 @@ def _write_users(home: str, users: set[str], folders: tuple[str, ...]) -> None:
 _EVENT = "PostToolUse"
 _SECONDS = 10
 _SESSION = "gitmem-install-check"
+_PATIENCE = 30  # seconds of a command of the test
+_SWEEPS = 20
+_WORD = "wombat"
+_TURN = {  # what a session's test says, by gitmem's name of the event
+    "UserPromptSubmit": {"prompt": f"Which animal is the {_WORD}?"},
+    "Stop": {"last_assistant_message": f"The {_WORD} is a marsupial."},
+}
 
 
 def arrives(host: Host, project: str, spool: str, environ: Mapping[str, str]) -> bool | None:
@@ -171,6 +181,47 @@ def arrives(host: Host, project: str, spool: str, environ: Mapping[str, str]) ->
     for path in found:
         os.unlink(path)
     return done.returncode == 0 and bool(found)
+
+
+def comes_back(host: Host, environ: Mapping[str, str], home: str) -> bool:
+    """Return whether a turn, given to the host's own lines, becomes a commit that a search finds, in a passing store.
+
+    Its payloads have Claude Code's keys: for hosts that pass others, it says nothing.
+    """
+    own = tempfile.mkdtemp(prefix="gitmem-")
+    try:
+        return _comes_back_in(own, host, environ, home)
+    finally:
+        gone = 0
+        for _ in range(_SWEEPS):  # what the lines started in the background may still write
+            gone = 0 if os.path.exists(own) else gone + 1
+            if gone > 1:
+                break
+            shutil.rmtree(own, ignore_errors=True)
+            time.sleep(0.4)
+
+
+def _comes_back_in(own: str, host: Host, environ: Mapping[str, str], home: str) -> bool:
+    lines = {host.events[event].partition(".")[0]: line for event, line in host.commands().items()}
+    project = os.path.join(own, "project")
+    os.makedirs(os.path.dirname(script_path(own)))
+    os.makedirs(project)
+    shutil.copyfile(script_path(home), script_path(own))
+    names = {name: value for name, value in environ.items() if not name.startswith(("XDG_", "CLAUDE_"))}
+    calls = [(own_command("init"), b"")]
+    for event, said in _TURN.items():
+        payload = {"hook_event_name": event, "session_id": _SESSION, "cwd": project, "prompt_id": "1", **said}
+        calls.append((("/bin/sh", "-c", lines[event]), json.dumps(payload).encode()))
+    calls.append((own_command("search", _WORD), b""))
+    try:
+        for words, given in calls:
+            done = subprocess.run(
+                words, cwd=project, env=names | {"HOME": own}, input=given, capture_output=True, timeout=_PATIENCE,
+                check=False,
+            )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0 and _WORD.encode() in done.stdout
 
 
 def _files(folder: str) -> list[str]:

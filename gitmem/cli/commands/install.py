@@ -102,7 +102,8 @@ def run_install(args: argparse.Namespace, app: App) -> int:
     off for a session.
 
     The line an event in the settings reads ~/.local/share/gitmem/hook.sh; on a machine without that file it does
-    nothing. Afterwards one hook is run as the agent would run it.
+    nothing. Afterwards one hook is run as the agent would run it; at a terminal also a whole turn of Claude Code, in a
+    store of its own, to a commit and a search.
 
     With --json: {host, dry_run, files: [{scope, file, changed, removed}], diff}; diff with --dry-run only.
 
@@ -359,8 +360,9 @@ def _paths_of(plan: _Plan, part: str) -> list[str]:
 
 
 def _works(app: App, plan: _Plan) -> bool:
-    """Run a hook as the host would and say so if its event does not arrive."""
-    from gitmem.hosts.script import arrives
+    """Run a hook as the host would and say so if its event does not arrive; for a person, a whole turn."""
+    from gitmem.hosts.host import as_it_is
+    from gitmem.hosts.script import arrives, comes_back
     from gitmem.store.hook_spool import HookSpool
     from gitmem.store.locate import find_store, user_store
     from gitmem.store.store import private_folder
@@ -371,12 +373,17 @@ def _works(app: App, plan: _Plan) -> bool:
     if root is None or root == user_store(app.home()):  # hooks for all projects, installed outside of one
         return True
     spool = HookSpool(private_folder(root, app.environ)).folder
-    if arrives(plan.host, plan.place.project, spool, app.environ) is not False:
-        return True
-    app.notices(
-        (f"A hook was run as {plan.host.title} runs it, and its event did not arrive. 'gitmem doctor' may say why.",)
-    )
-    return False
+    problem = "and its event did not arrive" * (arrives(plan.host, plan.place.project, spool, app.environ) is False)
+    if not problem and app.can_ask() and os.name == "posix" and plan.host.read is as_it_is:
+        back = comes_back(plan.host, app.environ, app.home())
+        problem = "" if back else "and its turn did not become a commit"
+        if back:
+            said = "a turn, given to the lines in the settings, became a commit that a search finds"
+            app.notices((f"Tested, in a store that is gone again: {said}.",))
+    if problem:
+        said = f"A hook was run as {plan.host.title} runs it, {problem}. 'gitmem doctor' may say why."
+        app.notices((said,))
+    return not problem
 
 
 def _asked(app: App, hosts: Sequence[Host]) -> Scope:

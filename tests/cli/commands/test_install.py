@@ -149,6 +149,7 @@ def test_on_a_terminal_it_asks(gitmem, settings, answer, name):
     assert f"{settings.parent / name}: hooks, so that" in err
     assert (code, [path.name for path in settings.parent.glob("*.json")]) == (0, [name])
     assert "Whose sessions" in err
+    assert "Tested, in a store that is gone again: a turn" in err
 
 
 @pytest.mark.parametrize(
