@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import stat
+import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Message
@@ -317,3 +320,48 @@ def test_the_shipped_hook_works_behind_real_servers(  # noqa: PLR0917
         with pytest.raises(AssertionError, match=r"notes\.md:1: error: Conflict markers"):
             bare_git(laptop.root, "push", address, "HEAD:refs/heads/gitmem", env=environ)
         assert bare_git(repository, "rev-parse", "gitmem") == good
+
+
+def shell_lines(name: str) -> list[str]:
+    """Return the lines that a shipped file of a forge has its shell run, but for pip's."""
+    value = yaml.safe_load(read_resource("templates", "ci", name))
+    job = value["gitmem"] if "gitmem" in value else value["jobs"]["check"]
+    lines = job.get("script") or [step["run"] for step in job["steps"] if "run" in step]
+    return [line for line in lines if "pip install" not in line]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the lines are for a shell of POSIX")
+@pytest.mark.parametrize("name", ["action.yml", "gitlab.yml"])
+@pytest.mark.parametrize("bad", [False, True])
+def test_what_the_files_for_forges_run_passes_good_changes_and_fails_bad_ones(
+    pair, remote, bare_git, tmp_path, name, *, bad
+):
+    laptop, _ = pair
+    add(laptop, UV)
+    done = proposed(laptop)
+    clone = tmp_path / "checkout"
+    bare_git(tmp_path, "clone", "-q", "-b", done.branch, str(remote), str(clone))
+    if bad:
+        (clone / "facts" / "rule").mkdir(parents=True, exist_ok=True)
+        (clone / "facts" / "rule" / "nonsense.md").write_text("no header\n")
+        bare_git(clone, "add", "-A")
+        bare_git(clone, "commit", "-qm", "bad")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    head = bare_git(clone, "rev-parse", "HEAD")
+    forge = {"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "gitmem", "CI_COMMIT_SHA": head, "BASE": "gitmem"}
+    lines, codes = shell_lines(name), []
+    for line in lines:
+        command = ["sh", "-ec", line]
+        env = {**os.environ, **forge, "PATH": path}
+        ran = subprocess.run(command, cwd=clone, env=env, capture_output=True, check=False)
+        codes.append(ran.returncode)
+    assert codes == ([int(bad), 0] if name == "action.yml" else [0, int(bad)])
+    if name == "action.yml":
+        results = json.loads((clone / "gitmem.sarif").read_text())["runs"][0]["results"]
+        assert [one["ruleId"] for one in results] == ["format"] * bad
+
+
+def test_the_owners_file_names_folders_of_facts_that_there_are():
+    lines = read_resource("templates", "ci", "CODEOWNERS").decode().splitlines()
+    kinds = {line.split("/")[2] for line in lines if line.startswith("/facts/")}
+    assert kinds == {kind.value for kind in FactKind}
