@@ -19,6 +19,7 @@ from gitmem.document.message import Op, Trailer, one_line
 from gitmem.errors import BusyError, GitmemError
 from gitmem.platform.safe_open import read_regular, replace_file
 from gitmem.store.findings import start
+from gitmem.text.terminal import plain
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _FILE = os.path.join("known", "origins")
-_VERSION = "origins 6"
+_VERSION = "origins 7"
 _CHANGED = "\x02"  # before an id: by whom else its file or entry was changed; no path that is listed has it
 _AGAIN = "\x03"  # before the id of an entry that a commit adds: a change of it if an earlier commit brought it
 _OTHER_FOLDERS = {"daily", "weekly", "monthly", "archive", "counts", "purged"}  # their files are of many authors
@@ -81,7 +82,7 @@ class People:
         self._seconds = seconds
         self._complete = True
         self._data: bytes | None = None
-        self._address = ""
+        self._address = self._name = ""
         self._origins: Sequence[Origin] = ()
 
     def origin(self, identifier: str) -> Origin | None:
@@ -100,7 +101,10 @@ class People:
         origin = self.origin(identifier)
         if origin is None:
             return "" if self._complete else UNKNOWN
-        return "" if self.is_own(origin) else origin.author
+        if self.is_own(origin):
+            return ""
+        name = plain(origin.author).strip()  # one that shows as nothing, or as the person's, is told with the address
+        return origin.author if name.casefold() not in {"", "you", "me", self._name} else f"{name} <{origin.email}>"
 
     def whose(self, entry: str, path: str) -> str:
         """Return the author of an entry, else of a file, as `other` does; of the person's own, who else changed it."""
@@ -126,8 +130,9 @@ class People:
             self._data, self._complete = _index(self._store, self._seconds)
             head = self._data.split(b"\n@", 1)[0].decode("utf-8", "replace")
             _, _, person, *lines = head.split("\n")
-            address, _, home = person.partition("\t")
-            self._address = address if home == self._store.context.home else ""
+            address, home, name = person.split("\t") if person else ("", "", "")
+            if home == self._store.context.home:
+                self._address, self._name = address, name
             self._origins = [_parsed(line) for line in lines]
         return self._data
 
@@ -144,8 +149,8 @@ def _parsed(line: str) -> Origin:
 def _index(store: Store, seconds: float) -> tuple[bytes, bool]:
     """Return the index and whether it is brought up to the store's tip; else the background brings it there.
 
-    Its lines: its version, the tip, the person's address and home, each origin, `@`, each id with the number of its
-    origin. So hooks need not ask git who the person is.
+    Its lines: its version, the tip, the person's address, home and name, each origin, `@`, each id with the number of
+    its origin. So hooks need not ask git who the person is.
     """
     path = os.path.join(store.private, _FILE)
     old = _load(path)
@@ -200,7 +205,9 @@ def _extended(store: Store, old: bytes, revisions: str, tip: str, seconds: float
         if not is_known(identifier) and (identifier == brought or is_known(identifier[1:])):
             added[identifier] = origins.setdefault(_line(origin), len(origins))
     lines = "".join(f"{identifier}\t{number}\n" for identifier, number in added.items())
-    person = f"{one_line(store.identity().result().email, _LENGTH)}\t{store.context.home}"
+    identity = store.identity().result()
+    name = one_line(identity.name, _LENGTH).casefold()
+    person = f"{one_line(identity.email, _LENGTH)}\t{store.context.home}\t{name}"
     return "\n".join([_VERSION, tip, person, *origins, "@\n"]).encode() + ids + lines.encode()
 
 

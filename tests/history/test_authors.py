@@ -163,6 +163,16 @@ def test_names_are_one_short_line(team: Team, bare_git: RunsGit):
     assert len(People(ada).other("d7k2p9qx3mw")) <= 80
 
 
+@pytest.mark.parametrize("name", ["Ada", "ADA", "you", "\u200b", "Ada\u200b"])
+def test_a_name_that_shows_as_the_person_s_or_as_nothing_is_told_with_the_address(
+    team: Team, bare_git: RunsGit, name: str
+):
+    ada = team.of("Ada")
+    message = "Note\n\nGitmem-Op: save\nGitmem-Entry: d7k2p9qx3mw\n"
+    bare_git(Path(ada.root), "commit", "--allow-empty", "-m", message, env=author(name))
+    assert People(ada).other("d7k2p9qx3mw").endswith(" <someone@example.com>")
+
+
 @pytest.mark.parametrize("theirs", ["theirs", "그들의 열쇠", "th\udcffirs"], ids=["ASCII", "Korean", "no UTF-8"])
 def test_a_document_without_an_id_is_of_who_added_it(team: Team, bare_git: RunsGit, theirs: str):
     ada = team.of("Ada")
