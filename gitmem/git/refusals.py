@@ -18,6 +18,10 @@ NO_SUCH_REF = "couldn't find remote ref"
 _MOVED = "stale info"  # the remote named another value than the expected one
 _RACES = ("fetch first", "non-fast-forward", "is at ", "incorrect old value", "reference already exists")
 _LOCKS = ("cannot lock ref", "failed to lock", "Unable to create", "failed to update ref", "unable to update")
+_DROPPED = (
+    *("early EOF", "unexpected disconnect", "hung up unexpectedly", "RPC failed", "Connection reset", "error: 50"),
+    *("expected flush after", "unexpected EOF", "Could not read from remote"),
+)
 _PARTIAL = "lacks these prerequisite commits"  # git of a bundle
 # How lines begin that this machine's git writes; of the rest ssh passes on what the server said.
 _OWN_LINES = (
@@ -132,6 +136,13 @@ def is_race(error: GitFailedError) -> bool | None:
     if _MOVED in line:
         return True
     return None if any(words in line for words in (*_RACES, *_LOCKS)) else False
+
+
+def is_dropped(error: GitFailedError) -> bool:
+    """Return whether a connection broke off that had begun, and no one refused anything."""
+    output = f"{_rejection(error)}\n{error.stderr}"
+    kind = None if _fitting(_REFUSALS, output) else _fitting(_FAILURES, output)
+    return (kind is None or kind.error is UnreachableError) and any(words in output for words in _DROPPED)
 
 
 def is_locked(error: GitFailedError) -> bool:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import GitFailedError, RefusedError
 from gitmem.git.process import Git, unfiltered_settings
-from gitmem.git.refusals import NO_SUCH_REF, explain_fetch, explain_push, is_locked, is_race
+from gitmem.git.refusals import NO_SUCH_REF, explain_fetch, explain_push, is_dropped, is_locked, is_race
 from gitmem.git.repository import MEMORY_BRANCH, is_object_id
 from gitmem.platform.safe_open import read_text
 from gitmem.text.terminal import mask_urls
@@ -289,7 +289,13 @@ class Connection:
         )
 
     def _run(self, git: Git, url: str, *args: str, env: Mapping[str, str] | None = None) -> bytes:
-        return git.run(*args, timeout=self.seconds, env={**(env or {}), **self._surroundings(git, url)})
+        surroundings = {**(env or {}), **self._surroundings(git, url)}
+        try:
+            return git.run(*args, timeout=self.seconds, env=surroundings)
+        except GitFailedError as error:
+            if not is_dropped(error):
+                raise
+            return git.run(*args, timeout=self.seconds, env=surroundings)
 
     def _surroundings(self, git: Git, url: str) -> dict[str, str]:
         """Return the variables that let git prompt on the terminal, or not at all."""

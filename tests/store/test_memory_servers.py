@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import itertools
 import os
@@ -138,6 +139,77 @@ def test_a_git_daemon(machine: Callable[..., Machine], daemon: str):
         each.save(f"of {each.name}")
         each.sync()
     converge(*machines)
+
+
+@pytest.fixture
+def dropping(daemon: str) -> Iterator[tuple[str, list[int]]]:
+    """Serve the daemon through a relay that drops every other connection after its first bytes."""
+    target, dropped = int(daemon.split(":")[2].split("/", maxsplit=1)[0]), list[int]()
+    opened: list[socket.socket] = []
+
+    def relay(source: socket.socket, sink: socket.socket, most: int) -> None:
+        left = most
+        with contextlib.suppress(OSError):
+            while left > 0 and (data := source.recv(min(65536, left))):
+                sink.sendall(data)
+                left -= len(data)
+        for one in (source, sink) if left <= 0 else (sink,):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR if left <= 0 else socket.SHUT_WR)
+
+    def serve() -> None:
+        for number in itertools.count():
+            try:
+                client, _ = server.accept()
+            except OSError:
+                return
+            upstream = socket.create_connection(("127.0.0.1", target))
+            opened.extend((client, upstream))
+            is_dropped = number % 2 == 0
+            dropped.extend([number] * is_dropped)
+            for pair in ((client, upstream, 1 << 40), (upstream, client, 60 if is_dropped else 1 << 40)):
+                threading.Thread(target=relay, args=pair, daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=serve, daemon=True).start()
+        yield daemon.replace(f":{target}/", f":{server.getsockname()[1]}/"), dropped
+        for one in opened:
+            one.close()
+
+
+def test_a_connection_that_is_dropped_is_tried_once_more(
+    machine: Callable[..., Machine], dropping: tuple[str, list[int]]
+):
+    url, dropped = dropping
+    machines = [machine(name, url=url.replace(" ", "%20")) for name in ("laptop", "desktop")]
+    for each in machines:
+        each.save(f"of {each.name}")
+        each.sync()
+    converge(*machines)
+    assert len(dropped) > 3
+
+
+@pytest.mark.parametrize("options", [["--depth=1"], ["--filter=blob:none"]])
+def test_a_clone_by_git_that_lacks_history_is_a_store_that_works(
+    pair: tuple[Machine, Machine], remote: Path, tmp_path: Path, bare_git: RunsGit, options: list[str]
+):
+    first, second = pair
+    bare_git(remote, "config", "uploadpack.allowFilter", "true")
+    for number in range(3):
+        first.save(f"fact {number}")
+        first.sync()
+    second.sync()
+    root = tmp_path / "partial" / ".gitmem"
+    root.parent.mkdir()
+    bare_git(tmp_path, "clone", "--quiet", "--branch=gitmem", *options, remote.as_uri(), str(root))
+    third = Machine(root, "phone", first.context, bare_git)
+    third.store.acceptance.give(())
+    saved = third.save("of the one that lacks history")
+    first.save("of the laptop, meanwhile")
+    first.sync()
+    third.sync()
+    converge(first, third)
+    assert saved in first.entries()
 
 
 def test_a_web_server_with_the_users_own_credentials(
