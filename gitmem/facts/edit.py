@@ -145,13 +145,13 @@ def edit(store: Store, known: Fact, text: str) -> tuple[str, ...]:
     return change_facts(store, known, plan, f"Edit fact: {one_line(clean, MAX_DESCRIPTION)}")
 
 
-def pin(store: Store, known: Fact, *, pinned: bool) -> tuple[str, ...]:
-    """Have every session told a fact first, or no longer so. Returns the commits."""
+def pin(store: Store, known: Fact, *more: Fact, pinned: bool) -> tuple[str, ...]:
+    """Have every session told facts first, or no longer so. Returns the commits."""
 
     def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
-        return facts | {known.id: facts[known.id]._replace(pinned=pinned)}
+        return facts | {one.id: facts[one.id]._replace(pinned=pinned) for one in (known, *more)}
 
-    return change_facts(store, known, plan, _subject("Pin" if pinned else "Unpin", known, ()))
+    return change_facts(store, known, plan, _subject("Pin" if pinned else "Unpin", known, more), *more)
 
 
 def supersede_fact(store: Store, loser: Fact, winner: Fact) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from gitmem.facts.edit import (
     edit,
     find_fact,
     move,
+    pin,
     read_fact,
     retire,
     supersede_fact,
@@ -137,6 +138,8 @@ def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) ->
             commits = retire(store, facts[0], "", *facts[1:])
         elif verb == "confirm":
             commits = confirm(store, *facts)
+        elif verb in ("pin", "unpin"):
+            commits = pin(store, facts[0], *facts[1:], pinned=verb == "pin")
         elif verb == "purge":
             return _purge(view, facts, form)
         elif verb in ("promote", "demote") and verb == view.here.moves:

@@ -232,3 +232,12 @@ def test_a_fact_is_made_private_and_promoted_again(viewer):
     assert viewer.post(f"{base}/facts/many", **form).status_code == 303
     assert {one["id"] for one in viewer.json("/facts.json")["facts"]} == {fact.id, other.id}
     assert viewer.json(f"{base}/facts.json")["facts"] == []
+
+
+def test_a_fact_is_pinned_and_unpinned(viewer):
+    facts = [viewer.add("We deploy on Fridays."), viewer.add("Offices open at nine.")]
+    done(viewer.post("/facts/many", fact=ticked(viewer, *facts), verb="pin", back="/facts"))
+    assert all(seen(viewer, fact)["pinned"] for fact in facts)
+    assert '<button name="verb" value="unpin">Unpin</button>' in viewer.get("/")
+    done(viewer.post("/facts/many", fact=ticked(viewer, facts[0]), verb="unpin", back="/"))
+    assert [seen(viewer, fact)["pinned"] for fact in facts] == [False, True]

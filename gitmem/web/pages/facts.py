@@ -85,7 +85,7 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
 def fact_value(view: View, fact: Fact, status: Status) -> dict[str, Any]:
     """Return a fact for a list; `author` is the name of another person who brought it, or ""."""
     return {
-        **fields(fact, "id kind description"),
+        **fields(fact, "id kind description pinned"),
         "standing": status.standing.value,
         "mark": view.marks.mark(fact.id),
         "holds": status.holds,

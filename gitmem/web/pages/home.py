@@ -56,7 +56,7 @@ def _part(view: View, shown: Shown) -> dict[str, Any]:
     beliefs = []
     if len(lines) == len(shown.ids) and known.keys() >= {*shown.ids}:
         beliefs = [
-            {**fields(known[one], "id kind"), "text": line.removeprefix("- "), "blob": blob_of(view, known[one])}
+            {**fields(known[one], "id kind pinned"), "text": line.removeprefix("- "), "blob": blob_of(view, known[one])}
             for one, line in zip(shown.ids, lines, strict=True)
         ]
     value = fields(shown, "title tokens pieces of")
