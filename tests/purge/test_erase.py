@@ -123,3 +123,33 @@ def test_a_session_goes_with_its_transcript_and_no_other(box: Box):
     assert read(box.store, "the-other-one")
     assert "said in the-other-one" in (box.root / "memory.md").read_text()
     box.sound()
+
+
+def test_who_leaves_can_do_it_on_a_machine_of_their_own(team, remote: Path, bare_git: RunsGit):
+    ada, ben, _ = team
+    purge(ada.store, plan_erasure(ada.store, author="Ada"))
+    assert _held(ada, SAID, "ada@example.org", KEPT) == [KEPT]
+    ada.sync()
+    ben.sync()
+    assert _held(ben, SAID, "ada@example.org", KEPT) == [KEPT]
+    assert ada.git("log", "-1", "--format=%an %ae", "--", "purged") == "(purged) (purged)"
+    ada.save("said after coming back")
+    ada.sync()
+    ben.sync()
+    assert "said after coming back" in ben.read("memory.md")
+    assert ada.tip == ben.tip
+
+
+def test_what_lies_in_the_inbox_with_an_erased_authors_words_is_taken_along_without_them(
+    team, bare_git: RunsGit, remote: Path
+):
+    ada, ben, cleo = team
+    ada.save("Left in the inbox by who is erased meanwhile")
+    ada.git("push", "--quiet", "origin", "HEAD:refs/gitmem/inbox/ada-" + ada.tip[:12])
+    purge(ben.store, plan_erasure(ben.store, author="Ada"))
+    ben.sync()
+    cleo.sync()
+    assert _held(ben, SAID, "ada@example.org") == []
+    assert _held(cleo, SAID, "ada@example.org") == []
+    assert ben.tip == cleo.tip
+    assert bare_git(remote, "for-each-ref", "refs/gitmem/inbox") == ""
