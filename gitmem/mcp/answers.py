@@ -21,7 +21,7 @@ from gitmem.lessons.usage_log import SEARCH, GivenText, handles, note_asked
 from gitmem.mcp.calls import client_text
 from gitmem.search.engine import answer
 from gitmem.search.hits import Hit, Passage, read_passage
-from gitmem.search.recall import is_handle, read_memory, with_own
+from gitmem.search.recall import is_handle, layer_of, read_memory, with_own
 from gitmem.sessions import working
 from gitmem.sessions.memory import apply_events, brief, change_working, find_working
 from gitmem.sessions.pending import glance
@@ -180,6 +180,7 @@ def get(
         GitmemError: there is no such document or line, or `at` names no commit.
 
     """
+    store, path = layer_of(store, path)
     commit = resolve(store, at) if at else None
     if path.startswith("gitmem://"):
         raise NotFoundError(f"{path} is a resource.", "Give its path in the store.")

@@ -164,10 +164,10 @@ def _add_save(server: MCPServer[None], memory: Memory) -> None:
         ],
         metadata: Annotated[
             dict[str, Any],
-            Field(description="tags: [words], private: true, session: ID, anything else is kept as 'key: value'"),
+            Field(description="tags: [words], private: true, session: ID, any 'key: value'"),
         ] = {},  # noqa: B006  # never changed
     ) -> changes.SaveResult:
-        """Remember something for later sessions, as one commit; it is found by the next search.
+        """Remember something for later sessions, as one commit.
 
         Save what the code does not tell: a decision and why, a lesson, an error and its fix, an open issue, a
         preference of the user's. Secrets are redacted.

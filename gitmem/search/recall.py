@@ -54,6 +54,13 @@ def with_own(store: Store, query: str, found: Answer) -> Answer:
     return found._replace(hits=[*found.hits, *mine], total=found.total + len(mine))
 
 
+def layer_of(store: Store, path: str) -> tuple[Store, str]:
+    """Return the store and the path that a hit's path names: those of the private store begin with `private:`."""
+    if not path.startswith(PRIVATE_FOLDER):
+        return store, path
+    return store.for_session("", private=True), path.removeprefix(PRIVATE_FOLDER)
+
+
 def _with_private(store: Store, query: str, found: Answer) -> Answer:
     if not has_home_stores(store.context.home):
         return found

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import RefusedError
+from gitmem.mcp.answers import find, get
 from gitmem.sessions.background import process_spool
 from gitmem.store import layers
 from gitmem.store.hook_spool import HookSpool
@@ -73,7 +74,12 @@ def test_a_private_session_is_in_no_object_that_is_pushed(desk, runner, tmp_path
     private = layers.private_store(store)
     assert "Zephyrine" in objects(bare_git, private.root)
     assert "Zephyrine" in runner("--private", "search", "Zephyrine")[1]
-    assert "private:" in runner("search", "Zephyrine")[1]
+    (hit, *_) = json.loads(runner("search", "Zephyrine", "--json")[1])
+    assert hit["path"].startswith("private:")
+    assert "Zephyrine" in runner("get", hit["path"])[1]
+    told = find(store, "Zephyrine", 5)[0]
+    assert "private:" in told
+    assert "Zephyrine" in get(store, hit["path"])
     with pytest.raises(RefusedError):
         add_remote(private, "origin", str(remote))
 

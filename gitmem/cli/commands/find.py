@@ -242,9 +242,9 @@ def run_get(args: argparse.Namespace, app: App) -> int:
     """
     from gitmem.lessons.usage_log import GET, GivenText, note_asked
     from gitmem.search.hits import read_passage
-    from gitmem.search.recall import is_handle, read_memory
+    from gitmem.search.recall import is_handle, layer_of, read_memory
 
-    store = app.settled(args)
+    store, args.where = layer_of(app.settled(args), args.where)
     began = store.context.clock()
     place = re.fullmatch(r"(?P<path>.+?)(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?", args.where, re.DOTALL)
     if place is None:
