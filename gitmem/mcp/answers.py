@@ -254,11 +254,11 @@ def trace(store: Store, path: str, start_line: int, end_line: int = 0, limit: in
     lines = blame(store, passage.path, (passage.start, last))
     answer = [f"[{passage.path}:{passage.start}" + (f"-{last}]" if last > passage.start else "]")]
     for origin, group in groupby(lines, key=lambda line: line.origin):
-        answer += _learned(origin, list(group))
+        answer += _learned(store, origin, list(group))
     before = versions(store, passage.path, (passage.start, last), limit + 1)
     changed = [version for version in before if version.before]
     for version in changed[:limit]:
-        answer += ["", f"Changed {_who(version.origin)}. Before that:"]
+        answer += ["", f"Changed {_who(store, version.origin)}. Before that:"]
         answer += [f"- {line[:_SHOWN]}" for line in version.before[:_MAX_BEFORE]]
         if len(version.before) > _MAX_BEFORE:
             more = len(version.before) - _MAX_BEFORE
@@ -272,14 +272,16 @@ def trace(store: Store, path: str, start_line: int, end_line: int = 0, limit: in
     return client_text("\n".join(answer), f"memory_history {passage.path}")
 
 
-def _learned(origin: CommitRecord | None, lines: list[Line]) -> list[str]:
-    who = f"Learned {_who(origin)}:" if origin else "Edited by hand just now, not committed yet:"
+def _learned(store: Store, origin: CommitRecord | None, lines: list[Line]) -> list[str]:
+    who = f"Learned {_who(store, origin)}:" if origin else "Edited by hand just now, not committed yet:"
     return [who, *(f"{line.number}  {line.text[:_SHOWN]}" for line in lines)]
 
 
-def _who(origin: CommitRecord) -> str:
-    """Return date, host or author, session and commit."""
+def _who(store: Store, origin: CommitRecord) -> str:
+    """Return date, host or author, session and commit; an author who is not the person is named."""
     through = origin.host or origin.author
+    if origin.host and not store.is_person(origin.author, origin.email):
+        through = f"{origin.author} with {origin.host}"
     session = f", session {origin.session}" if origin.session else ""
     return f"{origin.date:%Y-%m-%d %H:%M} by {through}{session}, commit {origin.commit[:_SHORT]} ({origin.subject})"
 
