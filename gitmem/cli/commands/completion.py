@@ -113,9 +113,8 @@ def _offered_for(action: argparse.Action) -> Callable[[Store], Offered] | None:
 
 def _completer(offered: Callable[[Store], Offered], app: App) -> Callable[..., Offered]:
     def complete(prefix: str, parsed_args: argparse.Namespace, **_: object) -> Offered:
-        where = argparse.Namespace(
-            user=getattr(parsed_args, "user", False), directory=getattr(parsed_args, "directory", None)
-        )
+        names = {"user": False, "private": False, "directory": None}
+        where = argparse.Namespace(**{name: getattr(parsed_args, name, usual) for name, usual in names.items()})
         try:
             found = offered(app.open(where))
         except (GitmemError, OSError):
