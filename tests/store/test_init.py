@@ -24,6 +24,9 @@ FILES = {".gitattributes", ".gitignore", "FORMAT.md", "README.md", "config.yaml"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links, modes and signals as POSIX has them")
 
 
+_OF_A_PROJECT = [place for place in Place if place is not Place.PRIVATE]  # that one is given its folder: test_layers.py
+
+
 @pytest.fixture
 def project(tmp_path, bare_git):
     folder = tmp_path / "project"
@@ -68,7 +71,7 @@ def test_a_store_of_a_project(project, init, boxes, bare_git):
     assert (project / ".git" / "info" / "exclude").read_text().splitlines().count("/.gitmem/") == 1
 
 
-@pytest.mark.parametrize("place", list(Place))
+@pytest.mark.parametrize("place", _OF_A_PROJECT)
 def test_a_second_time_nothing_changes(project, init, boxes, home, place):
     first = init(project, place)
     box = boxes(first.store.root)
@@ -474,7 +477,7 @@ def test_a_project_that_belongs_to_somebody_else(project, init, boxes, bare_git,
 
 
 @root_needed
-@pytest.mark.parametrize("place", Place)
+@pytest.mark.parametrize("place", _OF_A_PROJECT)
 def test_a_store_that_belongs_to_somebody_else(project, init, context, place):
     root = init(project, place).store.root
     os.lchown(os.path.join(root, ".git"), 65534, 65534)
