@@ -131,6 +131,8 @@ def run_export(args: argparse.Namespace, app: App) -> int:
     to the next --since. After a purge that commit is gone: the stream then has everything, after {id: "*", deleted:
     true}, at which all that came before is to be deleted. Applying a stream twice changes nothing.
 
+    With --json: the same lines.
+
     Examples:
       gitmem export --jsonl > memory.jsonl
       gitmem export --jsonl --since 1f3a9c2b4d5e6f708192a3b4c5d6e7f8091a2b3c
