@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from gitmem.errors import NotFoundError
 from gitmem.git.repository import read_refs
 from gitmem.git.rewrite import find, history
+from gitmem.purge.erase import find_erased
 from gitmem.purge.marks import PurgeRecord, Replacer
 from gitmem.purge.records import read_records, read_state, record_path
 from gitmem.purge.rewrite import follow, seek_texts
@@ -58,10 +59,12 @@ def preview_purge(store: Store, path: str) -> Preview:
     record, why = _waiting(store, path)
     walked = history(store.repository.git, [commit for _, commit in own_refs(store).values() if commit])
     seeker = seek_texts(store, walked, [record], (), limited=[record.key])
-    texts = sorted(seeker.found[record.key])
+    erased = find_erased(store.repository.git, walked, [record])
+    texts = sorted(erased.texts.union(seeker.found.get(record.key, ())))
     found = find(store.repository.git, walked, Replacer(texts))
+    gone = {*found.paths, *erased.paths}
     files = sorted(
-        {one.path for commit in walked for one in commit.changes if one.new in found.blobs or one.path in found.paths}
+        {one.path for commit in walked for one in commit.changes if one.new in found.blobs or one.path in gone}
     )
     shown = tuple(text.decode("utf-8", "replace")[:_LENGTH] for text in texts[:_TEXTS])
     names = tuple(map(os.fsdecode, files[:_FILES]))

@@ -248,7 +248,7 @@ def clean_commits(
     walked = history(store.repository.git, tips, seen)
     seeker = seek_texts(store, walked, records, known, limited=keys - {*state.agreed})
     judgement = _judged(store, walked, tips, seeker, before)
-    judgement.waiting.update(_of_the_person(store, records, state))
+    judgement.waiting.update(_erasures_by_others(store, tips, records, state))
     left = tuple(sorted(keys - judgement.waiting.keys()))
     erased = find_erased(store.repository.git, walked, [record for record in records if record.key in left])
     texts = erased.texts.union(*(seeker.found[key] for key in left))
@@ -262,11 +262,15 @@ def clean_commits(
     return Cleaned(cleaned, texts, left, judgement.removed)
 
 
-def _of_the_person(store: Store, records: Iterable[PurgeRecord], state: State) -> dict[str, str]:
-    """Return the records that would remove what the person at this machine wrote, each with the reason to ask."""
-    asked = [record for record in records if record.whose and record.key not in state.agreed]
-    key = author_key(store.identity().result().email) if asked else b""
-    return {record.key: "it takes out all that you wrote" for record in asked if is_named(record, key)}
+def _erasures_by_others(
+    store: Store, tips: Sequence[str], records: Iterable[PurgeRecord], state: State
+) -> dict[str, str]:
+    """Return the records that take out all of an author or a session and that no machine of the person's made."""
+    asked = {record.key: record for record in records if record.whose and record.key not in state.agreed}
+    strange = _by_others(store, tips, [*asked])
+    key = author_key(store.identity().result().email) if strange else b""
+    own = {name: "it takes out all that you wrote" for name in strange if is_named(asked[name], key)}
+    return {**strange, **own}
 
 
 def _judged(store: Store, walked: Sequence[Written], tips: Collection[str], seeker: Seeker, before: int) -> Judgement:

@@ -9,9 +9,10 @@ import pytest
 
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
-from gitmem.errors import NotFoundError, UsageError
+from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.git.packing import every_object
 from gitmem.purge.purge import plan_erasure, purge
+from gitmem.purge.review import answer_purge, preview_purge, waiting_purges
 from gitmem.sessions.save import save
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import put, read
@@ -53,7 +54,17 @@ def _held(one: Machine, *texts: str) -> list[str]:
     return [text for text in texts if any(text.encode() in data for _, data in objects)]
 
 
-def test_an_author_goes_from_every_clone_at_its_next_sync(team, remote: Path, bare_git: RunsGit):
+def _follow(one: Machine) -> None:
+    """Sync, look at what an erasure takes out, and say yes, as `gitmem review` does."""
+    with pytest.raises(RefusedError, match="not followed here"):
+        one.sync()
+    [waiting] = waiting_purges(one.store)
+    assert SAID in preview_purge(one.store, waiting.path).shown
+    answer_purge(one.store, waiting.path, yes=True)
+    one.sync()
+
+
+def test_an_author_goes_from_every_clone_that_says_yes(team, remote: Path, bare_git: RunsGit):
     _, ben, cleo = team
     cleo.save("Cleo's own, said before she synced again")
     plan = plan_erasure(ben.store, author="Ada")
@@ -62,7 +73,7 @@ def test_an_author_goes_from_every_clone_at_its_next_sync(team, remote: Path, ba
     purge(ben.store, plan)
     assert _held(ben, SAID, "ada@example.org", KEPT) == [KEPT]
     ben.sync()
-    cleo.sync()
+    _follow(cleo)
     assert _held(cleo, SAID, "ada@example.org", KEPT) == [KEPT]
     ben.sync()
     assert ben.tip == cleo.tip
@@ -81,8 +92,9 @@ def test_whose_memories_they_are_is_asked_first_on_machines_of_that_author(team)
     ada, ben, _ = team
     purge(ben.store, plan_erasure(ben.store, author="ada@example.org"))
     ben.sync()
-    with pytest.raises(Exception, match="not followed here"):
+    with pytest.raises(RefusedError, match="not followed here"):
         ada.sync()
+    assert [one.why for one in waiting_purges(ada.store)] == ["it takes out all that you wrote"]
     assert SAID in ada.read("memory.md")
 
 
@@ -130,7 +142,7 @@ def test_who_leaves_can_do_it_on_a_machine_of_their_own(team, remote: Path, bare
     purge(ada.store, plan_erasure(ada.store, author="Ada"))
     assert _held(ada, SAID, "ada@example.org", KEPT) == [KEPT]
     ada.sync()
-    ben.sync()
+    _follow(ben)
     assert _held(ben, SAID, "ada@example.org", KEPT) == [KEPT]
     assert ada.git("log", "-1", "--format=%an %ae", "--", "purged") == "(purged) (purged)"
     ada.save("said after coming back")
@@ -148,7 +160,7 @@ def test_what_lies_in_the_inbox_with_an_erased_authors_words_is_taken_along_with
     ada.git("push", "--quiet", "origin", "HEAD:refs/gitmem/inbox/ada-" + ada.tip[:12])
     purge(ben.store, plan_erasure(ben.store, author="Ada"))
     ben.sync()
-    cleo.sync()
+    _follow(cleo)
     assert _held(ben, SAID, "ada@example.org") == []
     assert _held(cleo, SAID, "ada@example.org") == []
     assert ben.tip == cleo.tip
