@@ -43,7 +43,7 @@ _NAMED = re.compile(rf"(?:^|/)({ID_FORM})[-.]")
 _LENGTH = 80  # characters of a name
 _SECONDS = 300.0  # for all of history, in the background
 _A_SECOND = 10_000_000  # bytes of entries that are surely read in one
-_PATIENCE = 2.0  # seconds that a command or a hook waits for the files of all commits by others: some thousand commits
+_PATIENCE = 0.8  # seconds, twice at most, that a hook or a command waits for the files of all commits by others
 UNKNOWN = "an author not looked up yet"
 
 

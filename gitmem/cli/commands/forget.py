@@ -133,7 +133,7 @@ def run_forget(args: argparse.Namespace, app: App) -> int:
     and --transcripts deletes raw transcripts here, for good, and frees their disk space; memory of the sessions stays.
 
     --author and --session take what an author or a session brought out of all history, as a purge does: entries,
-    facts, transcripts, the author's address. Every other clone does so at its next sync; one of that author asks first.
+    facts, transcripts, the author's address. Every other clone asks first, at its next sync.
 
     With --json: {dry_run, sessions, size, kept, freed, notices}, sizes in bytes; with --author and --session as
     'forget purge'.
