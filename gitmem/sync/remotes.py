@@ -169,6 +169,13 @@ def check_hosts_untracked(root: str, environ: Mapping[str, str]) -> None:
         )
 
 
+_OWN_FOLDERS = (
+    *("archive", "concepts", "counts", "daily", "episodes", "facts", "knowledge", "monthly", "patterns", "purged"),
+    *("sessions", "summaries", "weekly"),
+)
+_OWN = {fold(name): name for name in (MEMORY, CONFIG, FORMAT, *_OWN_FOLDERS)}
+
+
 def _complaint(change: PathChange, reserved: Collection[str]) -> str | None:
     """Return why a file from another machine is refused, None if it is allowed."""
     if change.mode not in _FILE_MODES:
@@ -182,9 +189,9 @@ def _complaint(change: PathChange, reserved: Collection[str]) -> str | None:
     top = fold(parts[0]).replace("\\", ":").partition(":")[0].rstrip(". ")
     if top == TEMPORARY:
         return "where gitmem keeps its own temporary files"
-    if top in reserved:
-        return "where gitmem keeps what belongs to this machine"
-    return None
+    if top in _OWN and (parts[0] != _OWN[top] or (len(parts) == 1 and top in _OWN_FOLDERS)):
+        return "where gitmem could not write its own any more"
+    return "where gitmem keeps what belongs to this machine" if top in reserved else None
 
 
 REFS = "refs/gitmem/remotes"  # the tips of each remote's branches at the last sync

@@ -512,6 +512,23 @@ def test_names_that_one_file_system_takes_for_one_are_refused(pair: tuple[Machin
         second.sync()
 
 
+@pytest.mark.parametrize("name", ["episodes", "Episodes/x.md", "Memory.md", "CONFIG.yaml"])
+def test_names_that_keep_gitmem_from_writing_its_own_are_refused(
+    pair: tuple[Machine, Machine], remote: Path, bare_git, name: str
+):
+    _, second = pair
+    blob = bare_git(remote, "hash-object", "-w", "--stdin", stdin=b"x")
+    folder, _, file = name.rpartition("/")
+    more = f"100644 blob {blob}\t{file}\n"
+    if folder:
+        more = f"040000 tree {bare_git(remote, 'mktree', stdin=more.encode())}\t{folder}\n"
+    tree = bare_git(remote, "mktree", stdin=f"{bare_git(remote, 'ls-tree', 'gitmem')}\n{more}".encode())
+    commit = bare_git(remote, "commit-tree", "-p", "gitmem", "-m", "Harmless", tree)
+    bare_git(remote, "update-ref", "refs/heads/gitmem", commit)
+    with pytest.raises(RefusedError, match="could not write its own"):
+        second.sync()
+
+
 def test_what_would_remove_most_of_the_memory_is_refused_until_it_is_meant(pair: tuple[Machine, Machine]):
     first, second = pair
     for number in range(20):
