@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 _FILE = os.path.join("known", "origins")
+_ASKED = os.path.join("known", "origins.asked")  # a background process was started; it deletes the file at its end
 _VERSION = "origins 7"
 _CHANGED = "\x02"  # before an id: by whom else its file or entry was changed; no path that is listed has it
 _AGAIN = "\x03"  # before the id of an entry that a commit adds: a change of it if an earlier commit brought it
@@ -158,6 +159,9 @@ def _index(store: Store, seconds: float) -> tuple[bytes, bool]:
     known = old.split(b"\n", 2)[1].decode("ascii", "replace") if old else ""
     if known == tip:
         return old, True
+    partial = old or f"{_VERSION}\n\n\n@\n".encode(), False
+    if seconds < _SECONDS and _is_looked_up(store):
+        return partial
     try:
         try:
             new = _extended(store, old, f"{known}..{tip}" if known else tip, tip, seconds)
@@ -167,11 +171,21 @@ def _index(store: Store, seconds: float) -> tuple[bytes, bool]:
             new = _extended(store, b"", tip, tip, seconds)  # the tip of then is gone, as after a purge
     except GitmemError:
         if seconds < _SECONDS:
+            with contextlib.suppress(OSError):
+                replace_file(os.path.join(store.private, _ASKED), b"")
             start(store, "reindex", "--background")
-        return old or f"{_VERSION}\n\n\n@\n".encode(), False
+        return partial
     with contextlib.suppress(OSError):
         replace_file(path, new)
     return new, True
+
+
+def _is_looked_up(store: Store) -> bool:
+    """Return whether a background process was started lately that brings the index up to the tip."""
+    try:
+        return abs(time.time() - os.stat(os.path.join(store.private, _ASKED)).st_mtime) < _SECONDS
+    except OSError:
+        return False
 
 
 def look_up_all(store: Store) -> None:
@@ -181,6 +195,7 @@ def look_up_all(store: Store) -> None:
         os.makedirs(folder, 0o700, exist_ok=True)
         with store.folder_lock(folder, "origins").acquire(0):
             People(store, _SECONDS).read()
+        os.unlink(os.path.join(store.private, _ASKED))
 
 
 def _load(path: str) -> bytes:
