@@ -74,7 +74,12 @@ def sign_of_use(store: Store, ids: Collection[str], text: str, *, recorded: bool
     found["other fact" if any(found.values()) else "fact"] = rest
     told = ", ".join(count(number, what) for what, number in found.items() if number) or "the last work"
     line = f"gitmem: {told} told ({estimate_tokens(text):,} tokens)" if text else "gitmem: nothing to tell"
-    line += "; recording" if recorded else "; NOT recording: 'gitmem doctor' says why"
+    paused = ""
+    if store.has_layers:
+        from gitmem.store.layers import paused_words
+
+        paused = paused_words(store)
+    line += f"; {paused or 'recording'}" if recorded else "; NOT recording: 'gitmem doctor' says why"
     with (
         contextlib.suppress(OSError, UnicodeDecodeError),
         open(os.path.join(store.private, SIGN), "w", encoding="utf-8") as file,

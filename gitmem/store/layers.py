@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from datetime import datetime
 
 from gitmem.document.ids import slug
 from gitmem.platform.safe_open import read_json, write_json
@@ -93,6 +94,14 @@ def resume(store: Store) -> bool:
     before = pauses(store)
     write_pauses(store, [[begin, min(end, now)] for begin, end in before])
     return any(end > now for _, end in before)
+
+
+def paused_words(store: Store) -> str:
+    """Return that nothing is recorded now, and until when, or ""."""
+    now = store.context.clock()
+    end = max((end for begin, end in pauses(store) if begin <= now.timestamp() < end), default=0.0)
+    until = "" if end >= _FOR_EVER else f" until {datetime.fromtimestamp(end, now.tzinfo):%Y-%m-%d %H:%M}"
+    return f"paused{until}; 'gitmem resume' records again" if end else ""
 
 
 def pauses(store: Store) -> list[list[float]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.cli.recall_hooks import sign_of_use
 from gitmem.errors import RefusedError
 from gitmem.mcp.answers import find, get
 from gitmem.sessions.background import process_spool
@@ -136,3 +137,15 @@ def test_current_state_is_of_a_person_and_a_branch(desk, tmp_path, bare_git):  #
     assert {line.partition(" #by/")[2].partition(":")[0][:3] for line in states} == {"ada", "bob"}
     assert sum("feature-" in line for line in states) == 1
     assert not any("number 0" in line for line in states), "ada's later turn on main replaced it"
+
+
+def test_a_pause_is_said_where_recording_is(desk, runner):  # noqa: F811
+    assert runner("pause", "1h")[0] == 0
+    assert "paused until 20" in runner("status")[1]
+    assert json.loads(runner("status", "--json")[1])["paused"] is True
+    assert runner("resume")[0] == 0
+    assert "paused" not in runner("status")[1]
+    layers.pause(desk.store, None)
+    assert sign_of_use(desk.store, (), "", recorded=True).endswith("; paused; 'gitmem resume' records again")
+    layers.resume(desk.store)
+    assert sign_of_use(desk.store, (), "", recorded=True).endswith("; recording")

@@ -53,7 +53,7 @@ def run_status(args: argparse.Namespace, app: App) -> int:
 
     With --json: {store, branch, agents, last_event, knows: {sessions, facts, issues, patterns}, told, asked, answered,
     named, used, waiting, unfinished, aside, pending, edited, review, contradictions, remotes, bytes, last_save, tokens,
-    threshold, archives, days, newest_day, vectors, models, attention}.
+    threshold, archives, days, newest_day, vectors, models, paused, attention}.
       agents           those whose sessions are recorded here
       told             texts told to agents in the last seven days
       asked, answered  questions to the memory, and those that had an answer
@@ -75,7 +75,7 @@ def run_status(args: argparse.Namespace, app: App) -> int:
         agents = recorded_agents(project_top(app.folder(args)), app.home(), app.environ)
         used = _used(store)
         status = reader.read()
-    more = _More(agents, used, _pending(store, status), _vectors(store), _models(store))
+    more = _More(agents, used, _pending(store, status), _vectors(store), _models(store), _paused(store))
     value = {**status._asdict(), **more.as_value()}
     value["knows"] = status.knows._asdict()
     value["remotes"] = [state.as_value() for state in status.remotes]
@@ -106,6 +106,7 @@ class _More(Value):
     pending: int
     vectors: Overview | None
     models: Spending | None
+    paused: str
 
     def as_value(self) -> dict[str, object]:
         """Return the fields for `--json`."""
@@ -116,6 +117,7 @@ class _More(Value):
             "pending": self.pending,
             "vectors": vectors,
             "models": models,
+            "paused": bool(self.paused),
         }
 
 
@@ -161,6 +163,14 @@ def _models(store: Store) -> Spending | None:
     return spending(store)
 
 
+def _paused(store: Store) -> str:
+    if not store.has_layers:
+        return ""
+    from gitmem.store.layers import paused_words
+
+    return paused_words(store)
+
+
 def _screen(status: StoreStatus, more: _More, app: App) -> str:
     from gitmem.store.status import HISTORY
 
@@ -171,7 +181,7 @@ def _screen(status: StoreStatus, more: _More, app: App) -> str:
     percent = status.tokens * 100 // max(status.threshold, 1)
     known = (count(knows.sessions, "session"), count(knows.facts, "fact"), count(knows.issues, "open issue"))
     rows = [
-        ("recording", _recording(status, more.agents, unread=unread)),
+        ("recording", more.paused or _recording(status, more.agents, unread=unread)),
         ("knows", ", ".join((*known, count(knows.patterns, "known error")))),
         ("used", _used_words(more.used)),
         ("waiting", ", ".join(_waiting(status, more)) or "nothing"),
