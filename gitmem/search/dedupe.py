@@ -2,7 +2,7 @@
 
 A copy has nearly all of its words in a hit above it: a fact below the exchange it was learned from. Memories of
 different sessions are on one subject if they share much beside the words of the query, or if the newer says that it
-leaves what the older names: "switch from Alembic to Aerich".
+leaves what the older names: "switch from Flyway to Liquibase".
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def test_of_two_rules_of_the_person_the_newer_replaces_the_older(desk, older, ne
     "older, newer",
     [
         ("Always use Redis for the session cache.", "We no longer use Redis for the session cache."),
-        ("Always use Alembic for migrations.", "We switched from Alembic to Aerich for migrations."),
+        ("Always use Flyway for migrations.", "We switched from Flyway to Liquibase for migrations."),
         ("항상 빌드는 npm으로 한다.", "앞으로 빌드는 npm 대신 pnpm을 쓰자."),
     ],
 )

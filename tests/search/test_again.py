@@ -24,11 +24,15 @@ def told(shelf, query, **options):
 
 def commands(shelf):
     """Put an exchange on commands of the database, the best hit for them, and a newer one that leaves its tool."""
-    asked, reply = "Which database migration command?", "The database migration command is `alembic upgrade head`."
+    asked, reply = "Which database migration command?", "The database migration command is `flyway migrate`."
     log(shelf, "2026-10-01", "aaaaaaaa", OLD, (asked, reply))
     more = "The README names the commands, the ini file is made, and the first start was tried on a copy of the data."
     log(
-        shelf, "2026-11-01", "bbbbbbbb", NEW, (f"Switch from Alembic to Aerich for database migration. {more}", "Done.")
+        shelf,
+        "2026-11-01",
+        "bbbbbbbb",
+        NEW,
+        (f"Switch from Flyway to Liquibase for any database migration. {more}", "Done."),
     )
 
 
@@ -68,7 +72,7 @@ def test_different_subjects_and_one_session_are_not_before(shelf):
 
 def test_a_fact_that_no_longer_holds_is_not_the_newest_of_its_subject(shelf):
     commands(shelf)
-    put(shelf, "d000000000b", "Switch from Aerich to Atlas for database migration.", "retired")
+    put(shelf, "d000000000b", "Switch from Liquibase to Atlas for any database migration.", "retired")
 
     hits = answer(shelf.store, "database migration", ended=True).hits
     standings = {hit.entry: hit.standing for hit in hits}
