@@ -22,7 +22,8 @@ DEMO = Path(__file__).parent / "data" / "demo"
 _FORBIDDEN = set('<>:"|?*\\')
 _LONGEST = 200  # characters below the store: Windows takes 260 with the folder of the project, git's own files included
 _SESSION = "7d1f0c2a-11d4-4c52-9d0e-6a2f3b1c8e01"
-# A Python without what Windows' lacks: no fork, no symbolic links, no opening relative to a folder's descriptor.
+# A Python without what Windows' lacks: no fork, no symbolic links, no opening relative to a folder's descriptor; and
+# with `nolinks` in the environment none of the hard links that exFAT and some network shares lack.
 _WITHOUT = """
 import os, sys
 def refuse(*args, **names):
@@ -30,6 +31,8 @@ def refuse(*args, **names):
 for name in ("fork", "forkpty", "O_NOFOLLOW", "O_DIRECTORY", "O_NONBLOCK"):
     delattr(os, name)
 os.symlink = refuse
+if os.environ.get("nolinks"):
+    os.link = refuse
 os.supports_dir_fd = set()
 sys.argv[0] = "gitmem"
 from gitmem.__main__ import run
@@ -88,6 +91,20 @@ def test_without_fork_links_and_folder_descriptors_everything_goes_on(machine, t
     machine.gitmem("purge", "We deploy on Fridays.", "--yes")
     assert "Fridays" not in bare_git(machine.project / ".gitmem", "log", "-p", "--all")
     machine.gitmem("doctor", "--json")
+
+
+def test_without_hard_links_a_save_is_committed_and_tended(machine, bare_git):
+    machine.environ["nolinks"] = "1"
+    machine.gitmem("init")
+    saved = json.loads(machine.gitmem("save", "We deploy on Fridays.", "--type", "decision", "--json"))
+    assert len(saved["commit"]) == 40
+    machine.gitmem("replay", str(DEMO / "1-login.jsonl"))
+    machine.gitmem("maintain")
+    machine.gitmem("facts", "edit", saved["id"], "We deploy on Mondays.")
+    machine.gitmem("undo")
+    assert "We deploy on Fridays." in machine.gitmem("search", "deploy")
+    assert not bare_git(machine.project / ".gitmem", "status", "--porcelain")
+    assert not bare_git(machine.project / ".gitmem", "fsck", "--no-dangling")
 
 
 def test_a_session_is_recorded_by_gitmem_itself_where_no_script_runs(machine):

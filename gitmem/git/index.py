@@ -176,14 +176,14 @@ def _written(status: os.stat_result) -> tuple[int, int]:
 
 
 def _give_second_name(path: str, name: str) -> None:
-    try:
-        os.link(path, name)  # git never writes into it; it keeps its time, by which git judges entries
-    except FileNotFoundError:
-        pass
-    except OSError:  # no hard links here
-        import shutil  # 6 ms
+    """Link the index to a second name, or copy it where there are no hard links; a new store has no index yet."""
+    with contextlib.suppress(FileNotFoundError):
+        try:
+            os.link(path, name)  # git never writes into it; it keeps its time, by which git judges entries
+        except OSError:  # no hard links here; whether there is an index, only the copy finds out
+            import shutil  # 6 ms
 
-        shutil.copy2(path, name)
+            shutil.copy2(path, name)
 
 
 class IndexUpdate:
