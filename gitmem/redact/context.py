@@ -26,16 +26,16 @@ def find_in_context(text: str, lowered: str, words: str) -> Iterator[Span]:
     `words` has each word of it once, which is less to look through.
     Spans may overlap and are not sorted.
     """
-    if "private key" in lowered:
+    if "private" in words and "private key" in lowered:
         yield from _key_blocks(text)
-    if ":/" in text or ":\\/" in text:
+    if ":/" in words:
         yield from _passwords(text, _URL)
-    yield from _of_headers(text, lowered)
+    yield from _of_headers(text, words)
     for stem, rows in _places():
         if stem not in words:
             continue
-        for parts, phrases, pattern, is_secret in rows:
-            if all(map(words.__contains__, parts)) and all(map(lowered.__contains__, phrases)):
+        for longest, needed, pattern, is_secret in rows:
+            if longest in words and all(part in lowered for part in needed):
                 yield from _passwords(text, pattern, is_secret)
     yield from values_of_names(text, lowered, words)
 
@@ -45,16 +45,14 @@ _STEMS = ("pass", "auth", "user", "login", "sql", ".key", "snmp", "conn", "opens
 
 
 @cache
-def _places() -> list[tuple[str, list[tuple[list[str], list[str], str, Callable[[str], bool]]]]]:
-    """Return the rows by the first stem they need, each with its parts of words and its phrases."""
-    grouped: dict[str, list[tuple[list[str], list[str], str, Callable[[str], bool]]]] = {stem: [] for stem in _STEMS}
+def _places() -> list[tuple[str, list[tuple[str, tuple[str, ...], str, Callable[[str], bool]]]]]:
+    """Return the rows by the first stem they need, each with its longest piece of a word and all its parts."""
+    grouped: dict[str, list[tuple[str, tuple[str, ...], str, Callable[[str], bool]]]] = {stem: [] for stem in _STEMS}
     for table, is_secret in ((_PLACES, _is_no_stand_in), (_WEAK_PLACES, _is_password)):
         for needed, pattern in table:
             stem = next(stem for stem in _STEMS if any(stem in part for part in needed))
-            phrases = [part for part in needed if " " in part or "(" in part]
-            words = [max(compiled(r"[a-z0-9_.:/+=~$-]*").findall(part), key=len) for part in needed]
-            parts = [part for part in dict.fromkeys(words) if part not in {stem, ""}]
-            grouped[stem].append((parts, phrases, pattern, is_secret))
+            longest = max(compiled(r"[a-z0-9_.:/+=~$-]+").findall(" ".join(needed)), key=len)
+            grouped[stem].append((longest, needed, pattern, is_secret))
     return list(grouped.items())
 
 
@@ -111,10 +109,7 @@ _AUTHORIZATION = r"authorization\\{0,8}[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,8}[\"'
 _SCHEMES = (
     ("--auth", rf"--auth[ =]{_CREDENTIALS}"),
     ("bearer", rf"(?i:bearer)(?:[ \t]|%20|\\t){{1,4}}{_CREDENTIALS}"),
-    (
-        "authorization",
-        rf"(?i:{_AUTHORIZATION}[a-z]{{2,20}}) {{1,4}}{_CREDENTIALS}",
-    ),
+    ("authorization", rf"(?i:{_AUTHORIZATION}[a-z]{{2,20}}) {{1,4}}{_CREDENTIALS}"),
 )
 
 # RFC 6265 sections 4.1 and 4.2: a header of cookies, and a cookie that is named as one of a session.
@@ -128,10 +123,7 @@ _COOKIE = (
 # stores (config.json); npm, ".npmrc", auth related configuration.
 _BASE64_VALUE = r"([A-Za-z0-9+/]{8,}={0,2})"
 _BASIC = (
-    (
-        "basic ",
-        rf"(?i:{_AUTHORIZATION}basic) {{1,4}}{_BASE64_VALUE}",
-    ),
+    ("authorization", rf"(?i:{_AUTHORIZATION}basic) {{1,4}}{_BASE64_VALUE}"),
     ("auth", rf"\"auth\\{{0,8}}\"\s{{0,4}}:\s{{0,4}}\\{{0,8}}\"{_BASE64_VALUE}"),
     ("_auth", rf"_auth[ \t]{{0,4}}=[ \t]{{0,4}}\\?\"?{_BASE64_VALUE}"),
 )
@@ -254,15 +246,15 @@ _WEAK_PLACES = (
 )
 
 
-def _of_headers(text: str, lowered: str) -> Iterator[Span]:
+def _of_headers(text: str, words: str) -> Iterator[Span]:
     for word, pattern in _SCHEMES:
-        if word in lowered:
+        if word in words:
             yield from _credentials(text, pattern)
-    if "cookie" in lowered:
+    if "cookie" in words:
         for header in compiled(_COOKIES).finditer(text):
             yield from _credentials(text, _COOKIE, *header.span())
     for word, pattern in _BASIC:
-        if word in lowered:
+        if word in words:
             yield from _basic_credentials(text, pattern)
 
 

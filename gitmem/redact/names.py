@@ -190,21 +190,21 @@ _WORDS = frozenset({"pw", "psk"})
 """Names so short that they must be whole words."""
 
 
-def _written(*names: str) -> tuple[str, ...]:
-    r"""Add to the names how JSON may write them (RFC 8259 section 7), and JSON in JSON, which doubles each `\\`."""
-    escaped = [
-        "".join(c if c.isascii() else f"{backslashes}u{ord(c):04x}" for c in name)
-        for backslashes in ("\\", "\\" * 2, "\\" * 4)
-        for name in names
-    ]
-    return (*names, *escaped)
+def _escaped(name: str) -> tuple[str, ...]:
+    r"""Return how JSON may write a name (RFC 8259 section 7), and JSON in JSON, which doubles each `\\`."""
+    ways = ("\\", "\\" * 2, "\\" * 4)
+    return tuple("".join(c if c.isascii() else f"{way}u{ord(c):04x}" for c in name) for way in ways)
 
 
-_HANGUL_NAMES = (
-    ("", _written("비밀번호", "비밀 번호", "암호", "패스워드", "비번"), "password"),
-    ("", _written("시크릿", "비밀키", "비밀 키"), "secret"),
-    ("", _written("토큰"), "token"),
-    ("", _written("인증키", "인증 키", "암호화 키", "api 키", "api키"), "api-key"),
+_HANGUL_NAMES = tuple(
+    row
+    for names, kind in (
+        (("비밀번호", "비밀 번호", "암호", "패스워드", "비번"), "password"),
+        (("시크릿", "비밀키", "비밀 키"), "secret"),
+        (("토큰",), "token"),
+        (("인증키", "인증 키", "암호화 키", "api 키", "api키"), "api-key"),
+    )
+    for row in (("", names, kind), *((f"u{ord(name[-1]):04x}", _escaped(name), kind) for name in names))
 )
 
 
@@ -266,10 +266,11 @@ def values_of_names(text: str, lowered: str, words: str) -> Iterator[Span]:
     `words` has each of its words once.
     """
     hangul = not text.isascii() or "\\u" in text
-    for gate, names, kind in (*_NAMES, *_HANGUL_NAMES) if hangul else _NAMES:
-        if gate in words:
-            for name in names:
-                yield from _values_of(text, lowered, name, kind, _WAYS[hangul])
+    rows = [(name, row[2]) for row in _NAMES if row[0] in words for name in row[1] if " " in name or name in words]
+    if hangul:
+        rows += [(name, row[2]) for row in _HANGUL_NAMES if row[0] in words for name in row[1]]
+    for name, kind in rows:
+        yield from _values_of(text, lowered, name, kind, _WAYS[hangul])
 
 
 def _values_of(text: str, lowered: str, name: str, kind: str, to_value: str) -> Iterator[Span]:

@@ -26,11 +26,12 @@ _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-_ESCAPED = (
-    r"\\{1,8}u(?:00ad|034f|061c|115f|1160|180[b-e]|200[b-f]|202[a-e]|206[0-9a-f]|3164|fe0[0-9a-f]|feff|ffa0"
+_CODES = (
+    r"(?i:00ad|034f|061c|115f|1160|180[b-e]|200[b-f]|202[a-e]|206[0-9a-f]|3164|fe0[0-9a-f]|feff|ffa0"
     r"|db4[0-3]\\{1,8}ud[c-f][0-9a-f]{2})"
 )
-_HIDDEN = rf"[{_INVISIBLE}]|(?i:{_ESCAPED})"
+_HIDDEN = rf"[{_INVISIBLE}]|\\{{1,8}}u{_CODES}"
+_HAS_INVISIBLE = rf"[^\x00-\xac](?<=[{_INVISIBLE}])"  # the first, plain range makes it four times as fast
 # Printable ASCII except quotes, `<`, `>` and the backslash, which would end a string or a tag once decoded.
 _ENCODED = r"%(?:2[13-689a-fA-F]|3[0-9abdfABDF]|4[0-9a-fA-F]|5[0-9abdefABDEF]|6[1-9a-fA-F]|7[0-9a-eA-E])"
 
@@ -72,12 +73,10 @@ class View:
 
 def without_hidden(text: str) -> View | None:
     r"""Return a text without its invisible characters, plain or as JSON writes them (`\u200b`); None if it has none."""
-    if text.isascii() and "\\u" not in text:
+    escaped = "\\u" in text and compiled(rf"\\u{_CODES}").search(text)
+    if not escaped and (text.isascii() or not compiled(_HAS_INVISIBLE).search(text)):
         return None
-    if "\\u" not in text and not compiled(f"[{_INVISIBLE}]").search(text):
-        return None
-    edits = [(*found.span(), "") for found in compiled(_HIDDEN).finditer(text)]
-    return View(text, edits) if edits else None
+    return View(text, [(*found.span(), "") for found in compiled(_HIDDEN).finditer(text)])
 
 
 def percent_decoded(text: str) -> View | None:
@@ -117,8 +116,9 @@ def redact(text: str, *, allow: Sequence[str] = ()) -> Redacted:
     """
     spans = _merged(_private(text))
     rest = _without(text, spans)
-    spliced = next(_private(rest.text), None)
-    if spliced:  # `<pri<private></private>vate>`: remove all that follows
+    if spans and (
+        spliced := next(_private(rest.text), None)
+    ):  # `<pri<private></private>vate>`: remove all that follows
         spans = _merged([*spans, Span(rest.original(spliced.start, spliced.end)[0], len(text), "private")])
         rest = _without(text, spans)
     for _ in range(_PASSES):
@@ -232,16 +232,17 @@ def _secrets(text: str) -> Iterator[Span]:
 def _found_in(text: str) -> Iterator[Span]:
     """Find the secrets in one view of a text."""
     lowered = _lowered(text)
-    words = _words(text)
-    long = " ".join([word for word in words if len(word) >= LEAST])
+    once = {*_words(text)}
+    words = " ".join(once).lower()
+    long = " ".join([word for word in once if len(word) >= LEAST])
     met = {number: FORMATS[number] for literal, number in _literals() if literal in long}
     for _, form in sorted(met.items()):
         if form.literals or (long and compiled(form.pattern).search(long)):
             yield from _of_format(text, form)
     for form in NAMED_FORMATS:
-        if any(word in lowered for word in form.literals):
+        if any(word in words for word in form.literals):
             yield from _of_format(text, form)
-    yield from find_in_context(text, lowered, " ".join({*words}).lower())
+    yield from find_in_context(text, lowered, words)
 
 
 def _words(text: str) -> list[str]:
