@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 # By name, with a line of help: the first screen of `gitmem --help`, in groups. A command NAME is `run_NAME(args, app)`,
-# and for arguments of its own `configure_NAME(parser)`, in the module of gitmem.cli.commands that `MODULES` names, else
-# in the one of its own name.
+# which may return an exit code, and for arguments of its own `configure_NAME(parser)`, in the module of
+# gitmem.cli.commands that `MODULES` names, else in the one of its own name.
 GROUPS = {
     "begin": {
         "init": "make a store for this project",
@@ -219,7 +219,7 @@ def _run(argv: Sequence[str], app: App) -> int:
         if "_ARGCOMPLETE" in app.environ:
             _complete(app)
         args = parse(unfolded(argv) or ["--help"])
-        return int(_function("run", args.command)(args, app._replace(pages=not args.no_pager)))
+        return int(_function("run", args.command)(args, app._replace(pages=not args.no_pager)) or ExitCode.OK)
     except BrokenPipeError:  # `gitmem log | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from gitmem.cli.app import App, add_places, chosen_place
 from gitmem.cli.output import Progress
-from gitmem.errors import ExitCode, StoreNotFoundError
+from gitmem.errors import StoreNotFoundError
 from gitmem.sync.clone import back_up, merge_in, restore_into
 from gitmem.sync.guard import Accept
 from gitmem.sync.rounds import Options
@@ -19,12 +19,11 @@ _NOUNS = {"sessions": "session", "facts": "fact", "episodes": "task", "patterns"
 
 
 def configure_backup(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem backup`."""
     parser.add_argument("file", help="a new file")
     parser.add_argument("--transcripts", action="store_true", help="with the raw transcripts of sessions")
 
 
-def run_backup(args: argparse.Namespace, app: App) -> int:
+def run_backup(args: argparse.Namespace, app: App) -> None:
     """Write the whole memory with its history to one file, a git bundle, and check it by reading it back.
 
     Your own settings are copied to FILE.settings.yaml. 'gitmem restore FILE' reads a backup; so does 'git clone'.
@@ -45,11 +44,9 @@ def run_backup(args: argparse.Namespace, app: App) -> int:
     held = (count(done.records[name], noun) for name, noun in _NOUNS.items())
     text = f"Backed up to {done.file} ({bytes_of(done.bytes)}), read back and found whole: {', '.join(held)}."
     app.answer(args, asdict(done), plain(text))
-    return ExitCode.OK
 
 
 def configure_restore(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem restore`."""
     parser.add_argument("file", help="a file that 'gitmem backup' wrote")
     add_places(parser)
     parser.add_argument(
@@ -61,7 +58,7 @@ def configure_restore(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run_restore(args: argparse.Namespace, app: App) -> int:
+def run_restore(args: argparse.Namespace, app: App) -> None:
     """Read a backup: into this project's store, as a sync would merge it, or as its store where it has none.
 
     What was removed by a purge after the backup does not come back. Settings beside the backup are not applied; read
@@ -94,4 +91,3 @@ def run_restore(args: argparse.Namespace, app: App) -> int:
             text = f"Merged {count(done.came, 'commit')} of the backup." if done.came else "The backup has nothing new."
     value = {"store": store.root, "commit": commit, "came": came, "review": list(review)}
     app.answer(args, value, plain(text))
-    return ExitCode.OK

@@ -9,7 +9,7 @@ from gitmem.cli import output
 from gitmem.cli.app import App
 from gitmem.cli.document import FILES, named_path
 from gitmem.cli.output import SHORT, commit_value
-from gitmem.errors import ExitCode, NotFoundError, UsageError
+from gitmem.errors import NotFoundError, UsageError
 from gitmem.history.records import HEAD, difference, edits_by_hand, resolve
 from gitmem.history.undo import Undone, undo
 from gitmem.store.store import Store
@@ -18,14 +18,13 @@ from gitmem.text.terminal import plain
 
 
 def configure_diff(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem diff`."""
     parser.add_argument(
         "what", nargs="*", metavar="A B PATH", help="from A to B (or A..B), only this file; all optional"
     )
     parser.add_argument("--stat", action="store_true", help="only the number of changed lines of each file")
 
 
-def run_diff(args: argparse.Namespace, app: App) -> int:
+def run_diff(args: argparse.Namespace, app: App) -> None:
     """Print what changed between two revisions or dates, as a unified diff.
 
     Without A: your edits by hand that are not committed yet; if there are none, what the last commit changed. With A:
@@ -47,7 +46,7 @@ def run_diff(args: argparse.Namespace, app: App) -> int:
     ends, named = _ends_and_path(store, args.what)
     path = named_path(store, args, app, named) if named is not None else None
     if not ends and not args.stat and _told_edits(store, args, app, path):
-        return ExitCode.OK
+        return
     tip = store.repository.resolve(HEAD)
     old, new = (ends[0], ends[1]) if len(ends) > 1 else (ends[0] if ends else None, tip)
     changed = difference(store, old, new, path, brief=args.stat)
@@ -57,7 +56,6 @@ def run_diff(args: argparse.Namespace, app: App) -> int:
         app.answer(args, output.difference_value(changed), "")
     else:
         output.write_patch(app, changed.text)
-    return ExitCode.OK
 
 
 def _ends_and_path(store: Store, what: Sequence[str]) -> tuple[list[str], str | None]:
@@ -98,7 +96,6 @@ _NAMED = 5  # files
 
 
 def configure_undo(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem undo`."""
     which = parser.add_mutually_exclusive_group()
     about = "a commit, the id of an entry, or a session (default: what you did last)"
     which.add_argument("what", nargs="?", metavar="COMMIT|^ENTRY|SESSION", help=about)
@@ -106,7 +103,7 @@ def configure_undo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only list the changes to undo")
 
 
-def run_undo(args: argparse.Namespace, app: App) -> int:
+def run_undo(args: argparse.Namespace, app: App) -> None:
     """Take back a save, a session, a rotation or any other commit, by a new commit. Later changes stay.
 
     Entries are removed wherever they are now, also from archives. An undo can be undone; undoing a commit twice changes
@@ -126,7 +123,6 @@ def run_undo(args: argparse.Namespace, app: App) -> int:
     done = undo(store, revision=args.what, session=args.session, dry_run=args.dry_run)
     app.notices(done.notices)
     app.answer(args, _value(done, dry_run=args.dry_run), _text(done, dry_run=args.dry_run))
-    return ExitCode.OK
 
 
 def _value(done: Undone, *, dry_run: bool) -> dict[str, object]:

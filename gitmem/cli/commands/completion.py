@@ -38,11 +38,10 @@ _BLANK = "\u00a0"  # looks like a blank, and needs no escape
 
 
 def configure_completion(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem completion`."""
     parser.add_argument("shell", choices=["bash", "zsh", "fish", "powershell"], help="the shell to complete in")
 
 
-def run_completion(args: argparse.Namespace, app: App) -> int:
+def run_completion(args: argparse.Namespace, app: App) -> None:
     """Print the script with which a shell completes gitmem's commands and options.
 
     Put the line for your shell into its start-up file: ~/.bashrc; ~/.zshrc, after compinit; ~/.config/fish/config.fish;
@@ -58,16 +57,14 @@ def run_completion(args: argparse.Namespace, app: App) -> int:
     from argcomplete.shell_integration import shellcode
 
     print(shellcode(["gitmem"], shell=args.shell), file=app.out)
-    return ExitCode.OK
 
 
 def configure_help(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem help`."""
     parser.add_argument("--all", action="store_true", help="list all commands, and the exit codes")
     parser.add_argument("words", nargs="*", metavar="COMMAND", help="a command, or one of a command's own commands")
 
 
-def run_help(args: argparse.Namespace, app: App) -> int:
+def run_help(args: argparse.Namespace, app: App) -> None:
     """Show the help of a command, or list the commands. Each also has a man page: man gitmem-save.
 
     Examples:
@@ -82,11 +79,10 @@ def run_help(args: argparse.Namespace, app: App) -> int:
         with contextlib.redirect_stdout(text), contextlib.suppress(SystemExit):
             parse(unfolded([*args.words, "--help"]))
         app.answer(args, None, text.getvalue().rstrip("\n"))
-        return ExitCode.OK
+        return
     more = {f"gitmem {front} …" if front in COMMANDS else front: parts for front, parts in PARTS.items()}
     codes = {"exit codes": {str(int(code)): code.meaning for code in ExitCode}}
     app.answer(args, None, listed({**GROUPS, **more, **codes}))
-    return ExitCode.OK
 
 
 def offer_words(parser: argparse.ArgumentParser, app: App) -> None:

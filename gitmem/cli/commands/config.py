@@ -9,7 +9,7 @@ from gitmem.cli.app import App
 from gitmem.cli.output import agreed, table
 from gitmem.config import Config, Untrusted, shown, value_of
 from gitmem.document.plain import flow
-from gitmem.errors import ExitCode, RefusedError, UsageError
+from gitmem.errors import RefusedError, UsageError
 from gitmem.store.change_settings import (
     EffectiveSetting,
     agree,
@@ -25,7 +25,6 @@ from gitmem.text.sentences import count
 
 
 def configure_config(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem config`."""
     parser.add_argument(
         "key",
         nargs="?",
@@ -39,7 +38,7 @@ def configure_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="trust without being asked")
 
 
-def run_config(args: argparse.Namespace, app: App) -> int:
+def run_config(args: argparse.Namespace, app: App) -> None:
     """List all settings with their origin, print one, or change one.
 
     FROM names the origin of a value, the strongest first: your own settings for this store (here), the store's
@@ -69,7 +68,8 @@ def run_config(args: argparse.Namespace, app: App) -> int:
     if args.key in {"trust", "untrust"}:
         if args.value is not None:
             check_key(args.value)
-        return _trust(args, app) if args.key == "trust" else _untrust(args, app)
+        _trust(args, app) if args.key == "trust" else _untrust(args, app)
+        return
     if args.yes:
         raise UsageError("--yes goes with 'gitmem config trust'.", "Leave it out.")
     if args.key is not None:
@@ -77,26 +77,26 @@ def run_config(args: argparse.Namespace, app: App) -> int:
     if args.unset and (args.key is None or args.value is not None):
         raise UsageError("--unset takes the name of a setting and no value.", "'gitmem config' lists all settings.")
     if args.unset or args.value is not None:
-        return _change(args, app)
-    return _print(args, app)
+        _change(args, app)
+        return
+    _print(args, app)
 
 
-def _print(args: argparse.Namespace, app: App) -> int:
+def _print(args: argparse.Namespace, app: App) -> None:
     context = app.context()
     config = read_config(context.environ, context.home, None if args.user else app.find(args))
     settings = find_settings(config)
     app.notices(config.problems)
     if args.key is None:
         app.answer(args, [_setting_value(item) for item in settings], _table(settings))
-        return ExitCode.OK
+        return
     setting = next(item for item in settings if item.key == args.key)
     if setting.untrusted is not None:
         app.notices((_not_trusted(setting.untrusted),))
     app.answer(args, _setting_value(setting), _as_yaml(setting.value))
-    return ExitCode.OK
 
 
-def _change(args: argparse.Namespace, app: App) -> int:
+def _change(args: argparse.Namespace, app: App) -> None:
     value = None if args.unset else read_value(args.key, args.value)
     if args.user:
         context = app.context()
@@ -112,7 +112,6 @@ def _change(args: argparse.Namespace, app: App) -> int:
         {"key": args.key, "value": value, "file": changed.path, "commit": commit},
         f"{text} in {changed.path}{note}" + (f" (commit {commit[:10]})." if commit else "."),
     )
-    return ExitCode.OK
 
 
 def _setting_value(item: EffectiveSetting) -> dict[str, object]:
@@ -143,13 +142,13 @@ def _as_yaml(value: object) -> str:
     return flow(list(value) if isinstance(value, tuple) else value)
 
 
-def _trust(args: argparse.Namespace, app: App) -> int:
+def _trust(args: argparse.Namespace, app: App) -> None:
     """Show the values that the store's config.yaml asks for, and record the person's yes to them."""
     store = app.settled(args)
     asked = [item for item in store.config.untrusted if args.value in {None, item.key}]
     if not asked:
         app.answer(args, {"store": store.root, "trusted": []}, "No setting waits for your agreement.")
-        return ExitCode.OK
+        return
     would = f"{count(len(asked), 'setting')} of {asked[0].file} would count, for this store and on this machine"
     # Shown with --yes as well: the values may have changed since the person looked.
     app.notices((f"{would}:\n{_lines(store.config, asked)}",))
@@ -161,10 +160,9 @@ def _trust(args: argparse.Namespace, app: App) -> int:
     values = [{"key": item.key, "value": item.value, "file": item.file} for item in asked]
     text = f"You trust {count(len(asked), 'setting')} now." if asked else "Nothing was changed."
     app.answer(args, {"store": store.root, "trusted": values}, text)
-    return ExitCode.OK
 
 
-def _untrust(args: argparse.Namespace, app: App) -> int:
+def _untrust(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
     known = read_agreed(personal_folder(store.context.environ, store.context.home), store.root)
     keys = sorted(key for key in known if args.value in {None, key})
@@ -173,7 +171,6 @@ def _untrust(args: argparse.Namespace, app: App) -> int:
     withdraw(store.context, store.root, keys)
     text = f"You do not trust {', '.join(keys)} any more." if keys else "You have trusted no setting of this store."
     app.answer(args, {"store": store.root, "untrusted": keys}, text)
-    return ExitCode.OK
 
 
 def _lines(config: Config, asked: Sequence[Untrusted]) -> str:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 def configure_doctor(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem doctor`."""
     parser.add_argument("-v", "--verbose", action="store_true", help="list the checks that passed, too")
     parser.add_argument("--deep", action="store_true", help="read every object of the repository, too")
 

@@ -11,7 +11,7 @@ from gitmem.cli.app import App
 from gitmem.cli.hits import as_it_stands, fact_state, fact_value, show_fact
 from gitmem.document.entry import MemoryType, Save, clean_tag, clean_text
 from gitmem.document.ids import TAIL_BYTES, make_id
-from gitmem.errors import ExitCode, RefusedError
+from gitmem.errors import RefusedError
 from gitmem.facts.edit import find_fact
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.lines import Marks
@@ -27,7 +27,6 @@ _STATUSES = ("active", "open", "resolved", "superseded", "retired")
 
 
 def configure_facts(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem facts`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", prog="gitmem facts")
     parser.set_defaults(action="list", all=False, kind=None, stale=False)
     listing = actions.add_parser("list", help="list the facts that hold (default)")
@@ -55,7 +54,7 @@ def configure_facts(parser: argparse.ArgumentParser) -> None:
     replace.add_argument("successor", metavar="NEW", help="the fact that holds instead")
 
 
-def run_facts(args: argparse.Namespace, app: App) -> int:
+def run_facts(args: argparse.Namespace, app: App) -> None:
     """List, show, add and correct facts: decisions, rules, preferences, explanations, fixes and commands.
 
     Facts are learned when a session ends, from what you and the agent said in it, and told when a session starts. Each
@@ -83,15 +82,17 @@ def run_facts(args: argparse.Namespace, app: App) -> int:
     """
     store = app.settled(args)
     if args.action == "list":
-        return _list(store, args, app)
+        _list(store, args, app)
+        return
     if args.action == "add":
-        return _add(store, args, app)
+        _add(store, args, app)
+        return
     from gitmem.facts.edit import confirm, edit, find_fact, pin, retire, supersede_fact
 
     known = find_fact(store, args.fact)
     if args.action == "show":
         show_fact(store, known, args, app)
-        return ExitCode.OK
+        return
     before = {fact.id: fact for fact in known_facts(store)}
     if args.action == "edit":
         commits = edit(store, known, app.stdin.read() if args.text == "-" else args.text)
@@ -107,7 +108,6 @@ def run_facts(args: argparse.Namespace, app: App) -> int:
     value = {**fact_value(again), "commits": list(commits)}
     text = _told(store, before, again) if commits else f"{again.id} was {fact_state(again)} already."
     app.answer(args, value, text)
-    return ExitCode.OK
 
 
 def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:
@@ -126,7 +126,7 @@ def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:
     return plain("\n".join(lines))
 
 
-def _add(store: Store, args: argparse.Namespace, app: App) -> int:
+def _add(store: Store, args: argparse.Namespace, app: App) -> None:
     text = app.stdin.read() if args.text == "-" else args.text
     if not clean_text(text):
         raise RefusedError("There is no fact to add: the text is empty.", "Give it as an argument or on stdin.")
@@ -142,10 +142,9 @@ def _add(store: Store, args: argparse.Namespace, app: App) -> int:
     fact = find_fact(store, saved.id)
     value = {**fact_value(fact), "commits": [saved.commit] if saved.commit else []}
     app.answer(args, value, f"{fact.id} is {fact_state(fact)} now.")
-    return ExitCode.OK
 
 
-def _list(store: Store, args: argparse.Namespace, app: App) -> int:
+def _list(store: Store, args: argparse.Namespace, app: App) -> None:
     every = known_facts(store)
     statuses = standing_of(store, every)
     found = [as_it_stands(fact, statuses) for fact in every if args.all or statuses[fact.id].holds]
@@ -160,7 +159,6 @@ def _list(store: Store, args: argparse.Namespace, app: App) -> int:
     )
     values = [{**fact_value(fact, statuses[fact.id]), "author": authors[fact.id] or None} for fact in found]
     app.answer(args, values, text, "facts" if found else "")
-    return ExitCode.OK
 
 
 def _order(fact: Fact) -> tuple[int, datetime, str]:
@@ -199,12 +197,11 @@ def _table(
 
 
 def configure_resolve(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem resolve`."""
     parser.add_argument("issue", metavar="ISSUE", help="its id, or an unambiguous prefix of it")
     parser.add_argument("how", nargs="?", default="", metavar="TEXT", help="how it was resolved")
 
 
-def run_resolve(args: argparse.Namespace, app: App) -> int:
+def run_resolve(args: argparse.Namespace, app: App) -> None:
     """Mark an issue as resolved: its line leaves memory.md, and sessions are no longer told of it.
 
     'gitmem facts list --kind issue' lists the open ones; so does memory.md, with ^ID at the end of each. 'gitmem undo'
@@ -226,4 +223,3 @@ def run_resolve(args: argparse.Namespace, app: App) -> int:
     commits = retire(store, known, args.how) if known.binds else ()
     value = {"id": known.id, "status": "resolved", "commits": list(commits)}
     app.answer(args, value, f"{known.id} is resolved{'' if commits else ' already'}.")
-    return ExitCode.OK

@@ -15,7 +15,7 @@ from gitmem.cli.hits import (
     named_commit,
     note_hits,
 )
-from gitmem.errors import ExitCode, UsageError
+from gitmem.errors import UsageError
 from gitmem.lessons.usage_log import RECALL, SEARCH
 from gitmem.text.terminal import plain
 
@@ -31,7 +31,6 @@ SEARCH_LIMIT = 10  # hits
 
 
 def configure_search(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem search`."""
     parser.add_argument("query", nargs="+", metavar="QUERY", help="what to look for")
     parser.add_argument(
         "--by",
@@ -45,7 +44,7 @@ def configure_search(parser: argparse.ArgumentParser) -> None:
     add_search_arguments(parser, SEARCH_LIMIT)
 
 
-def run_search(args: argparse.Namespace, app: App) -> int:
+def run_search(args: argparse.Namespace, app: App) -> None:
     """Find memories, each once, the best first.
 
     Words are found in all their forms, in English and Korean, and inside identifiers. There is no index, so a text
@@ -74,7 +73,8 @@ def run_search(args: argparse.Namespace, app: App) -> int:
 
     """
     if args.stores is not None:
-        return _search_stores(args, app)
+        _search_stores(args, app)
+        return
     answered = find_hits(args, app, deep=args.deep, history=args.history)
     found = answered.answer
     hits = found.hits
@@ -86,10 +86,9 @@ def run_search(args: argparse.Namespace, app: App) -> int:
     note_hits(app, answered, SEARCH, text, hits)
     if not args.json:
         app.notices(_totals(found))
-    return ExitCode.OK
 
 
-def _search_stores(args: argparse.Namespace, app: App) -> int:
+def _search_stores(args: argparse.Namespace, app: App) -> None:
     """Search many stores, by words."""
     import os
 
@@ -106,7 +105,6 @@ def _search_stores(args: argparse.Namespace, app: App) -> int:
     if not args.json:
         unreadable = f" {', '.join(found.unreadable)} could not be read." if found.unreadable else ""
         app.notices((f"{len(found.hits)} hits in {found.stores:,} stores.{unreadable}",))
-    return ExitCode.OK
 
 
 def _totals(found: Answer) -> tuple[str, ...]:
@@ -131,7 +129,6 @@ BUDGET = 2_000  # tokens
 
 
 def configure_recall(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem recall`."""
     from gitmem.cli.app import whole_number
 
     parser.add_argument("query", nargs="+", metavar="QUERY", help="what to look for, as for 'gitmem search'")
@@ -141,7 +138,7 @@ def configure_recall(parser: argparse.ArgumentParser) -> None:
     add_search_arguments(parser, CANDIDATES)
 
 
-def run_recall(args: argparse.Namespace, app: App) -> int:
+def run_recall(args: argparse.Namespace, app: App) -> None:
     """Print memories of a subject as context for an agent: the best entries whole, within a budget.
 
     The text is fenced and marked as data. A token is counted as four bytes of UTF-8.
@@ -178,18 +175,16 @@ def run_recall(args: argparse.Namespace, app: App) -> int:
         )
     if not args.json:
         app.notices(left_out(answer))
-    return ExitCode.OK
 
 
 def configure_keywords(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem keywords`."""
     from gitmem.cli.app import whole_number
 
     parser.add_argument("word", nargs="?", metavar="WORD", help="list the entries with this keyword")
     parser.add_argument("-n", "--limit", type=whole_number, metavar="N", help="at most N; 0 for all")
 
 
-def run_keywords(args: argparse.Namespace, app: App) -> int:
+def run_keywords(args: argparse.Namespace, app: App) -> None:
     """List the keywords of the store with the number of entries that have each, or the entries with one keyword.
 
     They are derived from the files each time, so they are never out of date. In a store of more than 500 files the
@@ -209,7 +204,7 @@ def run_keywords(args: argparse.Namespace, app: App) -> int:
         hits = answer(store, args.word, limit=0 if args.limit is None else args.limit).hits
         text = hits_text(hits, fold_words(args.word), by_layer=False, colour=app.colour())
         app.answer(args, [hit_value(hit) for hit in hits], text, "keywords")
-        return ExitCode.OK
+        return
     from gitmem.search.recall import LIMIT as MOST
     from gitmem.search.recall import keywords
 
@@ -218,16 +213,14 @@ def run_keywords(args: argparse.Namespace, app: App) -> int:
     app.answer(args, value, "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in found), "keywords")
     if estimated and not args.json:
         app.notices(("The numbers are estimated from a sample of the files.",))
-    return ExitCode.OK
 
 
 def configure_get(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem get`."""
     parser.add_argument("where", metavar="PATH[:LINE[-LINE]]|^ID", help="a place as 'gitmem search' prints it")
     parser.add_argument("--at", metavar="REV|DATE", help="the file as it was then")
 
 
-def run_get(args: argparse.Namespace, app: App) -> int:
+def run_get(args: argparse.Namespace, app: App) -> None:
     """Print lines of a document of the store: all, some, the entry or section around one, or the memory of an id.
 
     Only documents of the store are read: links are not followed, and no path leads out of the store.
@@ -264,4 +257,3 @@ def run_get(args: argparse.Namespace, app: App) -> int:
     app.answer(args, value, plain(found.text), f"get {plain(args.where)}")
     ids = (args.where.removeprefix("^"),) if args.at is None and is_handle(args.where) else ()
     note_asked(store, GivenText(began, app.session(), GET, ids), "" if app.out.isatty() else found.text)
-    return ExitCode.OK

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from gitmem.archives.clear import OLD_DAYS, Cleared, clear
 from gitmem.cli.app import App
 from gitmem.cli.output import Progress, agreed, first_of
-from gitmem.errors import ExitCode, UsageError
+from gitmem.errors import UsageError
 from gitmem.history.records import parse_date
 from gitmem.lessons.learn import clean_up
 from gitmem.purge.purge import Purge, PurgePlan, plan_erasure, plan_purge, purge
@@ -22,14 +22,13 @@ _SHOWN = 20  # files that a preview lists
 
 
 def configure_clear(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem clear`."""
     parser.add_argument("what", choices=("old", "all"), help="old: logs, archives and sessions; all: the whole memory")
     parser.add_argument("--days", type=int, metavar="N", help="with 'old': more than N days ago (default: 30)")
     parser.add_argument("--dry-run", action="store_true", help="only list the files to remove")
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
-def run_clear(args: argparse.Namespace, app: App) -> int:
+def run_clear(args: argparse.Namespace, app: App) -> None:
     """Remove old files, or all, from the memory, after a preview and a question. 'gitmem undo' brings them back.
 
     'old' means daily logs, weeks, months, archives and sessions from more than 30 days ago; summaries, facts and
@@ -53,15 +52,14 @@ def run_clear(args: argparse.Namespace, app: App) -> int:
     preview = clear(store, days=days, dry_run=True)
     if args.dry_run or not preview.files:
         app.answer(args, _cleared_value(preview, dry_run=args.dry_run), _would_clear(preview))
-        return ExitCode.OK
+        return
     would, question = f"This would remove {_count(preview)}", "Remove them? 'gitmem undo' brings them back."
     if not args.yes and not agreed(app, would, _would_clear(preview), question):
         print("Nothing was removed.", file=app.err)
-        return ExitCode.OK
+        return
     done = clear(store, days=days)
     app.notices(done.notices)
     app.answer(args, _cleared_value(done, dry_run=False), _cleared(done))
-    return ExitCode.OK
 
 
 def _would_clear(preview: Cleared) -> str:
@@ -87,11 +85,10 @@ def _cleared_value(done: Cleared, *, dry_run: bool) -> dict[str, object]:
 
 
 def configure_cleanup(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem cleanup`."""
     parser.add_argument("--dry-run", action="store_true", help="list the files that would go, change nothing")
 
 
-def run_cleanup(args: argparse.Namespace, app: App) -> int:
+def run_cleanup(args: argparse.Namespace, app: App) -> None:
     """Remove episodes and bug patterns that never helped, in one commit.
 
     An episode goes if it is older than cleanup.max_age_days, did not help and was shown less than twice; a bug pattern
@@ -112,11 +109,9 @@ def run_cleanup(args: argparse.Namespace, app: App) -> int:
         [f"{numbers} would go:", *files] if args.dry_run else [f"Removed {numbers}; 'gitmem undo' brings them back."]
     )
     app.answer(args, asdict(done), "\n".join(lines) if files else "There is nothing to clean up.")
-    return ExitCode.OK
 
 
 def configure_forget(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem forget`."""
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--transcripts", action="store_true", help="the raw transcripts of sessions")
     what.add_argument("--author", metavar="NAME", help="all that an author brought, by name or address, everywhere")
@@ -126,7 +121,7 @@ def configure_forget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
-def run_forget(args: argparse.Namespace, app: App) -> int:
+def run_forget(args: argparse.Namespace, app: App) -> None:
     """Remove memories; each part shows first what it will do.
 
     'forget clear' empties the memory in a way that can be undone, 'forget purge' removes a text from history as well,
@@ -149,7 +144,8 @@ def run_forget(args: argparse.Namespace, app: App) -> int:
 
     """
     if args.author or args.session:
-        return _erase(args, app)
+        _erase(args, app)
+        return
     if not args.transcripts:
         raise UsageError(
             "There is nothing to forget yet.",
@@ -168,19 +164,18 @@ def run_forget(args: argparse.Namespace, app: App) -> int:
     planned = forget_transcripts(store, before, dry_run=True)
     if args.dry_run or not planned.sessions:
         app.answer(args, {"dry_run": args.dry_run, **asdict(planned)}, _forget_preview(planned))
-        return ExitCode.OK
+        return
     would = f"This would delete {_forget_count(planned)} for good"
     if not args.yes and not agreed(app, would, _forget_preview(planned), "This cannot be undone. Delete?"):
         print("Nothing was deleted.", file=app.err)
-        return ExitCode.OK
+        return
     done = forget_transcripts(store, before)
     app.notices(done.notices)
     text = f"Deleted {_forget_count(done)}; this freed {done.freed / 1024:,.0f} KB of disk space."
     app.answer(args, {"dry_run": False, **asdict(done)}, text)
-    return ExitCode.OK
 
 
-def _erase(args: argparse.Namespace, app: App) -> int:
+def _erase(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
     with Progress(app.err) as progress:
         progress.step("searching history")
@@ -188,16 +183,15 @@ def _erase(args: argparse.Namespace, app: App) -> int:
     preview = _would_purge(plan)
     if args.dry_run:
         app.answer(args, _value(plan.purge, dry_run=True), preview)
-        return ExitCode.OK
+        return
     if not args.yes and not agreed(app, "This rewrites history", preview, "This cannot be undone. Forget?"):
         print("Nothing was forgotten.", file=app.err)
-        return ExitCode.OK
+        return
     with Progress(app.err) as progress:
         progress.step("rewriting history")
         done = purge(store, plan)
     app.notices(done.notices)
     app.answer(args, _value(done, dry_run=False), _done(done))
-    return ExitCode.OK
 
 
 def _forget_preview(planned: Forgotten) -> str:
@@ -214,7 +208,6 @@ _PURGE_SHOWN = 20  # files that a preview lists
 
 
 def configure_purge(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem purge`."""
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("text", nargs="?", metavar="TEXT", help="the exact text; '-' reads it from standard input")
     which.add_argument("--regex", metavar="PATTERN", help="every match of this pattern (Python's syntax) within a line")
@@ -223,7 +216,7 @@ def configure_purge(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
-def run_purge(args: argparse.Namespace, app: App) -> int:
+def run_purge(args: argparse.Namespace, app: App) -> None:
     """Remove a text from the memory and its whole history, for good. '(purged)' takes its place.
 
     History is rewritten: all branches of the store, files, names and messages, what waits in the spool, backups,
@@ -248,17 +241,16 @@ def run_purge(args: argparse.Namespace, app: App) -> int:
         plan = plan_purge(store, wanted)
     if args.dry_run or not plan.needed:
         app.answer(args, _value(plan.purge, dry_run=args.dry_run), _would_purge(plan))
-        return ExitCode.OK
+        return
     would, question = "This rewrites history", "This cannot be undone. Purge?"
     if not args.yes and not agreed(app, would, _would_purge(plan), question):
         print("Nothing was purged.", file=app.err)
-        return ExitCode.OK
+        return
     with Progress(app.err) as progress:
         progress.step("rewriting history")
         done = purge(store, plan)
     app.notices(done.notices)
     app.answer(args, _value(done, dry_run=False), _done(done))
-    return ExitCode.OK
 
 
 def _wanted(args: argparse.Namespace, app: App) -> str | re.Pattern[str] | None:

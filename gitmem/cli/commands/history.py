@@ -12,7 +12,7 @@ from gitmem.cli.app import whole_number as number
 from gitmem.cli.document import named_path, refuse_folder
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Op
-from gitmem.errors import ExitCode, UsageError
+from gitmem.errors import UsageError
 from gitmem.history.origin import Session, blame, find_session, sessions
 from gitmem.history.records import changed_lines, records, rotations
 from gitmem.judgement.judge import answers_of
@@ -25,7 +25,6 @@ LOG_LIMIT = 20
 
 
 def configure_log(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem log`."""
     parser.add_argument("path", nargs="*", metavar="PATH", help="only commits that changed this file or folder")
     parser.add_argument("--op", choices=[op.value for op in Op], help="only this operation")
     parser.add_argument("--session", metavar="ID", help="only this session: its id, or a prefix of it")
@@ -46,7 +45,7 @@ def configure_log(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--merges", action="store_true", help="with the merges of syncs")
 
 
-def run_log(args: argparse.Namespace, app: App) -> int:
+def run_log(args: argparse.Namespace, app: App) -> None:
     """List saves, rotations and edits, the newest first, with time, session and commit.
 
     Dates are written as 2026-11-21, '2026-11-21 14:03', today, yesterday, '3 days ago'. They are the times at which
@@ -87,7 +86,6 @@ def run_log(args: argparse.Namespace, app: App) -> int:
     app.answer(args, value, "\n".join(lines).rstrip("\n"), "log")
     if more and not args.json:
         app.notices((f"These are the newest {limit} commits; -n 0 lists all.",))
-    return ExitCode.OK
 
 
 def _path_and_limit(args: argparse.Namespace) -> tuple[str | None, int | None]:
@@ -105,13 +103,12 @@ _MINUTES = "%Y-%m-%d %H:%M"
 
 
 def configure_sessions(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem sessions`."""
     parser.add_argument("session", nargs="?", metavar="SESSION", help="its id, or an unambiguous prefix: print it")
     parser.add_argument("--question", action="store_true", help="what a model was asked about SESSION, and its answer")
     parser.add_argument("-n", "--limit", type=number, metavar="N", help=f"at most N (default: {LIMIT}); 0 for all")
 
 
-def run_sessions(args: argparse.Namespace, app: App) -> int:
+def run_sessions(args: argparse.Namespace, app: App) -> None:
     """List the sessions of which the store has entries, the newest first, or print the file of one.
 
     With --json: a list of {id, host, machine, first, last, requests, about, commits, file}, file null if the store has
@@ -131,13 +128,13 @@ def run_sessions(args: argparse.Namespace, app: App) -> int:
             form = "{model}, {tokens:,} tokens\n\n{question}\n\nANSWER\n{answer}"
             body = "\n\n".join(form.format(**one) for one in asked)
             app.answer(args, {"asked": asked}, plain(body) or "No model was asked about it on this machine.")
-            return ExitCode.OK
+            return
         data = store.read(found.file) if found.file else None
         text = "" if data is None else marked(store, data.decode("utf-8", "replace"))
         body = text or f"It has no file; its commits: gitmem log --session {found.id[:_SHORT]}"
         told = plain(f"{_heading(found)}\n\n{body}".rstrip("\n"))
         app.answer(args, {**_value(found), "text": text}, told, f"session {found.id}")
-        return ExitCode.OK
+        return
     every = sessions(store)
     shown = every[: (LIMIT if args.limit is None else args.limit) or None]
     lines = [plain(_line(one, store)) for one in shown]
@@ -145,7 +142,6 @@ def run_sessions(args: argparse.Namespace, app: App) -> int:
     app.answer(args, [_value(one) for one in shown], text, "sessions" if lines else "")
     if len(shown) < len(every) and args.limit is None and not args.json:
         app.notices((f"These are the newest {len(shown)} of {len(every)} sessions; -n 0 lists all.",))
-    return ExitCode.OK
 
 
 def _value(session: Session) -> dict[str, object]:
@@ -166,11 +162,10 @@ def _heading(session: Session) -> str:
 
 
 def configure_blame(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem blame`."""
     parser.add_argument("where", metavar="PATH[:LINE[-LINE]]", help="a file, one line of it, or a range of lines")
 
 
-def run_blame(args: argparse.Namespace, app: App) -> int:
+def run_blame(args: argparse.Namespace, app: App) -> None:
     """Print the save that each line of a file came from: date, host and session, commit.
 
     Lines of an archive are followed through the rotation to the save that wrote them. The author is named where that is
@@ -194,10 +189,9 @@ def run_blame(args: argparse.Namespace, app: App) -> int:
     first = int(place["first"]) if place["first"] else None
     lines = blame(store, path, (first, int(place["last"] or first)) if first is not None else None)
     app.answer(args, output.blame_value(path, lines), output.blame_table(lines, store), "blame")
-    return ExitCode.OK
 
 
-def run_index(args: argparse.Namespace, app: App) -> int:
+def run_index(args: argparse.Namespace, app: App) -> None:
     """List the rotations: each archive with its date, size, the days of its entries, and whether it has a summary.
 
     The list is derived from the tree and the commits, so every clone prints the same. Archives that retention removed
@@ -216,4 +210,3 @@ def run_index(args: argparse.Namespace, app: App) -> int:
     store = app.settled(args)
     found = rotations(store)
     app.answer(args, output.index_value(found), output.index_table(found))
-    return ExitCode.OK

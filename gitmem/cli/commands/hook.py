@@ -72,7 +72,6 @@ class Event(Value):
 
 
 def configure_hook(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem hook`."""
     parser.add_argument("host", metavar="HOST", help="the agent that calls, such as claude")
     parser.add_argument("event", nargs="?", default="", metavar="EVENT", help="the event, such as SessionStart")
     parser.add_argument("--drain", action="store_true", help="commit delivered events, in the background")

@@ -27,7 +27,6 @@ from gitmem.text.terminal import plain
 
 
 def configure_import(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem import`."""
     names = (*NAMES, *_KINDS)
     parser.add_argument("sources", nargs="*", metavar="SOURCE", help="transcripts, a folder of them, or a memory")
     parser.add_argument("--from", dest="kind", choices=names, metavar="NAME", help=f"whose: {', '.join(names)}")
@@ -54,14 +53,16 @@ def run_import(args: argparse.Namespace, app: App) -> int:
 
     """
     if not args.sources and args.kind is None:
-        return _offer(args, app)
+        _offer(args, app)
+        return ExitCode.OK
     folder = os.path.join(app.folder(args), os.path.expanduser(args.sources[0])) if args.sources else ""
     known = os.path.basename(folder) == DATABASE or kind_of(folder) if folder and args.kind is None else None
     if args.kind in _KINDS or known:
         if len(args.sources) > 1:
             raise UsageError("A memory is imported by itself.", "Give one folder.")
         args.source = folder
-        return run_migrate(args, app)
+        run_migrate(args, app)
+        return ExitCode.OK
     args.host, args.transcripts = args.kind, args.sources
     if args.dry_run:
         files = [one for path in _transcripts(args, app) for one in find_transcripts(path)]
@@ -71,7 +72,7 @@ def run_import(args: argparse.Namespace, app: App) -> int:
     return run_replay(args, app)
 
 
-def _offer(args: argparse.Namespace, app: App) -> int:
+def _offer(args: argparse.Namespace, app: App) -> None:
     """List what this machine has of this project, each with the command that imports it."""
     project = find_project(app.folder(args), app.home()).root
     found = [
@@ -90,11 +91,9 @@ def _offer(args: argparse.Namespace, app: App) -> int:
     rows = table([(f"{number:,}", what, command) for what, number, command in found]) if found else ""
     nothing = "Nothing to import was found for this project. Give a transcript, a folder of them, or a memory's folder."
     app.answer(args, values, plain(rows) or nothing)
-    return ExitCode.OK
 
 
 def configure_replay(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem replay`."""
     parser.add_argument("--from", dest="host", choices=NAMES, metavar="AGENT", help=f"whose: {', '.join(NAMES)}")
     parser.add_argument("--since", metavar="DATE", help="only turns from this day on, such as 2026-11-01")
     parser.add_argument("transcripts", nargs="*", metavar="TRANSCRIPT", help="a transcript, or a folder of them")
@@ -184,13 +183,12 @@ _SHOWN = 40  # lines of one list for people; --json has all of them
 
 
 def configure_migrate(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem migrate`."""
     parser.add_argument("source", nargs="?", metavar="SOURCE", help="a folder (default: all known ones of the project)")
     parser.add_argument("--from", dest="kind", choices=_KINDS, help="its layout (default: recognized by its files)")
     parser.add_argument("--dry-run", action="store_true", help="only list the files and their new places")
 
 
-def run_migrate(args: argparse.Namespace, app: App) -> int:
+def run_migrate(args: argparse.Namespace, app: App) -> None:
     """Import the memory of another tool, each item as a commit with its own date.
 
     It reads .claude/memory/ and .crabshell/memory/ (rolling memory, archives, summaries, facts.json, transcripts),
@@ -218,7 +216,6 @@ def run_migrate(args: argparse.Namespace, app: App) -> int:
     app.answer(args, _value(done, dry_run=args.dry_run), _text(done, dry_run=args.dry_run))
     if not args.dry_run:
         app.maintain_later(store, much=True)
-    return ExitCode.OK
 
 
 def _named(args: argparse.Namespace, app: App) -> list[Source]:
@@ -285,7 +282,6 @@ def _listed(lines: list[str]) -> list[str]:
 
 
 def configure_adopt(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem adopt`."""
     parser.add_argument(
         "folder",
         nargs="?",
@@ -294,7 +290,7 @@ def configure_adopt(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run_adopt(args: argparse.Namespace, app: App) -> int:
+def run_adopt(args: argparse.Namespace, app: App) -> None:
     """Mirror the agent's own memory files as facts in the store. Nothing is written to the agent's files.
 
     When a file changes there, its fact changes here with the next run; when it is gone there, its fact is retired. A
@@ -318,7 +314,6 @@ def run_adopt(args: argparse.Namespace, app: App) -> int:
     value = {"folder": folder, "new": list(done.new), "changed": list(done.changed), "retired": list(done.retired)}
     counts = f"{count(len(done.new), 'new fact')}, {len(done.changed)} changed, {len(done.retired)} retired"
     app.answer(args, {**value, "commits": list(done.commits)}, f"{folder}: {counts}.")
-    return ExitCode.OK
 
 
 def _folder(store: Store, app: App) -> str:

@@ -83,7 +83,6 @@ class _Plan:
 
 
 def configure_install(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem install`."""
     add_host_arguments(parser)
     parser.add_argument("--only", metavar="PARTS", help=f"of {','.join(PARTS)}, only these")
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask before writing")
@@ -120,7 +119,8 @@ def run_install(args: argparse.Namespace, app: App) -> int:
     """
     hosts = chosen_hosts(args, app)
     if not hosts:
-        return _list(args, app)
+        _list(args, app)
+        return ExitCode.OK
     parts = _parts(args)
     scope = chosen_scope(args) or _asked(app, hosts)
     hosts = _with_scope(args, app, hosts, scope)
@@ -174,7 +174,7 @@ def _warn(app: App, parts: tuple[str, ...]) -> None:
         app.notices((needs_sdk(),))
 
 
-def _list(args: argparse.Namespace, app: App) -> int:
+def _list(args: argparse.Namespace, app: App) -> None:
     """List the hosts of this machine."""
     from gitmem.hosts.script import hooked_file
 
@@ -194,7 +194,6 @@ def _list(args: argparse.Namespace, app: App) -> int:
     if lines:
         text += "\n\n'gitmem install --all' installs for all of them; --user for all your projects."
     app.answer(args, values, text)
-    return ExitCode.OK
 
 
 def _parts(args: argparse.Namespace) -> tuple[str, ...]:

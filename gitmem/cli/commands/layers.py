@@ -6,7 +6,7 @@ import argparse
 import re
 
 from gitmem.cli.app import App
-from gitmem.errors import ExitCode, NotFoundError, UsageError
+from gitmem.errors import NotFoundError, UsageError
 from gitmem.facts.edit import find_fact, move
 from gitmem.store import layers
 from gitmem.text.terminal import plain
@@ -15,11 +15,10 @@ _UNITS = {"m": 60, "h": 3600, "d": 86_400}
 
 
 def configure_private(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem private`."""
     parser.add_argument("state", nargs="?", choices=("on", "off"), help="default: say which it is")
 
 
-def run_private(args: argparse.Namespace, app: App) -> int:
+def run_private(args: argparse.Namespace, app: App) -> None:
     """Keep what sessions say on this machine alone: in a store of its own, which takes no remote.
 
     Run by an agent, it is about that agent's session, else about all sessions of this project on this machine, until
@@ -43,15 +42,13 @@ def run_private(args: argparse.Namespace, app: App) -> int:
     whose = "This session" if session else "Each session of this project"
     text = f"{whose} is {'private: it is kept on this machine alone' if is_on else 'recorded in the project memory'}."
     app.answer(args, {"session": session or None, "private": is_on}, text)
-    return ExitCode.OK
 
 
 def configure_pause(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem pause`."""
     parser.add_argument("time", nargs="?", metavar="TIME", help="30m, 1h, 2d (default: until 'gitmem resume')")
 
 
-def run_pause(args: argparse.Namespace, app: App) -> int:
+def run_pause(args: argparse.Namespace, app: App) -> None:
     """Record nothing of this project's sessions for a while; they are told what is known as before.
 
     A session that was paused keeps no transcript. 'gitmem save' still saves.
@@ -71,10 +68,9 @@ def run_pause(args: argparse.Namespace, app: App) -> int:
     layers.pause(store, int(found[1]) * _UNITS[found[2]] if found else None)
     until = f"for {args.time}" if found else "until 'gitmem resume'"
     app.answer(args, {"paused": True}, f"Nothing is recorded {until}.")
-    return ExitCode.OK
 
 
-def run_resume(args: argparse.Namespace, app: App) -> int:
+def run_resume(args: argparse.Namespace, app: App) -> None:
     """End a pause: sessions are recorded again from now on.
 
     With --json: {paused}.
@@ -85,18 +81,16 @@ def run_resume(args: argparse.Namespace, app: App) -> int:
     """
     ended = layers.resume(app.open(args))
     app.answer(args, {"paused": False}, "Sessions are recorded again." if ended else "There was no pause.")
-    return ExitCode.OK
 
 
 def configure_promote(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem promote`."""
     parser.add_argument("fact", metavar="FACT", help="its id, or an unambiguous prefix of it")
 
 
 configure_demote = configure_promote
 
 
-def run_promote(args: argparse.Namespace, app: App) -> int:
+def run_promote(args: argparse.Namespace, app: App) -> None:
     """Move a private fact into the project's memory, which a team shares: a commit in each of the two stores.
 
     With --json: {id, commits}.
@@ -114,10 +108,9 @@ def run_promote(args: argparse.Namespace, app: App) -> int:
     commits = move(private, fact, store)
     value = {"id": fact.id, "commits": list(commits)}
     app.answer(args, value, plain(f"{fact.id} is in the project's memory now: {fact.description}"))
-    return ExitCode.OK
 
 
-def run_demote(args: argparse.Namespace, app: App) -> int:
+def run_demote(args: argparse.Namespace, app: App) -> None:
     """Move a fact out of the project's memory, to what is private: a commit in each of the two stores.
 
     What was synced stays in the history of the remote and of others: 'gitmem forget purge' removes a text from there.
@@ -134,4 +127,3 @@ def run_demote(args: argparse.Namespace, app: App) -> int:
     commits = move(store, fact, store.for_session("", private=True))
     value = {"id": fact.id, "commits": list(commits)}
     app.answer(args, value, plain(f"{fact.id} is private now: {fact.description}"))
-    return ExitCode.OK

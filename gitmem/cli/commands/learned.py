@@ -10,7 +10,7 @@ from gitmem.cli.app import whole_number as number
 from gitmem.cli.document import episode_value, find_episode, pattern_value, show_episode, show_pattern
 from gitmem.cli.output import table
 from gitmem.document.document import Document
-from gitmem.errors import ExitCode, UsageError
+from gitmem.errors import UsageError
 from gitmem.lessons.concept import Concept
 from gitmem.lessons.concepts import find_concept, known_concepts, merge, split
 from gitmem.lessons.counts import Count
@@ -31,7 +31,7 @@ from gitmem.text.terminal import fields, plain
 _DAY = 10  # characters of a moment that are its date
 
 
-def run_learned(args: argparse.Namespace, app: App) -> int:
+def run_learned(args: argparse.Namespace, app: App) -> None:
     """Count what was learned from sessions: tasks, errors, concepts and kinds of project knowledge.
 
     With --json: {episodes, patterns, concepts, knowledge}, numbers.
@@ -51,11 +51,9 @@ def run_learned(args: argparse.Namespace, app: App) -> int:
     }
     rows = [(name, f"{number:,}", f"gitmem {name}") for name, number in numbers.items()]
     app.answer(args, numbers, table(rows))
-    return ExitCode.OK
 
 
 def configure_concepts(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem concepts`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", prog="gitmem concepts")
     parser.set_defaults(action="list")
     actions.add_parser("list", help="list the concepts, the one worked on last at the end (default)")
@@ -70,7 +68,7 @@ def configure_concepts(parser: argparse.ArgumentParser) -> None:
     split.add_argument("--name", required=True, help="the subject of the new concept")
 
 
-def run_concepts(args: argparse.Namespace, app: App) -> int:
+def run_concepts(args: argparse.Namespace, app: App) -> None:
     """List concepts, groups of exchanges on one subject; print one, or merge and split them.
 
     When a session ends, its exchanges are grouped by the files and keywords they have in common. Each concept is a file
@@ -93,13 +91,13 @@ def run_concepts(args: argparse.Namespace, app: App) -> int:
     if args.action == "list":
         found = sorted(known_concepts(store), key=lambda one: (one.exchanges[-1:], one.id))
         app.answer(args, [_value(one) for one in found], _table(found), "concepts" if found else "")
-        return ExitCode.OK
+        return
     concept = find_concept(store, args.concept)
     if args.action == "show":
         body = marked(store, Document.parse(store.read(concept.path) or b"").body)
         text = plain(f"{body.rstrip()}\n\n{concept.id}, in {concept.path}")
         app.answer(args, {**_value(concept), "text": body}, text, f"concept {concept.id}")
-        return ExitCode.OK
+        return
     if args.action == "merge":
         commits = merge(store, concept, find_concept(store, args.other))
     else:
@@ -108,7 +106,6 @@ def run_concepts(args: argparse.Namespace, app: App) -> int:
     size = count(len(again.exchanges), "exchange")
     text = f"{again.name} has {size} now." if commits else f"{again.name} is one concept already."
     app.answer(args, {**_value(again), "commits": list(commits)}, text)
-    return ExitCode.OK
 
 
 def _value(concept: Concept) -> dict[str, object]:
@@ -129,7 +126,6 @@ _FOUND = 5
 
 
 def configure_episodes(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem episodes`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", prog="gitmem episodes")
     listing = actions.add_parser("list", help="list the episodes, the newest last")
     for part in (parser, listing):
@@ -146,7 +142,7 @@ def configure_episodes(parser: argparse.ArgumentParser) -> None:
         action.add_argument("episode", metavar="ID", help="its id, or an unambiguous prefix of it")
 
 
-def run_episodes(args: argparse.Namespace, app: App) -> int:
+def run_episodes(args: argparse.Namespace, app: App) -> None:
     """List finished tasks with how they ended; find those like another, print one, or say whether it helped.
 
     When a session ends, each of its tasks becomes a file below episodes/. One that helped is found sooner, one that did
@@ -177,12 +173,13 @@ def run_episodes(args: argparse.Namespace, app: App) -> int:
         app.answer(args, values, plain(text), "episodes" if found else "")
         if more and args.limit is None and not args.json:
             app.notices((f"These are the newest {len(found)} episodes; -n 0 lists all.",))
-        return ExitCode.OK
+        return
     if args.action == "find":
-        return _find(store, args, app)
+        _find(store, args, app)
+        return
     if args.action == "show":
         show_episode(store, args.episode, args, app)
-        return ExitCode.OK
+        return
     episode, path = find_episode(store, args.episode)
     helped = args.action == "good"
     commit = judge(store, episode.id, helped=helped)
@@ -191,10 +188,9 @@ def run_episodes(args: argparse.Namespace, app: App) -> int:
         f"Noted that {episode.id} {'helped' if helped else 'did not help'}: its usefulness is {count.usefulness:.2f}."
     )
     app.answer(args, {**episode_value(episode, path, count), "commit": commit}, message)
-    return ExitCode.OK
 
 
-def _find(store: Store, args: argparse.Namespace, app: App) -> int:
+def _find(store: Store, args: argparse.Namespace, app: App) -> None:
     """Print the episodes like a task, or with an error."""
     text, error = " ".join(args.text), app.read_output(args, args.error)
     given = bool(text.strip() or args.file or args.type or args.outcome)
@@ -209,7 +205,6 @@ def _find(store: Store, args: argparse.Namespace, app: App) -> int:
     app.answer(args, values, plain("\n".join(_row(one.episode) for one in found)), "episodes")
     if not found and not args.json:
         app.notices(("No episode matches.",))
-    return ExitCode.OK
 
 
 def _row(episode: Episode) -> str:
@@ -217,14 +212,13 @@ def _row(episode: Episode) -> str:
 
 
 def configure_patterns(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem patterns`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", prog="gitmem patterns")
     actions.add_parser("list", help="list the errors that came, the last one first")
     show = actions.add_parser("show", help="print one with all that was tried")
     show.add_argument("pattern", metavar="ID", help="its id, or an unambiguous prefix of it")
 
 
-def run_patterns(args: argparse.Namespace, app: App) -> int:
+def run_patterns(args: argparse.Namespace, app: App) -> None:
     """List the errors of sessions with their number, last date and mend, or print one.
 
     They are learned when a session ends, without a model: each is a file below patterns/bugs/. An error that comes
@@ -248,9 +242,8 @@ def run_patterns(args: argparse.Namespace, app: App) -> int:
         found = known_patterns(store)
         text = "\n".join(map(_pattern_row, found)) or "No errors are known yet: they are learned when a session ends."
         app.answer(args, [pattern_value(one) for one in found], plain(text), "patterns" if found else "")
-        return ExitCode.OK
+        return
     show_pattern(store, args.pattern, args, app)
-    return ExitCode.OK
 
 
 def _pattern_row(pattern: BugPattern) -> str:
@@ -261,7 +254,6 @@ def _pattern_row(pattern: BugPattern) -> str:
 
 
 def configure_knowledge(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem knowledge`."""
     parser.add_argument(
         "kind",
         nargs="?",
@@ -271,7 +263,7 @@ def configure_knowledge(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--learn", action="store_true", help="read the project anew first")
 
 
-def run_knowledge(args: argparse.Namespace, app: App) -> int:
+def run_knowledge(args: argparse.Namespace, app: App) -> None:
     """Print knowledge of the project: structure, stack, conventions, commands, hotspots, changes, people.
 
     Once a day gitmem reads it in the background from the project's manifests, settings and git history, and from the
@@ -301,7 +293,6 @@ def run_knowledge(args: argparse.Namespace, app: App) -> int:
     empty = "Nothing is known yet. 'gitmem knowledge --learn' reads the project now."
     values = [_knowledge_value(known, lines) for known, lines in documents]
     app.answer(args, values, plain(text or empty), "knowledge" if text else "")
-    return ExitCode.OK
 
 
 def _knowledge_value(known: Knowledge, lines: list[str] | tuple[str, ...]) -> dict[str, object]:

@@ -11,7 +11,6 @@ from gitmem.store.init import drive
 
 
 def configure_merge_driver(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem merge-driver`."""
     for name in ("base", "ours", "theirs"):
         parser.add_argument(name, help="the file git has put this version into")
     parser.add_argument("path", help="its path in the store")

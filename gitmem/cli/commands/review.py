@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 from gitmem.cli.app import App
 from gitmem.document.ids import PURGED
-from gitmem.errors import ExitCode, GitmemError, NotFoundError, UsageError
+from gitmem.errors import GitmemError, NotFoundError, UsageError
 from gitmem.facts.edit import Holds, confirm, decide, retire
 from gitmem.facts.fact import Fact
 from gitmem.history.authors import People
@@ -53,14 +53,13 @@ class _Waiting:
 
 
 def configure_review(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem review`."""
     parser.add_argument("what", metavar="WHAT", nargs="?", help="its number, a document or a fact (default: list all)")
     parser.add_argument(
         "--take", choices=("ours", "theirs", "both", "edit", "newer", "older"), help="the version or the fact to keep"
     )
 
 
-def run_review(args: argparse.Namespace, app: App) -> int:
+def run_review(args: argparse.Namespace, app: App) -> None:
     """List what waits for your decision: two versions, pairs of facts, purges, changes of others. Decide one.
 
     Of two facts that contradict each other, the newer or the older one holds and supersedes the other, or both hold.
@@ -100,17 +99,20 @@ def run_review(args: argparse.Namespace, app: App) -> int:
         values = _values(store, waiting)
         text = "\n".join(f"{value['number']}. {_line(value)}" for value in values)
         app.answer(args, values, plain(text or "Nothing waits for your review."), "review" if text else "")
-        return ExitCode.OK
+        return
     kind, place = _find(waiting, args.what.replace(os.sep, "/").removeprefix("./"))
     if args.take and args.take not in _TAKES[kind]:
         raise UsageError(f"'--take {args.take}' decides nothing here.", _CHOICES[kind])
     if kind is _CHANGE:
-        return _review_change(args, app, store, next(one for one in waiting.changes if one.id == place))
+        _review_change(args, app, store, next(one for one in waiting.changes if one.id == place))
+        return
     if kind is _GONE:
-        return _review_gone(args, app, store, next(one for one, _ in waiting.gone if one.id == place))
+        _review_gone(args, app, store, next(one for one, _ in waiting.gone if one.id == place))
+        return
     if kind is _PAIR:
-        return _review_pair(args, app, store, waiting.pairs[int(place)], len(waiting.documents) + int(place) + 1)
-    return (_review_purge if kind is _PURGE else _review_document)(args, app, store, place)
+        _review_pair(args, app, store, waiting.pairs[int(place)], len(waiting.documents) + int(place) + 1)
+        return
+    (_review_purge if kind is _PURGE else _review_document)(args, app, store, place)
 
 
 def _read(store: Store) -> _Waiting:
@@ -150,26 +152,25 @@ def _find(waiting: _Waiting, name: str) -> tuple[str, str]:
     return (_PAIR, str(named[0])) if named else (_DOCUMENT, name)
 
 
-def _review_document(args: argparse.Namespace, app: App, store: Store, path: str) -> int:
+def _review_document(args: argparse.Namespace, app: App, store: Store, path: str) -> None:
     if args.take is None:
         values = [_document(store, item) for item in documents_to_review(store) if item.path == path]
         if not values:
             raise NotFoundError(f"{path} does not hold two versions.", "'gitmem review' lists what waits.")
         app.answer(args, values[0], plain(_line(values[0])))
-        return ExitCode.OK
+        return
     take = Take(args.take)
     commit = resolve_review(store, path, take)
     text = f"Took {take.value} in {path} (commit {commit[:10]}).\nTo reverse this: gitmem undo {commit[:10]}"
     app.answer(args, {"path": path, "take": take.value, "commit": commit}, plain(text))
-    return ExitCode.OK
 
 
-def _review_pair(args: argparse.Namespace, app: App, store: Store, pair: Pair, number: int) -> int:
+def _review_pair(args: argparse.Namespace, app: App, store: Store, pair: Pair, number: int) -> None:
     if args.take is None:
         value = _pair(pair, People(store))
         text = f"{_line(value)}\nTo decide: gitmem review {number} --take newer|older|both"
         app.answer(args, {"number": number, **value}, plain(text), "review")
-        return ExitCode.OK
+        return
     commits = decide(store, pair, Holds(args.take))
     stays, goes = (pair.older, pair.newer) if args.take == "older" else (pair.newer, pair.older)
     words = f"  {stays.id}  {stays.description}\n  {goes.id}  {goes.description}"
@@ -177,34 +178,31 @@ def _review_pair(args: argparse.Namespace, app: App, store: Store, pair: Pair, n
     undo = f"\nTo reverse this: gitmem undo {commits[-1][:10]}" if commits else ""
     value = {"fact": stays.id, "take": args.take, "commits": list(commits)}
     app.answer(args, value, plain(f"{outcome}\n{words}{undo}"))
-    return ExitCode.OK
 
 
-def _review_change(args: argparse.Namespace, app: App, store: Store, change: OthersChange) -> int:
+def _review_change(args: argparse.Namespace, app: App, store: Store, change: OthersChange) -> None:
     if args.take is None:
         text = f"{_line(_change(change))}\nTo decide: gitmem review {change.id} --take theirs|ours"
         app.answer(args, _change(change), plain(text), "review")
-        return ExitCode.OK
+        return
     commit = answer_change(store, change, accept=args.take == "theirs")
     stays = f"is {'retired' if change.act == 'removed' else f'as {change.author} left it'}."
     text = f"{change.id} {stays}" if args.take == "theirs" else f"Back again: {change.before}"
     undo = f"\nTo reverse this: gitmem undo {commit[:10]}" if commit else ""
     app.answer(args, {"fact": change.id, "take": args.take, "commit": commit}, plain(text + undo))
-    return ExitCode.OK
 
 
-def _review_gone(args: argparse.Namespace, app: App, store: Store, fact: Fact) -> int:
+def _review_gone(args: argparse.Namespace, app: App, store: Store, fact: Fact) -> None:
     """Take over or retire a fact of a branch that is gone."""
     if args.take is None:
         text = f"{fact.path}  {fact.description}\nTo decide: gitmem review {fact.id} --take theirs|ours"
         app.answer(args, _gone(fact, ""), plain(text))
-        return ExitCode.OK
+        return
     takes = args.take == "theirs"
     commits = confirm(store, fact) if takes else retire(store, fact, "its branch is gone and was never merged")
     undo = f"\nTo reverse this: gitmem undo {commits[-1][:10]}" if commits else ""
     text = f"{fact.id} {'holds here' if takes else 'is retired'}: {fact.description}{undo}"
     app.answer(args, {"fact": fact.id, "take": args.take, "commits": list(commits)}, plain(text))
-    return ExitCode.OK
 
 
 def _gone(fact: Fact, why: str) -> dict[str, object]:
@@ -217,16 +215,15 @@ def _change(change: OthersChange) -> dict[str, object]:
     return {**value, "change": str(change)}
 
 
-def _review_purge(args: argparse.Namespace, app: App, store: Store, path: str) -> int:
+def _review_purge(args: argparse.Namespace, app: App, store: Store, path: str) -> None:
     if args.take is None:
         preview = preview_purge(store, path)
         app.answer(args, asdict(preview), plain(_purge_words(preview)))
-        return ExitCode.OK
+        return
     yes = args.take == "theirs"
     app.notices(tuple(answer_purge(store, path, yes=yes)))
     text = f"Purged what {path} names." if yes else f"This machine will not follow {path}."
     app.answer(args, {"path": path, "take": args.take}, plain(text))
-    return ExitCode.OK
 
 
 def _purge_words(preview: Preview) -> str:

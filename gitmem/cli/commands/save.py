@@ -6,7 +6,7 @@ import contextlib
 import os
 
 from gitmem.document.entry import MemoryType
-from gitmem.errors import ExitCode, NotSavedError, RefusedError
+from gitmem.errors import NotSavedError, RefusedError
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ MAX_TEXT_BYTES = 50 * 1024 * 1024
 
 
 def configure_save(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem save`."""
     parser.add_argument("text", nargs="*", help="what to remember; '-' or nothing reads standard input")
     parser.add_argument("-f", "--file", help="read the text from a file")
     types = [kind.value for kind in MemoryType]
@@ -30,7 +29,7 @@ def configure_save(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run_save(args: argparse.Namespace, app: App) -> int:
+def run_save(args: argparse.Namespace, app: App) -> None:
     """Remember a text: one commit, synced to disk when this command returns 0.
 
     With --json: {id, commit, type, archive, store, redacted}; commit is null while another process has the store's lock
@@ -81,7 +80,6 @@ def run_save(args: argparse.Namespace, app: App) -> int:
         lines.insert(0, app.rotated(saved.archive))
     app.answer(args, value, "\n".join(lines))
     app.maintain_later(store)
-    return ExitCode.OK
 
 
 def _tags(args: argparse.Namespace) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gitmem.cli.app import whole_number
-from gitmem.errors import ExitCode, GitmemError, UsageError
+from gitmem.errors import GitmemError, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -20,12 +20,11 @@ TOKEN = "GITMEM_MCP_TOKEN"  # noqa: S105  # the name of the variable that holds 
 
 
 def configure_mcp(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem mcp`."""
     parser.add_argument("--http", action="store_true", help="serve over HTTP, on this machine only, behind a token")
     parser.add_argument("--port", type=whole_number, metavar="N", help="with --http: the port (default: a free one)")
 
 
-def run_mcp(args: argparse.Namespace, app: App) -> int:
+def run_mcp(args: argparse.Namespace, app: App) -> None:
     """Serve the memory to an agent by the Model Context Protocol, over standard input and output.
 
     'gitmem install claude' has Claude Code start it. It needs the extra 'mcp', and says how to install it.
@@ -66,7 +65,6 @@ def run_mcp(args: argparse.Namespace, app: App) -> int:
         from gitmem.mcp.transport import serve_stdio
 
         serve_stdio(server, app.stdin)
-    return ExitCode.OK
 
 
 def _serve_http(args: argparse.Namespace, app: App, server: DocumentServer) -> None:
@@ -84,14 +82,13 @@ def _serve_http(args: argparse.Namespace, app: App, server: DocumentServer) -> N
 
 
 def configure_web(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem web`."""
     parser.add_argument("--port", type=whole_number, metavar="N", help="the port (default: a free one)")
     parser.add_argument("--read-only", action="store_true", help="show everything, change nothing")
     parser.add_argument("--open", action="store_true", help="open the browser")
     parser.add_argument("--export", metavar="FOLDER", help="write the pages as files into a new folder, and end")
 
 
-def run_web(args: argparse.Namespace, app: App) -> int:
+def run_web(args: argparse.Namespace, app: App) -> None:
     """Show the memory in a browser: the next session's start, facts and their lives, sessions, a search.
 
     There a person adds, edits, retires, confirms and settles facts, many at once, too; each act is one commit, which
@@ -122,7 +119,7 @@ def run_web(args: argparse.Namespace, app: App) -> int:
         folder = os.path.join(app.cwd, args.export)
         pages = export(app.settled(args), folder)
         app.answer(args, {"folder": folder, "pages": pages}, f"{pages} pages in {folder}: open index.html there.")
-        return ExitCode.OK
+        return
     from gitmem.platform.loopback import LOOPBACK, listen, make_token
 
     app.settled(args)
@@ -136,4 +133,3 @@ def run_web(args: argparse.Namespace, app: App) -> int:
 
             webbrowser.open(url)
         serve(lambda: app.open(args), listening, token, read_only=args.read_only)
-    return ExitCode.OK

@@ -12,7 +12,7 @@ from gitmem.cli import output
 from gitmem.cli.document import FILES, named_path, print_document, refuse_folder, show_episode, show_pattern
 from gitmem.cli.hits import show_fact
 from gitmem.document.ids import ALPHABET, FACT_LETTERS, MEMORY, daily_path, is_fact_id, is_id, is_timed
-from gitmem.errors import ExitCode, NotFoundError, RefusedError
+from gitmem.errors import NotFoundError, RefusedError
 from gitmem.lessons.episode import LETTER as EPISODE_LETTER
 from gitmem.lessons.pattern import LETTER as BUG_LETTER
 from gitmem.store.headers import marked
@@ -32,7 +32,6 @@ _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
 def configure_show(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem show`."""
     parser.add_argument(
         "what",
         nargs="?",
@@ -42,7 +41,7 @@ def configure_show(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run_show(args: argparse.Namespace, app: App) -> int:
+def run_show(args: argparse.Namespace, app: App) -> None:
     """Print a file of the store, the log of a day, an entry, a fact, an episode, an error, or a commit.
 
     A file is printed as it is now; a line of a fact that does not hold any more, or is in dispute, says so before its
@@ -90,7 +89,6 @@ def run_show(args: argparse.Namespace, app: App) -> int:
         raise NotFoundError(f"Nothing was saved on {name[-len('2026-11-21.md') : -len('.md')]}.", "See 'gitmem log'.")
     else:
         _show_named(args, app, store, name)
-    return ExitCode.OK
 
 
 def _document(store: Store, args: argparse.Namespace, app: App, what: str) -> tuple[str, bytes] | None:
@@ -215,13 +213,12 @@ def _readable(store: Store, args: argparse.Namespace, app: App, text: str) -> tu
 
 
 def configure_at(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem at`."""
     parser.add_argument("when", metavar="REV|DATE", help="a commit, or a date (the end of that day)")
     parser.add_argument("path", nargs="?", metavar="PATH", help=f"the file (default: {MEMORY})")
     parser.add_argument("--list", action="store_true", help="list the files of that time instead")
 
 
-def run_at(args: argparse.Namespace, app: App) -> int:
+def run_at(args: argparse.Namespace, app: App) -> None:
     """Print a file as it was at a revision or a date, byte for byte.
 
     A date stands for the last commit made by then; a day or a minute for its end. It is written as 2026-11-21,
@@ -249,7 +246,7 @@ def run_at(args: argparse.Namespace, app: App) -> int:
         listed = [{"path": file.path, "bytes": file.size} for file in files]
         if listed:
             app.answer(args, about | {"files": listed}, plain("\n".join(file.path for file in files)))
-            return ExitCode.OK
+            return
     path = path or MEMORY
     data = None if args.list else read_at(store, commit, path)
     if data is None:
@@ -257,10 +254,9 @@ def run_at(args: argparse.Namespace, app: App) -> int:
             f"There was no {path} at {args.when}.", f"'gitmem at {commit[: output.SHORT]} --list' lists the files."
         )
     print_document(args, app, about | {"path": path, "text": data.decode("utf-8", "replace")}, data)
-    return ExitCode.OK
 
 
-def run_start(args: argparse.Namespace, app: App) -> int:
+def run_start(args: argparse.Namespace, app: App) -> None:
     """Print the text that starts the agent's next session: current facts, open issues, recent work.
 
     It has at most session.budget_tokens tokens, of which each part has a share.
@@ -289,4 +285,3 @@ def run_start(args: argparse.Namespace, app: App) -> int:
         "parts": [{"title": one.title, "tokens": one.tokens, "pieces": one.pieces, "of": one.of} for one in shown],
     }
     app.answer(args, value, text or "Nothing is remembered yet: a session would start without a word.")
-    return ExitCode.OK

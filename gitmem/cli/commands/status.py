@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.cli.app import VECTORS
 from gitmem.cli.output import finding_lines
-from gitmem.errors import ExitCode
 from gitmem.text.sentences import age, bytes_of, count, shorten
 from gitmem.text.terminal import plain
 from gitmem.values import Value
@@ -30,7 +29,7 @@ _DAYS = 7
 _BRANCH = "gitmem"  # as in gitmem.git.repository
 
 
-def run_path(args: argparse.Namespace, app: App) -> int:
+def run_path(args: argparse.Namespace, app: App) -> None:
     """Print where the store is.
 
     With --json: {store, memory}, the folder and the path of memory.md.
@@ -42,10 +41,9 @@ def run_path(args: argparse.Namespace, app: App) -> int:
     """
     store = app.find(args)
     app.answer(args, {"store": store, "memory": os.path.join(store, "memory.md")}, store)
-    return ExitCode.OK
 
 
-def run_status(args: argparse.Namespace, app: App) -> int:
+def run_status(args: argparse.Namespace, app: App) -> None:
     """Show on one screen whether sessions are recorded, the size and use of the memory, and open tasks for you.
 
     Saves and turns that wait are committed first. Files that you edited are listed; the next save commits them.
@@ -85,7 +83,6 @@ def run_status(args: argparse.Namespace, app: App) -> int:
     if status.last_save:
         value["last_save"] = {**status.last_save._asdict(), "at": status.last_save.at.isoformat()}
     app.answer(args, value, "" if args.json else _screen(status, more, app))
-    return ExitCode.OK
 
 
 class _Used(Value):
@@ -300,7 +297,7 @@ _TOKENS = {
 }
 
 
-def run_stats(args: argparse.Namespace, app: App) -> int:
+def run_stats(args: argparse.Namespace, app: App) -> None:
     """Show the size and growth of the memory, how often it had an answer, and how often agents used it.
 
     A text given to an agent counts as used if the session goes on to work with or mention a file or command in it, and
@@ -334,7 +331,6 @@ def run_stats(args: argparse.Namespace, app: App) -> int:
     store = app.settled(args)
     figures = measure(store) | {"judged": _judged(store)}
     app.answer(args, figures, plain("\n".join(_rows(figures, bars=app.out.isatty()))), "stats")
-    return ExitCode.OK
 
 
 def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:

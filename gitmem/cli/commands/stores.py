@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from gitmem.cli.app import App, add_places, chosen_place
 from gitmem.cli.output import Progress, agreed
-from gitmem.errors import ExitCode, NotFoundError, UsageError
+from gitmem.errors import NotFoundError, UsageError
 from gitmem.git.packing import is_bundle
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.init import init_store
@@ -33,7 +33,6 @@ from gitmem.text.terminal import mask_urls, plain
 
 
 def configure_init(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem init`."""
     add_places(parser)
 
 
@@ -43,7 +42,7 @@ _PUSHED = (
 )
 
 
-def run_init(args: argparse.Namespace, app: App) -> int:
+def run_init(args: argparse.Namespace, app: App) -> None:
     """Make a store for this project, or add missing files to the one that exists.
 
     With --json: {store, branch, new}.
@@ -62,17 +61,15 @@ def run_init(args: argparse.Namespace, app: App) -> int:
     save = f'gitmem {"--user " * args.user}save "Use uv, not pnpm" --type decision'
     text = f"{verb} at {store.root} (branch {branch}).\nTry: {save}"
     app.answer(args, value, text if store.own_repository else f"{text}\n{_PUSHED}")
-    return ExitCode.OK
 
 
 def configure_clone(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem clone`."""
     parser.add_argument("url", help="where the memory is")
     parser.add_argument("project", nargs="?", metavar="DIR", help="the project's folder (default: this one)")
     add_places(parser)
 
 
-def run_clone(args: argparse.Namespace, app: App) -> int:
+def run_clone(args: argparse.Namespace, app: App) -> None:
     """Make this project's store from a memory elsewhere, and sync with it from now on.
 
     With --json: {store, commit}.
@@ -96,19 +93,17 @@ def run_clone(args: argparse.Namespace, app: App) -> int:
             store = clone_store(start, app.context(), chosen_place(args), url, asks=app.can_ask(), options=options)
     value = {"store": store.root, "commit": store.tip}
     app.answer(args, value, plain(f"Cloned the memory to {store.root}."))
-    return ExitCode.OK
 
 
 POINTER, REMOTE = ".gitmem-remote", "GITMEM_REMOTE"
 
 
 def configure_join(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem join`."""
     parser.add_argument("-y", "--yes", action="store_true", help="take the address in the project without asking")
     add_places(parser)
 
 
-def run_join(args: argparse.Namespace, app: App) -> int:
+def run_join(args: argparse.Namespace, app: App) -> None:
     """Clone the memory that the project names: in its file .gitmem-remote, one line with the address.
 
     GITMEM_REMOTE in the environment goes before the file. An address that came with the project is asked about, as
@@ -126,7 +121,7 @@ def run_join(args: argparse.Namespace, app: App) -> int:
     if found is not None:
         store = app.open(args)
         app.answer(args, {"store": store.root, "commit": store.tip}, plain(f"There is a store already: {store.root}."))
-        return ExitCode.OK
+        return
     url = app.environ.get(REMOTE, "").strip()
     if not url:
         data = read_small(os.path.join(find_project(start, app.home()).root, POINTER), follow=False) or b""
@@ -136,11 +131,11 @@ def run_join(args: argparse.Namespace, app: App) -> int:
             raise NotFoundError(f"The project names no memory in {POINTER}.", "'gitmem clone URL' takes the address.")
         would = f"This would clone the memory at {mask_urls(plain(url))}, which the project names"
         if not args.yes and not agreed(app, would, would, "Do you trust it?", "Repeat it with --yes."):
-            return ExitCode.OK
-    return run_clone(argparse.Namespace(**{**vars(args), "url": url, "project": None}), app)
+            return
+    run_clone(argparse.Namespace(**{**vars(args), "url": url, "project": None}), app)
 
 
-def run_trust(args: argparse.Namespace, app: App) -> int:
+def run_trust(args: argparse.Namespace, app: App) -> None:
     """Say yes to a store that came with a project, such as in an archive or a shared folder, and to its remotes.
 
     Until then nothing is recorded there or sent from there, and no session is told what it holds. Stores that 'gitmem
@@ -162,13 +157,12 @@ def run_trust(args: argparse.Namespace, app: App) -> int:
         would = f"This would record your sessions in {store.root}" + ", and send them to its remotes" * bool(known)
         if not agreed(app, plain(would), _preview(store.root, shown), "Do you trust it?", "Run it in a terminal."):
             print("Nothing was changed.", file=app.err)
-            return ExitCode.OK
+            return
         if not store.acceptance.given():
             store.acceptance.set_aside()
         store.acceptance.give(tuple(url for one in known for url in (one.url, one.push_url)))
         HookSpool(store.private).make()
     app.answer(args, value, plain(f"Sessions are recorded in {store.root}."))
-    return ExitCode.OK
 
 
 def _preview(root: str, known: Sequence[str]) -> str:
@@ -180,12 +174,11 @@ def _preview(root: str, known: Sequence[str]) -> str:
 
 
 def configure_remote(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem remote`."""
     parser.add_argument("action", choices=["add", "list", "remove"], nargs="?", default="list")
     parser.add_argument("words", nargs="*", metavar="[NAME] [URL]", help="a name (default: origin), a URL or path")
 
 
-def run_remote(args: argparse.Namespace, app: App) -> int:
+def run_remote(args: argparse.Namespace, app: App) -> None:
     """List, add and remove the repositories that memory is synced with.
 
     A store on a branch of the project's repository (init --branch) can use a remote of the project by its name alone.
@@ -208,24 +201,23 @@ def run_remote(args: argparse.Namespace, app: App) -> int:
         value = {"name": remote.name, "url": remote.shown}
         text = plain(f"Memory is synced with {remote.name} ({remote.shown}) from now on.")
         app.answer(args, value, f"{text}\nTry: gitmem {'--user ' * args.user}sync")
-        return ExitCode.OK
+        return
     if args.action == "remove":
         if len(args.words) != 1:
             raise UsageError("Name the remote to remove.", "'gitmem remote list' lists them.")
         remove_remote(store, args.words[0])
         write_record(store.private, args.words[0], None)
         app.answer(args, {"removed": args.words[0]}, plain(f"Memory is not synced with {args.words[0]} any more."))
-        return ExitCode.OK
+        return
     if args.words:
         raise UsageError("'gitmem remote list' takes no further words.", "To add one: gitmem remote add [NAME] URL")
-    return _list_remotes(args, app)
+    _list_remotes(args, app)
 
 
-def _list_remotes(args: argparse.Namespace, app: App) -> int:
+def _list_remotes(args: argparse.Namespace, app: App) -> None:
     found = states(app.open(args))
     value = [state.as_value() for state in found]
     app.answer(args, value, "\n".join(plain(f"{state.name}  {state.url}") for state in found))
-    return ExitCode.OK
 
 
 def _name_and_url(words: list[str], cwd: str) -> tuple[str, str | None]:

@@ -28,7 +28,6 @@ from gitmem.text.terminal import plain
 
 
 def configure_summary(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem summary`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", prog="gitmem summary")
     parser.set_defaults(action="list", pending=False)
     show = actions.add_parser("show", help="print the summary of an archive")
@@ -45,7 +44,7 @@ def configure_summary(parser: argparse.ArgumentParser) -> None:
     actions.add_parser("schema", help="print the JSON Schema of a summary that 'put' takes")
 
 
-def run_summary(args: argparse.Namespace, app: App) -> int:
+def run_summary(args: argparse.Namespace, app: App) -> None:
     """Show the summaries of archives, list which are pending, or hand in one.
 
     Each rotation summarizes its archive at once, offline, from the archive's own sentences. Such a summary counts as
@@ -66,20 +65,20 @@ def run_summary(args: argparse.Namespace, app: App) -> int:
     """
     if args.action == "schema":
         print(json.dumps(SCHEMA, indent=2), file=app.out)
-        return ExitCode.OK
+        return
     store = app.settled(args)
     if args.action != "show":
-        return {"list": _list, "pending": _pending, "put": _put}[args.action](store, args, app)
+        {"list": _list, "pending": _pending, "put": _put}[args.action](store, args, app)
+        return
     archive = find_archive(store, args.archive)
     summary = read_summary(store, archive)
     if summary is None:
         raise NotFoundError(f"{archive} has no summary.", "'gitmem summary list' shows which archives have one.")
     summary = as_of_now(summary, store)
     app.answer(args, summary.to_json(), plain(_text(archive, summary)), f"summary of {archive}")
-    return ExitCode.OK
 
 
-def _list(store: Store, args: argparse.Namespace, app: App) -> int:
+def _list(store: Store, args: argparse.Namespace, app: App) -> None:
     found = [item for item in archive_summaries(store) if item.pending or not args.pending]
     value = [
         {
@@ -91,10 +90,9 @@ def _list(store: Store, args: argparse.Namespace, app: App) -> int:
         for item in found
     ]
     app.answer(args, value, _table(found, pending=args.pending), "summaries" if found else "")
-    return ExitCode.OK
 
 
-def _pending(store: Store, args: argparse.Namespace, app: App) -> int:
+def _pending(store: Store, args: argparse.Namespace, app: App) -> None:
     value = []
     for item in archive_summaries(store):
         if item.pending:
@@ -103,10 +101,9 @@ def _pending(store: Store, args: argparse.Namespace, app: App) -> int:
             value.append({"archive": item.archive, "path": path, "tokens": tokens, "method": item.method})
     lines = [f"{one['archive']}  {one['path']}  {one['tokens']:,} tokens" for one in value]
     app.answer(args, value, plain("\n".join(lines)) or "No summary is pending.")
-    return ExitCode.OK
 
 
-def _put(store: Store, args: argparse.Namespace, app: App) -> int:
+def _put(store: Store, args: argparse.Namespace, app: App) -> None:
     session = app.session()
     host = "claude-code" if app.environ.get(SESSIONS[0]) else "cli"
     archive = find_archive(store, args.archive)
@@ -120,7 +117,6 @@ def _put(store: Store, args: argparse.Namespace, app: App) -> int:
     app.answer(args, value, f"{done.archive} {state}.")
     if done.left_out:
         app.notices((f"A summary holds 10 of each: left out are {', '.join(done.left_out)}, the last ones.",))
-    return ExitCode.OK
 
 
 def _reply(name: str, app: App) -> str:
@@ -174,7 +170,6 @@ def _because(decision: str, reason: str) -> str:
 
 
 def configure_summarize(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem summarize`."""
     parser.add_argument(
         "archives", nargs="*", metavar="ARCHIVE", help="names or paths, also of archives that have a summary"
     )
@@ -225,7 +220,6 @@ _TOKENS = 1_900  # of the instructions and the schema in a question about a sess
 
 
 def configure_judge(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem judge`."""
     parser.add_argument("--since", metavar="DATE", help="only sessions that went on after this date")
     parser.add_argument("--dry-run", action="store_true", help="say how many sessions and tokens; ask nothing")
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from gitmem.cli.app import App, now
 from gitmem.cli.output import Progress
-from gitmem.errors import ExitCode, UnreachableError
+from gitmem.errors import UnreachableError
 from gitmem.git.remote import Connection
 from gitmem.store.findings import Failure, FailureLog
 from gitmem.sync.guard import Accept
@@ -22,7 +22,6 @@ _REVIEWED = 5  # documents that are named
 
 
 def configure_sync(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem sync`."""
     parser.add_argument("remote", nargs="?", help="a remote (default: all)")
     parser.add_argument(
         "--accept",
@@ -35,7 +34,7 @@ def configure_sync(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--background", action="store_true", help="ask nothing and print nothing, as hooks do")
 
 
-def run_sync(args: argparse.Namespace, app: App) -> int:
+def run_sync(args: argparse.Namespace, app: App) -> None:
     """Exchange commits with other machines: fetch, merge and push. It never leaves a conflict and never forces a push.
 
     Offline, everything waits for the next sync (exit code 10). Where both sides changed the same words, both versions
@@ -51,7 +50,8 @@ def run_sync(args: argparse.Namespace, app: App) -> int:
 
     """
     if args.background:
-        return _background(args, app)
+        _background(args, app)
+        return
     store = app.settled(args)
     chosen = [find_remote(store, args.remote)] if args.remote else remotes(store) or [find_remote(store, None)]
     with Progress(app.err) as progress:
@@ -62,16 +62,14 @@ def run_sync(args: argparse.Namespace, app: App) -> int:
     value = [asdict(one) for one in done]
     app.answer(args, value[0] if len(value) == 1 else value, "\n".join(map(_words, done)))
     app.maintain_later(store)
-    return ExitCode.OK
 
 
-def _background(args: argparse.Namespace, app: App) -> int:
+def _background(args: argparse.Namespace, app: App) -> None:
     """Sync behind a hook: log failures, except being offline."""
     store = app.settled(args)
     for error in sync_in_background(store, Options()):
         if not isinstance(error, UnreachableError):
             FailureLog(store.private).record(Failure(now(), "sync", error.sentences))
-    return ExitCode.OK
 
 
 def _words(done: Synced) -> str:
@@ -84,13 +82,12 @@ def _words(done: Synced) -> str:
 
 
 def configure_propose(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem propose`."""
     parser.add_argument("ids", nargs="*", metavar="ID", help="facts (default: all that the remote has not)")
     parser.add_argument("--name", default="", help="the proposal's name (default: the words of its first fact)")
     parser.add_argument("--remote", metavar="NAME", help="where to (default: the first remote)")
 
 
-def run_propose(args: argparse.Namespace, app: App) -> int:
+def run_propose(args: argparse.Namespace, app: App) -> None:
     """Push facts, and nothing else, to the branch gitmem-proposals/NAME of a remote, for a pull request.
 
     For a team whose memory branch is protected, or which reviews what all are told. The branch is one commit on top of
@@ -114,16 +111,14 @@ def run_propose(args: argparse.Namespace, app: App) -> int:
         done = propose(store, remote, connection, options, ids=args.ids, name=args.name)
     text = f"Proposed {count(len(done.paths), 'fact')} on the branch {done.branch} of {done.remote}."
     app.answer(args, done._asdict(), plain("\n".join((text, *(f"  {path}" for path in done.paths)))))
-    return ExitCode.OK
 
 
 def configure_export(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem export`."""
     parser.add_argument("--jsonl", action="store_true", help="a JSON object a line (the only form)")
     parser.add_argument("--since", default="", metavar="COMMIT", help="what changed after the commit of an export")
 
 
-def run_export(args: argparse.Namespace, app: App) -> int:
+def run_export(args: argparse.Namespace, app: App) -> None:
     """Print all memories as records, for engines that outgrow plain files: DuckDB, SQLite, LanceDB, PostgreSQL.
 
     Each line is {id, kind, text, date, status, session, branch, tags, files, path, author, layer}; a memory that is
@@ -142,4 +137,3 @@ def run_export(args: argparse.Namespace, app: App) -> int:
 
     for line in export(app.settled(args), args.since):
         print(line, file=app.out)
-    return ExitCode.OK

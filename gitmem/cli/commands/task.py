@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 
 from gitmem.cli.app import App
-from gitmem.errors import ExitCode, NotFoundError, UsageError
+from gitmem.errors import NotFoundError, UsageError
 from gitmem.lessons.guide import as_text, guide
 from gitmem.sessions import working
 from gitmem.sessions.memory import brief, change_working, find_working
@@ -16,13 +16,12 @@ from gitmem.text.terminal import plain
 
 
 def configure_guide(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem guide`."""
     parser.add_argument("task", nargs="*", metavar="TASK", help="a task or a question, in words")
     parser.add_argument("--error", metavar="FILE", help="the output of a failed command; - reads standard input")
     parser.add_argument("--session", default="", metavar="ID", help="for this running session (default: the newest)")
 
 
-def run_guide(args: argparse.Namespace, app: App) -> int:
+def run_guide(args: argparse.Namespace, app: App) -> None:
     """Print advice from memory for a task or an error: past approaches, things to try or to avoid, likely trouble.
 
     It looks at the notes of the running session, then at exchanges, then at facts and bug patterns. Each line names its
@@ -49,7 +48,6 @@ def run_guide(args: argparse.Namespace, app: App) -> int:
     )
     if not found.lines and not args.json:
         app.notices(("No memory clearly matches.",))
-    return ExitCode.OK
 
 
 _ACTS = ("show", "start", "plan", "note", "error", "suppose", "settle", "decide", "complete", "abandon")
@@ -58,7 +56,6 @@ _PERSON = "cli"  # the session of a person who begins a task without an agent
 
 
 def configure_task(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem task`."""
     parser.add_argument("act", choices=_ACTS, nargs="?", default="show", help="what to do (default: show)")
     parser.add_argument("text", nargs="*", metavar="TEXT", help="the task, a note, each step of a plan, ...")
     parser.add_argument("--session", default="", metavar="ID", help="of this session (default: the one active last)")
@@ -66,7 +63,7 @@ def configure_task(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--confidence", type=float, metavar="0-1", help=f"of a hypothesis (default: {_UNSURE})")
 
 
-def run_task(args: argparse.Namespace, app: App) -> int:
+def run_task(args: argparse.Namespace, app: App) -> None:
     """Show the working memory of a running session, and add to it: task, plan, hypotheses, decisions, failures.
 
     Hooks keep it from what the agent does. It is private to this machine, told again after a compaction, and becomes
@@ -101,7 +98,6 @@ def run_task(args: argparse.Namespace, app: App) -> int:
         memory = change_working(store, session, _change(args, app.context().clock().isoformat()))
     text = f"Session {memory.session}\n{brief(memory) or 'Nothing yet.'}"
     app.answer(args, {**as_json(memory), "pending": list(memory.pending)}, plain(text), "task")
-    return ExitCode.OK
 
 
 def _change(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], WorkingMemory]:

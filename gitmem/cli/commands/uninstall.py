@@ -18,7 +18,7 @@ from gitmem.cli.host import (
     project_top,
     report_changes,
 )
-from gitmem.errors import ExitCode, GitmemError, StoreNotFoundError, UsageError
+from gitmem.errors import GitmemError, StoreNotFoundError, UsageError
 from gitmem.hosts.all import NAMES, find_host
 from gitmem.hosts.host import Host, Scope
 from gitmem.hosts.install import Change, Manifest, Record, carry_out, is_present, plan_take, plan_takes, plan_whole
@@ -30,13 +30,12 @@ from gitmem.store.init import plan_unexclude, uninstall_driver
 
 
 def configure_uninstall(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem uninstall`."""
     add_host_arguments(parser)
     parser.add_argument("--everything", action="store_true", help="all that gitmem left on this machine but memories")
     parser.add_argument("-y", "--yes", action="store_true", help="with --everything: do not ask")
 
 
-def run_uninstall(args: argparse.Namespace, app: App) -> int:
+def run_uninstall(args: argparse.Namespace, app: App) -> None:
     """Remove everything that 'gitmem install' wrote from an agent's settings. The rest and the store stay.
 
     Without an option, the project's shared settings and its local ones are cleaned.
@@ -56,7 +55,8 @@ def run_uninstall(args: argparse.Namespace, app: App) -> int:
 
     """
     if args.everything:
-        return _run_everything(args, app)
+        _run_everything(args, app)
+        return
     chosen, hosts = chosen_scope(args), chosen_hosts(args, app)
     if not hosts:
         raise UsageError("No agent is named.", "For example: gitmem uninstall claude")
@@ -70,7 +70,6 @@ def run_uninstall(args: argparse.Namespace, app: App) -> int:
                 lines += _report(taken)
     text = "\n".join(lines) or _nothing(args, app, hosts, chosen)
     report_changes(args, app, hosts, changes, text)
-    return ExitCode.OK
 
 
 def _take(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> dict[str, Change]:
@@ -141,7 +140,7 @@ def _nothing(args: argparse.Namespace, app: App, hosts: list[Host], chosen: Scop
     return text
 
 
-def _run_everything(args: argparse.Namespace, app: App) -> int:
+def _run_everything(args: argparse.Namespace, app: App) -> None:
     """Show what gitmem left on this machine outside of its stores; remove it if the person agrees."""
     if args.host or args.all or chosen_scope(args):
         raise UsageError("--everything takes no agent and no scope.", "Try: gitmem uninstall --everything")
@@ -150,14 +149,13 @@ def _run_everything(args: argparse.Namespace, app: App) -> int:
         changes = _take_everything(planned, app)
         report_changes(planned, app, [], changes, "Nothing to do: gitmem left nothing here.")
         if not changes:
-            return ExitCode.OK
+            return
         if args.dry_run or args.json or not _agreed(app):
             app.notices(("Nothing was changed. To do it: gitmem uninstall --everything --yes",))
-            return ExitCode.OK
+            return
     changes = _take_everything(args, app)
     report_changes(args, app, [], changes, "\n".join(_told(change) for _, change in changes) or "Nothing to do.")
     app.notices(("The memories stay, in .gitmem of each project and in ~/.gitmem; remove these folders yourself.",))
-    return ExitCode.OK
 
 
 def _agreed(app: App) -> bool:

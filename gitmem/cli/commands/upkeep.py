@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from gitmem.llm.protocol import Embedder
 
 
-_PARTS = ("check", "consolidate", "maintain", "reindex")
-
-
 def run_upkeep(args: argparse.Namespace, app: App) -> int:
     """Do what is due now. It all happens by itself, too: after saves and when sessions start.
 
@@ -59,18 +56,18 @@ def run_upkeep(args: argparse.Namespace, app: App) -> int:
         "ci": False,
         "print": None,
     }
-    done, codes = {}, []
-    for part, run in zip(_PARTS, (run_check, run_consolidate, run_maintain, run_reindex), strict=True):
+    done, code = {}, 0
+    parts = {"check": run_check, "consolidate": run_consolidate, "maintain": run_maintain, "reindex": run_reindex}
+    for part, run in parts.items():
         out = io.StringIO()
         own = argparse.Namespace(**{**vars(args), **options, "seconds": 0, "background": False})
-        codes.append(run(own, app._replace(out=out)))
+        code = max(code, run(own, app._replace(out=out)) or 0)
         done[part] = json.loads(out.getvalue()) if args.json else out.getvalue().rstrip("\n")
     app.answer(args, done, "\n".join(map(str, done.values())))
-    return max(codes)
+    return code
 
 
 def configure_check(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem check`."""
     parser.add_argument("--ci", action="store_true", help="check what commits change in a memory, as CI does")
     parser.add_argument("--base", default="", metavar="REV", help="with --ci: where the changes go (default: nowhere)")
     parser.add_argument("--head", default="HEAD", metavar="REV", help="with --ci: the changes (default: HEAD)")
@@ -143,11 +140,10 @@ def _check_commits(args: argparse.Namespace, app: App) -> int:
 
 
 def configure_consolidate(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem consolidate`."""
     parser.add_argument("--dry-run", action="store_true", help="only list the files to consolidate")
 
 
-def run_consolidate(args: argparse.Namespace, app: App) -> int:
+def run_consolidate(args: argparse.Namespace, app: App) -> None:
     """Join the days of a week that ended over a week ago, and the weeks of a month that ended over a month ago.
 
     This happens by itself once a day (tiers.automatic); each step is one commit. Decisions, preferences, open issues
@@ -166,7 +162,6 @@ def run_consolidate(args: argparse.Namespace, app: App) -> int:
     done = consolidate_due(store, dry_run=args.dry_run)
     app.notices(done.notices)
     app.answer(args, _consolidated_value(done, dry_run=args.dry_run), _consolidated(done, dry_run=args.dry_run))
-    return ExitCode.OK
 
 
 def _consolidated_value(done: Consolidated, *, dry_run: bool) -> dict[str, object]:
@@ -196,7 +191,6 @@ _FOREGROUND_SECONDS = 7 * 24 * 3600.0
 
 
 def configure_reindex(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem reindex`."""
     parser.add_argument("--afresh", action="store_true", help="delete all vectors and make them again")
     parser.add_argument("--provider", choices=PROVIDERS, help="use this provider in place of the one in the settings")
     parser.add_argument(
@@ -288,7 +282,6 @@ def _words(embedder: Embedder, filled: Filled) -> str:
 
 
 def configure_maintain(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem maintain`."""
     when = parser.add_mutually_exclusive_group()
     when.add_argument("--if-needed", action="store_true", help="only if there are enough packs or loose objects")
     when.add_argument(
@@ -296,7 +289,7 @@ def configure_maintain(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run_maintain(args: argparse.Namespace, app: App) -> int:
+def run_maintain(args: argparse.Namespace, app: App) -> None:
     """Pack the store's repository, so that it stays small and fast; its contents do not change.
 
     It may be interrupted at any time, and saves do not wait for it. A store on a branch of the project's repository
@@ -321,12 +314,11 @@ def run_maintain(args: argparse.Namespace, app: App) -> int:
         reason = "Nothing to do: the repository is well packed."
     if reason:
         app.answer(args, {"done": False, "reason": reason}, reason)
-        return ExitCode.OK
+        return
     with Progress(app.err) as progress:
         done = maintain(store, progress.step)
     app.notices(done.notices)
     app.answer(args, {"done": True, **asdict(done)}, _maintain_words(done))
-    return ExitCode.OK
 
 
 def _maintain_words(done: Maintenance) -> str:
