@@ -2,8 +2,7 @@
 
 A save is a process that lives for a few dozen milliseconds, so what it costs to *define* its forty value types counts:
 measured in instructions, a frozen dataclass with four fields takes 5 million and brings `inspect`, a `NamedTuple` 2
-million and brings `typing`, a `Value` 0.1 million. (Bare Python starts in 39 million.) Code that does not run in a save
-or a hook uses frozen dataclasses.
+million and brings `typing`, a `Value` 0.1 million. (Bare Python starts in 39 million.)
 """
 
 from __future__ import annotations

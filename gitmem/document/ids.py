@@ -126,12 +126,7 @@ _DEVICES = frozenset(
     | {f"{name}{digit}" for name in ("com", "lpt") for digit in "0123456789¹²³"}
 )
 # HFS+ ignores these when it compares names, so ".g\u200cit" is ".git" there (git's own utf8.c: next_hfs_char).
-_IGNORABLE = {
-    *range(0x200C, 0x2010),
-    *range(0x202A, 0x202F),
-    *range(0x206A, 0x2070),
-    0xFEFF,
-}
+_IGNORABLE = {*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF}
 
 
 def fold(name: str) -> str:

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import yaml
 
 from gitmem.document.plain import YamlTextError, flow, plain_value
 from gitmem.text.sentences import newline_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import ModuleType
-
-    import yaml
-
 
 MAX_BYTES = 65_536
 """The longest text that is read, in UTF-8 bytes; also how many nodes it may have once its aliases are followed (without

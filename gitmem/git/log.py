@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
+
+from gitmem.values import Value
 
 if TYPE_CHECKING:
     from typing import Self
@@ -30,8 +31,7 @@ _SAME_SECOND = 50  # commits that a page may have to skip
 _SECONDS = 300.0  # for all of history, on a busy machine
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Value):
     """A commit; `authored` is when it happened, `committed` when it was committed, each with its zone.
 
     `trailers` are as git parses them, unfolded and in order; a key may occur more than once.
@@ -55,8 +55,7 @@ class Commit:
         return next(iter(self.values(key)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Addition:
+class Addition(Value):
     """A file that a commit added: its path, and the id of its first content."""
 
     commit: Commit
@@ -64,8 +63,7 @@ class Addition:
     oid: str
 
 
-@dataclass(frozen=True, slots=True)
-class LineChange:
+class LineChange(Value):
     """A commit that changed lines of a file: those it removed and those it added."""
 
     commit: Commit
@@ -162,8 +160,7 @@ def count_commits(git: Git, commit: str, *, without: str | None) -> int:
     return int(git.run("rev-list", "--count", "--no-merges", commit, *excluded, "--"))
 
 
-@dataclass(frozen=True, slots=True)
-class Fork:
+class Fork(Value):
     """Where two histories fork: the commits that only one of them has, and those both have.
 
     `alone` are the ids that only the first and only the second has, each with whether it is a merge; `bases` the best

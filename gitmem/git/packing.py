@@ -14,7 +14,6 @@ import re
 import shutil
 import stat
 import tempfile
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitFailedError, GitmemError
@@ -22,6 +21,7 @@ from gitmem.git.fast_import import CRASH_REPORT
 from gitmem.git.process import Git, git_without_repository
 from gitmem.git.repository import read_refs
 from gitmem.platform.safe_open import read_regular
+from gitmem.values import Value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -46,8 +46,7 @@ _UNFINISHED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
+class Sizes(Value):
     """The packs and loose objects of a repository; `bytes` is their size on disk."""
 
     loose: int
@@ -342,14 +341,6 @@ def _read_back(path: str, refs: Sequence[str], environ: Mapping[str, str]) -> Ma
         reader = Git(folder, None, environ, variables={"GIT_ALLOW_PROTOCOL": "file"})
         wanted = [f"{ref}:{ref}" for ref in refs]
         reader.run(
-            "-c",
-            "fetch.fsckObjects=true",
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--",
-            path,
-            *wanted,
-            timeout=SECONDS,
+            "-c", "fetch.fsckObjects=true", "fetch", "--quiet", "--no-tags", "--", path, *wanted, timeout=SECONDS
         )
         return read_refs(reader, *refs)

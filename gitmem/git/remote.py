@@ -13,28 +13,21 @@ import re
 import shlex
 import tempfile
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
 from gitmem.errors import GitFailedError, RefusedError
 from gitmem.git.process import Git, unfiltered_settings
 from gitmem.git.refusals import NO_SUCH_REF, explain_fetch, explain_push, is_dropped, is_locked, is_race
-from gitmem.git.repository import MEMORY_BRANCH, is_object_id
+from gitmem.git.repository import MEMORY_BRANCH, Layout, is_object_id
 from gitmem.platform.safe_open import read_text
 from gitmem.text.terminal import mask_urls
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from gitmem.git.repository import Layout
-
+from gitmem.values import Value
 
 # Allowed schemes: not `ext::`, which starts any program.
 _SCHEMES = ("https://", "http://", "ssh://", "git://", "file://", "git+ssh://")
 
 
-@dataclass(frozen=True, slots=True)
-class Remote:
+class Remote(Value):
     """A remote: its name, and its URLs for fetch and push; `backup`: a file that is read once."""
 
     name: str
@@ -180,8 +173,7 @@ class PushRacedError(Exception):
     """The remote's ref is not where it was expected: another machine pushed first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(Value):
     """How a repository here reaches its remotes; `asks`: a person can be asked for a password.
 
     The configuration of the repository does not count, only the person's own and the machine's.

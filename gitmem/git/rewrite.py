@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from gitmem.git.fast_import import quote_path
 from gitmem.git.objects import read_objects
 from gitmem.git.process import failure
+from gitmem.values import Value
 
 if TYPE_CHECKING:
     from typing import Self
@@ -40,8 +40,7 @@ class Cleaner(Protocol):
         """Return a path without the text."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommitChange:
+class CommitChange(Value):
     """A commit's change of a path against its first parent; an id is "" if there is no file."""
 
     path: bytes
@@ -50,8 +49,7 @@ class CommitChange:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Value):
     """A commit as it is stored, with its parents and its changes."""
 
     oid: str
@@ -104,8 +102,7 @@ def contents(git: Git, commits: Iterable[Written]) -> Iterator[tuple[CommitChang
         yield change, next(read), before
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrences:
+class Occurrences(Value):
     """Where the text occurs: contents by blob id, paths, and commits by their own text; `gone` are paths to drop."""
 
     blobs: dict[str, bytes]

@@ -5,26 +5,20 @@ Tested through `tests/store/test_signed.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git.process import Git, unfiltered_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from gitmem.git.repository import Layout
-    from gitmem.git.trust import Identity
-
+from gitmem.git.repository import Layout
+from gitmem.git.trust import Identity
+from gitmem.values import Value
 
 _GOOD = b"G"  # of git's `%G?`: a good signature of a key that the person trusts
 _SECONDS = 120.0  # a person may have to unlock a key
 _MOST = 200  # commits whose signatures are checked to name those without
 
 
-@dataclass(frozen=True, slots=True)
-class Unsigned:
+class Unsigned(Value):
     """A commit that no good signature covers."""
 
     oid: str

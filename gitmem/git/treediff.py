@@ -8,16 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
+from gitmem.git.objects import Objects
+from gitmem.git.process import Git
 from gitmem.values import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from gitmem.git.objects import Objects
-    from gitmem.git.process import Git
-
 
 Tree = dict[str, tuple[str, str]]  # mode and object id by path
 Entries = dict[bytes, tuple[str, str]]  # mode and object id by name

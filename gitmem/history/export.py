@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from gitmem.document.document import Document
 from gitmem.document.entry import find_entries
@@ -21,13 +21,9 @@ from gitmem.git.repository import is_object_id
 from gitmem.git.treediff import read_tree
 from gitmem.history.authors import People
 from gitmem.store.locate import user_store
+from gitmem.store.store import Store
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from gitmem.store.store import Store
-
-    Record = dict[str, object]
+Record = dict[str, object]
 
 # Of a memory with views in several files the first of these folders has the fullest.
 _FOLDERS = ("facts", "daily", "episodes", "patterns", "concepts", "sessions", "knowledge", "summaries")

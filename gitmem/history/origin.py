@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from difflib import SequenceMatcher
 
@@ -16,10 +15,10 @@ from gitmem.git.blame import blame as blame_lines
 from gitmem.git.log import line_changes, log
 from gitmem.history.records import HEAD, CommitRecord, read_at, read_records, record, records
 from gitmem.store.store import Store
+from gitmem.values import Value
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(Value):
     """A commit that changed the lines, with their text before and after it; () if there were none."""
 
     origin: CommitRecord
@@ -57,8 +56,7 @@ def _before(then: bytes, now: bytes, lines: tuple[int, int]) -> tuple[int, int] 
     return (min(starts) + 1, max(ends)) if starts else None
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Value):
     """A line of a file and the commit that wrote it, None if it is uncommitted."""
 
     number: int
@@ -66,16 +64,14 @@ class Line:
     origin: CommitRecord | None
 
 
-@dataclass(frozen=True, slots=True)
-class EntryPlace:
+class EntryPlace(Value):
     """The location of an entry: a file, and the number of the entry's first line."""
 
     path: str
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class EntryFound:
+class EntryFound(Value):
     """An entry with its text, its present places (none if it was removed), and the commit that saved it."""
 
     entry: Entry
@@ -193,8 +189,7 @@ _SAID = (Op.TURN, Op.SAVE)  # operations whose subjects quote the session
 _MAX_NAMED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Value):
     """A session: when its first and last memory was made, its requests, the first of them, its commits and its file.
 
     `file` is the path of its exchanges, "" if the tree has none.

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING
 
 from gitmem.document.entry import FIRST_LINE
 from gitmem.document.ids import ARCHIVE, SUMMARIES, summary_path
@@ -29,13 +27,11 @@ from gitmem.git.log import (
     stats,
 )
 from gitmem.git.objects import empty_tree
+from gitmem.git.repository import Repository
+from gitmem.git.treediff import PathChange
+from gitmem.store.store import Store
 from gitmem.text.stems import tokens_of_size
-
-if TYPE_CHECKING:
-    from gitmem.git.repository import Repository
-    from gitmem.git.treediff import PathChange
-    from gitmem.store.store import Store
-
+from gitmem.values import Value
 
 FORMS = "2026-11-21, '2026-11-21 14:03', today, yesterday, '3 days ago'"
 
@@ -52,8 +48,7 @@ _MINUTE = timedelta(minutes=1)
 _DAY = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
-class DateSpan:
+class DateSpan(Value):
     """A time span, given by its first and its last second, both included, with time zones."""
 
     first: datetime
@@ -128,8 +123,7 @@ _DATED_HEADING = re.compile(r"^#{1,6} +([0-9]{4}-[0-9]{2}-[0-9]{2})(?![0-9])", r
 _LOOSE_DATE = re.compile(r"@\{(?!(?:-?[0-9]+|u|upstream|push)\})", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class CommitRecord:
+class CommitRecord(Value):
     """A commit with its trailers by name; `date` is the author's date, and missing trailers are None or empty."""
 
     commit: str
@@ -148,8 +142,7 @@ class CommitRecord:
     archive: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Value):
     """The changed paths between two commits, and the unified diff of `git diff`."""
 
     old: str
@@ -158,8 +151,7 @@ class Difference:
     text: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class RotatedFile:
+class RotatedFile(Value):
     """An archive with the fields of the `memory-index.json` of older tools (spec R7).
 
     `present` is whether the tree still has it; if not, the numbers are those of its last version in history. `days`

@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitmemError, NotFoundError
+from gitmem.facts.fact import Fact
 from gitmem.facts.validity import what_holds
 from gitmem.git.log import log, was_at
-from gitmem.git.treediff import read_tree
+from gitmem.git.treediff import PathChange, read_tree
 from gitmem.merge.documents import REVIEW, beside_path, is_beside, taken, without_mark
 from gitmem.store.fact_lines import with_facts
 from gitmem.store.headers import known_facts
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
 from gitmem.text.difference import merge_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from gitmem.facts.fact import Fact
-    from gitmem.git.treediff import PathChange
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
-
+from gitmem.values import Value
 
 _FIELD = b"\nreview:"
 _BESIDE = ".other-"
@@ -36,8 +30,7 @@ _FACT = re.compile(r"[a-z][0-9a-z]{10}")
 _FACTS = re.compile(rb"\nreview: \[([a-z][0-9a-z]{10}(?:, [a-z][0-9a-z]{10})*)\]\r?\n")
 
 
-@dataclass(frozen=True, slots=True)
-class ToReview:
+class ToReview(Value):
     """A document to review; `places` are its sections with two versions, () for a file that is a second version."""
 
     path: str
@@ -121,8 +114,7 @@ class Take(StrEnum):
     EDIT = "edit"  # the file as the person edited it
 
 
-@dataclass(frozen=True, slots=True)
-class Sides:
+class Sides(Value):
     """A merge that kept two versions: its commit, both parents, and the machines of each side."""
 
     merge: str
@@ -260,8 +252,7 @@ def _choose_file(
     return {beside: None, **({path: other} if keeps_other else {})}
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Value):
     """Two facts that contradict each other."""
 
     newer: Fact

@@ -9,16 +9,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from gitmem.archives.plans import Limits, needs_rotation
 from gitmem.document.ids import ARCHIVE, MEMORY, is_id, summary_path
 from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.git.log import log, was_at
+from gitmem.git.log import Commit, log, was_at
 from gitmem.git.objects import Objects, read_objects
-from gitmem.git.repository import is_object_id
+from gitmem.git.process import Git
+from gitmem.git.repository import Repository, is_object_id
 from gitmem.history.past_days import drop_days
 from gitmem.history.records import CommitRecord, last_version, parse_date, record, resolve
 from gitmem.history.undo_plan import (
@@ -31,15 +30,10 @@ from gitmem.history.undo_plan import (
     rotated,
     undone_commits,
 )
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
-
-if TYPE_CHECKING:
-    from gitmem.git.log import Commit
-    from gitmem.git.process import Git
-    from gitmem.git.repository import Repository
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
-
+from gitmem.store.transaction import Transaction
+from gitmem.values import Value
 
 SHORT = 10  # characters of an object id that people are shown
 _LISTED = 5  # items in a message
@@ -54,8 +48,7 @@ _BY_PERSON = {Op.SAVE, Op.ROTATE, Op.MIGRATE, Op.CLEAR, Op.CONFIG, Op.ADOPT, Op.
 _BY_BOTH = {Op.FACT, Op.CONCEPT, Op.SUMMARIZE}
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
+class Undone(Value):
     """The result of an undo, or of a dry run.
 
     `commit` is the new commit, None if none was needed, `undone` are the commits it undoes, newest first, and `files`
@@ -106,7 +99,7 @@ def undo(store: Store, *, revision: str | None = None, session: str | None = Non
     commit = outcome.commits[-1] if done.files else None
     if commit:
         drop_days(store.private)
-    return replace(done, commit=commit, notices=(*outcome.notices, *done.notices))
+    return done._replace(commit=commit, notices=(*outcome.notices, *done.notices))
 
 
 def reversals(git: Git, revision: str) -> list[Reversal]:

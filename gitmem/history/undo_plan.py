@@ -10,7 +10,6 @@ import contextlib
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, entry_ids, find_entries, restore_entries, sections
@@ -21,6 +20,7 @@ from gitmem.lessons.pattern import FOLDER as PATTERNS
 from gitmem.lessons.pattern import parse_pattern, render_pattern, unseen
 from gitmem.merge.documents import merge_headers
 from gitmem.text.difference import merge_lines
+from gitmem.values import Value
 
 _BLANK = " \t\r\n"
 _BLANK_LINE = re.compile(r"[ \t]*\r?\n")
@@ -34,8 +34,7 @@ class UndoConflictError(Exception):
         self.path = path
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Value):
     """What a commit did to one file; None where there is no such file."""
 
     path: str
@@ -43,8 +42,7 @@ class Change:
     after: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Reversal:
+class Reversal(Value):
     """A commit and the commits it undoes."""
 
     commit: str

@@ -10,9 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from gitmem.hosts.host import is_ours
 from gitmem.hosts.json_settings import (
@@ -28,10 +26,7 @@ from gitmem.hosts.json_settings import (
     without_empty,
     without_empty_object,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+from gitmem.values import Value
 
 HOOKS = "hooks"
 _COMMANDS = ("command", "bash")  # keys of a hook's command line
@@ -117,8 +112,7 @@ def parse_settings(text: str) -> Node | None:
     return root
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Value):
     """A hook of gitmem's: the list of its event, its group in the list, and itself in the group's hooks.
 
     In flat settings the group is the hook, and `hooks` the list of the event.

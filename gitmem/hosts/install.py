@@ -12,23 +12,18 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from gitmem.errors import NotSavedError, RefusedError
 from gitmem.hosts.hook_settings import installed_events
 from gitmem.hosts.json_settings import Emptied, SettingsError
+from gitmem.hosts.settings import Edit
 from gitmem.platform.safe_open import read_regular
-
-if TYPE_CHECKING:
-    from gitmem.hosts.settings import Edit
-
+from gitmem.values import Value
 
 _VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Value):
     """What an installation made: the file, these folders, and the containers that were empty before.
 
     `digest` is the SHA-256 of a file that is gitmem's as a whole.
@@ -36,12 +31,11 @@ class Record:
 
     created: bool = False
     folders: tuple[str, ...] = ()
-    emptied: Mapping[str, str] = field(default_factory=dict)
+    emptied: Mapping[str, str] = {}
     digest: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Value):
     """A file before and after, None where it does not exist; `record` is None if nothing of gitmem is left in it."""
 
     path: str
@@ -89,7 +83,7 @@ class Manifest:
                 os.rmdir(os.path.dirname(os.path.dirname(self.path)))
             return
         os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-        value = {"v": _VERSION, "files": {name: asdict(kept) for name, kept in records.items()}}
+        value = {"v": _VERSION, "files": {name: kept._asdict() for name, kept in records.items()}}
         _write(self.path, json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", "surrogateescape"), 0o600)
 
 
@@ -165,7 +159,7 @@ def plan_put(path: str, content: bytes, known: Record | None, *, executable: boo
     elif known is None:
         # The team's repository brought the same file: uninstall must leave it.
         return Change(path, before, before, None)
-    return Change(path, before, content, replace(known, digest=_digest(content)), executable=executable)
+    return Change(path, before, content, known._replace(digest=_digest(content)), executable=executable)
 
 
 def plan_take(path: str, known: Record) -> Change:
@@ -227,7 +221,7 @@ def _leave_folders(gone: Record, others: dict[str, Record]) -> None:
     for folder in reversed(gone.folders):
         for path, record in others.items():
             if os.path.isdir(folder) and os.path.realpath(path).startswith(folder + os.sep):
-                others[path] = replace(record, folders=(folder, *record.folders))
+                others[path] = record._replace(folders=(folder, *record.folders))
 
 
 def _replace(change: Change) -> None:

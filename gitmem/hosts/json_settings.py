@@ -11,8 +11,9 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NoReturn
+
+from gitmem.values import Value
 
 _GAP = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
@@ -28,8 +29,7 @@ class JsoncError(ValueError):
     """The text is not JSON, not even with comments; the message says where."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Value):
     """A value: `text[start:end]`. `items` is None for a scalar, whose value is `scalar`."""
 
     start: int
@@ -57,8 +57,7 @@ class Node:
         return [item.node.plain() for item in self.items]
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Value):
     """A member of an object, or an element of an array: `text[start:end]`, and the position of the comma after it."""
 
     start: int

@@ -14,21 +14,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from gitmem.errors import RefusedError
 from gitmem.hosts.all import NAMES, find_host
-from gitmem.hosts.host import Place, Scope, is_current, script, script_path
+from gitmem.hosts.host import Host, Place, Scope, is_current, script, script_path
 from gitmem.hosts.install import Change, carry_out, is_present, plan_whole
-from gitmem.hosts.settings import HOOKS, Edit
+from gitmem.hosts.settings import HOOKS, Edit, Shipped
 from gitmem.platform.programs import find_program, own_command
 from gitmem.platform.safe_open import read_regular
-
-if TYPE_CHECKING:
-    from gitmem.hosts.host import Host
-    from gitmem.hosts.settings import Shipped
-
 
 _MOST_BYTES = 100_000  # of a file that is looked into
 
@@ -109,7 +102,7 @@ def plan_removal(home: str) -> list[Change]:
     found = [users] if users.before else []
     found += [script] if script.before and script.before.startswith(_BEGINS) else []
     folders = _users(home)[1]
-    return [replace(change, after=None, folders=folders) for change in found]
+    return [change._replace(after=None, folders=folders) for change in found]
 
 
 def settings_with_hooks(home: str) -> list[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from gitmem.hosts.json_settings import (
     FILE,
     Emptied,
+    Node,
     SettingsError,
     deepest,
     parse_object,
@@ -20,12 +20,6 @@ from gitmem.hosts.json_settings import (
     without_empty,
     without_empty_object,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gitmem.hosts.json_settings import Node
-
 
 Tables = Mapping[str, Mapping[str, object]]
 _NOTED = "table:"

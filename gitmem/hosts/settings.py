@@ -12,11 +12,10 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 from gitmem.hosts.hook_settings import installed_events, with_hooks, without_hooks
+from gitmem.hosts.json_settings import Emptied
 from gitmem.hosts.server_settings import (
     Place,
     has_allowed,
@@ -31,10 +30,7 @@ from gitmem.hosts.server_settings import (
 )
 from gitmem.hosts.server_settings import is_all as is_all_server
 from gitmem.platform.programs import resource
-
-if TYPE_CHECKING:
-    from gitmem.hosts.json_settings import Emptied
-
+from gitmem.values import Value
 
 _BEGIN = "<!-- gitmem {}: {}. 'gitmem uninstall' takes this out. -->"
 _END = "<!-- /gitmem -->"
@@ -111,8 +107,7 @@ PARTS = (HOOKS, MCP, SKILL, COMMANDS)
 """The parts that `gitmem install` brings unless it is told otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Value):
     """An edit of a settings file: its part, the path, and how it is put in, taken out and found in the text.
 
     `put` is told what was noted at an earlier installation, and returns the new text and what is to be noted. `is_all`
@@ -127,8 +122,7 @@ class Edit:
     is_all: Callable[[str], bool] = lambda _: False
 
 
-@dataclass(frozen=True, slots=True)
-class Shipped:
+class Shipped(Value):
     """A file that is gitmem's as a whole."""
 
     part: str

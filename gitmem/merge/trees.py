@@ -27,11 +27,7 @@ class MergedTrees:
 
 
 def merge_trees(
-    base: Mapping[str, bytes],
-    ours: Mapping[str, bytes],
-    theirs: Mapping[str, bytes],
-    *,
-    around: Collection[str] = (),
+    base: Mapping[str, bytes], ours: Mapping[str, bytes], theirs: Mapping[str, bytes], *, around: Collection[str] = ()
 ) -> MergedTrees:
     """Return the files of three trees merged, as content by path; None for a file that goes.
 

@@ -9,21 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from gitmem.document.document import Document
 from gitmem.document.entry import entry_ids, remove_entries
 from gitmem.document.message import Op, Trailer
-from gitmem.git.rewrite import contents
-from gitmem.purge.marks import Print, Replacer, digest_of, sums_of
-
-if TYPE_CHECKING:
-    from gitmem.git.process import Git
-    from gitmem.git.rewrite import Written
-    from gitmem.purge.marks import PurgeRecord
-
+from gitmem.git.process import Git
+from gitmem.git.rewrite import Written, contents
+from gitmem.purge.marks import Print, PurgeRecord, Replacer, digest_of, sums_of
+from gitmem.values import Value
 
 _LEAST = 16  # bytes of a line that is removed where others repeat it
 AUTHORLE = (b"facts/", b"sessions/", b"episodes/")  # folders whose files are of one author
@@ -44,8 +38,7 @@ def session_key(session: str) -> bytes:
     return f"session {session}".encode("utf-8", "surrogateescape")
 
 
-@dataclass(frozen=True, slots=True)
-class Erased:
+class Erased(Value):
     """What is to go: ids of entries, paths of files, texts wherever they stand; and how many commits brought it."""
 
     ids: frozenset[str] = frozenset()

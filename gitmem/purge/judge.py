@@ -9,19 +9,15 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from gitmem.document.document import Document
 from gitmem.document.entry import TIMELINE, MemoryType, find_entries, sections
 from gitmem.document.ids import CONFIG, FORMAT, PURGED, README
-from gitmem.git.rewrite import contents
+from gitmem.git.rewrite import Written, contents
 from gitmem.git.treediff import read_tree
 from gitmem.purge.marks import MARKER, Replacer
-
-if TYPE_CHECKING:
-    from gitmem.git.rewrite import Written
-    from gitmem.store.store import Store
-
+from gitmem.store.store import Store
+from gitmem.values import Value
 
 _LEAST = 8  # bytes of a text; a shorter one is a word rather than a secret
 _MOST_BYTES = 4096  # removed by all purges since the person was last asked
@@ -37,8 +33,7 @@ _SECTIONS = {"Core Decisions", "Current State", "Recent Context", "Known Issues"
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Value):
     """The reasons why purges wait, by key of their record, and the bytes that the others remove."""
 
     waiting: dict[str, str]

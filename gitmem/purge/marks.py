@@ -11,18 +11,14 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from gitmem.document.ids import slug
 from gitmem.text.difference import changed_range
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+from gitmem.values import Value
 
 _BITS = 8
 _BYTE = 0xFF
@@ -105,8 +101,7 @@ _NAME_DIGITS = 4
 _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 
 
-@dataclass(frozen=True, slots=True)
-class Print:
+class Print(Value):
     """The fingerprint of a purged text: its length in bytes, two sums of a window, and a digest."""
 
     length: int
@@ -114,8 +109,7 @@ class Print:
     digest: bytes
 
 
-@dataclass(frozen=True)
-class PurgeRecord:
+class PurgeRecord(Value):
     """A purge: its id, its time, the salt of its digests, and the fingerprints of its texts.
 
     `whose` are fingerprints of authors and sessions all of whose memories are to go (gitmem.purge.erase).

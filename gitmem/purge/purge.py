@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -31,14 +30,14 @@ from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction, readings
 from gitmem.sync.remotes import remotes
 from gitmem.text.sentences import count
+from gitmem.values import Value
 
 _GUESSABLE = 12  # bytes; a shorter text may be guessed
 _WIDE = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 _TEMPLATES = ("FORMAT.md", "README.md", "config.yaml", "memory.md", "gitattributes", "gitignore")
 
 
-@dataclass(frozen=True, slots=True)
-class Purge:
+class Purge(Value):
     """The result of a purge, or of its preview.
 
     `texts` counts different texts, `commits` the commits that added one, `rewritten` those with a new id, and `objects`
@@ -55,8 +54,7 @@ class Purge:
     beyond: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PurgePlan:
+class PurgePlan(Value):
     """The texts to purge, in all forms that were found, and a preview of the result.
 
     `needed` is whether history, an unreachable object or the private folder holds one of them. `whose` are the keys of
@@ -158,7 +156,7 @@ def purge(store: Store, plan: PurgePlan) -> Purge:
     with locked(store) as lock:
         done = apply(store, lock, followed_at(store, outcome.commits[-1]), plan.texts)
     notices = (*outcome.notices, *done.notices)
-    return replace(plan.purge, rewritten=done.commits, objects=done.objects, notices=notices)
+    return plan.purge._replace(rewritten=done.commits, objects=done.objects, notices=notices)
 
 
 def _identifier(now: datetime) -> str:

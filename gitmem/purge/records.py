@@ -8,25 +8,19 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from gitmem.document.ids import PURGED
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.purge.marks import MAX_BYTES, PurgeRecord, read_record
-from gitmem.store.store import PURGING
-
-if TYPE_CHECKING:
-    from gitmem.store.store import Store
-
+from gitmem.store.store import PURGING, Store
+from gitmem.values import Value
 
 _STATE = "purged.json"
 _VERSION = 2
 _MOST_CLEAN = 40
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Value):
     """The records of purges on this machine, each by its key.
 
     `records` were applied, and the history of the commits in `clean` holds none of their texts. The person made or
@@ -39,19 +33,19 @@ class State:
     clean: tuple[str, ...] = ()
     agreed: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
-    waiting: Mapping[str, str] = field(default_factory=dict)
+    waiting: Mapping[str, str] = {}
     aside: tuple[str, ...] = ()
     removed: int = 0
     told: tuple[str, ...] = ()
 
     def with_clean(self, commits: Iterable[str]) -> State:
         """Return the state with more clean commits, without the oldest beyond the limit."""
-        return replace(self, clean=tuple(dict.fromkeys((*commits, *self.clean)))[:_MOST_CLEAN])
+        return self._replace(clean=tuple(dict.fromkeys((*commits, *self.clean)))[:_MOST_CLEAN])
 
     def with_waiting(self, waiting: Mapping[str, str]) -> State:
         """Return the state with more waiting records, which no longer count as applied."""
         left = tuple(key for key in self.records if key not in waiting)
-        return replace(self, records=left, waiting={**self.waiting, **waiting})
+        return self._replace(records=left, waiting={**self.waiting, **waiting})
 
     def with_answer(self, keys: Collection[str], *, yes: bool) -> State:
         """Return the state with the person's answer on some records, which replaces earlier ones."""
@@ -59,7 +53,7 @@ class State:
         agreed, refused = ([key for key in held if key not in keys] for held in (self.agreed, self.refused))
         (agreed if yes else refused).extend(sorted(keys))
         records = self.records if yes else tuple(key for key in self.records if key not in keys)
-        return replace(self, records=records, agreed=tuple(agreed), refused=tuple(refused), waiting=waiting, removed=0)
+        return self._replace(records=records, agreed=tuple(agreed), refused=tuple(refused), waiting=waiting, removed=0)
 
 
 def read_state(private: str) -> State:
@@ -79,12 +73,11 @@ def read_state(private: str) -> State:
 def write_state(private: str, state: State) -> None:
     """Write the state; ignore failures, after which everything is scanned and judged again."""
     with contextlib.suppress(OSError):
-        fields = {"v": _VERSION, **{name: getattr(state, name) for name in state.__slots__}}
+        fields = {"v": _VERSION, **state._asdict()}
         write_json(os.path.join(private, _STATE), fields)
 
 
-@dataclass(frozen=True, slots=True)
-class Journal:
+class Journal(Value):
     """The steps left after the new commits are written; each is idempotent.
 
     `moves` maps refs to their old and new values (None: deleted), `files` paths of the work tree to both blob ids and
@@ -92,13 +85,13 @@ class Journal:
     """
 
     records: tuple[str, ...] = ()
-    moves: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
-    files: Mapping[str, tuple[str | None, str | None, str]] = field(default_factory=dict)
+    moves: Mapping[str, tuple[str | None, str | None]] = {}
+    files: Mapping[str, tuple[str | None, str | None, str]] = {}
     stash: tuple[tuple[str, str], ...] = ()
 
     def write(self, private: str) -> None:
         """Write the journal and sync it to disk."""
-        fields = {"v": 1, **{name: getattr(self, name) for name in self.__slots__}}
+        fields = {"v": 1, **self._asdict()}
         write_json(os.path.join(private, PURGING), fields, sync=True)
 
     @staticmethod
@@ -129,8 +122,7 @@ _MOST_ASIDE = 100  # that are remembered
 _MOST_LISTED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Records:
+class Records(Value):
     """The records of some commits, and the invalid files in the records' folder."""
 
     records: tuple[PurgeRecord, ...]
@@ -175,7 +167,7 @@ def look_at_records(store: Store, commits: Iterable[str]) -> Records:
     before = read_state(store.private)
     here = {record.key for record in found.records}
     waiting = {key: why for key, why in before.waiting.items() if key in here}
-    after = replace(before, aside=found.aside, waiting=waiting)
+    after = before._replace(aside=found.aside, waiting=waiting)
     after = after.with_waiting(_too_many(after, found.records))
     if after != before:
         write_state(store.private, after)

@@ -6,7 +6,6 @@ Tested through `tests/purge/test_judge.py`.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from gitmem.errors import NotFoundError
 from gitmem.git.repository import read_refs
@@ -18,20 +17,19 @@ from gitmem.purge.rewrite import follow, seek_texts
 from gitmem.store.maintenance import own_refs
 from gitmem.store.store import Store
 from gitmem.sync.remotes import FETCHED
+from gitmem.values import Value
 
 _TEXTS, _FILES, _LENGTH = 5, 20, 60  # texts and files in a preview, and characters of each text
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingPurge:
+class WaitingPurge(Value):
     """A purge of another machine that waits for an answer: the path of its record, and the reason."""
 
     path: str
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(Value):
     """What a purge would remove: `found` of `texts` were found, `shown` are some, `files` some of their files."""
 
     path: str

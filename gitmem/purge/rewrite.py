@@ -11,19 +11,18 @@ import contextlib
 import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 from gitmem.document.ids import TEMPORARY
 from gitmem.document.message import Trailer, one_line
 from gitmem.errors import BusyError, GitmemError, RefusedError
 from gitmem.git.index import follow_tip
-from gitmem.git.lock import beating
+from gitmem.git.lock import Lock, beating
 from gitmem.git.log import log
 from gitmem.git.objects import blob_id
 from gitmem.git.packing import every_object, forget_moves, remove_unreachable, stash_again, stashed
 from gitmem.git.repository import move_refs, read_refs
-from gitmem.git.rewrite import contents, find, history, rewrite
+from gitmem.git.rewrite import Occurrences, Written, contents, find, history, rewrite
 from gitmem.git.signatures import Signatures
 from gitmem.purge.erase import Eraser, author_key, find_erased, is_named
 from gitmem.purge.judge import Judgement, judge
@@ -41,14 +40,9 @@ from gitmem.purge.records import (
 )
 from gitmem.store.maintenance import own_refs
 from gitmem.store.recovery import recover, remove_litter
-from gitmem.store.store import PURGING
+from gitmem.store.store import PURGING, Store
 from gitmem.text.sentences import count
-
-if TYPE_CHECKING:
-    from gitmem.git.lock import Lock
-    from gitmem.git.rewrite import Occurrences, Written
-    from gitmem.store.store import Store
-
+from gitmem.values import Value
 
 _ATTEMPTS = 20  # to bring up a file that a person edits at the same moment
 _MAX_BYTES = 256 << 20
@@ -101,7 +95,7 @@ def finish(store: Store, journal: Journal, records: Collection[PurgeRecord], kno
         )
     clean = [new for _, new in journal.moves.values() if new] + [tip for tip in (store.tip,) if tip]
     state = read_state(store.private)
-    write_state(store.private, replace(state, records=journal.records, clean=()).with_clean(clean))
+    write_state(store.private, state._replace(records=journal.records, clean=()).with_clean(clean))
     Journal.remove(store.private)
     return done
 
@@ -220,8 +214,7 @@ _MOST_TOLD = 20  # purges of which it is told what they removed
 _NAME = 80  # characters of an author's name
 
 
-@dataclass(frozen=True, slots=True)
-class Cleaned:
+class Cleaned(Value):
     """The new ids of rewritten commits by their old ones, and the texts that were found.
 
     `records` are the keys of the records that were applied; those applied without asking the person removed `removed`
@@ -328,7 +321,7 @@ def _written(
     store: Store, walked: Sequence[Written], replacer: Replacer, gone: frozenset[bytes] = frozenset()
 ) -> dict[str, str]:
     git = store.repository.git
-    found = replace(find(git, walked, replacer), gone=gone) if replacer or gone else None
+    found = find(git, walked, replacer)._replace(gone=gone) if replacer or gone else None
     return rewrite(git, walked, found, replacer, keep_pack=store.own_repository) if found else {}
 
 
@@ -365,7 +358,7 @@ def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | N
     agreed = {*cleaned.records} & {*state.agreed}
     if not cleaned.commits and agreed <= {*state.records}:
         if {*cleaned.records} != {*state.records}:
-            now = replace(read_state(store.private), records=cleaned.records, clean=())
+            now = read_state(store.private)._replace(records=cleaned.records, clean=())
             write_state(store.private, now.with_clean(tips))
         return None
     with locked(store) as lock:
@@ -381,7 +374,7 @@ def _tell(store: Store, before: State, done: Applied) -> None:
     if new:
         size = f"{after.removed - before.removed:,} bytes, " if after.removed > before.removed else ""
         words = f"{store.context.clock():%Y-%m-%d}: {size}in {count(done.files, 'file')} of today ({', '.join(new)})"
-        write_state(store.private, replace(after, told=(*after.told, words)[-_MOST_TOLD:]))
+        write_state(store.private, after._replace(told=(*after.told, words)[-_MOST_TOLD:]))
 
 
 def sweep(store: Store) -> None:
@@ -424,7 +417,7 @@ def apply(store: Store, lock: Lock, records: Collection[PurgeRecord], known: Ite
     journal.write(store.private)
     if cleaned.removed:  # the bytes removed without asking add up, so that many small purges meet the limit, too
         state = read_state(store.private)
-        write_state(store.private, replace(state, removed=state.removed + cleaned.removed))
+        write_state(store.private, state._replace(removed=state.removed + cleaned.removed))
     done = finish(store, journal, records, cleaned.texts)
     done.commits, done.files = len(cleaned.commits), len(files)
     return done

@@ -32,13 +32,7 @@ from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.errors import RefusedError
 from gitmem.facts.book import FactBook
 from gitmem.sessions.cleaned import boot_lines, redacted
-from gitmem.sessions.entries import (
-    EXCHANGE,
-    Placed,
-    Remembered,
-    joined_exchange,
-    remember,
-)
+from gitmem.sessions.entries import EXCHANGE, Placed, Remembered, joined_exchange, remember
 from gitmem.sessions.logs import day_log, memory_of, new_daily
 from gitmem.sessions.outcome import Fields, join_fields, render_fields, split_fields
 from gitmem.sessions.pending import Pending

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gitmem.document.message import one_line
 from gitmem.errors import NotFoundError
-from gitmem.lessons.episode import UNMENDED, ending
+from gitmem.lessons.episode import UNMENDED, Episode, ending
 from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.redact.redact import redact
+from gitmem.sessions.events import HookEvent
 from gitmem.sessions.state import (
     EndedTask,
     ErrorSeen,
@@ -35,16 +37,9 @@ from gitmem.sessions.state import (
     as_json,
 )
 from gitmem.sessions.working import apply, begin, look_at_context
+from gitmem.store.store import Store
 from gitmem.store.transcripts import file_name
 from gitmem.text.stems import estimate_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from gitmem.lessons.episode import Episode
-    from gitmem.sessions.events import HookEvent
-    from gitmem.store.store import Store
-
 
 FOLDER = "tasks"
 _SUFFIX = ".json"

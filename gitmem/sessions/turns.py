@@ -184,14 +184,7 @@ def fold(events: Iterable[HookEvent]) -> list[Turn]:
     return sorted(turns, key=lambda turn: (turn.started, turn.session, turn.key))
 
 
-_OF_TURN = (
-    HookKind.PROMPT,
-    HookKind.TOOL,
-    HookKind.TOOL_FAILED,
-    HookKind.STOP,
-    HookKind.SAID,
-    HookKind.INTERRUPTED,
-)
+_OF_TURN = (HookKind.PROMPT, HookKind.TOOL, HookKind.TOOL_FAILED, HookKind.STOP, HookKind.SAID, HookKind.INTERRUPTED)
 _ORDER = {kind: index for index, kind in enumerate(HookKind)}  # of events in the same moment
 
 

@@ -7,7 +7,8 @@ sizes of the buffers and the confidence that makes a hypothesis a decision are t
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import one_line
@@ -34,10 +35,6 @@ from gitmem.sessions.state import (
     follows_up,
 )
 from gitmem.sessions.turns import human_text, is_trivial, turn_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 
 _Item = TypeVar("_Item")
 

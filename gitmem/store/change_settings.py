@@ -10,10 +10,8 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 from gitmem.config import HERE, RULES, Config, Untrusted, is_harmless, parse_value, settings, value_of
 from gitmem.document.ids import CONFIG
@@ -21,16 +19,12 @@ from gitmem.document.message import Message, Op, Trailer
 from gitmem.document.plain import flow
 from gitmem.document.yaml import YamlTextError, remove_value, set_value
 from gitmem.errors import GitmemError, RefusedError
+from gitmem.platform.clock import Context
 from gitmem.store.settings import STORES, TRUST, is_inside_store, personal_folder, read_config, read_small, read_trust
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from gitmem.platform.clock import Context
-
+from gitmem.values import Value
 
 _MADE = "config-made"  # the digest of the settings file that gitmem made
 
@@ -106,8 +100,7 @@ def _change(context: Context, root: str, change: Callable[[dict[str, object]], d
 DEFAULT = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class EffectiveSetting:
+class EffectiveSetting(Value):
     """A setting with its value and origin.
 
     `path` is the file that sets it, None for a default; `untrusted` is a value of the store's tracked file that is
@@ -122,8 +115,7 @@ class EffectiveSetting:
     untrusted: Untrusted | None
 
 
-@dataclass(frozen=True, slots=True)
-class SettingChange:
+class SettingChange(Value):
     """The file in which a setting was changed, and the commit, None if the file is not tracked."""
 
     path: str

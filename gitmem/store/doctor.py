@@ -6,7 +6,7 @@ import contextlib
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gitmem.document.ids import FORMAT
 from gitmem.errors import BusyError, GitmemError
@@ -18,15 +18,10 @@ from gitmem.git.trust import GITMEM, IdentityLookup
 from gitmem.store import document_checks, status
 from gitmem.store.document_checks import look
 from gitmem.store.findings import Finding, Level
-from gitmem.store.store import FORMAT_VERSION, format_version
+from gitmem.store.store import FORMAT_VERSION, Store, format_version
 from gitmem.text.sentences import age, count
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from gitmem.store.store import Store
-
-    Check = Callable[[Store], Iterator[Finding]]
+Check = Callable[[Store], Iterator[Finding]]
 
 
 def examine(store: Store, checks: Sequence[Check], progress: Callable[[str], None] = lambda _: None) -> list[Finding]:
@@ -284,8 +279,5 @@ FULL: tuple[Check, ...] = (
     status.check_purges,
     status.check_changes,
 )
-_DEEP: Mapping[Check, Check] = {
-    check_objects: check_objects_deeply,
-    check_documents: check_all_documents,
-}
+_DEEP: Mapping[Check, Check] = {check_objects: check_objects_deeply, check_documents: check_all_documents}
 DEEP: tuple[Check, ...] = tuple(_DEEP.get(check, check) for check in FULL)

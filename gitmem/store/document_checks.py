@@ -11,7 +11,7 @@ import os
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gitmem import __version__
 from gitmem.document.document import Document
@@ -22,16 +22,11 @@ from gitmem.git.treediff import PathChange
 from gitmem.history.review import ToReview, review_since
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.store.findings import Finding, Level
+from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.values import Value
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from gitmem.store.store import Store
-
-    MoreChecks = Sequence[Callable[[Store, Sequence[str]], "Checked"]]
-
+MoreChecks = Sequence[Callable[[Store, Sequence[str]], "Checked"]]
 
 _MESSAGES = 1_000  # newest commit messages to search for secrets
 _LINE = re.compile(r" \(line (\d+)\)$")

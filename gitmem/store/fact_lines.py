@@ -49,12 +49,7 @@ class Shelf:
     """
 
     def __init__(
-        self,
-        read: Read,
-        names: Names,
-        known: Mapping[str, Fact | None] | None = None,
-        *,
-        paths: Iterable[str] = (),
+        self, read: Read, names: Names, known: Mapping[str, Fact | None] | None = None, *, paths: Iterable[str] = ()
     ) -> None:
         self._read, self._names = read, names
         self._near = _by_id(paths)
@@ -165,11 +160,7 @@ def followed(
 
 
 def _followed(
-    memory: bytes,
-    before: Mapping[str, Fact | None],
-    after: Mapping[str, Fact | None],
-    shelf: Shelf,
-    now: datetime,
+    memory: bytes, before: Mapping[str, Fact | None], after: Mapping[str, Fact | None], shelf: Shelf, now: datetime
 ) -> bytes:
     """Return `memory.md` after a change of facts; facts that hold now and did not before get a line."""
     facts = shelf.with_successors(after)

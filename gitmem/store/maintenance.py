@@ -10,8 +10,6 @@ import contextlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError
 from gitmem.git.lock import LockKind, beating, open_lock
@@ -29,11 +27,9 @@ from gitmem.git.packing import (
 )
 from gitmem.git.treediff import read_tree
 from gitmem.store.recovery import remove_abandoned
+from gitmem.store.store import Store
 from gitmem.text.sentences import count
-
-if TYPE_CHECKING:
-    from gitmem.store.store import Store
-
+from gitmem.values import Value
 
 FOLDER = "sessions"  # of transcripts
 SUFFIX = ".l1.jsonl"
@@ -73,8 +69,7 @@ ABANDONED_SECONDS = 24 * 3600.0  # after which an unfinished file counts as aban
 _FOLDER = "maintenance"
 
 
-@dataclass(frozen=True, slots=True)
-class Maintenance:
+class Maintenance(Value):
     """The result: sizes before and after, unfinished files that were removed, and notices for the user."""
 
     before: Sizes

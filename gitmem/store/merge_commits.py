@@ -8,8 +8,7 @@ file `arriving` says that the commits did not come from this work tree. Tested t
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from gitmem.document.document import Document
 from gitmem.document.entry import entry_ids
@@ -20,35 +19,27 @@ from gitmem.facts.fact import is_fact_path
 from gitmem.facts.file import parse_fact
 from gitmem.facts.lines import fact_entries
 from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature, Writer
-from gitmem.git.log import commits, fork
+from gitmem.git.lock import Lock
+from gitmem.git.log import Commit, Fork, commits, fork
 from gitmem.git.objects import blob_id, empty_tree
-from gitmem.git.repository import move_refs
-from gitmem.git.treediff import Tree, read_tree
+from gitmem.git.process import Git
+from gitmem.git.repository import Repository, move_refs
+from gitmem.git.treediff import PathChange, Tree, read_tree
 from gitmem.git.trust import GITMEM
+from gitmem.git.worktree import Staged
 from gitmem.merge.trees import merge_trees
 from gitmem.platform.safe_open import replace_file
 from gitmem.store.fact_lines import Shelf, follow_merge
 from gitmem.store.recovery import ARRIVING, new_pending_ref
+from gitmem.store.store import Store
 from gitmem.store.transact import check_held, publish
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from gitmem.git.lock import Lock
-    from gitmem.git.log import Commit, Fork
-    from gitmem.git.process import Git
-    from gitmem.git.repository import Repository
-    from gitmem.git.treediff import PathChange
-    from gitmem.git.worktree import Staged
-    from gitmem.store.store import Store
-
+from gitmem.values import Value
 
 _MAX_BASES = 16  # merge bases beyond this are ignored; syncs do not create so many
 _MAX_DEPTH = 8  # of merges of merge bases
 
 
-@dataclass(frozen=True, slots=True)
-class MergeCommit:
+class MergeCommit(Value):
     """A written merge that no branch has yet; `review` lists documents that hold two versions.
 
     `held` are the ref updates that remove the pending refs of the merge and of its merged bases.
@@ -59,8 +50,7 @@ class MergeCommit:
     held: Mapping[str, tuple[str | None, str | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Planned:
+class _Planned(Value):
     """The changes of a merge against its first parent's tree."""
 
     entries: tuple[tuple[str, str, str], ...]

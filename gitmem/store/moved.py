@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from datetime import datetime
 
 from gitmem.document.document import BrokenHeaderError, Document
+from gitmem.document.entry import Entry
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitFailedError, RefusedError
-from gitmem.facts.fact import FOLDER, PATH
+from gitmem.facts.fact import FOLDER, PATH, Fact
 from gitmem.facts.file import parse_fact, render_fact
 from gitmem.facts.lines import TOLD, fact_entries, facts_as_edited, line_edits
-from gitmem.git.log import log
+from gitmem.git.log import Fork, log
+from gitmem.git.repository import Repository
+from gitmem.git.treediff import PathChange
 from gitmem.merge.documents import merge, without_markers
 from gitmem.store.fact_lines import Shelf, followed
-from gitmem.store.merge_commits import write_on
-from gitmem.store.transaction import find_marked
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from gitmem.document.entry import Entry
-    from gitmem.facts.fact import Fact
-    from gitmem.git.log import Fork
-    from gitmem.git.repository import Repository
-    from gitmem.git.treediff import PathChange
-    from gitmem.store.merge_commits import MergeCommit
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
-
+from gitmem.store.merge_commits import MergeCommit, write_on
+from gitmem.store.store import Store
+from gitmem.store.transaction import Transaction, find_marked
 
 _MESSAGE = Message("Follow edits of facts and their lines", ((Trailer.OP.value, Op.REPAIR.value),))
 _MARKERS = Message("Repair conflict markers", ((Trailer.OP.value, Op.REPAIR.value),))

@@ -10,21 +10,19 @@ import contextlib
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from gitmem.document.ids import check_path, slug
 from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.errors import BusyError, NotSavedError, RefusedError
 from gitmem.git.fast_import import REGULAR, NewCommit, Signature, TipLockedError, TipMovedError, Writer
-from gitmem.git.lock import beating
-from gitmem.git.log import fork
+from gitmem.git.lock import Lock, beating
+from gitmem.git.log import Fork, fork
 from gitmem.git.objects import blob_id
 from gitmem.git.packing import remove_unreachable, sizes
-from gitmem.git.remote import PushRacedError
-from gitmem.git.repository import clear_left_behind, move_ref, move_refs, read_refs
+from gitmem.git.remote import Connection, PushRacedError, Remote
+from gitmem.git.repository import Repository, clear_left_behind, move_ref, move_refs, read_refs
 from gitmem.git.setup import make_root
 from gitmem.git.trust import GITMEM, IdentityLookup
 from gitmem.platform.safe_open import MAX_FILE_BYTES
@@ -32,20 +30,12 @@ from gitmem.purge.rewrite import clean_incoming, sweep
 from gitmem.redact.redact import redact
 from gitmem.store.maintenance import FOLDER, REF, SUFFIX, other_files
 from gitmem.store.merge_commits import MergeCommit, merge_commits
+from gitmem.store.store import Store
 from gitmem.sync.guard import check_extent, check_losses
 from gitmem.sync.remotes import FETCHED
 from gitmem.sync.rounds import Options, in_rounds
 from gitmem.text.sentences import count
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gitmem.git.lock import Lock
-    from gitmem.git.log import Fork
-    from gitmem.git.remote import Connection, Remote
-    from gitmem.git.repository import Repository
-    from gitmem.store.store import Store
-
+from gitmem.values import Value
 
 ATTEMPTS = 50  # under the lock, only a user's git command or a fetch can move the ref
 _STAMP = "%Y%m%d_%H%M%S"
@@ -54,8 +44,7 @@ _READABLE = 12  # characters kept of an id that is not fit for a file name; a di
 _DIGEST = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(Value):
     """A stored transcript: the session's file name, path, start (UTC), size in bytes and object id."""
 
     session: str
@@ -217,8 +206,7 @@ def _listed(repository: Repository, tip: str) -> list[Transcript]:
     return transcripts
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten:
+class Forgotten(Value):
     """The result of forgetting, or of a dry run: transcripts forgotten, their bytes, transcripts kept, bytes freed.
 
     `notices` are for the user.

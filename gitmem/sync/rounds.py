@@ -421,7 +421,7 @@ class _Sync:
             theirs = done.oid
             self._held.update(done.held)
             tips = (next(one for one in both.commits if one.oid == local), commits(self._git, [theirs])[theirs])
-            both = replace(both, tips=(local, theirs), commits=tips)
+            both = both._replace(tips=(local, theirs), commits=tips)
         if local in both.bases and not taken:
             return theirs, ()
         self._options.progress(SyncStep.MERGE)

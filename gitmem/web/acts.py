@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from gitmem.document.entry import MemoryType, Save, clean_text
@@ -177,7 +177,7 @@ def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> Done |
     page: dict[str, Any] = {
         "facts": [{"id": one.id, "description": one.description, "blob": _blob(view, one)} for one in facts]
     }
-    page |= {"words": words, "back": _local(form.get("back", "")), **asdict(plan.purge)}
+    page |= {"words": words, "back": _local(form.get("back", "")), **plan.purge._asdict()}
     if not form.get("sure"):
         return Ask(page)
     purge(store, plan)

@@ -163,7 +163,7 @@ def run_forget(args: argparse.Namespace, app: App) -> None:
         before = span.first
     planned = forget_transcripts(store, before, dry_run=True)
     if args.dry_run or not planned.sessions:
-        app.answer(args, {"dry_run": args.dry_run, **asdict(planned)}, _forget_preview(planned))
+        app.answer(args, {"dry_run": args.dry_run, **planned._asdict()}, _forget_preview(planned))
         return
     would = f"This would delete {_forget_count(planned)} for good"
     if not args.yes and not agreed(app, would, _forget_preview(planned), "This cannot be undone. Delete?"):
@@ -172,7 +172,7 @@ def run_forget(args: argparse.Namespace, app: App) -> None:
     done = forget_transcripts(store, before)
     app.notices(done.notices)
     text = f"Deleted {_forget_count(done)}; this freed {done.freed / 1024:,.0f} KB of disk space."
-    app.answer(args, {"dry_run": False, **asdict(done)}, text)
+    app.answer(args, {"dry_run": False, **done._asdict()}, text)
 
 
 def _erase(args: argparse.Namespace, app: App) -> None:
@@ -286,4 +286,4 @@ def _done(done: Purge) -> str:
 
 
 def _value(done: Purge, *, dry_run: bool) -> dict[str, object]:
-    return {"dry_run": dry_run, **asdict(done)}
+    return {"dry_run": dry_run, **done._asdict()}

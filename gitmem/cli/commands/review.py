@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from gitmem.cli.app import App
 from gitmem.document.ids import PURGED
@@ -218,7 +218,7 @@ def _change(change: OthersChange) -> dict[str, object]:
 def _review_purge(args: argparse.Namespace, app: App, store: Store, path: str) -> None:
     if args.take is None:
         preview = preview_purge(store, path)
-        app.answer(args, asdict(preview), plain(_purge_words(preview)))
+        app.answer(args, preview._asdict(), plain(_purge_words(preview)))
         return
     yes = args.take == "theirs"
     app.notices(tuple(answer_purge(store, path, yes=yes)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -190,7 +189,7 @@ def _show_entry(args: argparse.Namespace, app: App, store: Store, identifier: st
     found = find_entry(store, identifier)
     whose = People(store).whose(identifier, "")
     words = marked(store, found.entry.text, identifier)
-    found = replace(found, entry=found.entry._replace(text=words), text=marked(store, found.text))
+    found = found._replace(entry=found.entry._replace(text=words), text=marked(store, found.text))
     app.answer(
         args,
         output.entry_value(found),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-from dataclasses import replace
 
 from gitmem.cli.app import App
 from gitmem.cli.host import (
@@ -183,10 +182,10 @@ def _take_everything(args: argparse.Namespace, app: App) -> list[tuple[Scope, Ch
                 changes += _taken(there, app, host, scope) if scope in host.scopes else []
         if folder and scope is Scope.PROJECT:
             changes += [(scope, change) for change in _take_from_git(there, app)]
-    own = [replace(plan_whole(path, b""), after=None) for path in made_files(app.context())]
+    own = [plan_whole(path, b"")._replace(after=None) for path in made_files(app.context())]
     if own:
-        own[-1] = replace(own[-1], folders=(os.path.dirname(own[-1].path),))
-    said = [replace(plan_whole(path, b""), after=None, folders=made) for path, made in recorded_stores(home)]
+        own[-1] = own[-1]._replace(folders=(os.path.dirname(own[-1].path),))
+    said = [plan_whole(path, b"")._replace(after=None, folders=made) for path, made in recorded_stores(home)]
     for change in [*plan_removal(home), *said, *own]:
         changes.append((Scope.USER, _carried_out(args, change, None)))
     return changes

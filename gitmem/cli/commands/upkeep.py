@@ -8,7 +8,6 @@ import io
 import json
 import os
 import time
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gitmem import __version__
@@ -318,7 +317,8 @@ def run_maintain(args: argparse.Namespace, app: App) -> None:
     with Progress(app.err) as progress:
         done = maintain(store, progress.step)
     app.notices(done.notices)
-    app.answer(args, {"done": True, **asdict(done)}, _maintain_words(done))
+    sizes = {"before": done.before._asdict(), "after": done.after._asdict()}
+    app.answer(args, {"done": True, **done._asdict(), **sizes}, _maintain_words(done))
 
 
 def _maintain_words(done: Maintenance) -> str:

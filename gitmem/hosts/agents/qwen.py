@@ -28,15 +28,7 @@ _PRINTED = re.compile(
 )
 _NOTHING = {"(none)", "(empty)"}
 _DEFERRED = "tool_call"  # a tool that calls another one by its name and arguments
-_EVENTS = (
-    "SessionStart",
-    "UserPromptSubmit",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "Stop",
-    "PreCompact",
-    "SessionEnd",
-)
+_EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "PreCompact", "SessionEnd")
 
 
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
