@@ -147,23 +147,25 @@ def rewrite(
         GitFailedError: git could not write it.
 
     """
-    affected: set[str] = set()
-    for commit in commits:
-        if found.is_in(commit) or not affected.isdisjoint(commit.parents):
-            affected.add(commit.oid)
+    changed = affected(commits, found)
     new: dict[str, str] = {}
-    if not affected:
-        return new
-    with _Importer(git, keep_pack=keep_pack) as importer:
-        importer.write(found.blobs)
-        for commit in commits:
-            if commit.oid in affected:
-                new[commit.oid] = importer.commit(commit, found, new, cleaner)
+    if changed:
+        with _Importer(git, keep_pack=keep_pack) as importer:
+            importer.write(found.blobs)
+            for commit in commits:
+                if commit.oid in changed:
+                    new[commit.oid] = importer.commit(commit, found, new, cleaner)
     return new
 
 
-def _name(found: Occurrences, change: CommitChange) -> bytes:
-    return quote_path(os.fsdecode(found.paths.get(change.path, change.path)))
+def affected(commits: Iterable[Written], found: Occurrences) -> dict[str, bool]:
+    """Return the commits that change, by id, each with whether it does so for its own sake: no ancestor changes."""
+    changed: dict[str, bool] = {}
+    for commit in commits:
+        inherits = not changed.keys().isdisjoint(commit.parents)
+        if inherits or found.is_in(commit):
+            changed[commit.oid] = not inherits
+    return changed
 
 
 class _Importer:
@@ -215,12 +217,14 @@ class _Importer:
             parts.insert(0, b"reset %s\n" % _REF)
         for verb, parent in zip((b"from", *(b"merge",) * len(commit.parents)), commit.parents, strict=False):
             parts.append(b"%s %s\n" % (verb, self._marks.get(parent, parent.encode())))
-        gone = [change for change in commit.changes if not change.new or change.path in found.gone]
-        there = [change for change in commit.changes if change.new and change.path not in found.gone]
-        parts += [b"D %s\n" % _name(found, one) for one in gone]
-        for one in there:
-            what = self._marks.get(one.new, one.new.encode())
-            parts.append(b"M %s %s %s\n" % (one.mode, what, _name(found, one)))
+        removed, kept = list[bytes](), list[bytes]()
+        for one in commit.changes:
+            name = quote_path(os.fsdecode(found.paths.get(one.path, one.path)))
+            if not one.new or one.path in found.gone:
+                removed.append(b"D %s\n" % name)
+            else:
+                kept.append(b"M %s %s %s\n" % (one.mode, self._marks.get(one.new, one.new.encode()), name))
+        parts += removed + kept
         self._send(*parts, b"\nget-mark %s\n" % mark)
         assert self._process.stdout is not None
         output = self._process.stdout.readline()

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import NamedTuple
 
 from gitmem.document.ids import slug
 from gitmem.text.difference import changed_range
@@ -171,13 +170,10 @@ def _print(said: dict[str, object]) -> Print:
     length, sums, digest = said["length"], said["sums"], bytes.fromhex(str(said["scrypt"]))
     if type(length) is not int or not LEAST <= length <= MOST or len(digest) != _DIGEST_BYTES:
         raise ValueError
-    if not isinstance(sums, list) or len(sums) != 2 or not all(map(_is_byte, sums)):  # noqa: PLR2004
+    if not isinstance(sums, list) or not all(type(one) is int and 0 <= one <= _BYTE for one in sums):
         raise ValueError
-    return Print(length, (sums[0], sums[1]), digest)
-
-
-def _is_byte(value: object) -> bool:
-    return type(value) is int and 0 <= value <= 255  # noqa: PLR2004
+    first, second = sums
+    return Print(length, (first, second), digest)
 
 
 def digest_of(text: bytes, salt: bytes) -> bytes:
@@ -267,21 +263,14 @@ def _overlap(data: bytes, text: bytes) -> int:
     start = data.find(text[:_PART], max(len(data) - len(text) + 1, 0))
     if start < 0:
         return 0
+    joined = [*text[: len(data) - start], -1, *data[start:]]
     borders, size = [0], 0
-    for byte in text[1 : len(data) - start]:
-        size = _longer(text, borders, size, byte)
+    for byte in joined[1:]:
+        while size and joined[size] != byte:
+            size = borders[size - 1]
+        size += joined[size] == byte
         borders.append(size)
-    size = 0
-    for byte in data[start:]:
-        size = _longer(text, borders, size, byte)
     return size if size >= _PART else 0
-
-
-def _longer(text: bytes, borders: list[int], size: int, byte: int) -> int:
-    """Return the length of the matched prefix after one more byte."""
-    while size and text[size] != byte:
-        size = borders[size - 1]
-    return size + (text[size] == byte)
 
 
 _CHUNK = 1 << 20  # bytes searched at a time
@@ -289,12 +278,6 @@ _SUMS = 1 << 16  # different sums: one window in so many matches by chance
 # Digests that a record, and all records, may cost beyond three times as many as chance explains. One takes some 40 ms.
 _SPARE, _SPARE_IN_ALL = 4, 20
 _TIMES = 3
-
-
-class _Wanted(NamedTuple):
-    key: str
-    salt: bytes
-    print: Print
 
 
 class Seeker:
@@ -311,14 +294,13 @@ class Seeker:
         self.tired: set[str] = set()
         self._limited = {*limited}
         self._texts = {key: len(record.prints) for key, record in keyed.items()}
-        self._wanted: dict[int, dict[tuple[int, int], list[_Wanted]]] = {}
+        self._wanted: dict[int, dict[tuple[int, int], list[tuple[PurgeRecord, Print]]]] = {}
         self._digests: dict[tuple[bytes, bytes], bytes] = {}
         self._spent: Counter[str] = Counter()
         self._looked = 0
-        for key, record in keyed.items():
+        for record in keyed.values():
             for one in record.prints:
-                alike = self._wanted.setdefault(one.length, {}).setdefault(one.sums, [])
-                alike.append(_Wanted(key, record.salt, one))
+                self._wanted.setdefault(one.length, {}).setdefault(one.sums, []).append((record, one))
         self._given = {*known}
         for text in self._given:
             self._try(text, sums_of(text), free=True)
@@ -351,30 +333,31 @@ class Seeker:
                 self._try(data[at : at + length], sums)
 
     def _try(self, text: bytes, sums: tuple[int, int], *, free: bool = False) -> None:
-        for wanted in tuple(self._wanted.get(len(text), {}).get(sums, ())):
-            if (text, wanted.salt) not in self._digests and not free and self._is_too_much(wanted.key):
-                self.tired.add(wanted.key)
-                self._drop(wanted.key)
-            elif wanted.key not in self.tired and self._digest(text, wanted) == wanted.print.digest:
-                self.found[wanted.key].add(text)
-                self._spent[wanted.key] -= not free
-                self._drop(wanted.key, wanted.print)
+        for record, wanted in tuple(self._wanted.get(len(text), {}).get(sums, ())):
+            key = record.key
+            if (text, record.salt) not in self._digests and not free and self._is_too_much(key):
+                self.tired.add(key)
+                self._drop(key)
+            elif key not in self.tired and self._digest(text, record) == wanted.digest:
+                self.found[key].add(text)
+                self._spent[key] -= not free
+                self._drop(key, wanted)
 
     def _drop(self, key: str, found: Print | None = None) -> None:
         """Stop the search for a text of a record; without one, for all of them."""
         for length, alike in tuple(self._wanted.items()):
             for sums, those in tuple(alike.items()):
-                those[:] = [one for one in those if one.key != key or found not in {None, one.print}]
+                those[:] = [(one, wanted) for one, wanted in those if one.key != key or found not in {None, wanted}]
                 if not those:
                     del alike[sums]
             if not alike:
                 del self._wanted[length]
 
-    def _digest(self, text: bytes, wanted: _Wanted) -> bytes:
-        if (text, wanted.salt) not in self._digests:
-            self._spent[wanted.key] += 1
-            self._digests[text, wanted.salt] = digest_of(text, wanted.salt)
-        return self._digests[text, wanted.salt]
+    def _digest(self, text: bytes, record: PurgeRecord) -> bytes:
+        if (text, record.salt) not in self._digests:
+            self._spent[record.key] += 1
+            self._digests[text, record.salt] = digest_of(text, record.salt)
+        return self._digests[text, record.salt]
 
     def _is_too_much(self, key: str) -> bool:
         if key not in self._limited:

@@ -6,23 +6,23 @@ there is one way to rewrite history.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.git.packing import every_object
-from gitmem.git.rewrite import Occurrences, Written, contents, find, history
+from gitmem.git.rewrite import Occurrences, Written, affected, contents, find, history
 from gitmem.git.setup import ROOT_MESSAGE
 from gitmem.platform.programs import read_resource
 from gitmem.purge.erase import AUTHOR, Erased, author_key, find_erased, session_key
-from gitmem.purge.marks import LEAST, MARKER, MOST, MOST_TEXTS, Replacer, forms, make_record
+from gitmem.purge.marks import LEAST, MARKER, MOST, MOST_TEXTS, PurgeRecord, Replacer, forms, make_record
 from gitmem.purge.records import MOST_UNASKED, Journal, answer, followed_at, record_path
-from gitmem.purge.rewrite import apply, locked, oldest_affected, plain_files, read_file
+from gitmem.purge.rewrite import apply, locked, plain_files, read_file
 from gitmem.redact.redact import redact
 from gitmem.store.maintenance import own_refs
 from gitmem.store.store import Store
@@ -78,8 +78,8 @@ def plan_erasure(store: Store, *, author: str = "", session: str = "") -> PurgeP
     git = store.repository.git
     walked = history(git, [commit for _, commit in own_refs(store).values() if commit])
     if author:
-        found = {(one[1], one[2]) for commit in walked if (one := AUTHOR.search(commit.raw))}
-        people = {(_text(name), _text(email)) for name, email in found}
+        found = (one for commit in walked if (one := AUTHOR.search(commit.raw)))
+        people = {(_text(one[1]), _text(one[2])) for one in found}
         addresses = {email for _, email in people if email.lower() == author.lower()}
         addresses = addresses or {email for name, email in people if name.lower() == author.lower()}
         if len({one.lower() for one in addresses}) > 1:
@@ -90,9 +90,7 @@ def plan_erasure(store: Store, *, author: str = "", session: str = "") -> PurgeP
         whose = frozenset(map(author_key, addresses))
     else:
         whose = frozenset([session_key(session)])
-    now = store.context.clock()
-    sought = make_record(_identifier(now), now.isoformat(timespec="seconds"), bytes(16), (), whose)
-    erased = find_erased(git, walked, [sought]) if whose else Erased()
+    erased = find_erased(git, walked, [_record(store, whose=whose)]) if whose else Erased()
     if not erased.commits:
         who = f"by {author!r}" if author else f"of a session {session!r}"
         raise NotFoundError(f"No commit is {who}.", "'gitmem log' and 'gitmem sessions' name them.")
@@ -132,14 +130,10 @@ def purge(store: Store, plan: PurgePlan) -> Purge:
         GitmemError: something could not be removed; the next run continues from there.
 
     """
-    now = store.context.clock()
     texts = sorted(plan.texts)
-    records = [
-        make_record(_identifier(now), now.isoformat(timespec="seconds"), os.urandom(16), texts[at : at + MOST_TEXTS])
-        for at in range(0, len(texts), MOST_TEXTS)
-    ]
+    records = [_record(store, texts[at : at + MOST_TEXTS]) for at in range(0, len(texts), MOST_TEXTS)]
     if plan.whose:
-        records = [make_record(_identifier(now), now.isoformat(timespec="seconds"), os.urandom(16), (), plan.whose)]
+        records = [_record(store, whose=plan.whose)]
     where = f" from {count(len(plan.purge.files), 'file')}" if plan.purge.files else ""
     what = (
         "Forget what one author or session brought" if plan.whose else f"Purge {count(plan.purge.texts, 'text')}{where}"
@@ -159,8 +153,10 @@ def purge(store: Store, plan: PurgePlan) -> Purge:
     return plan.purge._replace(rewritten=done.commits, objects=done.objects, notices=notices)
 
 
-def _identifier(now: datetime) -> str:
-    return f"{now:%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
+def _record(store: Store, texts: Iterable[bytes] = (), whose: Iterable[bytes] = ()) -> PurgeRecord:
+    now = store.context.clock()
+    name = f"{now:%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
+    return make_record(name, now.isoformat(timespec="seconds"), os.urandom(16), texts, whose)
 
 
 def _found_in(store: Store, walked: Sequence[Written], pattern: re.Pattern[str] | None) -> set[bytes]:
@@ -193,11 +189,9 @@ def _files(store: Store, walked: Sequence[Written]) -> Iterator[bytes]:
 
 def _wide_forms(text: bytes) -> list[bytes]:
     """Return a text in UTF-16 and UTF-32, as Windows programs write it; [] if it is not UTF-8."""
-    try:
-        words = text.decode()
-    except UnicodeDecodeError:
-        return []
-    return [words.encode(encoding) for encoding in _WIDE]
+    with contextlib.suppress(UnicodeDecodeError):
+        return [text.decode().encode(encoding) for encoding in _WIDE]
+    return []
 
 
 def _matches(pattern: re.Pattern[str], data: bytes) -> set[bytes]:
@@ -245,7 +239,8 @@ def _described(store: Store, walked: Sequence[Written], texts: set[bytes], found
         files |= paths
         brought += bool(paths) or commit.oid in found.commits
     names = tuple(sorted(map(os.fsdecode, files)))
-    return Purge(len(texts), names, brought, beyond=_beyond(store, oldest_affected(walked, found), texts))
+    oldest = [oid for oid, is_own in affected(walked, found).items() if is_own]
+    return Purge(len(texts), names, brought, beyond=_beyond(store, oldest, texts))
 
 
 def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str, ...]:

@@ -143,7 +143,8 @@ def read_records(store: Store, commits: Iterable[str]) -> Records:
         folders = objects.infos([f"{commit}:{PURGED}" for commit in dict.fromkeys(commits)])
     trees = {folder.oid for folder in folders if folder is not None and folder.kind == "tree"}
     entries = {(one.path, one.oid): one for tree in sorted(trees) for one in store.repository.files(tree)}
-    known = _known(read_state(store.private)) if len(entries) > _MOST_FILES else set()
+    state = read_state(store.private) if len(entries) > _MOST_FILES else State()
+    known = {key.partition(" ")[0] for key in (*state.agreed, *state.records, *state.refused, *state.waiting)}
     ordered = sorted(entries.values(), key=lambda one: (one.path.removesuffix(SUFFIX) not in known, one.path))
     fit = [
         one
@@ -155,10 +156,6 @@ def read_records(store: Store, commits: Iterable[str]) -> Records:
     records = {record.key: record for record in read.values() if record is not None}
     aside = dict.fromkeys(f"{PURGED}/{one.path}" for one in ordered if read.get(one) is None)
     return Records(tuple(records[key] for key in sorted(records)), tuple(sorted(aside)[:_MOST_ASIDE]))
-
-
-def _known(state: State) -> set[str]:
-    return {key.partition(" ")[0] for key in (*state.agreed, *state.records, *state.refused, *state.waiting)}
 
 
 def look_at_records(store: Store, commits: Iterable[str]) -> Records:

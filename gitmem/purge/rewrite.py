@@ -22,7 +22,7 @@ from gitmem.git.log import log
 from gitmem.git.objects import blob_id
 from gitmem.git.packing import every_object, forget_moves, remove_unreachable, stash_again, stashed
 from gitmem.git.repository import move_refs, read_refs
-from gitmem.git.rewrite import Occurrences, Written, contents, find, history, rewrite
+from gitmem.git.rewrite import Written, contents, find, history, rewrite
 from gitmem.git.signatures import Signatures
 from gitmem.purge.erase import Eraser, author_key, find_erased, is_named
 from gitmem.purge.judge import Judgement, judge
@@ -56,6 +56,10 @@ _DERIVED = (
     os.path.join("maintenance", "kept.forgotten"),
 )
 _LISTED = 5
+_FETCHED = "refs/gitmem/fetched/"
+_STASH = "refs/stash"
+_MOST_TOLD = 20  # purges of which it is told what they removed
+_NAME = 80  # characters of an author's name
 
 
 @dataclass(slots=True)
@@ -206,12 +210,6 @@ def read_file(path: str) -> bytes:
             return file.read(_MAX_BYTES)
     except OSError:
         return b""
-
-
-_FETCHED = "refs/gitmem/fetched/"
-_STASH = "refs/stash"
-_MOST_TOLD = 20  # purges of which it is told what they removed
-_NAME = 80  # characters of an author's name
 
 
 class Cleaned(Value):
@@ -427,31 +425,13 @@ def resume(store: Store, lock: Lock) -> Applied | None:
     """Finish an interrupted purge, under the store's lock; None if it had not written a record."""
     with beating(lock):
         remove_litter(store, store.repository.branch())
-        return _resume(store, lock)
-
-
-def _resume(store: Store, lock: Lock) -> Applied | None:
-    journal = Journal.read(store.private)
-    tip = store.tip
-    records = followed_at(store, tip, *(new for _, new in journal.moves.values()))
-    if not records:
-        Journal.remove(store.private)
-        return None
-    now = {ref: oid for ref, (oid, _) in own_refs(store).items()}
-    if journal.moves and all(now.get(ref) in move for ref, move in journal.moves.items()):
-        return finish(store, journal, records, frozenset())
-    recover(store, tip)  # the journal is empty, or a person has committed since
-    return apply(store, lock, records)
-
-
-def oldest_affected(walked: Sequence[Written], found: Occurrences) -> list[str]:
-    """Return the affected commits that have no affected ancestor."""
-    affected: set[str] = set()
-    oldest = []
-    for commit in walked:
-        if not affected.isdisjoint(commit.parents):
-            affected.add(commit.oid)
-        elif found.is_in(commit):
-            affected.add(commit.oid)
-            oldest.append(commit.oid)
-    return oldest
+        journal, tip = Journal.read(store.private), store.tip
+        records = followed_at(store, tip, *(new for _, new in journal.moves.values()))
+        if not records:
+            Journal.remove(store.private)
+            return None
+        now = {ref: oid for ref, (oid, _) in own_refs(store).items()}
+        if journal.moves and all(now.get(ref) in move for ref, move in journal.moves.items()):
+            return finish(store, journal, records, frozenset())
+        recover(store, tip)  # the journal is empty, or a person has committed since
+        return apply(store, lock, records)
