@@ -156,7 +156,6 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-_SIZE = re.compile(r"\0  ctime: [^\n]*\n(?:  [^\n]*\n){3}  size: ([0-9]+)\tflags: [0-9a-f]+\n")
 _LOCKED = ("HEAD", "config", "packed-refs", "shallow", "objects/info/commit-graphs/commit-graph-chain")
 
 
@@ -209,15 +208,9 @@ def known_files(git: Git, *pathspecs: str) -> list[str]:
     return sorted(os.fsdecode(path) for path in output.split(b"\0")[:-1])
 
 
-def tracked_files(git: Git) -> tuple[list[str], int | None]:
-    """Return the files in the index and their bytes, None if this git does not tell them; reads no folder.
-
-    50,000 files take git 40 ms, and a walk in Python half a second.
-    """
-    names = _SIZE.split(os.fsdecode(git.run("ls-files", "-z", "--debug")))
-    if names[-1]:
-        return os.fsdecode(git.run("ls-files", "-z")).split("\0")[:-1], None
-    return names[:-1:2], sum(map(int, names[1::2]))
+def tracked_files(git: Git) -> list[str]:
+    """Return the files in the index, without a look into a folder: 50,000 files take git 10 ms, and a walk 500."""
+    return os.fsdecode(git.run("ls-files", "-z")).split("\0")[:-1]
 
 
 # What a person's finished git commands leave in the git dir.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -211,7 +211,8 @@ CHECKS = (
 _SAVES = ("save", "turn", "extract")  # of gitmem.document.message.Op
 _OP, _SESSION = "Gitmem-Op", "Gitmem-Session"  # as in gitmem.document.message.Trailer
 HISTORY = "history"  # the check that finds a history which git cannot read
-_MOST_FACTS = 100  # to parse; the next look reads more of them
+_MOST_FACTS = 25  # to parse; the next look reads more of them
+_MOST_SIZES = 2_000  # files to ask for their size
 _RECENT_COMMITS = 50  # commits to search first for a save and for a session
 
 
@@ -238,7 +239,7 @@ class StoreStatus(Value):
     `last_event` is when an agent's session was last heard of; `unfinished` counts events of turns that are still
     running; `edited` are files with uncommitted edits by hand; `review` are documents with two versions,
     `contradictions` counts pairs of facts to decide; `attention` are findings of quick checks, except good ones;
-    `bytes` is what the store takes on the disk, without a project's repository.
+    `bytes` is what the store takes on the disk, without a project's repository; estimated if it has over 2,000 files.
     """
 
     store: str
@@ -292,10 +293,10 @@ class StatusReader:
         from gitmem.text.stems import tokens_of_size
 
         store = self._store
-        tracked, size = tracked_files(store.repository.git)
+        tracked = tracked_files(store.repository.git)
         edited = _edited(self._look.edited)
         gone = {path for path in edited or () if not os.path.lexists(f"{store.root}/{path}")}
-        names = [path for path in dict.fromkeys([*tracked, *(edited or ())]) if path not in gone]
+        names = [path for path in dict.fromkeys([*tracked, *edited]) if path not in gone] if edited else tracked
         listed = "\0".join(["", *names])  # searched in one go: a store may have 50,000
         days = sorted(day.removesuffix(".md") for day in re.findall(r"\0daily/(?:[^\0]*/)?([^\0/]*)", listed))
         rotation, hooks, memory = store.config.rotation, HookSpool(store.private), _memory(store)
@@ -321,18 +322,21 @@ class StatusReader:
             contradictions=contradictions,
             attention=(*damage, *attention),
             knows=_known(listed, memory),
-            bytes=_bytes(store, size),
+            bytes=_bytes(store, names),
         )
 
 
-def _bytes(store: Store, tracked: int | None) -> int:
-    """Return what the store takes on the disk; `tracked` are the bytes of its files, if git knows them."""
+def _bytes(store: Store, names: Sequence[str]) -> int:
+    """Return what the store takes on the disk; that of many files is estimated from each n-th of them."""
     from gitmem.store.doctor import bytes_below
 
     own = bytes_below(store.repository.layout.git_dir if store.own_repository else store.private)
-    if tracked is not None:
-        return own + tracked
-    return bytes_below(store.root) if store.own_repository else bytes_below(store.root) + own
+    step = len(names) // _MOST_SIZES + 1
+    total = 0
+    for name in names[::step]:
+        with suppress(OSError):  # it was removed meanwhile
+            total += os.lstat(f"{store.root}/{name}").st_size
+    return own + total * step
 
 
 def _tip(store: Store) -> str:

@@ -475,13 +475,12 @@ def test_of_large_packs_the_objects_of_the_newest_commits_are_looked_at(patient,
     assert blob
 
 
-def test_the_files_of_the_index_are_told_with_their_bytes(patient):
+def test_the_files_of_the_index_are_told(patient):
     names = ["한글.md", "a\nb.md", 'with "quotes".md', "facts/rule/x.md"]
     for name in names:
         patient.write(name, name * 7)
     patient.git("add", "-A")
-    found, size = tracked_files(patient.store.repository.git)
+    found = tracked_files(patient.store.repository.git)
     tracked = patient.git("ls-files", "-z").split("\0")[:-1]
     assert sorted(found) == sorted(tracked)
     assert {*names} <= {*found}
-    assert size == sum((patient.root / name).stat().st_size for name in tracked)
