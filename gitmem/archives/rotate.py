@@ -238,11 +238,11 @@ def _files(store: Store, folder: str) -> Iterator[str]:
 
 def _kept(store: Store) -> frozenset[str]:
     """Return the files that an undone consolidation had removed."""
-    from gitmem.history.undo import undone_with
+    from gitmem.history.undo import commits_with
 
     return frozenset(
         change.path
-        for commit in undone_with(store.repository, {Trailer.OP.value: Op.CONSOLIDATE.value})
+        for commit in commits_with(store.repository, {Trailer.OP.value: Op.CONSOLIDATE.value}, undone=True)
         for change in store.repository.changes(commit.parents[0], commit.oid)
         if change.new is None
     )

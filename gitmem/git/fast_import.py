@@ -11,7 +11,7 @@ import contextlib
 import os
 import time
 
-from gitmem.errors import GitFailedError, NotSavedError, RefusedError
+from gitmem.errors import NotSavedError, RefusedError
 from gitmem.git.objects import blob_id
 from gitmem.git.process import failure
 from gitmem.git.repository import lock_in_the_way
@@ -159,7 +159,40 @@ class NewCommit(Value):
     parents: tuple[str, ...] = ()
 
 
-class Writer:
+class Dialogue:
+    """A fast-import that is talked with; `_broke` once it ended too early."""
+
+    def __init__(self, git: Git, *args: str) -> None:
+        self._git = git
+        self._process = git.spawn(*args)
+        self._broke = False
+
+    def _send(self, *parts: bytes) -> None:
+        stdin = self._process.stdin
+        assert stdin is not None
+        try:
+            for part in parts:
+                stdin.write(part)
+            stdin.flush()
+        except OSError:  # a broken pipe, which Windows calls an invalid argument
+            raise self._died() from None
+
+    def _line(self) -> bytes:
+        line = self._process.stdout.readline()
+        if not line.endswith(b"\n"):
+            raise self._died()
+        return line
+
+    def _died(self) -> Exception:
+        self._broke = True
+        _, stderr = self._process.communicate()
+        return self._failure(_FAST_IMPORT, self._process.wait(), stderr)
+
+    def _failure(self, command: tuple[str, ...], status: int, stderr: bytes) -> Exception:
+        return failure(command, status, stderr)
+
+
+class Writer(Dialogue):
     """One fast-import process on a branch with a given tip (None: not born yet).
 
     Used as a context manager; without `finish` nothing changes. Its objects are safe from a `git gc` until it is
@@ -173,7 +206,8 @@ class Writer:
 
         With `holds` the ref is a new one that `write` creates, to keep the objects until it is deleted.
         """
-        self._git = git
+        listing = (f"--export-pack-edges={listed_in}",) if listed_in else ()
+        super().__init__(git, *_SYNC, *_QUICK, *_KEEP_PACK, *_FAST_IMPORT, *listing)
         self._ref = ref
         self._base = tip
         self._own = not listed_in
@@ -181,9 +215,7 @@ class Writer:
         self._started = time.time() - 1  # by the file system's clock, which may be a little behind
         self._ids: list[str] = []
         self._awaited = 0
-        self._begun = self._sealed = self._written = self._dismissed = self._broke = False
-        listing = (f"--export-pack-edges={listed_in}",) if listed_in else ()
-        self._process = git.spawn(*_SYNC, *_QUICK, *_KEEP_PACK, *_FAST_IMPORT, *listing)
+        self._begun = self._sealed = self._written = self._dismissed = False
         self._mover: Running | None = None
         self._asked: list[str] = []
         self._known: dict[str, tuple[str, str] | None] = {}
@@ -222,8 +254,10 @@ class Writer:
             return Blob(mode, oid, held)
         self._send(b"cat-blob %s\n" % oid.encode())
         size = int(self._line().split(b" ")[2])
-        data = self._exactly(size + 1)[:-1]
-        return Blob(mode, oid, data)
+        data = self._process.stdout.read(size + 1)
+        if len(data) <= size:
+            raise self._died()
+        return Blob(mode, oid, data[:-1])
 
     def know(self, files: Mapping[str, tuple[str, str] | None]) -> None:
         """Take mode and id of files of the tip as told, None for a missing one: git reads a whole folder for each."""
@@ -336,45 +370,13 @@ class Writer:
             self._ids.append(self._line().strip().decode())
             self._awaited -= 1
 
-    def _send(self, *parts: bytes) -> None:
-        stdin = self._process.stdin
-        assert stdin is not None
-        try:
-            for part in parts:
-                stdin.write(part)
-            stdin.flush()
-        except OSError:  # a broken pipe, which Windows calls an invalid argument
-            raise self._died() from None
-
-    def _line(self) -> bytes:
-        stdout = self._process.stdout
-        assert stdout is not None
-        line = stdout.readline()
-        if not line.endswith(b"\n"):
-            raise self._died()
-        return line
-
-    def _exactly(self, size: int) -> bytes:
-        stdout = self._process.stdout
-        assert stdout is not None
-        data = stdout.read(size)
-        if len(data) < size:
-            raise self._died()
-        return data
-
-    def _died(self) -> Exception:
-        self._broke = True
-        _, stderr = self._process.communicate()
-        return self._failure(_FAST_IMPORT, self._process.wait(), stderr)
-
     def _failure(self, command: tuple[str, ...], status: int, stderr: bytes) -> Exception:
-        error: GitFailedError = failure(command, status, stderr)
+        error = failure(command, status, stderr)
         if any(all(word in error.stderr for word in words) for words in _AGAIN):
             return PrunedError()
         reason = disk_trouble(error.stderr)
-        return error if reason is None else self._not_saved(reason)
-
-    def _not_saved(self, reason: str) -> NotSavedError:
+        if reason is None:
+            return error
         return NotSavedError(
             f"The commit could not be written to {self._git.git_dir}: {reason}.",
             "Make room or give access, then try again.",

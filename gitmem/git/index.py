@@ -13,8 +13,8 @@ import time
 
 from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
 from gitmem.git.objects import blob_id
-from gitmem.git.process import failure
-from gitmem.git.repository import clear_left_behind
+from gitmem.git.process import Answer
+from gitmem.git.repository import clear_left_behind, raw_changes
 from gitmem.platform.safe_open import MAX_FILE_BYTES, READ, enter, read_open
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -288,25 +288,22 @@ class Look:
         """Compare with a commit, by its full id; "" for the commit that `HEAD` names."""
         self._git = git
         self._tip = tip
-        self._running: list[tuple[tuple[str, ...], Running]] = []
+        self._answers: list[Answer] = []
         self.unchanged: list[str] = []  # files as the tip has them, whose entries in the index say otherwise
 
     def start(self) -> None:
         """Start git, once."""
-        if self._running:
-            return
-        self._tip = self._tip or self._head()
-        for git, command in ((self._git.unfiltered, (*_CHANGED, self._tip, "--")), (self._git, _NEW)):
-            self._running.append((command, git.spawn(*command)))
+        if not self._answers:
+            self._tip = self._tip or self._head()
+            self._answers.append(Answer(self._git.unfiltered, *_CHANGED, self._tip, "--"))
+            self._answers.append(Answer(self._git, *_NEW))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        for _, process in self._running:
-            if process.returncode is None:
-                process.kill()
-                process.communicate()
+        for answer in self._answers:
+            answer.__exit__()
 
     def edited(self) -> list[str]:
         """Return the paths in which work tree or index differ from the tip, and untracked ones that are not ignored.
@@ -319,27 +316,14 @@ class Look:
         """
         self.start()
         try:
-            changed, new = self._answers()
+            changed, new = [answer.read() for answer in self._answers]
         except GitFailedError as error:
-            changed, new = self._again(error)
+            if not is_damage(error.stderr):
+                raise
+            rebuild_index(self._git)
+            changed, new = self._git.unfiltered.run(*_CHANGED, self._tip, "--"), self._git.run(*_NEW)
         names = _untracked(new)
         return list(dict.fromkeys([*sorted(self._edited(changed)), *names]))
-
-    def _answers(self) -> list[bytes]:
-        output = []
-        for command, process in self._running:
-            stdout, stderr = process.communicate()
-            if process.returncode != 0:
-                raise failure(command, process.wait(), stderr)
-            output.append(stdout)
-        return output
-
-    def _again(self, error: GitFailedError) -> list[bytes]:
-        """Retry after rebuilding a damaged index."""
-        if not is_damage(error.stderr):
-            raise error
-        rebuild_index(self._git)
-        return [self._git.unfiltered.run(*_CHANGED, self._tip, "--"), self._git.run(*_NEW)]
 
     def _head(self) -> str:
         """Return the commit that `HEAD` names, the empty tree on a branch without a commit."""
@@ -348,8 +332,7 @@ class Look:
 
     def _edited(self, changed: bytes) -> Iterator[str]:
         """Yield the files whose content, or whose entry in the index, differs from the tip."""
-        for meta, path in _records(changed):
-            old_mode, new_mode, oid, _, status = meta
+        for (old_mode, new_mode, oid, _, status), path in raw_changes(changed):
             if status == "M" and old_mode == new_mode and self._holds(path, oid):
                 self.unchanged.append(path)
             elif not (old_mode == _LINK and status == "T" and self._holds(path, oid)):  # as `check_out` writes links
@@ -365,13 +348,6 @@ class Look:
         except (OSError, RefusedError):
             return False
         return data is not None and blob_id(data, oid) == oid
-
-
-def _records(raw: bytes) -> Iterator[tuple[list[str], str]]:
-    """Yield the fields of each path of a raw diff (modes, ids, status letter), and the path."""
-    fields = raw.split(b"\0")[:-1]
-    for meta, path in zip(fields[::2], fields[1::2], strict=True):
-        yield meta.decode().removeprefix(":").split(" "), os.fsdecode(path)
 
 
 def _untracked(listing: bytes) -> list[str]:

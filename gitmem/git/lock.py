@@ -30,7 +30,6 @@ else:
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Callable, Iterator
     from typing import Self
 
@@ -419,16 +418,16 @@ def beating(lock: Lock) -> Iterator[None]:
     import threading  # late: a save has no long work
 
     done = threading.Event()
-    heart = threading.Thread(target=_beat, args=(lock, done), daemon=True)
+
+    def beat() -> None:
+        while not done.wait(_BEAT_SECONDS):
+            with contextlib.suppress(OSError, GitmemError):  # the next one may succeed
+                lock.heartbeat()
+
+    heart = threading.Thread(target=beat, daemon=True)
     heart.start()
     try:
         yield
     finally:
         done.set()
         heart.join()
-
-
-def _beat(lock: Lock, done: threading.Event) -> None:
-    while not done.wait(_BEAT_SECONDS):
-        with contextlib.suppress(OSError, GitmemError):  # the next one may succeed
-            lock.heartbeat()

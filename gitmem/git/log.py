@@ -9,16 +9,9 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING
 
+from gitmem.git.process import Answer, Git
 from gitmem.values import Value
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from gitmem.git.process import Git
-    from gitmem.platform.spawn import Running
-
 
 _FIELDS = ("%H", "%P", "%an", "%ae", "%ad", "%cd", "%s", "%(trailers:only,unfold)")
 _FORMAT = ("-z", "--date=raw", "--no-color", "--format=" + "%x00".join(_FIELDS))
@@ -313,38 +306,16 @@ def show(git: Git, commit: str) -> bytes:
     )
 
 
-class EarlyLog:
-    """The newest commits of a revision, read by a git that runs until they are asked for.
-
-    The context manager ends it.
-    """
+class EarlyLog(Answer):
+    """The newest commits of a revision, read by a git that runs until they are asked for."""
 
     def __init__(self, git: Git, revision: str, limit: int) -> None:
         """Start git."""
-        self._command = ("log", *_FORMAT, f"--max-count={limit}", "--end-of-options", revision, "--")
-        self._running: Running = git.spawn(*self._command)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        if self._running.returncode is None:
-            self._running.kill()
-            self._running.communicate()
+        super().__init__(git, "log", *_FORMAT, f"--max-count={limit}", "--end-of-options", revision, "--")
 
     def commits(self) -> list[Commit]:
-        """Return the commits, newest first.
-
-        Raises:
-            GitFailedError: git failed; there is no such commit.
-
-        """
-        from gitmem.git.process import failure
-
-        stdout, stderr = self._running.communicate()
-        if self._running.returncode:
-            raise failure(self._command, self._running.wait(), stderr)
-        return list(_commits(stdout))
+        """Return the commits, newest first; raises GitFailedError if there is no such commit."""
+        return list(_commits(self.read()))
 
 
 def _commits(output: bytes) -> Iterator[Commit]:

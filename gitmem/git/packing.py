@@ -161,16 +161,14 @@ _LOCKED = ("HEAD", "config", "packed-refs", "shallow", "objects/info/commit-grap
 
 def damages(git: Git, *, deep: bool) -> list[str]:
     """Return the complaints of `git fsck`; `deep` reads every object, else only connectivity is checked."""
-    process = git.spawn("fsck", "--no-progress", "--no-dangling", "--full" if deep else "--connectivity-only")
+    options = ("--no-progress", "--no-dangling", "--full" if deep else "--connectivity-only")
     try:
-        stdout, stderr = process.communicate(timeout=SECONDS)
-    except BaseException:
-        process.kill()
-        process.communicate()
-        raise
-    lines = (stdout + stderr).decode("utf-8", "replace").splitlines()
-    found = [line for line in lines if line and not line.startswith(("notice: ", "dangling ", "unreachable "))]
-    return found if process.returncode else []
+        git.run("fsck", *options, timeout=SECONDS)
+    except GitFailedError as error:
+        lines = f"{error.stdout}\n{error.stderr}".splitlines()
+        found = [line for line in lines if line and not line.startswith(("notice: ", "dangling ", "unreachable "))]
+        return found or [error.message]
+    return []
 
 
 def missing_of(git: Git, tip: str, newest: int | None = None) -> list[str]:

@@ -24,6 +24,7 @@ from gitmem.platform.spawn import ExpiredError
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
+    from typing import Self
 
     from gitmem.platform.spawn import Running
 
@@ -269,6 +270,30 @@ class Git:
             )
         except OSError as error:
             raise GitmemError(f"git could not be started in {self._folder}: {error.strerror}.") from error
+
+
+class Answer:
+    """The answer of a git that runs until it is read; a context manager that ends it."""
+
+    def __init__(self, git: Git, *args: str) -> None:
+        """Start git."""
+        self._args = args
+        self._process = git.spawn(*args)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._process.returncode is None:
+            self._process.kill()
+            self._process.communicate()
+
+    def read(self) -> bytes:
+        """Wait for git and return its stdout; raises GitFailedError."""
+        stdout, stderr = self._process.communicate()
+        if self._process.returncode:
+            raise failure(self._args, self._process.wait(), stderr)
+        return stdout
 
 
 def git_without_repository(environ: Mapping[str, str], *, user_config: bool = False) -> Git:

@@ -284,29 +284,13 @@ class Repository:
             found = treediff.tree_changes(self._objects, old, new)
             if found is not None:
                 return found
-        raw = self.git.run(
-            "--literal-pathspecs",
-            "diff-tree",
-            "-r",
-            "-z",
-            "--raw",
-            "--no-renames",
-            "--no-abbrev",
-            old,
-            new,
-            "--",
-            *paths,
-        )
-        fields = raw.split(b"\0")[:-1]
+        options = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev")
+        raw = self.git.run("--literal-pathspecs", "diff-tree", *options, old, new, "--", *paths)
         changes = []
-        for meta, path in zip(fields[::2], fields[1::2], strict=True):
-            old_mode, new_mode, before, after, _ = meta.decode().lstrip(":").split()
-            first, second = (None if set(oid) == {"0"} else oid for oid in (before, after))
-            changes.append(
-                treediff.PathChange(
-                    os.fsdecode(path), first, second, old_mode if second is None else new_mode, old_mode
-                )
-            )
+        for (old_mode, new_mode, before, after, _), path in raw_changes(raw):
+            first, second = (oid if oid.strip("0") else None for oid in (before, after))
+            mode = old_mode if second is None else new_mode
+            changes.append(treediff.PathChange(path, first, second, mode, old_mode))
         return changes
 
     def is_ancestor(self, old: str, new: str) -> bool:
@@ -321,6 +305,13 @@ class Repository:
 _SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
 _ATTEMPTS = 20  # of a tenth of a second, while another git holds the ref's lock
 _MOVED = ("but expected", "already exists", "unable to resolve reference")
+
+
+def raw_changes(raw: bytes) -> Iterator[tuple[list[str], str]]:
+    """Yield the fields of each path of a raw diff (modes, ids, status letter), and the path."""
+    fields = raw.split(b"\0")[:-1]
+    for meta, path in zip(fields[::2], fields[1::2], strict=True):
+        yield meta.decode().removeprefix(":").split(" "), os.fsdecode(path)
 
 
 def read_refs(git: Git, *patterns: str) -> dict[str, str]:
@@ -342,7 +333,11 @@ def move_ref(git: Git, ref: str, new: str | None, old: str | None, why: str = "g
 
 def move_refs(git: Git, moves: Mapping[str, tuple[str | None, str | None]], why: str = "gitmem") -> bool:
     """Move several refs in one transaction, as `move_ref` moves one."""
-    lines = [_line(ref, old, new) for ref, (old, new) in moves.items() if old != new]
+    lines = [
+        f"delete {ref} {old}\n" if new is None else f"update {ref} {new} {old or '0' * len(new)}\n"
+        for ref, (old, new) in moves.items()
+        if old != new
+    ]
     for attempt in range(_ATTEMPTS if lines else 0):
         try:
             git.run(*_SYNC, "update-ref", "-m", why, "--stdin", stdin="".join(lines).encode())
@@ -356,7 +351,3 @@ def move_refs(git: Git, moves: Mapping[str, tuple[str | None, str | None]], why:
         else:
             break
     return True
-
-
-def _line(ref: str, old: str | None, new: str | None) -> str:
-    return f"delete {ref} {old}\n" if new is None else f"update {ref} {new} {old or '0' * len(new)}\n"

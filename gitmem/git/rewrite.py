@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from gitmem.git.fast_import import quote_path
+from gitmem.git.fast_import import Dialogue, quote_path
 from gitmem.git.objects import read_objects
 from gitmem.git.process import failure
 from gitmem.values import Value
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gitmem.git.process import Git
-    from gitmem.platform.spawn import Running
 
 
 _SECONDS = 3600.0
@@ -44,6 +43,7 @@ class CommitChange(Value):
     """A commit's change of a path against its first parent; an id is "" if there is no file."""
 
     path: bytes
+    old_mode: bytes
     mode: bytes
     old: str
     new: str
@@ -65,15 +65,16 @@ def history(git: Git, tips: Collection[str], without: Collection[str] = ()) -> l
     output = git.run("rev-list", *options, stdin=wanted.encode(), timeout=_SECONDS).decode().splitlines()
     lines = [line.split(" ") for line in output]
     raws = read_objects(git, [line[0] for line in lines])
-    changes = _changes(git, lines)
+    changes = commit_changes(git, lines)
     return [
         Written(oid, tuple(parents), raw, changes.get(oid, ()))
         for (oid, *parents), raw in zip(lines, raws, strict=True)
     ]
 
 
-def _changes(git: Git, lines: Iterable[Sequence[str]]) -> dict[str, tuple[CommitChange, ...]]:
-    wanted = "".join(" ".join(line[:2]) + "\n" for line in lines)  # each against its first parent only
+def commit_changes(git: Git, lines: Iterable[Sequence[str]]) -> dict[str, tuple[CommitChange, ...]]:
+    """Return the changes of commits by id, of lists of a commit and its parents, against the first of these."""
+    wanted = "".join(" ".join(line[:2]) + "\n" for line in lines)
     options = ("--stdin", "--root", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
     output = git.run("diff-tree", *options, stdin=wanted.encode(), timeout=_SECONDS)
     found: dict[str, list[CommitChange]] = {}
@@ -83,9 +84,9 @@ def _changes(git: Git, lines: Iterable[Sequence[str]]) -> dict[str, tuple[Commit
         if not token.startswith(b":"):
             commit = token.decode()
             continue
-        _, mode, old, new, _ = token.split(b" ")
+        old_mode, mode, old, new, _ = token[1:].split(b" ")
         before, after = (oid.decode() if oid.strip(b"0") else "" for oid in (old, new))
-        found.setdefault(commit, []).append(CommitChange(next(tokens), mode, before, after))
+        found.setdefault(commit, []).append(CommitChange(next(tokens), old_mode, mode, before, after))
     return {oid: tuple(changes) for oid, changes in found.items()}
 
 
@@ -168,14 +169,13 @@ def affected(commits: Iterable[Written], found: Occurrences) -> dict[str, bool]:
     return changed
 
 
-class _Importer:
+class _Importer(Dialogue):
     """A fast-import that writes commits one by one and returns their ids."""
 
     def __init__(self, git: Git, *, keep_pack: bool) -> None:
         sync = ("-c", "core.fsync=committed", "-c", "core.fsyncMethod=fsync")
         kept = ("-c", "fastimport.unpackLimit=1") if keep_pack else ()
-        self._args = ("fast-import", "--quiet", "--done", "--date-format=raw-permissive")
-        self._process: Running = git.spawn(*sync, *kept, *self._args)
+        super().__init__(git, *sync, *kept, "fast-import", "--quiet", "--done", "--date-format=raw-permissive")
         self._marks: dict[str, bytes] = {}  # objects of an unfinished pack are known by marks only
 
     def __enter__(self) -> Self:
@@ -186,7 +186,7 @@ class _Importer:
             self._send(b"reset %s\ndone\n" % _REF)  # create no ref
         stderr = self._process.communicate()[1]
         if kind is None and self._process.returncode:
-            raise failure(self._args, self._process.wait(), stderr)
+            raise failure(("fast-import",), self._process.wait(), stderr)
 
     def _mark(self, oid: str) -> bytes:
         """Return the mark of an object's replacement."""
@@ -226,21 +226,4 @@ class _Importer:
                 kept.append(b"M %s %s %s\n" % (one.mode, self._marks.get(one.new, one.new.encode()), name))
         parts += removed + kept
         self._send(*parts, b"\nget-mark %s\n" % mark)
-        assert self._process.stdout is not None
-        output = self._process.stdout.readline()
-        if not output.endswith(b"\n"):
-            raise self._died()
-        return output.strip().decode()
-
-    def _send(self, *parts: bytes) -> None:
-        assert self._process.stdin is not None
-        try:
-            for part in parts:
-                self._process.stdin.write(part)
-            self._process.stdin.flush()
-        except OSError:
-            raise self._died() from None
-
-    def _died(self) -> Exception:
-        _, stderr = self._process.communicate()
-        return failure(self._args, self._process.wait(), stderr)
+        return self._line().strip().decode()

@@ -119,10 +119,10 @@ def _compare(
         changes.append((path, PathChange(os.fsdecode(path), old, new, kept[0], old_mode)))
 
 
-def read_tree(git: Git, commit: str) -> Tree:
-    """Return the files of a commit, with mode and object id; submodules and links among them."""
+def read_tree(git: Git, commit: str, *paths: str) -> Tree:
+    """Return the files of a commit, at or below these paths, with mode and object id; submodules and links, too."""
     tree = {}
-    for line in git.run("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
+    for line in git.run("ls-tree", "-r", "-z", "--full-tree", commit, "--", *paths).split(b"\0")[:-1]:
         meta, _, path = line.partition(b"\t")
         mode, _, oid = meta.decode().split()
         tree[os.fsdecode(path)] = (mode, oid)

@@ -134,17 +134,9 @@ class People:
             address, home, name = person.split("\t") if person else ("", "", "")
             if home == self._store.context.home:
                 self._address, self._name = address, name
-            self._origins = [_parsed(line) for line in lines]
+            parts = (line.split("\t") for line in lines)
+            self._origins = [Origin(who, email, where, host, How(how)) for who, email, where, host, how in parts]
         return self._data
-
-
-def _line(origin: Origin) -> str:
-    return f"{origin.author}\t{origin.email}\t{origin.machine}\t{origin.host}\t{origin.how}"
-
-
-def _parsed(line: str) -> Origin:
-    author, email, machine, host, how = line.split("\t")
-    return Origin(author, email, machine, host, How(how))
 
 
 def _index(store: Store, seconds: float) -> tuple[bytes, bool]:
@@ -218,7 +210,7 @@ def _extended(store: Store, old: bytes, revisions: str, tip: str, seconds: float
     for brought, origin in _brought(store, revisions, seconds) if tip else ():
         identifier = brought.replace(_AGAIN, _CHANGED)
         if not is_known(identifier) and (identifier == brought or is_known(identifier[1:])):
-            added[identifier] = origins.setdefault(_line(origin), len(origins))
+            added[identifier] = origins.setdefault("\t".join(origin._asdict().values()), len(origins))
     lines = "".join(f"{identifier}\t{number}\n" for identifier, number in added.items())
     identity = store.identity().result()
     name = one_line(identity.name, _LENGTH).casefold()

@@ -13,7 +13,7 @@ from gitmem.document.message import Op, Trailer
 from gitmem.errors import NotFoundError
 from gitmem.git.blame import blame as blame_lines
 from gitmem.git.log import line_changes, log
-from gitmem.history.records import HEAD, CommitRecord, read_at, read_records, record, records
+from gitmem.history.records import HEAD, CommitRecord, read_records, record, records
 from gitmem.store.store import Store
 from gitmem.values import Value
 
@@ -32,7 +32,7 @@ def versions(store: Store, path: str, lines: tuple[int, int], limit: int) -> lis
     Uncommitted lines have none. Rotations, which only move lines, are left out.
     """
     tip = store.repository.resolve(HEAD)
-    now, then = store.read(path) or b"", read_at(store, tip, path)
+    now, then = store.read(path) or b"", store.repository.read(tip, path)
     committed = _before(then, now, lines) if then is not None else None
     if committed is None:
         return []
@@ -47,12 +47,10 @@ def _before(then: bytes, now: bytes, lines: tuple[int, int]) -> tuple[int, int] 
     first, last = lines[0] - 1, lines[1]
     matcher = SequenceMatcher(None, then.split(b"\n"), now.split(b"\n"), autojunk=False)
     starts, ends = [], []
-    for old, old_end, new, new_end, same in (
-        (o1, o2, n1, n2, tag == "equal") for tag, o1, o2, n1, n2 in matcher.get_opcodes()
-    ):
+    for tag, old, old_end, new, new_end in matcher.get_opcodes():
         if new < last and first < new_end and old < old_end:
-            starts.append(old + max(first - new, 0) if same else old)
-            ends.append(old_end - max(new_end - last, 0) if same else old_end)
+            starts.append(old + max(first - new, 0) if tag == "equal" else old)
+            ends.append(old_end - max(new_end - last, 0) if tag == "equal" else old_end)
     return (min(starts) + 1, max(ends)) if starts else None
 
 
@@ -102,7 +100,7 @@ def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list
     # Extend a range that begins inside an entry to the entry's first line.
     begin = max((number for number, _ in entries if number < first), default=first)
     tip = store.repository.resolve(HEAD)
-    committed = read_at(store, tip, path)
+    committed = store.repository.read(tip, path)
     written: dict[int, str] = {}
     if committed is not None and texts:
         revision = tip if committed == data else None
@@ -110,20 +108,13 @@ def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list
     known = read_records(store, {oid for oid in written.values() if oid.strip("0")})
     origins = {number: known[oid] for number, oid in written.items() if oid in known}
     for number, found in entries:
-        _settle(origins, number, found)
+        # Git may attribute a line to an older entry with the same words; the first line is unique by the entry's id.
+        head = origins.get(number)
+        for line in range(number + 1, number + found.entry.text.count("\n") + 1):
+            origin = origins.get(line)
+            if head and origin and origin.op == Op.SAVE and found.entry.id not in origin.entries:
+                origins[line] = head
     return [Line(n, texts[n - 1].removesuffix("\r"), origins.get(n)) for n in range(first, last + 1)]
-
-
-def _settle(origins: dict[int, CommitRecord], number: int, found: FoundEntry) -> None:
-    """Attribute all lines of an entry to the save that wrote its first line.
-
-    Git may attribute a line to an older entry with the same words; the first line is unique by the entry's id.
-    """
-    head = origins.get(number)
-    for line in range(number + 1, number + found.entry.text.count("\n") + 1):
-        origin = origins.get(line)
-        if head and origin and origin.op == Op.SAVE and found.entry.id not in origin.entries:
-            origins[line] = head
 
 
 def find_entry(store: Store, identifier: str) -> EntryFound:

@@ -133,11 +133,11 @@ def _wanted(store: Store, tip: str) -> dict[KeptDay, str]:
     A version of a day that two machines consolidated counts once.
     """
     from gitmem.document.message import Op, Trailer
-    from gitmem.history.undo import standing_with
+    from gitmem.history.undo import commits_with
 
     repository = store.repository
     there = {file.path for file in repository.files(tip, "weekly", "monthly")}
-    steps = standing_with(repository, {Trailer.OP.value: Op.CONSOLIDATE.value}) if there else []
+    steps = commits_with(repository, {Trailer.OP.value: Op.CONSOLIDATE.value}, undone=False) if there else []
     cleared = _cleared(store) if steps else {}
     blobs: dict[tuple[str, str], KeptDay] = {}
     with repository.reading():
@@ -153,11 +153,11 @@ def _cleared(store: Store) -> Mapping[str, frozenset[str]]:
     """Return the weeks and months that a clearing removed, by each consolidation before it."""
     from gitmem.document.message import Op, Trailer
     from gitmem.git.log import log
-    from gitmem.history.undo import standing_with
+    from gitmem.history.undo import commits_with
 
     gone: dict[str, frozenset[str]] = {}
     repository = store.repository
-    for commit in standing_with(repository, {Trailer.OP.value: Op.CLEAR.value}):
+    for commit in commits_with(repository, {Trailer.OP.value: Op.CLEAR.value}, undone=False):
         paths = {change.path for change in repository.changes(commit.parents[0], commit.oid) if change.new is None}
         for before in log(repository.git, commit.oid, trailers={Trailer.OP.value: Op.CONSOLIDATE.value}):
             gone[before.oid] = gone.get(before.oid, frozenset()) | paths

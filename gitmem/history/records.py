@@ -289,12 +289,6 @@ def read_records(store: Store, oids: Iterable[str]) -> dict[str, CommitRecord]:
     return {oid: record(commit) for oid, commit in commits(store.repository.git, oids).items()}
 
 
-def read_at(store: Store, commit: str, path: str) -> bytes | None:
-    """Return the content of a file in a commit, None if the commit has no such file."""
-    found = store.repository.files(commit, path)
-    return store.repository.blob(found[0].oid) if [file.path for file in found] == [path] else None
-
-
 def last_version(repository: Repository, path: str, tip: str = HEAD) -> bytes | None:
     """Return the last version of a file that was deleted before `tip`, None if it never existed."""
     removed = repository.git.run("rev-list", "--max-count=1", tip, "--", path).decode().strip()

@@ -176,7 +176,8 @@ def sides_of(store: Store, path: str) -> Sides:
         first, second, *_ = git.run("rev-parse", f"{merge}^@").decode().split()
         held = [_places(repository.read(commit, path), path) for commit in (merge, first, second)]
         if held[0] - (held[1] & held[2]):
-            machines = [_machines(store, f"{other}..{own}") for own, other in ((first, second), (second, first))]
+            logs = (log(git, f"{other}..{own}") for own, other in ((first, second), (second, first)))
+            machines = [tuple(sorted({one.value(Trailer.MACHINE) or one.author for one in some})) for some in logs]
             if _is_own_second(store, first, second, machines):
                 return Sides(merge, second, first, machines[1], machines[0])
             return Sides(merge, first, second, machines[0], machines[1])
@@ -201,10 +202,6 @@ def _places(data: bytes | None, path: str) -> set[str]:
         return {path}
     places = Document.parse(data).get(REVIEW)
     return {*map(str, places)} if isinstance(places, list) else set()
-
-
-def _machines(store: Store, span: str) -> tuple[str, ...]:
-    return tuple(sorted({commit.value(Trailer.MACHINE) or commit.author for commit in log(store.repository.git, span)}))
 
 
 def _choose(store: Store, now: bytes, path: str, take: Take, sides: Sides | None) -> bytes:

@@ -18,6 +18,7 @@ from gitmem.git.log import Commit, log, was_at
 from gitmem.git.objects import Objects, read_objects
 from gitmem.git.process import Git
 from gitmem.git.repository import Repository, is_object_id
+from gitmem.git.rewrite import commit_changes
 from gitmem.history.past_days import drop_days
 from gitmem.history.records import CommitRecord, last_version, parse_date, record, resolve
 from gitmem.history.undo_plan import (
@@ -38,7 +39,7 @@ from gitmem.values import Value
 SHORT = 10  # characters of an object id that people are shown
 _LISTED = 5  # items in a message
 _RECENT = 64  # commits to search first for one to undo
-_FILE_MODES = {"000000", "100644", "100755"}
+_FILE_MODES = {b"000000", b"100644", b"100755"}
 # The message of `git revert`.
 _HEX = re.compile(r"[0-9a-f]+")
 _SHORT = re.compile(r"[0-9a-f]{4,64}")
@@ -125,17 +126,8 @@ def reversals(git: Git, revision: str) -> list[Reversal]:
     return [Reversal(oid, tuple(full.get(name, name) for name in names)) for oid, names in named.items()]
 
 
-def undone_with(repository: Repository, trailers: Mapping[str, str]) -> list[Commit]:
-    """Return the commits of the branch that have all these trailers and were undone, newest first."""
-    return _with_trailers(repository, trailers, undone=True)
-
-
-def standing_with(repository: Repository, trailers: Mapping[str, str]) -> list[Commit]:
-    """Return the commits of the branch that have all these trailers and were not undone, newest first."""
-    return _with_trailers(repository, trailers, undone=False)
-
-
-def _with_trailers(repository: Repository, trailers: Mapping[str, str], *, undone: bool) -> list[Commit]:
+def commits_with(repository: Repository, trailers: Mapping[str, str], *, undone: bool) -> list[Commit]:
+    """Return the commits of the branch that have all these trailers and were not undone, or were, newest first."""
     tip = repository.resolve(repository.branch())
     commits = log(repository.git, tip, trailers=trailers)
     oids = undone_commits(reversals(repository.git, tip)) if commits else {}
@@ -336,28 +328,20 @@ class _UndoPlanner:
 
 def _changes(git: Git, oids: Sequence[str]) -> dict[str, list[Change]]:
     """Return the changes of each commit, by its id; a rename is a deletion and an addition."""
-    options = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--stdin")
-    output = git.run("diff-tree", *options, stdin="".join(f"{oid}\n" for oid in oids).encode())
-    found: dict[str, list[tuple[str, str, str]]] = {oid: [] for oid in oids}
-    commit = ""
-    tokens = iter(output.split(b"\0")[:-1])
-    for token in tokens:
-        if not token.startswith(b":"):
-            commit = token.decode()
-            continue
-        old_mode, new_mode, old, new, _ = token[1:].decode().split()
-        path = os.fsdecode(next(tokens))
-        if not {old_mode, new_mode} <= _FILE_MODES:
-            raise GitmemError(
-                f"{commit[:SHORT]} changed {path}, which is a link or a submodule; gitmem undoes neither.",
-                f"'git revert {commit[:SHORT]}' in the store does.",
-            )
-        found[commit].append((path, old, new))
-    wanted = list({oid for changes in found.values() for change in changes for oid in change[1:] if oid.strip("0")})
+    found = commit_changes(git, [(oid,) for oid in oids])
+    for oid, changes in found.items():
+        for change in changes:
+            if not {change.old_mode, change.mode} <= _FILE_MODES:
+                raise GitmemError(
+                    f"{oid[:SHORT]} changed {os.fsdecode(change.path)}, which is a link or a submodule; "
+                    "gitmem undoes neither.",
+                    f"'git revert {oid[:SHORT]}' in the store does.",
+                )
+    wanted = list({oid for changes in found.values() for one in changes for oid in (one.old, one.new) if oid})
     content = dict(zip(wanted, read_objects(git, wanted), strict=True))
     return {
-        commit: [Change(path, content.get(old), content.get(new)) for path, old, new in changes]
-        for commit, changes in found.items()
+        oid: [Change(os.fsdecode(one.path), content.get(one.old), content.get(one.new)) for one in found.get(oid, ())]
+        for oid in oids
     }
 
 

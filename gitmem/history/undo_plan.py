@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gitmem.document.document import Document
-from gitmem.document.entry import Entry, entry_ids, find_entries, restore_entries, sections
+from gitmem.document.entry import Entry, Section, entry_ids, find_entries, restore_entries, sections
 from gitmem.document.ids import ARCHIVE, BUGS, MEMORY, is_fact_id, summary_path
 from gitmem.facts.fact import PATH, is_fact_path
 from gitmem.facts.file import parse_fact
@@ -266,21 +266,26 @@ def _placed(body: str, ids: Collection[str]) -> list[tuple[str, Entry]]:
 def _without(data: bytes, ids: Collection[str]) -> bytes:
     """Return a log without entries and the blank lines around them."""
     log = Document.parse(data)
-    body = log.body
-    for found in reversed(find_entries(body)) if ids else ():
-        if found.entry.id in ids:
-            body = _joined(body[: found.start], body[found.end :])
-    return data if body == log.body else log.with_body(body).render()
+    found = find_entries(log.body) if ids else ()
+    return _cut(data, log, [(one.start, one.end) for one in found if one.entry.id in ids])
 
 
 def _without_sections(data: bytes, names: Collection[str]) -> bytes:
     """Return a log without those of the sections that are empty."""
     log = Document.parse(data)
+    parts = _empty_sections(log.body) if names else ()
+    return _cut(data, log, [(part.start, part.end) for part in parts if part.title.casefold() in names])
+
+
+def _cut(data: bytes, log: Document, spans: Sequence[tuple[int, int]]) -> bytes:
     body = log.body
-    for part in reversed(sections(body)) if names else ():
-        if part.title.casefold() in names and not body[part.body : part.end].strip(_BLANK):
-            body = _joined(body[: part.start], body[part.end :])
-    return data if body == log.body else log.with_body(body).render()
+    for start, end in reversed(spans):
+        body = _joined(body[:start], body[end:])
+    return log.with_body(body).render() if spans else data
+
+
+def _empty_sections(body: str) -> list[Section]:
+    return [part for part in sections(body) if not body[part.body : part.end].strip(_BLANK)]
 
 
 def _joined(head: str, tail: str) -> str:
@@ -303,7 +308,7 @@ def _sections_of(data: bytes, ids: Collection[str]) -> set[str]:
     body = Document.parse(data).body
     held = {title.casefold() for title, _ in _placed(body, ids)}
     rest = Document.parse(_without(data, ids)).body
-    return held & {part.title.casefold() for part in sections(rest) if not rest[part.body : part.end].strip(_BLANK)}
+    return held & {part.title.casefold() for part in _empty_sections(rest)}
 
 
 def _is_frame(data: bytes) -> bool:

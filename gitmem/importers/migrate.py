@@ -21,7 +21,7 @@ from gitmem.document.ids import MEMORY, archive_path, daily_path, is_fact_id, su
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import is_fact_path
-from gitmem.history.undo import standing_with
+from gitmem.history.undo import commits_with
 from gitmem.importers.plan import (
     ArchiveItem,
     FileItem,
@@ -223,7 +223,7 @@ class _Pass:
 
 def brought_before(store: Store) -> set[str]:
     """Return the keys of items that were migrated and not undone."""
-    commits = standing_with(store.repository, {Trailer.MIGRATED.value: ""})
+    commits = commits_with(store.repository, {Trailer.MIGRATED.value: ""}, undone=False)
     return {key for commit in commits for key in commit.values(Trailer.MIGRATED)}
 
 

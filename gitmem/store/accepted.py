@@ -16,8 +16,6 @@ from gitmem.store.settings import read_small
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from gitmem.git.repository import Layout
 
 
@@ -86,8 +84,8 @@ class Acceptance:
             self.give(())
             making.end()
             return True
-        known = (path for path in self._records() if token and self._read(path)[:2] == [token, self._number()])
-        former = next(known, "")
+        records = (os.path.join(folder, _NAME) for folder, _, names in os.walk(self._folder) if _NAME in names)
+        former = next((path for path in records if token and self._read(path)[:2] == [token, self._number()]), "")
         with contextlib.suppress(OSError):  # of a home that cannot be written
             if former:
                 self._write(self._read(former))
@@ -129,11 +127,6 @@ class Acceptance:
     def _is_at_home(self) -> bool:
         home = os.path.realpath(user_store(self._home))
         return os.path.join(os.path.realpath(self._private), "").startswith(os.path.join(home, ""))
-
-    def _records(self) -> Iterator[str]:
-        for folder, _, names in os.walk(self._folder):
-            if _NAME in names:
-                yield os.path.join(folder, _NAME)
 
     def _record(self) -> list[str]:
         return self._read(self._path())

@@ -243,7 +243,8 @@ def edited(name: str, data: bytes, path: tuple[str, ...], value: object | None) 
     """
     try:
         text = data.decode()
-        text = remove_value(text, path) if value is None else set_value(text, path, _plain(value))
+        value = list(value) if isinstance(value, tuple) else value
+        text = remove_value(text, path) if value is None else set_value(text, path, value)
     except (YamlTextError, UnicodeDecodeError) as error:
         raise GitmemError(f"{name} cannot be changed: {error}.", "Correct it in an editor, then try again.") from error
     return text.encode()
@@ -257,7 +258,3 @@ def _set_in_own_file(environ: Mapping[str, str], home: str, place: tuple[str, ..
     made = not os.path.lexists(path) or is_made(path)
     write_personal(path, edited(path, data or b"", place, value), made=made)
     return path
-
-
-def _plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value

@@ -124,7 +124,8 @@ def check_names(store: Store, paths: Sequence[str]) -> Checked:
             found.append((path, error.message))
         if os.path.islink(os.path.join(store.root, path)):
             found.append((path, f"{path} is a symbolic link; gitmem follows none."))
-    names = {name for path in known_files(store.repository.git) for name in _with_folders(path.rstrip("/"))}
+    paths = [path.rstrip("/") for path in known_files(store.repository.git)]
+    names = {*paths, *(path[:end] for path in paths for end, letter in enumerate(path) if letter == "/")}
     if len(set(fold("\n".join(names)).split("\n"))) < len(names):
         twins: dict[str, list[str]] = defaultdict(list)
         for name in sorted(names):
@@ -139,12 +140,6 @@ def check_names(store: Store, paths: Sequence[str]) -> Checked:
     )
     details = tuple(words for _, words in found)
     return Checked(Finding("names", Level.WARNING, message, remedy, details), tuple(found))
-
-
-def _with_folders(path: str) -> Iterator[str]:
-    while path:
-        yield path
-        path = path.rpartition("/")[0]
 
 
 def conflict_lines(data: bytes) -> Iterator[int]:

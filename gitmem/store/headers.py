@@ -120,7 +120,9 @@ def read_headers(
                 continue
         kept[path] = line
     if known is not None and (new or len(known) != len(kept)) and seen <= max_entries:
-        _save(cache, kept)
+        with contextlib.suppress(OSError, ValueError):  # it only costs time
+            lines = (f"{path}\t{line}" for path, line in kept.items())
+            replace_file(cache, "\n".join([_VERSION, *lines, ""]).encode())
     return _headers(kept, longest)
 
 
@@ -223,12 +225,6 @@ def _lines(cache: str, most: int, _version: tuple[int, ...]) -> Mapping[str, str
     if version != _VERSION or lines[-1:] != [""]:  # written by another version, or truncated
         return {}
     return {path: rest for path, _, rest in (line.partition("\t") for line in lines[:-1])}
-
-
-def _save(cache: str, kept: Mapping[str, str]) -> None:
-    """Replace the cache; a failure is ignored, as it only costs time."""
-    with contextlib.suppress(OSError, ValueError):
-        replace_file(cache, "\n".join([_VERSION, *(f"{path}\t{line}" for path, line in kept.items()), ""]).encode())
 
 
 _FILE = "changed.json"

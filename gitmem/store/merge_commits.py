@@ -195,7 +195,8 @@ def _follow(
     as the first commit has them.
     """
     changed = [path for path in (*taken, *contents) if is_fact_path(path)]
-    if not changed and not any(map(is_fact_id, entry_ids(_decoded(contents.get(MEMORY))))):
+    merged = (contents.get(MEMORY) or b"").decode("utf-8", "surrogateescape")
+    if not changed and not any(map(is_fact_id, entry_ids(merged))):
         return  # neither side changed a fact, and there is no line of one
     files = {**_files(repository.git, commits[1], FACTS, MEMORY), **taken}
     names = [*files, *contents]
@@ -217,19 +218,10 @@ def _follow(
             contents[MEMORY] = followed
 
 
-def _decoded(data: bytes | None) -> str:
-    return (data or b"").decode("utf-8", "surrogateescape")
-
-
 def _files(git: Git, commit: str, *paths: str) -> dict[str, str]:
     """Return the files at or below these paths, with their object ids."""
-    found = {}
-    for line in git.run("ls-tree", "-r", "-z", "--full-tree", commit, "--", *paths).split(b"\0")[:-1]:
-        meta, _, path = line.partition(b"\t")
-        mode, _, oid = meta.decode().split()
-        if mode in {REGULAR, EXECUTABLE}:
-            found[os.fsdecode(path)] = oid
-    return found
+    found = read_tree(git, commit, *paths)
+    return {path: oid for path, (mode, oid) in found.items() if mode in {REGULAR, EXECUTABLE}}
 
 
 def _differing(repository: Repository, base: str, first: str, second: str) -> tuple[Tree, Tree, Tree]:
@@ -255,10 +247,7 @@ def _new(trees: tuple[Tree, Tree, Tree]) -> set[str]:
 
 def _names(git: Git, first: str, trees: tuple[Tree, Tree, Tree]) -> set[str]:
     """Return all paths of both sides if there is a new one; else an empty set, since no path can collide."""
-    if not _new(trees):
-        return set()
-    listing = git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", first)
-    return {os.fsdecode(name) for name in listing.split(b"\0")[:-1]} | trees[2].keys()
+    return read_tree(git, first).keys() | trees[2].keys() if _new(trees) else set()
 
 
 def _to_be_merged(base: Tree, ours: Tree, theirs: Tree) -> set[str]:

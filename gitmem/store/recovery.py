@@ -85,8 +85,9 @@ def join_listed(store: Store) -> None:
         new = pack_together(store.repository.git, folder, joined)
         _list(store, [*(name for name in listed if name not in joined), *new])
         for name in joined:
-            if name not in new:
-                _remove(os.path.join(folder, name))
+            for suffix in _INDEX_FIRST if name not in new else ():
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join(folder, f"{name}{suffix}"))
 
 
 def _to_join(folder: str, names: Iterable[str]) -> list[str]:
@@ -103,12 +104,6 @@ def _to_join(folder: str, names: Iterable[str]) -> list[str]:
 
 def _list(store: Store, names: Iterable[str]) -> None:
     replace_file(store.packs_file, "".join(f"{name}{_LISTED}\n" for name in names).encode("ascii"))
-
-
-def _remove(path: str) -> None:
-    for suffix in _INDEX_FIRST:
-        with contextlib.suppress(OSError):
-            os.unlink(path + suffix)
 
 
 def _folder(store: Store) -> str:
@@ -177,9 +172,11 @@ def _held(store: Store, marked: str, tip: str) -> str | None:
     if not store.repository.is_ancestor(marked, tip):
         return None
     commits = log(store.repository.git, f"{marked}..{tip}")
-    # A new work tree that is not filled yet is at the root commit.
-    if not any(commit.value("Gitmem-Op") for commit in commits) and _has_parents(store, marked):
-        return None
+    # A new work tree that is not filled yet is at the root commit, which has no parent.
+    if not any(commit.value("Gitmem-Op") for commit in commits):
+        ids = store.repository.git.run("rev-list", "--parents", "--max-count=1", marked, "--").split()
+        if len(ids) > 1:
+            return None
     if arriving(store) in {commit.oid for commit in commits}:  # a fast-forward: no commit came from this work tree
         return marked
     first = next((commit for commit in commits if commit.parents == (marked,)), None)
@@ -189,10 +186,6 @@ def _held(store: Store, marked: str, tip: str) -> str | None:
 def arriving(store: Store) -> str:
     """Return the fetched commit of the last fast-forward, begun or done; "" if there was none."""
     return read_text(os.path.join(store.private, ARRIVING)).strip()
-
-
-def _has_parents(store: Store, commit: str) -> bool:
-    return len(store.repository.git.run("rev-list", "--parents", "--max-count=1", commit, "--").split()) > 1
 
 
 def _follow(store: Store, change: PathChange, indexed: str | None) -> tuple[str, bool]:

@@ -9,7 +9,7 @@ import pytest
 from gitmem.archives import rotate as consolidating
 from gitmem.archives.rotate import consolidate_due, due
 from gitmem.document.entry import entry_ids
-from gitmem.history.records import read_at, resolve
+from gitmem.history.records import resolve
 from gitmem.history.undo import undo
 from gitmem.sessions.background import do_upkeep
 from gitmem.sessions.replay import replay
@@ -59,7 +59,7 @@ def test_what_was_consolidated_is_shown_as_it_was(autumn):
     before = autumn.text("daily/2026/09/2026-09-28.md")
     consolidate_due(autumn.store)
     commit = resolve(autumn.store, "2026-11-01")
-    assert read_at(autumn.store, commit, "daily/2026/09/2026-09-28.md").decode() == before
+    assert autumn.store.repository.read(commit, "daily/2026/09/2026-09-28.md").decode() == before
 
 
 def test_a_dry_run_lists_what_is_then_done_and_does_nothing(autumn):

@@ -162,13 +162,13 @@ def _day_path(store: Store, text: str) -> str:
 
 def _past_file(store: Store, text: str) -> tuple[str, bytes] | None:
     """Return path and content of the file that `REV:PATH` names, None if the text names none."""
-    from gitmem.history.records import read_at, resolve
+    from gitmem.history.records import resolve
 
     revision, colon, path = text.partition(":")
     if not (revision and colon and path):
         return None
     try:
-        data = read_at(store, resolve(store, revision), path)
+        data = store.repository.read(resolve(store, revision), path)
     except NotFoundError:
         return None
     return None if data is None else (path, data)
@@ -233,7 +233,7 @@ def run_at(args: argparse.Namespace, app: App) -> None:
       gitmem at '3 days ago' > memory-then.md
 
     """
-    from gitmem.history.records import read_at, read_records, resolve
+    from gitmem.history.records import read_records, resolve
 
     store = app.settled(args)
     commit = resolve(store, args.when)
@@ -247,7 +247,7 @@ def run_at(args: argparse.Namespace, app: App) -> None:
             app.answer(args, about | {"files": listed}, plain("\n".join(file.path for file in files)))
             return
     path = path or MEMORY
-    data = None if args.list else read_at(store, commit, path)
+    data = None if args.list else store.repository.read(commit, path)
     if data is None:
         raise NotFoundError(
             f"There was no {path} at {args.when}.", f"'gitmem at {commit[: output.SHORT]} --list' lists the files."
