@@ -257,13 +257,16 @@ class App(Value):
         if shown and args.json:
             print(shown, file=self.out)
         elif shown:
+            if self.colour():
+                from gitmem.text.terminal import painted
+
+                shown = painted(shown)
             self.write(shown)
 
     def write(self, text: str, *, wrap: bool = True) -> None:
         """Print a text: on a terminal wrapped at words, and in a pager where it is longer than the screen."""
-        try:
-            size = os.get_terminal_size(self.out.fileno())
-        except (OSError, ValueError, AttributeError):  # no terminal
+        size = self.screen()
+        if size is None:
             print(text, file=self.out)
             return
         from gitmem.text.terminal import wrapped
@@ -278,6 +281,13 @@ class App(Value):
         command = options + pager  # a shell's, as git has it
         with contextlib.suppress(BrokenPipeError), os.popen(command, "w") as pipe:  # noqa: S605  # quit before the end
             pipe.write(f"{text}\n")
+
+    def screen(self) -> os.terminal_size | None:
+        """Return the size of the terminal that the output goes to, None if it goes elsewhere."""
+        try:
+            return os.get_terminal_size(self.out.fileno())
+        except (OSError, ValueError, AttributeError):
+            return None
 
     def _pager(self) -> str:
         """Return the pager that git would take, by its environment and the user's settings; "" for none.
@@ -307,9 +317,18 @@ class App(Value):
         """Return whether a person is at a terminal to answer a question."""
         return self.stdin.isatty() and self.err.isatty()
 
-    def colour(self) -> bool:
+    def colour(self, stream: TextIO | None = None) -> bool:
         """Return whether to use colour: on a terminal, unless the user refuses it (https://no-color.org)."""
-        return self.out.isatty() and not self.environ.get("NO_COLOR") and self.environ.get("TERM") != "dumb"
+        refused = self.environ.get("NO_COLOR") or self.environ.get("TERM") == "dumb"
+        return (stream or self.out).isatty() and not refused
+
+    def styled(self, style: str, text: str) -> str:
+        """Return a text in one of the `STYLES` of gitmem.text.terminal, as it is where no colour is used."""
+        if not self.colour():
+            return text
+        from gitmem.text.terminal import styled
+
+        return styled(style, text)
 
 
 class _Harmless:

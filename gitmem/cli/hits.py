@@ -13,7 +13,7 @@ from gitmem.values import Value
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from gitmem.cli.app import App
@@ -116,7 +116,6 @@ LAYERS = {
     "transcripts": "transcripts",
 }
 _SHORT = 10  # characters of an object id
-_BOLD, _DIM, _PLACE, _MATCH, _END = "\033[1m", "\033[2m", "\033[36m", "\033[1;33m", "\033[0m"
 
 
 def add_search_arguments(parser: argparse.ArgumentParser, limit: int) -> None:
@@ -230,14 +229,14 @@ def hit_value(hit: Hit) -> dict[str, object]:
     }
 
 
-def hits_text(hits: Sequence[Hit], marks: tuple[str, ...], *, by_layer: bool, colour: bool) -> str:
+def hits_text(hits: Sequence[Hit], marks: tuple[str, ...], *, by_layer: bool, style: Callable[[str, str], str]) -> str:
     """Return hits for people: place, date and type on one line, the snippet below."""
     lines: list[str] = []
     layer = ""
     for hit in hits:
         if by_layer and hit.layer != layer:
             layer = hit.layer
-            lines += ["", _styled(LAYERS[layer], _BOLD, colour=colour)][not lines :]
+            lines += ["", style("heading", LAYERS[layer])][not lines :]
         place = f"{hit.path}:{hit.start}" + (f"-{hit.end}" if hit.end > hit.start else "")
         only_then = f"only in history: gitmem get --at {hit.commit[:_SHORT]} {place}" if hit.commit else ""
         facts = ", ".join(
@@ -254,20 +253,15 @@ def hits_text(hits: Sequence[Hit], marks: tuple[str, ...], *, by_layer: bool, co
                 ),
             )
         )
-        shown = _styled(plain(place), _PLACE, colour=colour)
-        lines.append(f"{shown}  {_styled(plain(facts), _DIM, colour=colour)}".rstrip())
-        lines.append(f"    {_highlighted(plain(hit.shown(hit.snippet)), marks if colour else ())}")
+        lines.append(f"{style('place', plain(place))}  {style('aside', plain(facts))}".rstrip())
+        lines.append(f"    {_highlighted(plain(hit.shown(hit.snippet)), marks, style)}")
         if hit.views:
-            lines.append(_styled(f"    also: {plain(', '.join(hit.views))}", _DIM, colour=colour))
+            lines.append(style("aside", f"    also: {plain(', '.join(hit.views))}"))
     return "\n".join(lines)
 
 
-def _highlighted(text: str, marks: tuple[str, ...]) -> str:
+def _highlighted(text: str, marks: tuple[str, ...], style: Callable[[str, str], str]) -> str:
     if not marks:
         return text
     pattern = re.compile("|".join(map(re.escape, marks)), re.IGNORECASE)
-    return pattern.sub(lambda match: f"{_MATCH}{match[0]}{_END}", text)
-
-
-def _styled(text: str, style: str, *, colour: bool) -> str:
-    return f"{style}{text}{_END}" if colour and text else text
+    return pattern.sub(lambda match: style("match", match[0]), text)

@@ -423,10 +423,11 @@ def _say(app: App, report: dict[str, object], *, as_json: bool) -> None:
 
         print(json.dumps(report, ensure_ascii=False), file=app.err)
     else:
-        from gitmem.text.terminal import plain
+        from gitmem.text.terminal import plain, styled
 
         trace, remedy = report.get("traceback", ""), report["remedy"]
-        print(plain(f"{trace}gitmem: {report['error']}" + (f"\n  {remedy}" if remedy else "")), file=app.err)
+        text = plain(f"{trace}gitmem: {report['error']}" + (f"\n  {remedy}" if remedy else ""))
+        print(text.replace("gitmem:", styled("error", "gitmem:"), 1) if app.colour(app.err) else text, file=app.err)
 
 
 def run() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from gitmem.document.ids import MEMORY, short_session
 from gitmem.errors import RefusedError
-from gitmem.text.terminal import cells, fields, padded, plain
+from gitmem.text.terminal import cells, clipped, fields, padded, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,8 +116,11 @@ def first_of(paths: Sequence[str], most: int) -> list[str]:
 
 SHORT = 10  # characters of an object id
 _MINUTES = "%Y-%m-%d %H:%M"
-# The longest prefix first; ANSI colours as git has them.
-_COLOURS = (("+++", 1), ("---", 1), ("diff ", 1), ("commit ", 33), ("@@", 36), ("+", 32), ("-", 31))
+# The longest prefix first; styles as git has them.
+_PATCH = (
+    *((prefix, "head") for prefix in ("+++", "---", "diff ")),
+    *(("commit ", "id"), ("@@", "hunk"), ("+", "added"), ("-", "removed")),
+)
 
 
 def write_file(app: App, data: bytes) -> None:
@@ -137,8 +140,8 @@ def write_patch(app: App, data: bytes) -> None:
         return
     lines = []
     for line in plain(data.decode("utf-8", "replace")).rstrip("\n").split("\n"):
-        colour = next((number for prefix, number in _COLOURS if line.startswith(prefix)), None)
-        lines.append(line if colour is None else f"\033[{colour}m{line}\033[0m")
+        style = next((style for prefix, style in _PATCH if line.startswith(prefix)), "")
+        lines.append(app.styled(style, line) if style else line)
     app.write("\n".join(lines), wrap=False)
 
 
@@ -150,9 +153,10 @@ def commit_value(record: CommitRecord) -> dict[str, object]:
 
 
 def commit_line(record: CommitRecord, app: App) -> str:
-    """Return a commit as one line."""
-    commit = f"\033[33m{record.commit[:SHORT]}\033[0m" if app.colour() else record.commit[:SHORT]
-    return f"{commit} {plain(f'{record.date:{_MINUTES}} {_who(record)}  {record.subject}')}"
+    """Return a commit as one line, on a terminal no longer than that is wide."""
+    line = plain(f"{record.commit[:SHORT]} {record.date:{_MINUTES}} {_who(record)}  {record.subject}")
+    screen = app.screen()
+    return clipped(line, screen.columns) if screen and screen.columns else line
 
 
 def commit_block(record: CommitRecord) -> str:
@@ -289,19 +293,12 @@ def _who(record: CommitRecord) -> str:
     return "/".join(filter(None, (record.host, short_session(record.session or "")))) or record.author
 
 
-_LEVEL_COLOURS = {"ok": 32, "note": 36, "warning": 33, "problem": 31}  # ANSI colours
-
-
 def finding_lines(findings: Sequence[Finding], app: App) -> list[str]:
     """Return findings as lines: the message, below it the places and the remedy."""
     lines = []
     for finding in findings:
-        lines.append(f"{_coloured(finding.level, app)}  {finding.check:<12}{plain(finding.message)}")
+        lines.append(f"{app.styled(finding.level, f'{finding.level:<7}')}  {finding.check:<12}{plain(finding.message)}")
         lines += [f"{'':<23}{plain(detail)}" for detail in finding.details]
         if finding.remedy:
             lines.append(f"{'':<21}> {plain(finding.remedy)}")
     return lines
-
-
-def _coloured(level: str, app: App) -> str:
-    return f"\033[{_LEVEL_COLOURS[level]}m{level:<7}\033[0m" if app.colour() else f"{level:<7}"

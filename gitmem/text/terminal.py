@@ -54,8 +54,33 @@ def plain(text: str) -> str:
     return re.sub(f"[{_CONTROLS}]", lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
+# What the command line colours, by ANSI's codes: what needs a person is yellow or red, what a line is read past is dim.
+STYLES = {
+    "heading": "1",
+    "id": "33",
+    "place": "36",
+    "aside": "2",
+    "match": "1;33",
+    "ok": "32",
+    "note": "36",
+    "warning": "33",
+    "problem": "31",
+    "error": "1;31",
+    "head": "1",
+    "hunk": "36",
+    "added": "32",
+    "removed": "31",
+}
 _CODE = r"\x1b\[[0-9;]*m"  # a colour
+# The beginnings of lines in lists: an id, session or commit, and its date; a heading; and what is said of a fact.
+_LISTED = re.compile(
+    r"^(?P<blank> *)(?P<id>[a-z][0-9a-hj-np-tv-z]{10}|[0-9a-f]{8}|[0-9a-f]{10})"
+    r"(?P<date>  ?\d{4}-\d\d-\d\d(?: \d\d:\d\d)?)?(?=  ?\S)"
+    r"|^(?P<heading>\w[\w ]{,30}:)$|(?P<mark> \[[a-z][^\]\n]*\])$",
+    re.MULTILINE,
+)
 _UNSPACED = r"\u2e80-\u312f\u3190-\u9fff\uf900-\ufaff\uff00-\uff60"  # letters of scripts without blanks
+_CLOSING = r"\u3001\u3002\u3009\u300b\u300d\u300f\u3011\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f"  # begin no line
 _COLUMN = re.compile(r"\S {2,}(?=\S)|^ *[-*>] (?=\S)")
 
 
@@ -85,7 +110,7 @@ def _wrapped_line(line: str, width: int) -> str:
     indent = cells(bare[: columns[-1]]) if columns else len(bare) - len(bare.lstrip())
     lines, left = [""], width
     # Chinese and Japanese may be parted anywhere; a word longer than the screen is left to the terminal.
-    for piece in re.findall(rf"{_CODE}|\s+|[{_UNSPACED}]|[^\s{_UNSPACED}\x1b]+", line):
+    for piece in re.findall(rf"{_CODE}|\s+|[{_UNSPACED}][{_CLOSING}]*|[^\s{_UNSPACED}\x1b]+", line):
         size = cells(piece)
         if size > left and left < width - indent:
             lines[-1] = lines[-1].rstrip(" ")
@@ -96,6 +121,31 @@ def _wrapped_line(line: str, width: int) -> str:
         lines[-1] += piece
         left -= size
     return "\n".join(lines)
+
+
+def clipped(text: str, width: int) -> str:
+    """Return a text that takes at most this many columns, with … at its end where some is left out."""
+    if cells(text) <= width:
+        return text
+    kept = text[:width]
+    while cells(kept) >= width:
+        kept = kept[:-1]
+    return f"{kept.rstrip()}…"
+
+
+def styled(style: str, text: str) -> str:
+    """Return a text in one of `STYLES`."""
+    return f"\033[{STYLES[style]}m{text}\033[0m" if text else ""
+
+
+def painted(text: str) -> str:
+    """Return a list with its ids, dates and headings, and what is said of a fact, in colour."""
+
+    def paint(found: re.Match[str]) -> str:
+        shown = (found["blank"] or "") + styled("id", found["id"] or "") + styled("aside", found["date"] or "")
+        return shown + styled("heading", found["heading"] or "") + styled("warning", found["mark"] or "")
+
+    return _LISTED.sub(paint, text)
 
 
 def harmless(text: str) -> str:

@@ -1,4 +1,4 @@
-"""URLs in messages."""
+"""Text on its way to a terminal: URLs masked, controls harmless, wrapped at words, in colour."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.text.terminal import cells, harmless, json_text, mask_urls, padded, plain, wrapped
+from gitmem.text.terminal import cells, clipped, harmless, json_text, mask_urls, padded, painted, plain, wrapped
 
 TEXTS = st.text() | st.text(st.characters(categories=["Cs", "Cc"])) | st.text('"\\/\b\f\n\r\t\x00\x1f\x7f')
 VALUES = st.recursive(
@@ -99,6 +99,23 @@ def test_wide_characters_take_two_columns_and_korean_is_broken_at_blanks():
     assert padded("환불", 6) == "환불  "
     assert wrapped("환불 테스트는", 10) == "환불\n테스트는"
     assert wrapped("記憶記憶", 4) == "記憶\n記憶"
+    assert wrapped("記憶記憶。", 8) == "記憶記\n憶。", "no line begins with a full stop"
+    assert [clipped("환불 테스트", width) for width in (11, 9, 4)] == ["환불 테스트", "환불 테…", "환…"]
+
+
+def test_ids_dates_headings_and_marks_of_a_list_are_coloured_and_nothing_else():
+    listed = "rule:\n  d4f7k2m9q0x  2026-11-21  Use uv. [in dispute with: Use pip.]\na4f1d58dd3 2026-11-25 14:40  Save"
+    coloured = painted(listed)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == listed
+    assert re.findall(r"\x1b\[[0-9;]+m *([^\x1b]+)\x1b\[0m", coloured) == [
+        "rule:",
+        "d4f7k2m9q0x",
+        "2026-11-21",
+        "[in dispute with: Use pip.]",
+        "a4f1d58dd3",
+        "2026-11-25 14:40",
+    ]
+    assert painted("We decided: no.\n\ndeadbeef\n") == "We decided: no.\n\ndeadbeef\n"
 
 
 @given(st.text(), st.integers(10, 80))

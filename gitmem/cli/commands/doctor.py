@@ -52,8 +52,9 @@ def run_doctor(args: argparse.Namespace, app: App) -> int:
     shown = [finding for finding in found if args.verbose or finding.level != Level.OK]
     counted = [count(number, what) for number, what in ((problems, "problem"), (warnings, "warning")) if number]
     summary = " and ".join(counted) if counted else "No problem found"
-    passed = f"{count(levels.count(Level.OK), 'check')} passed"
-    app.answer(args, value, "\n".join([*finding_lines(shown, app), *[""] * bool(shown), f"{summary}; {passed}."]))
+    level = Level.PROBLEM if problems else Level.WARNING if warnings else Level.OK
+    ending = f"{app.styled(level, summary)}; {count(levels.count(Level.OK), 'check')} passed."
+    app.answer(args, value, "\n".join([*finding_lines(shown, app), *[""] * bool(shown), ending]))
     return ExitCode.FAILURE if problems else ExitCode.OK
 
 

@@ -81,7 +81,7 @@ def run_search(args: argparse.Namespace, app: App) -> None:
     by_layer = args.by == "layer"
     if by_layer:
         hits.sort(key=lambda hit: list(LAYERS).index(hit.layer))
-    text = hits_text(hits, _marks(args, app), by_layer=by_layer, colour=app.colour())
+    text = hits_text(hits, _marks(args, app), by_layer=by_layer, style=app.styled)
     app.answer(args, [hit_value(hit) for hit in hits], text, SEARCH)
     note_hits(app, answered, SEARCH, text, hits)
     if not args.json:
@@ -101,7 +101,7 @@ def _search_stores(args: argparse.Namespace, app: App) -> None:
     found = search_stores(roots, app.context(), " ".join(args.query), limit=args.limit, ended=args.all)
     value = [{"store": one.store, **hit_value(one.hit)} for one in found.hits]
     shown = [one.hit._replace(path=os.path.join(one.store, one.hit.path)) for one in found.hits]
-    app.answer(args, value, hits_text(shown, _marks(args, app), by_layer=False, colour=app.colour()), SEARCH)
+    app.answer(args, value, hits_text(shown, _marks(args, app), by_layer=False, style=app.styled), SEARCH)
     if not args.json:
         unreadable = f" {', '.join(found.unreadable)} could not be read." if found.unreadable else ""
         app.notices((f"{len(found.hits)} hits in {found.stores:,} stores.{unreadable}",))
@@ -202,7 +202,7 @@ def run_keywords(args: argparse.Namespace, app: App) -> None:
         from gitmem.search.engine import answer
 
         hits = answer(store, args.word, limit=0 if args.limit is None else args.limit).hits
-        text = hits_text(hits, fold_words(args.word), by_layer=False, colour=app.colour())
+        text = hits_text(hits, fold_words(args.word), by_layer=False, style=app.styled)
         app.answer(args, [hit_value(hit) for hit in hits], text, "keywords")
         return
     from gitmem.search.recall import LIMIT as MOST

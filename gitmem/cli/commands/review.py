@@ -97,8 +97,9 @@ def run_review(args: argparse.Namespace, app: App) -> None:
         if args.take:
             raise UsageError("--take needs an item to decide.", "'gitmem review' lists by number what waits.")
         values = _values(store, waiting)
-        text = "\n".join(f"{value['number']}. {_line(value)}" for value in values)
-        app.answer(args, values, plain(text or "Nothing waits for your review."), "review" if text else "")
+        lines = [(app.styled("heading", f"{value['number']}."), plain(_line(value))) for value in values]
+        text = "\n".join(map(" ".join, lines))
+        app.answer(args, values, text or "Nothing waits for your review.", "review" if text else "")
         return
     kind, place = _find(waiting, args.what.replace(os.sep, "/").removeprefix("./"))
     if args.take and args.take not in _TAKES[kind]:

@@ -204,7 +204,11 @@ def _screen(status: StoreStatus, more: _More, app: App) -> str:
         rows.append(("facts", f"{pairs} to decide: 'gitmem review' shows both sentences"))
     if status.edited:
         rows.append(("by hand", f"{_listed(status.edited)}: the next save commits this"))
-    lines = [plain(f"{name:<12}{value}") for name, value in rows]
+    needed = {"review", "facts", "by hand"} | ({"recording"} if more.paused or not more.agents else set())
+    lines = [
+        app.styled("heading", f"{name:<12}") + (app.styled("warning", plain(value)) if name in needed else plain(value))
+        for name, value in rows
+    ]
     if status.attention:
         lines += ["", *finding_lines(status.attention, app)]
     return "\n".join(lines)

@@ -130,7 +130,7 @@ class Desk:
     def ran(
         self, *argv: str, cwd: Path | None = None, terminal: bool = False, stdin: bytes = b"", **environ: str
     ) -> Ran:
-        out, err = Terminal() if terminal else _stream(), _stream()
+        out, err = (Terminal(), Terminal()) if terminal else (_stream(), _stream())
         app = App({**os.environ, **environ}, str(cwd or self.project), _stream(stdin), out, err)
         code = main(argv, lambda: app)
         return Ran(code, _written(out), _written(err).decode())

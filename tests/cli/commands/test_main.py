@@ -170,6 +170,19 @@ def test_what_is_longer_than_the_screen_goes_to_gits_pager(tmp_path, gitmem, env
     assert "--all" not in words or all(len(line.rstrip()) <= 80 + 8 * paged for line in said.decode().splitlines())
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("status",), ("doctor",), ("facts",), ("review",), ("search", "fridays"), ("log",), ("facts", "show", "x")],
+)
+def test_what_a_person_reads_is_coloured_on_a_terminal_only_and_unless_refused(desk, words):
+    for text in ("We deploy on Fridays.", "We do not deploy on Fridays."):
+        desk.run("save", text, "--type", "decision")
+    coloured = desk.ran(*words, terminal=True, TERM="xterm")
+    assert "\x1b[" in coloured.out + coloured.err
+    for plain in (desk.ran(*words), desk.ran(*words, terminal=True, NO_COLOR="1")):
+        assert "\x1b" not in plain.out + plain.err
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_every_command_says_what_it_does_and_gives_examples(name, capsys, gitmem):
     with pytest.raises(SystemExit) as ended:
