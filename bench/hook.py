@@ -30,6 +30,7 @@ PYTHON = "python -c 'import json'"
 ANSWERED = "SessionStart"
 TOLD = ("UserPromptSubmit", "PostToolUseFailure")  # answered, too, with what is remembered of them
 SPEAKS = "How did we fix the retry of the cache worker?"
+FAILS = 'Exit code 1\nTraceback (most recent call last):\n  File "src/cache.py", line 9\nKeyError: retry of the worker'
 HOST = find_host("claude")  # or the one of --host
 SESSION_START_TARGET = 5.0  # times the Python line
 FLAT = 1.25  # times the same in the small store
@@ -109,10 +110,11 @@ class Project:
     def hook(self, name: str) -> float:
         """Run the hook of an event as a host does; returns milliseconds."""
         event = name.partition(",")[0]
-        filler = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {"stdout": "x" * 7_700}}
-        data = self.payload(event, str(uuid.uuid4()), source="startup", prompt=SPEAKS, tool_use_id="t", **filler)
-        self.clear()
         ours = HOST.events[event].partition(".")[0]
+        filler = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {"stdout": "x" * 7_700}}
+        said = {"UserPromptSubmit": {"prompt": SPEAKS}, "PostToolUseFailure": {"error": FAILS}}.get(ours, {})
+        data = self.payload(event, str(uuid.uuid4()), source="startup", tool_use_id="t", **filler, **said)
+        self.clear()
         for number in range(4 if name == FIFTH else 0):
             (self.spool / f"Unknown-1-1-{number}.json").write_bytes(b"{}")
         spent = timed(["/bin/sh", "-c", HOST.commands()[event]], self.folder, self.environ, data)
