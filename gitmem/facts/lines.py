@@ -48,7 +48,7 @@ _LINK = re.compile(r"(?m)^- [0-9-]{10} \[.*(?P<end>\]\([^()\n]*\) (?P<id>[0-9a-z
 _END = r"[가-힣]*(?!\w|[./-]+\w)(?:[.!?…。]+(?![\w.]))?"
 # The rest of a sentence, in which a dot may be part of a name.
 _REST = r"(?:[^.!?…。\n]|[.!?…](?=\w)){0,200}(?!\w)(?:[.!?…。]+(?![\w.]))?"
-_OPEN = re.compile(r"['\"]?[ \t]*\n[ \t]+status: (?P<open>open)\b")  # behind an issue in a summary's header
+_OPEN = r"['\"]?[ \t]*\n[ \t]+status: (?P<open>open)\b"  # behind an issue in a summary's header
 
 
 class Memory(Value):
@@ -218,7 +218,7 @@ def with_marks(text: str, marks: Marks, memory: str = "") -> str:
     for begin, end, name in stated:
         if (begin, name) not in own:
             edits.append((end, end, f" [{marks.now(name)}]"))
-        if (is_open := _OPEN.match(text, end)) and marks.has_ended(name) and not marks.statuses[name].place:
+        if (is_open := re.compile(_OPEN).match(text, end)) and marks.has_ended(name) and not marks.statuses[name].place:
             edits.append((*is_open.span("open"), Standing.RESOLVED))
     said = {name for *_, name in stated}
     for state in re.finditer(STATE_MARK, text):
@@ -264,13 +264,12 @@ SECTIONS = {  # of `memory.md`, by kind; a pattern has a line where somebody sav
     FactKind.ISSUE: KNOWN_ISSUES,
     FactKind.PATTERN: RECENT_CONTEXT,
 }
-_STRUCK = re.compile(r"~~(?=\S)[^~\n]*~~")
-_TICKED = re.compile(r"^(?:[-*+] +)?(?:\[[0-9: -]+\] +)?(?:\*\*[^*\n]*\*\*[^:\n]{0,200}: *)?\[[xX]\]")
+# As strings: hooks load this module, and only an edit of `memory.md` needs these.
+_STRUCK = r"~~(?=\S)[^~\n]*~~"
+_TICKED = r"^(?:[-*+] +)?(?:\[[0-9: -]+\] +)?(?:\*\*[^*\n]*\*\*[^:\n]{0,200}: *)?\[[xX]\]"
 # What a line has beside its statement: bullet, box, time, label, tags, id.
-_FRAME = re.compile(
-    r"^[ \t]*(?:[-*+] +)?(?:\[[ xX]?\] +)?(?:\[[0-9: -]+\] *)?(?:\*\*[^*\n]{1,60}\*\*(?: #[\w/-]{1,50}){0,50}: ?)?"
-)
-_MORE = re.compile(rf"(?:{CONTINUED})*")
+_FRAME = r"^[ \t]*(?:[-*+] +)?(?:\[[ xX]?\] +)?(?:\[[0-9: -]+\] *)?(?:\*\*[^*\n]{1,60}\*\*(?: #[\w/-]{1,50}){0,50}: ?)?"
+_MORE = rf"(?:{CONTINUED})*"
 
 
 class LineEdits(Value):
@@ -358,7 +357,7 @@ def line_edits(old: Mapping[str, Entry], after: str) -> LineEdits:
                 ended.append(identifier)
                 after = after[:start] + after[end:]
                 continue
-            text = _FRAME.sub("", line.rstrip("\r")).replace(f"^{identifier}", "").strip()
+            text = re.sub(_FRAME, "", line.rstrip("\r")).replace(f"^{identifier}", "").strip()
             more = entry.text.split("\n")[1:]
             changed = entry._replace(text="\n".join([text, *more]) if text else entry.text)
             after = after[:start] + render_entry(changed) + after[end:]
@@ -389,10 +388,10 @@ def facts_as_edited(edits: LineEdits, get: Callable[[str], Fact | None], now: da
 
 def is_ended(line: str) -> bool:
     """Return whether a line is struck out as a whole, or ticked off."""
-    if _TICKED.match(line):
+    if re.match(_TICKED, line):
         return True
-    rest = _STRUCK.sub("", line)
-    return rest != line and not re.search(r"\w", re.sub(r"\^\w+", "", _FRAME.sub("", rest)))
+    rest = re.sub(_STRUCK, "", line)
+    return rest != line and not re.search(r"\w", re.sub(r"\^\w+", "", re.sub(_FRAME, "", rest)))
 
 
 def _damaged(body: str, entry: Entry) -> tuple[int, int]:
@@ -403,5 +402,5 @@ def _damaged(body: str, entry: Entry) -> tuple[int, int]:
         found = re.search(rf"(?m)^(?:[^\n]*[ ~])?{re.escape(first)}(?:~~)?[ \t]*\r?(?:\n|\Z)", body)
     if found is None:
         return 0, 0
-    more = _MORE.match(body, found.end())
+    more = re.compile(_MORE).match(body, found.end())
     return found.start(), more.end() if more else found.end()

@@ -296,21 +296,20 @@ class Outcome(StrEnum):
     INTERRUPTED = "interrupted"  # the person, or the end of the session, broke it off: nobody judged a result
 
 
-_TESTS = re.compile(
+_TESTS = (  # as strings: hooks load this module, and few look for tests
     r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright test|rspec|phpunit|ctest|bats"
     r"|(?:cargo|go|dotnet|deno|bun|swift|mix|npm|pnpm|yarn|make|gradle|gradlew|mvn|rake|uv run|mise|just|task|nx|turbo"
     r"|composer|bazel|hatch|pdm) (?:run )?"
     r"[\w:-]{0,20}(?:test|check|verify)\w{0,10})\b"
 )
-_RELEASES = re.compile(
+_RELEASES = (
     r"\b(?:(?:npm|pnpm|yarn|cargo|poetry|uv|flit|hatch|gem) (?:run )?(?:publish|release|deploy|push)|twine upload"
     r"|gh (?:release create|workflow run)|docker push|git push|(?:fly|vercel|netlify|wrangler|firebase|eb) deploy"
     r"|(?:kubectl|terraform|tofu) apply|helm (?:install|upgrade)|goreleaser|make (?:release|deploy|publish))\b"
 )
-_SAID_FAILED = re.compile(
-    r"\b[1-9][0-9]{0,6} (?:tests? |specs? )?(?:failed|failing|failures?|errors?)\b|^(?:--- )?FAIL(?:ED)?\b"
-    r"|\btest result: FAILED|^Traceback \(most recent",
-    re.MULTILINE,
+_SAID_FAILED = (
+    r"(?m)\b[1-9][0-9]{0,6} (?:tests? |specs? )?(?:failed|failing|failures?|errors?)\b|^(?:--- )?FAIL(?:ED)?\b"
+    r"|\btest result: FAILED|^Traceback \(most recent"
 )
 _WORDS = "outcomes.tsv"
 _READ = 400  # characters of the next request: the rest is pasted or sets another task
@@ -372,12 +371,12 @@ def _is_error_of(turn: Turn, text: str) -> bool:
 def verdict_of(runs: Iterable[Run]) -> Outcome | None:
     """Return the outcome of the last tests that were run, FAILED after a release that failed; None without either."""
     backwards = list(reversed(list(runs)))
-    last = next((run for run in backwards if _RELEASES.search(run.command)), None)
+    last = next((run for run in backwards if re.search(_RELEASES, run.command)), None)
     if last is None or not last.failed:
-        last = next((run for run in backwards if _TESTS.search(run.command)), None)
+        last = next((run for run in backwards if re.search(_TESTS, run.command)), None)
     if last is None:
         return None
-    return Outcome.FAILED if last.failed or _SAID_FAILED.search(last.said) else Outcome.SUCCESS
+    return Outcome.FAILED if last.failed or re.search(_SAID_FAILED, last.said) else Outcome.SUCCESS
 
 
 def outcome_of(

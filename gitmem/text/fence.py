@@ -59,8 +59,8 @@ _CLOSERS = ">\uff1e\ufe65\u203a\u3009\u27e9\u232a\u300b\u00bb\u02c3\u1433\u276f\
 # Of such an element, and what follows it; compiled for the first bracket, which takes a millisecond.
 _NAME = rf"[\s/\\\uff0f]{{0,16}}([^<{_CLOSERS}\s]{{1,80}})(\s*[{_CLOSERS}]|\s|$)"
 # `<|im_start|>` and the like, also in the wide signs of DeepSeek; `[INST]`, `[TOOL_RESULTS]`.
-_TOKEN = re.compile(r"<(?=[|\uff5c\u00a6\u2502]{1,2}/?[\w\u2581 .-]{1,40}[|\uff5c\u00a6\u2502]{1,2}>)")
-_BRACKETED = re.compile(
+_ANGLED = r"<(?=[|\uff5c\u00a6\u2502]{1,2}/?[\w\u2581 .-]{1,40}[|\uff5c\u00a6\u2502]{1,2}>)"
+_BRACKETED = (
     r"[\[\uff3b](?= {0,2}/? {0,2}(?:INST|SYS|SYSTEM|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS|CONTENT)"
     r"|ASSISTANT|USER) {0,2}[\]\uff3d])"
 )
@@ -87,7 +87,8 @@ def blunted(text: str, instead: Callable[[str], str] = lambda _: "(") -> str:
     `(`, or what `instead` makes of it, replaces the bracket of every such tag; a turn at the beginning of a line
     ("Human:") stands in brackets.
     """
-    places = {found.start() for form in (_TOKEN, _BRACKETED) for found in form.finditer(text)}
+    forms = [_BRACKETED] + [_ANGLED] * ("<" in text)
+    places = {found.start() for form in forms for found in re.finditer(form, text)}
     last = max(map(text.rfind, _CLOSERS))
     brackets = "".join(one for one in set(text) if _look(one).startswith("<"))
     for found in re.finditer(f"[{brackets}]", text) if brackets else ():
