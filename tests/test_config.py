@@ -225,10 +225,13 @@ def described(key):
         ("problems:\n  x: 5\n", "user: there is no setting 'problems.x'; it is not used."),
         (
             "rotation:\n  threshold_tokens: 5\n a: [\n",
-            "user cannot be read and is not used: it is not plain YAML in line 3.",
+            (
+                "user cannot be read and is not used: it is not valid YAML: "
+                "while parsing a block mapping: did not find expected key (line 3)."
+            ),
         ),
-        ("- a\n- b\n", "user cannot be read and is not used: it is not a mapping."),
-        ("just words\n", "user cannot be read and is not used: it is not a mapping."),
+        ("- a\n- b\n", "user cannot be read and is not used: it is not a mapping of keys to values but a list."),
+        ("just words\n", "user cannot be read and is not used: it is not a mapping of keys to values but a str."),
         ("x" * (MAX_BYTES + 1), f"user cannot be read and is not used: it has more than {MAX_BYTES} bytes."),
     ],
 )
@@ -339,4 +342,4 @@ def test_deep_nesting_is_seen_before_values_are_built(text, monkeypatch):
 
     monkeypatch.setattr(yaml, "load", lambda *_, **__: pytest.fail("it was built"))
     [problem] = of(text).problems
-    assert "nests too deeply" in problem or "it is not plain YAML in line 1" in problem
+    assert "nests more than" in problem or "it is not valid YAML" in problem

@@ -169,7 +169,7 @@ MOST_LEAD = 600  # characters of the request that each part carries
 _LEAST = PART // 2
 # What ends a request: the answer in an exchange, and what else follows it.
 _SAID = "\n  **Said:**"
-_ENDS = ("\n  **Answer:**", _SAID, "\n  **Noted:**", "\n  **Error:**")
+_ENDS = ("\n  **Answer:**", _SAID, "\n  **Error:**")
 _BREAKS = ("\n\n", "\n", ". ", " ")
 
 
@@ -225,7 +225,7 @@ _LINKED_ID = rf"(?m)\) ({ID_FORM})\r?$"
 _EXCHANGES = re.compile(r"(?m)^exchanges: \[([^\]\n]*)\]")  # in the header of an episode
 _NO_SENTENCES = ("keywords:", "tags:", "aliases:")  # fields of a summary's header that say nothing by themselves
 _TURN = re.compile(r"- \[[^]\n]*\] \*\*Exchange\*\*")
-_REPLIED = re.compile(r"\n  (?:\*\*(?:Answer|Noted|Error|Files):|(?:Asked|Done|요청|한 일):)|\n- \[")
+_REPLIED = re.compile(r"\n  (?:\*\*(?:Answer|Error|Files):|(?:Asked|Done|요청|한 일):)|\n- \[")
 # Characters of an entry around its text, about: `- [2026-11-21 14:03:22] **Note**: ` and the id.
 FRAME = 60
 _ASCII = bytes(range(128))

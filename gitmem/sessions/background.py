@@ -55,8 +55,10 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> Ca
             spool.remove([event.source])
     answered = {turn.session for turn in pending.turns if turn.closed}
     mended = [turn for turn in pending.turns if turn.closed and any(one.fixed_by for one in turn.failures)]
-    if mended:
-        steps.run("mended errors", partial(_note_mended, store, mended))
+    if mended:  # how many commands the mends took: a host without a transcript does not tell later
+        from gitmem.lessons.outcome_counts import note_mended
+
+        steps.run("mended errors", partial(note_mended, store, mended))
     for session in pending.sessions:
         _end_or_go_on(store, steps, session, answered)
     return steps.captured
@@ -64,18 +66,14 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> Ca
 
 def _end_or_go_on(store: Store, steps: _Steps, session: Session, answered: set[str]) -> None:
     if session.over:
-        if store.has_layers and _was_paused(store, session.name):
+        from gitmem.store.layers import was_paused
+
+        if store.has_layers and was_paused(store, session.name):
             session = session._replace(transcript="")  # it tells what was not to be recorded
         if steps.run("session end", partial(steps.read, session, steps.close)):
             HookSpool(store.private).remove([*session.sources])
     elif session.name in answered:
         steps.run("half of the context", partial(steps.half_used, session))
-
-
-def _was_paused(store: Store, session: str) -> bool:
-    from gitmem.store.layers import was_paused
-
-    return was_paused(store, session)
 
 
 def _process_private(store: Store, alive: Callable[[int], bool]) -> None:
@@ -93,13 +91,6 @@ def _follow(store: Store, pending: Pending) -> None:
 
     contexts = {session.name: context_tokens(session.transcript)[0] for session in pending.sessions}
     apply_events(store, pending.events, contexts)
-
-
-def _note_mended(store: Store, turns: list[Turn]) -> None:
-    """Note how many commands the mends took, while the events tell: a host without a transcript does not later."""
-    from gitmem.lessons.outcome_counts import note_mended
-
-    note_mended(store, turns)
 
 
 def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
@@ -227,15 +218,11 @@ class _Steps:
             pass
 
     def close(self, session: Session) -> None:
-        """Save a finished session's transcript (spec R14), exchanges (V1), facts (V4), concepts (V3), episodes (M2)."""
-        from gitmem.facts.book import learn
-        from gitmem.lessons.concepts import group
-        from gitmem.lessons.episodes import save_episodes
-        from gitmem.lessons.learn import learn_lessons
+        """Save a finished session's transcript (spec R14), and what its turns hold."""
         from gitmem.lessons.outcome_counts import count_given, note_use
         from gitmem.lessons.read import pattern_headers
-        from gitmem.sessions.end import capture_recorded, keep_transcript, logged_turns, read_records
-        from gitmem.sessions.exchanges import save_exchanges, turns_of
+        from gitmem.sessions.end import capture_recorded, keep_session, keep_transcript, logged_turns, read_records
+        from gitmem.sessions.exchanges import turns_of
         from gitmem.sessions.memory import forget_working
 
         keep_transcript(self._store, session.name, session.transcript)
@@ -248,12 +235,8 @@ class _Steps:
                 message = f"{session.transcript} tells no turn; its session is told as its hooks did."
                 FailureLog(self._store.private).record_once(Failure(self._store.context.clock(), "transcript", message))
         errors = {header.path for header in pattern_headers(self._store)}
-        save_exchanges(self._store, session.name, session.host, turns)
-        learn(self._store, session.name, session.host, turns)
-        group(self._store, session.name, session.host, turns)
         records = read_records(session.transcript) if turns and not turns[0].logged else ()
-        save_episodes(self._store, session.name, session.host, turns, records)
-        learn_lessons(self._store, session.name, session.host, turns)
+        keep_session(self._store, session.name, session.host, turns, records)
         count_given(self._store, session.name, turns)
         note_use(self._store, session.name, turns)
         if turns and not turns[0].logged and self._store.config.summary.provider not in NO_MODELS:

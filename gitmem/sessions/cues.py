@@ -45,7 +45,7 @@ def find_cues(text: str) -> list[Cue]:
     parts = blocks(text[:_LOOK_AT])
     for index, block in enumerate(parts):
         if block.kind is Kind.HEADING:
-            heading = _heading_type(block.text)
+            heading = next((kind for kind in _HEADED if _heading(kind).match(block.text)), None)
             continue
         following = parts[index + 1] if index + 1 < len(parts) else None
         for cue in _cues_of(block, heading, following):
@@ -128,10 +128,6 @@ def _says_something(cue: Cue) -> bool:
     ):
         return False
     return cue.type is not MemoryType.ISSUE or not is_resolved(cue.text)
-
-
-def _heading_type(title: str) -> MemoryType | None:
-    return next((kind for kind in _HEADED if _heading(kind).match(title)), None)
 
 
 @cache

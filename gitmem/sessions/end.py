@@ -25,7 +25,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import BinaryIO
 
     from gitmem.sessions.pending import Session
@@ -188,6 +188,21 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
 
     lines = l1_lines(read_records(path), store.config.transcripts.tool_result_chars, clean)
     return put(store, session, started, lines)
+
+
+def keep_session(store: Store, session: str, host: str, turns: Sequence[Turn], records: Iterable[Record]) -> None:
+    """Save a session's exchanges (spec V1), and what they teach: facts (V4), concepts (V3), episodes (M2), errors."""
+    from gitmem.facts.book import learn
+    from gitmem.lessons.concepts import group
+    from gitmem.lessons.episodes import save_episodes
+    from gitmem.lessons.learn import learn_lessons
+    from gitmem.sessions.exchanges import save_exchanges
+
+    save_exchanges(store, session, host, turns)
+    learn(store, session, host, turns)
+    group(store, session, host, turns)
+    save_episodes(store, session, host, turns, records)
+    learn_lessons(store, session, host, turns)
 
 
 def save_lessons(store: Store, session: Session, why: str) -> str | None:

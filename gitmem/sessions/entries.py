@@ -45,6 +45,7 @@ _COURTESY = (
     *("done!", "done.", "all done!", "all done.", "working on it"),
     *("네, ", "네.", "알겠습니다", "좋습니다", "좋은 질문", "맞습니다", "확인했습니다", "물론", "완벽합니다"),
 )
+
 EXCHANGE = "Exchange"
 
 

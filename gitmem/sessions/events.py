@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 PLACE = "change `"  # begins an edit; one that changes more than a few lines names its file alone
 _EDITORS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch")
 _PATHS = ("file_path", "notebook_path", "path")
+_TARGETS = (*_PATHS, "url", "pattern", "query", "description")
 _BEFORE, _AFTER = ("old_string", "old_str"), ("new_string", "new_str", "content", "new_source")
-_PATCHED = ("*** Add File: ", "*** Update File: ", "*** Delete File: ")
+_PATCHED, _MOVED = ("*** Add File: ", "*** Update File: ", "*** Delete File: "), "*** Move to: "
 _MOST, _LONGEST = 6, 320  # lines, characters
 _UNTOLD = ".env"  # begins the name of a file whose lines stay untold
 
@@ -76,16 +77,9 @@ def _told(path: str, lines: list[str]) -> str:
     return place if secret or not text or len(lines) > _MOST or len(text) > _LONGEST else f"{place}: {text}"
 
 
-def _first(given: Mapping[str, object], keys: Iterable[str]) -> str:
-    return next((value for key in keys if isinstance(value := given.get(key), str) and value), "")
-
-
 MAX_TEXT = 200_000  # characters of a prompt or an answer that are kept; the transcript has the rest
 MAX_DETAIL = 4_000  # characters of a command or an error
 _MAX_NAME = 1_000  # characters of an id or a path
-_EVENTS_EDITORS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch")
-_PATH_KEYS = ("file_path", "notebook_path", "path")
-_TARGETS = (*_PATH_KEYS, "url", "pattern", "query", "description")
 # Tools that write a whole plan down, and its place in their input: of Claude Code, Codex, OpenCode, Qwen and Gemini.
 _PLANS = {
     "TodoWrite": "todos",
@@ -106,7 +100,6 @@ _STEPS = (
     r"^[-*] +(?P<text>.+)",
 )
 _CODE = r"(?ms)^[ \t]*```.*?(?:^[ \t]*```|\Z)"
-_PATCH_LINES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 
 
 class HookKind(StrEnum):
@@ -209,19 +202,18 @@ def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> Hoo
 
 def target_of(tool_input: Mapping[str, object]) -> str:
     """Return the target of a tool call on one line, where the tool names it in the usual way."""
-    named = (_string(tool_input, key, MAX_DETAIL) for key in _TARGETS)
-    return next((name for name in named if name), "")
+    return _first(tool_input, _TARGETS, MAX_DETAIL)
 
 
 def changed_files(tool: str, tool_input: Mapping[str, object]) -> tuple[str, ...]:
     """Return the files that a tool call changes, as named in the call."""
-    if tool not in _EVENTS_EDITORS:
+    if tool not in _EDITORS:
         return ()
-    named = [_string(tool_input, key, _MAX_NAME) for key in _PATH_KEYS]
-    patch = _string(tool_input, "patch", MAX_TEXT) or _string(tool_input, "command", MAX_TEXT)
+    named = [_string(tool_input, key, _MAX_NAME) for key in _PATHS]
+    patch = _first(tool_input, ("patch", "command"))
     if "*** Begin Patch" in patch:
         for line in patch.split("\n"):
-            named += [line[len(start) :].strip()[:_MAX_NAME] for start in _PATCH_LINES if line.startswith(start)]
+            named += [line[len(start) :].strip()[:_MAX_NAME] for start in (*_PATCHED, _MOVED) if line.startswith(start)]
     return tuple(dict.fromkeys(name for name in named if name))
 
 
@@ -277,8 +269,7 @@ def _steps(given: object, *names: str) -> tuple[tuple[str, str, str], ...]:
     found = []
     for step in listed:
         if isinstance(step, dict):
-            text = next(filter(None, (_string(step, name, MAX_DETAIL) for name in names)), "")
-            status = _string(step, "status")
+            text, status = _first(step, names, MAX_DETAIL), _string(step, "status")
             if text and status not in GIVEN_UP:
                 found.append((text, status if status in _STATES else "pending", ""))
     return tuple(found)
@@ -287,3 +278,7 @@ def _steps(given: object, *names: str) -> tuple[tuple[str, str, str], ...]:
 def _string(payload: Mapping[str, object], key: str, limit: int = MAX_TEXT) -> str:
     value = payload.get(key) if key else None
     return value[:limit] if isinstance(value, str) else ""
+
+
+def _first(given: Mapping[str, object], keys: Iterable[str], limit: int = MAX_TEXT) -> str:
+    return next(filter(None, (_string(given, key, limit) for key in keys)), "")

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
+from enum import StrEnum
 from functools import partial
 from typing import Any
 
@@ -40,6 +41,7 @@ from gitmem.sessions.working import apply, begin, look_at_context
 from gitmem.store.store import Store
 from gitmem.store.transcripts import file_name
 from gitmem.text.stems import estimate_tokens
+from gitmem.values import Value
 
 FOLDER = "tasks"
 _SUFFIX = ".json"
@@ -189,54 +191,40 @@ def _read(path: str) -> tuple[WorkingMemory, frozenset[str]] | None:
     text = read_text(path)
     try:
         value = json.loads(text) if text else {}
-        return (_working(value["working"]), frozenset(map(str, value["events"]))) if value else None
+        return (_made(WorkingMemory, value["working"]), frozenset(map(str, value["events"]))) if value else None
     except (ValueError, KeyError, TypeError, AttributeError):
         return None  # written by another version, or by hand: begin a new one
 
 
-def _working(given: dict[str, Any]) -> WorkingMemory:
-    task = given["task"]
-    return WorkingMemory(
-        session=str(given["session"]),
-        started=str(given["started"]),
-        task=_task(task) if task else None,
-        steps=tuple(Step(**step) for step in given["steps"]),
-        results=tuple(ToolResult(**result) for result in given["results"]),
-        errors=tuple(ErrorSeen(**error | {"files": tuple(error.get("files", ()))}) for error in given["errors"]),
-        discoveries=tuple(map(str, given["discoveries"])),
-        files=tuple(Touched(**file) for file in given["files"]),
-        symbols=tuple(Touched(**symbol) for symbol in given["symbols"]),
-        hypotheses=tuple(map(_hypothesis, given["hypotheses"])),
-        decisions=tuple(map(_decision, given["decisions"])),
-        statistics=Statistics(**given["statistics"]),
-        earlier=tuple(map(_ended, given.get("earlier", ()))),
-        turn=str(given.get("turn", "")),
-        cwd=str(given.get("cwd", "")),
-    )
+_KINDS: dict[str, type[Value]] = {
+    "task": Task,
+    "steps": Step,
+    "results": ToolResult,
+    "errors": ErrorSeen,
+    "files": Touched,
+    "symbols": Touched,
+    "hypotheses": Hypothesis,
+    "decisions": TaskDecision,
+    "context": Snapshot,
+    "statistics": Statistics,
+    "earlier": EndedTask,
+}
+_ENUMS: dict[type[Value], dict[str, type[StrEnum]]] = {
+    Task: {"type": TaskType, "status": TaskStatus},
+    Hypothesis: {"status": HypothesisStatus},
+}
 
 
-def _task(given: dict[str, Any]) -> Task:
-    return Task(**given | {"type": TaskType(given["type"]), "status": TaskStatus(given["status"])})
+def _made(kind: type[Value], given: Mapping[str, Any]) -> Any:
+    """Return the value of this kind in an object of JSON; its fields of other kinds are known by their names."""
+    fields = {name: _field(name, value) for name, value in given.items()}
+    return kind(**fields | {name: enum(given[name]) for name, enum in _ENUMS.get(kind, {}).items()})
 
 
-def _ended(given: dict[str, Any]) -> EndedTask:
-    return EndedTask(
-        _task(given["task"]),
-        tuple(Step(**step) for step in given["steps"]),
-        tuple(map(str, given["discoveries"])),
-        tuple(map(_decision, given["decisions"])),
-    )
-
-
-def _hypothesis(given: dict[str, Any]) -> Hypothesis:
-    lists = {name: tuple(given[name]) for name in ("evidence", "conflicts")}
-    return Hypothesis(**given | lists | {"status": HypothesisStatus(given["status"])})
-
-
-def _decision(given: dict[str, Any]) -> TaskDecision:
-    context = given["context"]
-    lists = {name: tuple(context[name]) for name in ("files", "symbols")}
-    return TaskDecision(**given | {"context": Snapshot(**context | lists)})
+def _field(name: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_field(name, item) for item in value)
+    return _made(_KINDS[name], value) if isinstance(value, dict) else value
 
 
 def brief(memory: WorkingMemory, budget: int = TOKENS) -> str:

@@ -24,14 +24,13 @@ if TYPE_CHECKING:
 
 
 ANSWER, SAID, ERROR, FILES, OUTCOME = "**Answer:**", "**Said:**", "**Error:**", "**Files:**", "**Outcome:**"
-NOTED = "**Noted:**"  # a list of statements of mid-turn, which former versions wrote
 MENDED = " → "  # in an error, before its mend
 # What gitmem writes before the words of a person or an agent, line by line (docs/format.md, "Turns", "Sessions").
 _LABELS = (
-    r"(?m)^[ \t]*(?:(?:\*\*Outcome:\*\*|Outcome:|결과:) \w+$|\*\*(?:Answer|Said|Noted|Error|Files):\*\*"
+    r"(?m)^[ \t]*(?:(?:\*\*Outcome:\*\*|Outcome:|결과:) \w+$|\*\*(?:Answer|Said|Error|Files):\*\*"
     r"|(?:Asked|Done|Files|Files modified|Failed|Keywords|요청|한 일|파일|실패|키워드):)"
 )
-_MARK = r"(?m)^\*\*(Answer|Said|Noted|Error|Files|Outcome):\*\*(?= |$)"  # compiled at first use
+_MARK = r"(?m)^\*\*(Answer|Said|Error|Files|Outcome):\*\*(?= |$)"  # compiled at first use
 
 
 class Fields(Value):
@@ -73,12 +72,11 @@ def split_fields(text: str) -> Fields:
     stops = [start for start, _, _ in ends[1:]] + [len(text)]
     parts = [(mark, text[begin:stop].strip("\n ")) for (_, begin, mark), stop in zip(ends, stops, strict=True)]
     values = dict(parts)
-    said = [one for mark, text in parts if mark in {SAID, NOTED} for one in ([text] if mark == SAID else _listed(text))]
     lists = [tuple(name for name in text.split(", ") if name) for mark, text in parts if mark == FILES]
     return Fields(
         request=values[""],
         answer=values.get(ANSWER, ""),
-        said=tuple(filter(None, said)),
+        said=tuple(text for mark, text in parts if mark == SAID and text),
         errors=tuple(text for mark, text in parts if mark == ERROR and text),
         files=lists[0] if len(lists) == 1 else _each(name for names in lists for name in names),
         outcome=values.get(OUTCOME, ""),
@@ -123,10 +121,6 @@ def _last_told(errors: Iterable[str]) -> tuple[str, ...]:
 
 def _each(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
-
-
-def _listed(text: str) -> list[str]:
-    return [line.removeprefix("- ") for line in text.split("\n") if line.strip()]
 
 
 def _part(mark: str, text: str) -> list[str]:

@@ -6,14 +6,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from gitmem.facts.book import learn
 from gitmem.hosts.all import file_of, find_host, writer
-from gitmem.lessons.concepts import group
-from gitmem.lessons.episodes import save_episodes
-from gitmem.lessons.learn import learn_lessons
 from gitmem.lessons.outcome_counts import note_use
-from gitmem.sessions.end import capture_recorded, keep_transcript, read_lines, read_records
-from gitmem.sessions.exchanges import save_exchanges
+from gitmem.sessions.end import capture_recorded, keep_session, keep_transcript, read_lines, read_records
 from gitmem.sessions.transcript import Record, Unread, hook_events
 from gitmem.sessions.turns import Turn, fold
 from gitmem.store.store import Store
@@ -86,17 +81,17 @@ def _records(path: str, name: str, sessions: Sequence[str]) -> Mapping[str, Iter
     file is read once.
     """
     if len(sessions) == 1 or os.path.getsize(file_of(path)) > _MAX_HELD:
-        return {session: _records_of(path, name, session) for session in sessions}
+
+        def own(session: str) -> Iterator[Record]:
+            return (one for one in read_records(path, None, name) if one.session in {session, ""})
+
+        return {session: own(session) for session in sessions}
     records: dict[str, list[Record]] = {session: [] for session in sessions}
     for one in read_records(path, None, name) if sessions else ():
         for named in [one.session] if one.session else sessions:
             if named in records:
                 records[named].append(one)
     return records
-
-
-def _records_of(path: str, name: str, session: str) -> Iterator[Record]:
-    return (one for one in read_records(path, None, name) if one.session in {session, ""})
 
 
 def _notices(path: str, turns: int, unread: int) -> list[str]:
@@ -123,30 +118,13 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None) ->
         turns = [turn for turn in turns if turn.started >= since]
         if not turns:
             return Replayed(path, (), 0, unread, 0, transcript=False, archives=(), notices=())
-    replayed = _capture(store, path, turns, unread)
-    records = _records(path, name, replayed.sessions)
-    for session in replayed.sessions:
-        own = [turn for turn in turns if turn.session == session]
-        save_exchanges(store, session, own[0].host, own)
-        learn(store, session, own[0].host, own)
-        group(store, session, own[0].host, own)
-        save_episodes(store, session, own[0].host, own, records[session])
-        learn_lessons(store, session, own[0].host, own)
-        note_use(store, session, own)
-    return replayed
-
-
-def _capture(store: Store, path: str, turns: Sequence[Turn], unread: int) -> Replayed:
     recorded = capture_recorded(store, turns, "replay")
     notices = (*_notices(path, len(turns), unread), *recorded.notices)
     sessions = tuple(dict.fromkeys(turn.session for turn in turns))
-    return Replayed(
-        path,
-        sessions,
-        len(turns),
-        unread,
-        recorded.saved,
-        transcript=False,
-        archives=recorded.archives,
-        notices=tuple(dict.fromkeys(notices)),
-    )
+    records = _records(path, name, sessions)
+    for session in sessions:
+        own = [turn for turn in turns if turn.session == session]
+        keep_session(store, session, own[0].host, own, records[session])
+        note_use(store, session, own)
+    done = Replayed(path, sessions, len(turns), unread, recorded.saved, transcript=False, archives=(), notices=())
+    return done._replace(archives=recorded.archives, notices=tuple(dict.fromkeys(notices)))

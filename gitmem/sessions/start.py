@@ -195,7 +195,9 @@ def start_parts(
     ]
     if not any(part.pieces for part in (parts[0], *parts[2:])):
         return []
-    return fit(_LEAD, [_safe(part) for part in parts], _close(store), config.budget_tokens)
+    # Without closing tags of gitmem's fence or the host's.
+    safe = [one._replace(title=plain(one.title), show=lambda piece, one=one: plain(one.show(piece))) for one in parts]
+    return fit(_LEAD, safe, _close(store), config.budget_tokens)
 
 
 def _judged(store: Store, late: Late, marks: Marks, people: People) -> tuple[str, ...]:
@@ -232,11 +234,6 @@ def _glance(store: Store, path: str, most: int) -> bytes:
     except (GitmemError, OSError):
         return b""
     return b"" if b"\0" in data else data
-
-
-def _safe(part: Part) -> Part:
-    """Return a part without closing tags of gitmem's fence or the host's."""
-    return part._replace(title=plain(part.title), show=lambda piece: plain(part.show(piece)))
 
 
 def _part_of(title: str, entries: Sequence[tuple[str, str]], *, share: int = 100, keep_last: bool = False) -> Part:
@@ -309,12 +306,13 @@ def _last(
     worked = {found[1] for piece in done if _CHANGED.search(piece) and (found := _OF_SESSION.match(piece))}
     done = [piece for piece in done[:-1] if not _is_talk(piece, worked)] + done[-1:]
     entries = [(piece, _id_of(piece)) for piece in done[-_LAST:]]
-    entries = [(_shown(piece, marks), one) for piece, one in entries if one not in known]
+    entries = [(_brief(without_ids(with_marks(piece, marks))), one) for piece, one in entries if one not in known]
     *before, last = [one for one in entries if _statement(one[0].partition("\n")[0]) not in told] or [("", "")]
     lines: dict[str, tuple[str, str]] = {}
     for text, identifier in before:
         if not _OUTCOME.search(text):
-            line = _cut(_DETAIL.sub(" ", text, count=1).partition("\n")[0])
+            line = _DETAIL.sub(" ", text, count=1).partition("\n")[0]
+            line = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE].rpartition(' ')[0]} …"
             # A prompt may be told what the line leaves out.
             lines[text.partition("\n")[0]] = line, identifier if line == text else ""
     return [*lines.values(), *([last] if last[0] else [])]
@@ -324,14 +322,6 @@ def _is_talk(piece: str, worked: Collection[str]) -> bool:
     """Return whether an entry is an exchange that changed nothing, of a session that did elsewhere."""
     found = _OF_SESSION.match(piece)
     return found is not None and found[1] in worked and _CHANGED.search(piece) is None
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE].rpartition(' ')[0]} …"
-
-
-def _shown(entry: str, marks: Marks) -> str:
-    return _brief(without_ids(with_marks(entry, marks)))
 
 
 def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:

@@ -22,7 +22,6 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from datetime import datetime
-    from typing import Any
 
 
 BOOT_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", "MEMORY.md")
@@ -212,7 +211,7 @@ class _Session:
             turn = Turn(self._name, event.host, key, event.at, event.at, cwd=event.cwd)
         turn = turn._replace(ended=max(turn.ended, event.at), sources=(*turn.sources, event.source))
         if not self._is_again(event):
-            turn = _CHANGES[event.kind](turn, event)
+            turn = _changed(turn, event)
         self.turns[key] = turn
         if not event.agent:
             self._current = key
@@ -246,51 +245,29 @@ class _Session:
         return key
 
 
-def _with_prompt(turn: Turn, event: HookEvent) -> Turn:
-    return turn if turn.prompt else turn._replace(prompt=event.text, started=min(turn.started, event.at))
-
-
-def _with_tool(turn: Turn, event: HookEvent) -> Turn:
-    files = dict.fromkeys((*turn.files, *event.files))
-    failures = tuple(_after(failure, event) for failure in turn.failures)
-    return turn._replace(files=tuple(files), failures=failures, **_called(turn, event))
-
-
-def _with_failure(turn: Turn, event: HookEvent) -> Turn:
-    failure = Failure(event.at, event.tool, event.tool_id, _what(event) or _call(event), event.text)
-    known = (one._replace(again=True) if _is_retry(one, event) else one for one in turn.failures)
-    failures = (*known, failure)[:_MAX_FAILURES]
-    return turn._replace(failures=failures, **_called(turn, event))
-
-
-def _called(turn: Turn, event: HookEvent) -> dict[str, Any]:
-    called = {"tools": turn.tools + 1, "used": (*turn.used, event.tool)}
+def _changed(turn: Turn, event: HookEvent) -> Turn:
+    """Return a turn with one more event."""
+    if event.kind is HookKind.PROMPT:
+        return turn if turn.prompt else turn._replace(prompt=event.text, started=min(turn.started, event.at))
+    if event.kind is HookKind.STOP:
+        return turn._replace(answer=event.text or turn.answer, closed=True, interrupted=False)
+    if event.kind is HookKind.SAID:
+        return turn._replace(said=(*turn.said, event.text)[-_MAX_SAID:])
+    if event.kind is HookKind.INTERRUPTED:
+        return turn._replace(interrupted=True, closed=True)
+    files = turn.files
+    if event.kind is HookKind.TOOL:
+        files = tuple(dict.fromkeys((*turn.files, *event.files)))
+        failures = tuple(_after(failure, event) for failure in turn.failures)
+    else:
+        failure = Failure(event.at, event.tool, event.tool_id, _what(event) or _call(event), event.text)
+        known = (one._replace(again=True) if _is_retry(one, event) else one for one in turn.failures)
+        failures = (*known, failure)[:_MAX_FAILURES]
+    called = turn._replace(files=files, failures=failures, tools=turn.tools + 1, used=(*turn.used, event.tool))
     if not event.command:
-        return called | {"edits": (*turn.edits, *event.changes)[-_MAX_RUNS:]}
+        return called._replace(edits=(*turn.edits, *event.changes)[-_MAX_RUNS:])
     run = Run(event.command, event.text, event.kind is HookKind.TOOL_FAILED, turn.edits)
-    return called | {"runs": (*turn.runs, run)[-_MAX_RUNS:], "edits": ()}
-
-
-def _with_answer(turn: Turn, event: HookEvent) -> Turn:
-    return turn._replace(answer=event.text or turn.answer, closed=True, interrupted=False)
-
-
-def _with_words(turn: Turn, event: HookEvent) -> Turn:
-    return turn._replace(said=(*turn.said, event.text)[-_MAX_SAID:])
-
-
-def _interrupted(turn: Turn, event: HookEvent) -> Turn:
-    return turn._replace(interrupted=True, closed=True, ended=max(turn.ended, event.at))
-
-
-_CHANGES = {
-    HookKind.PROMPT: _with_prompt,
-    HookKind.TOOL: _with_tool,
-    HookKind.TOOL_FAILED: _with_failure,
-    HookKind.STOP: _with_answer,
-    HookKind.SAID: _with_words,
-    HookKind.INTERRUPTED: _interrupted,
-}
+    return called._replace(runs=(*turn.runs, run)[-_MAX_RUNS:], edits=())
 
 
 def _after(failure: Failure, event: HookEvent) -> Failure:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from gitmem.config import (
     HERE,
@@ -27,21 +27,11 @@ from gitmem.document.ids import CONFIG
 from gitmem.platform.safe_open import read_regular
 from gitmem.store.locate import STORE_FOLDER
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    import yaml
-
-
 MAX_BYTES = 65_536  # of the person's own file
 MAX_TRACKED_BYTES = 8_192  # of a store's file: a hook waits until Python has parsed it
 STORES = "stores"  # in the person's own file: settings for single stores, by folder
 _MAX_PROBLEMS = 20
 _BOM = b"\xef\xbb\xbf"
-_MAX_DEPTH = 16  # nested collections
-
-
-class _NotPlainError(Exception):
-    """Valid YAML that settings do not allow."""
 
 
 def load_config(
@@ -86,7 +76,7 @@ class _Builder:
         self.untrusted: list[Untrusted] = []
         self.origins: dict[str, Origin] = {}
 
-    def tree(self, name: str, data: bytes | None, most: int) -> Mapping[object, object]:
+    def tree(self, name: str, data: bytes | None, most: int) -> Mapping[str, object]:
         """Return the content of a file as a mapping; {} and a recorded problem if it is invalid."""
         if not data:
             return {}
@@ -96,7 +86,7 @@ class _Builder:
             self.problems.append(f"{name} cannot be read and is not used: {error}.")
             return {}
 
-    def values(self, name: str, tree: Mapping[object, object]) -> Iterator[tuple[str, object]]:
+    def values(self, name: str, tree: Mapping[str, object]) -> Iterator[tuple[str, object]]:
         """Yield the valid settings of a file; record the others as problems."""
         for group, values in tree.items():
             if values is None:  # a group whose settings are all commented out
@@ -149,45 +139,14 @@ def is_comments(data: bytes) -> bool:
     return all(line.strip(b" \t\r")[:1] in {b"", b"#"} for line in data.removeprefix(_BOM).split(b"\n"))
 
 
-def _mapping(data: bytes, most: int) -> Mapping[object, object]:
+def _mapping(data: bytes, most: int) -> Mapping[str, object]:
     if len(data) > most:
         raise ValueError(f"it has more than {most} bytes")
     if is_comments(data):
         return {}
-    text = data.removeprefix(_BOM).decode()  # no utf-8-sig: that codec would have to be imported
-    import yaml
+    from gitmem.document.yaml import load_mapping
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the pure-Python loader takes a second for 64 KiB
-    try:
-        _check_plain(yaml.parse(text, Loader=loader))
-        tree = yaml.load(text, Loader=loader)  # noqa: S506  # a safe loader
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" in line {mark.line + 1}" if mark else ""
-        raise ValueError(f"it is not plain YAML{where}") from error
-    except _NotPlainError as error:
-        raise ValueError(f"{error}") from error
-    except (ValueError, KeyError, AttributeError, TypeError, OverflowError) as error:
-        # PyYAML's constructors raise these, as for `!!bool x`, `!!timestamp x`, `2024-13-45`.
-        raise ValueError("it has a value that is not plain YAML") from error
-    if tree is None:
-        return {}
-    if not isinstance(tree, dict):
-        raise ValueError("it is not a mapping")  # noqa: TRY004  # like every other problem of a file
-    return tree
-
-
-def _check_plain(events: Iterable[yaml.Event]) -> None:
-    """Refuse aliases, which can expand beyond memory, and deep nesting, on which the C loader crashes."""
-    import yaml
-
-    depth = 0
-    for event in events:
-        if isinstance(event, yaml.AliasEvent):
-            raise _NotPlainError("it has an alias")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _MAX_DEPTH:
-            raise _NotPlainError("it nests too deeply")
+    return load_mapping(data.decode())
 
 
 TRUST = "trust.json"

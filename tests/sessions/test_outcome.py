@@ -118,7 +118,7 @@ def test_an_entry_with_code_is_read_again_as_it_was() -> None:
 
 def test_a_merge_may_have_put_parts_into_another_order():
     parts = ("Fix it.", "**Answer:** Fixed.", "**Files:** a.py", "**Error:** `make` failed", "**Files:** b.py, a.py")
-    text = "\n\n".join((*parts, "**Noted:**\n- why"))
+    text = "\n\n".join((*parts, "**Said:** why"))
     assert split_fields(text) == Fields(
         request="Fix it.", answer="Fixed.", said=("why",), errors=("`make` failed",), files=("a.py", "b.py")
     )
