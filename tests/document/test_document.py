@@ -9,7 +9,6 @@ from datetime import date
 
 import frontmatter
 import pytest
-from frontmatter.default_handlers import YAMLHandler
 from hypothesis import given
 from hypothesis import strategies as st
 from yaml import YAMLError
@@ -202,11 +201,6 @@ def test_a_body_that_brings_front_matter_is_read_as_everybody_reads_it():
     assert (document.get("a"), document.body) == (1, "x")
 
 
-def test_a_lone_surrogate_cannot_become_a_body():
-    with pytest.raises(UnicodeEncodeError):
-        Document.parse(b"").with_body("\ud83d")
-
-
 @pytest.mark.parametrize(
     "data, newline", [(b"", "\n"), (b"a\r\nb\r\nc\n", "\r\n"), (b"---\r\na: 1\r\n---\n\n\nx\n", "\n")]
 )
@@ -234,17 +228,6 @@ def test_only_asking_for_the_header_loads_yaml():
 
 
 # python-frontmatter and us --------------------------------------------------------------------------------------------
-
-
-def test_python_frontmatter_reads_the_header(monkeypatch):
-    read = []
-    load = YAMLHandler.load
-    monkeypatch.setattr(
-        YAMLHandler, "load", lambda self, text, **options: read.append(text) or load(self, text, **options)
-    )
-
-    assert Document.parse(b"---\nread_here: 0x1\n---\n").get("read_here") == 1  # gitmem writes no such number
-    assert read == ["read_here: 0x1\n"]
 
 
 @pytest.mark.parametrize(
@@ -306,10 +289,6 @@ ENTRIES = [
     "# a comment",
     "# another\n",
 ]
-
-
-def bare(entry):
-    return entry.partition(":")[0].strip("'")
 
 
 files = st.binary() | st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)
@@ -381,38 +360,3 @@ def test_front_matter_is_read_as_python_frontmatter_reads_it(made):
     assert document.problem is None
     assert document.metadata == metadata
     assert document.body.replace("\r\n", "\n").strip() == content
-
-
-@given(written_by_a_person(), st.data(), st.text(min_size=1) | st.integers() | st.just(["a", "b"]))
-def test_set_changes_the_lines_of_its_key_alone(made, data, value):
-    document, entries, newline = made
-    key = data.draw(st.sampled_from([key for key in document.metadata if key != "related"] or ["none"]))
-    changed = document.set(key, value)
-
-    mine = "".join(f"{entry}\n" for entry in entries if bare(entry) == key).replace("\n", newline)
-    before, _, after = document.header.partition(mine) if mine else ("", "", "")
-    assert changed.get(key) == value
-    assert changed.header.startswith(before)
-    assert changed.header.endswith(after)
-    assert changed.header.count("\n") == changed.header.count(newline)
-    assert (changed.opening, changed.closing, changed.body) == (document.opening, document.closing, document.body)
-    assert mine == "" or document.set(key, document.get(key)) == document
-
-
-@given(written_by_a_person())
-def test_a_key_that_comes_and_goes_leaves_no_trace(made):
-    document, _, _ = made
-
-    assert document.set("new", ["x", "no"]).remove("new") == document
-
-
-@given(written_by_a_person(), st.data())
-def test_remove_takes_the_lines_of_its_key_alone(made, data):
-    document, entries, newline = made
-    key = data.draw(st.sampled_from([key for key in document.metadata if key != "related"] or ["none"]))
-    changed = document.remove(key)
-
-    kept = "".join(f"{entry}\n" for entry in entries if bare(entry) != key)
-    assert changed.header == kept.replace("\n", newline)
-    assert changed.body == document.body
-    assert changed.remove(key) == changed

@@ -178,11 +178,6 @@ def test_a_section_that_is_not_there():
     assert find_section("## One\n### Three\n", "Three") is None
 
 
-@given(BODIES)
-def test_ids_are_those_of_the_entries(text):
-    assert entry_ids(text) == {found.entry.id for found in find_entries(text)}
-
-
 def test_an_id_that_is_only_quoted_is_no_entrys():
     text = line(A, f"as in\n- [12:00:00] **Note**: other ^{B}\nand ^{C}") + f"\nsee ^{D}\n"
     assert entry_ids(text) == {A}
@@ -264,12 +259,6 @@ def test_removing_leaves_everything_else(text, ids):
     assert [f.entry for f in find_entries(left)] == [f.entry for f in find_entries(text) if f.entry.id not in ids]
     gone = [p for f in find_entries(text) if f.entry.id in ids for p in blocks(text[f.start : f.end])]
     assert sorted(blocks(left) + gone) == sorted(blocks(text))
-
-
-def test_removing_nothing_changes_nothing():
-    text = f"## One\r\n\r\n{line(A)}\r\n  \r\n"
-    assert remove_entries(text, {B}) == text
-    assert remove_entries(text, []) == text
 
 
 @st.composite

@@ -96,13 +96,6 @@ def test_one_line_is_one_short_line(text, length):
     assert one_line(line, length) == line
 
 
-def test_a_message_reads_well():
-    trailers = (OP, (Trailer.ENTRY.value, "1ksd9q2x0m3v8t5w7zab"), (Trailer.SESSION.value, ""))
-    assert Message("Save decision: use uv\nnot pnpm", trailers).render() == (
-        "Save decision: use uv not pnpm\n\nGitmem-Op: save\nGitmem-Entry: 1ksd9q2x0m3v8t5w7zab\n"
-    )
-
-
 @pytest.mark.parametrize(
     "subject, line",
     [

@@ -38,11 +38,6 @@ note: |
 # Reading ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["", "\n", "# nothing\n", "---\n", "--- # x\n", "{}", "\ufeff"])
-def test_nothing_is_an_empty_mapping(text):
-    assert load_mapping(text) == {}
-
-
 def test_values_are_what_yaml_says():
     text = "a: 007\nb: no\nc: 12:30\nd: 1.10\ne: 2026-03-01\nf: ''\ng: ~\nh: [x, 1]\n"
 
@@ -228,11 +223,6 @@ def test_a_change_in_a_configuration_with_comments(path, value, old, new):
 )
 def test_setting(text, path, value, expected):
     assert set_value(text, path, value) == expected
-
-
-@pytest.mark.skipif(not yaml.__with_libyaml__, reason="PyYAML's own scanner takes no tab between two words")
-def test_tabs_stay():
-    assert set_value("a:\tx\t# c\n", ("a",), "z") == "a:\tz\t# c\n"
 
 
 @pytest.mark.parametrize(

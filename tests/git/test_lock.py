@@ -336,22 +336,6 @@ def test_a_lock_can_be_lost_again_and_again(make):
     assert locks[0].acquire(0).held()
 
 
-def test_releasing_what_is_not_held_is_harmless(make):
-    lock = make()
-    lock.release()
-    lock.heartbeat()
-    assert not lock.held()
-    with lock.acquire(0):
-        pass
-    lock.release()
-
-
-def test_an_exception_releases_the_lock(make):
-    with pytest.raises(KeyboardInterrupt), make().acquire(0):
-        raise KeyboardInterrupt
-    assert make().acquire(0).held()
-
-
 @pytest.mark.parametrize("text", UNREADABLE)
 def test_an_unreadable_record_keeps_the_lock_for_its_time(make, project, bare_git, text):
     holder = make().acquire(10)
@@ -398,12 +382,6 @@ def private(project: Path) -> Path:
 
 def file_lock(private: Path, clock: Clock | None = None) -> FileLock:
     return FileLock(str(private), purpose="a test", machine="desk", clock=clock or Clock())
-
-
-def test_the_record_is_readable_json(private):
-    with file_lock(private).acquire(0):
-        record = json.loads((private / "lock").read_text())
-    assert (record["pid"], record["host"], record["purpose"]) == (os.getpid(), "desk", "a test")
 
 
 def test_retired_files_are_removed(private):
@@ -599,10 +577,6 @@ def test_packing_refs_meanwhile_does_not_make_it_stick(git, project, bare_git):
 
 def automatic(git: Git, project: Path) -> Lock:
     return open_lock(git, project / ".git" / "gitmem", purpose="a test", machine="desk")
-
-
-def test_a_disk_gets_the_file_lock(git, project):
-    assert isinstance(automatic(git, project), FileLock)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="mount types are read on Linux")

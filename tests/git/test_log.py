@@ -193,11 +193,6 @@ def test_revision_is_never_an_option(git: Git, commit: Commits, store: Path):
     assert not (store / "written").exists()
 
 
-def test_no_commits_are_asked_for_without_git(monkeypatch: pytest.MonkeyPatch, git: Git):
-    monkeypatch.setattr(Git, "run", None)
-    assert commits(git, []) == {}
-
-
 def test_additions_are_the_first_and_every_later_one(git: Git, commit: Commits, store: Path, bare_git: RunsGit):
     first = commit("add", {KOREAN: "1\n", "archive/b.md": "b\n", "elsewhere.md": "e\n"})
     commit(":odd subject", {"archive/b.md": None})

@@ -47,15 +47,6 @@ def test_a_missing_object_is_an_error_where_all_have_to_exist(git):
         objects.sizes([oids[0], "0" * 40])
 
 
-def test_more_than_a_pipe_holds_in_both_directions(git):
-    oids = [stored(git, b"%d\n" % number * 2000) for number in range(20)] * 500
-    with Objects(git) as objects:
-        assert sum(len(data or b"") for data in objects.contents(oids)) == 500 * sum(
-            2000 * len(b"%d\n" % number) for number in range(20)
-        )
-        assert len(objects.infos(oids)) == len(oids)
-
-
 def test_what_comes_later_is_found_also_in_a_new_pack(git, bare_git, tmp_path):
     with Objects(git) as objects:
         assert objects.infos(["0" * 40]) == [None]

@@ -278,12 +278,6 @@ def test_reading_at_a_revision(repository, save):
     assert repository.read(second, "empty") == b"not any more"
 
 
-def test_a_folder_is_not_read_as_its_first_file(repository, save):
-    commit = save({"deep/er/file": b"x"})
-    for name in ("deep", "deep/", "deep/er", "deep/er/file/", "deep/er/file/x"):
-        assert repository.read(commit, name) is None
-
-
 def test_a_link_and_a_submodule_are_no_files(folder, repository, save):
     (folder / "link").symlink_to("a")
     commit = save({"a": b"a"})
@@ -324,15 +318,6 @@ def test_changes_between_commits(folder, repository, save):
     assert repository.changes(second, second) == []
 
 
-def test_a_renamed_file_is_two_changes(repository, save):
-    first = save({"old": b"the same content\n" * 20})
-    second = save({"old": None, "new": b"the same content\n" * 20})
-    assert [(change.path, change.old is None) for change in repository.changes(first, second)] == [
-        ("new", True),
-        ("old", False),
-    ]
-
-
 @pytest.fixture
 def top(tmp_path: Path, bare_git: RunsGit) -> Path:
     top = tmp_path / "store"
@@ -340,11 +325,6 @@ def top(tmp_path: Path, bare_git: RunsGit) -> Path:
     bare_git(top, "init", "-q", "-b", "gitmem")
     bare_git(top, "commit", "-q", "--allow-empty", "-m", "first")
     return top
-
-
-def test_the_layout_of_a_repository_of_its_own(top):
-    git_dir = str(top / ".git")
-    assert find_layout(str(top)) == Layout(str(top), git_dir, git_dir)
 
 
 @pytest.mark.parametrize("name", ["linked", "with a blank ", "gelinkt\u00e9", "line\nbreak"])

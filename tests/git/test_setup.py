@@ -84,42 +84,6 @@ def test_every_store_begins_with_the_same_commit(tmp_path, environ, home, bare_g
     assert roots == {ROOT}
 
 
-def test_nothing_of_a_user_s_configuration_gets_into_a_store(tmp_path, environ, home, bare_git):
-    template = tmp_path / "template" / "hooks"
-    template.mkdir(parents=True)
-    (template / "post-commit").write_text("#!/bin/sh\nexit 1\n")
-    (home / ".gitconfig").write_text(
-        f"[init]\n\tdefaultBranch = odd\n\ttemplateDir = {template.parent.as_posix()}\n\tdefaultObjectFormat = sha256\n"
-    )
-    make_repository(str(tmp_path / "store"), {**environ, "GIT_TEMPLATE_DIR": str(template.parent)})
-    git_dir = tmp_path / "store" / ".git"
-    assert not (git_dir / "hooks").exists()
-    assert (git_dir / "HEAD").read_text() == "ref: refs/heads/gitmem\n"
-    assert bare_git(tmp_path / "store", "config", "gc.auto") == "0"
-
-
-def test_variables_of_a_hook_lead_nowhere(tmp_path, project, environ):
-    before = listing(project)
-    leaked = {
-        "GIT_DIR": str(project / ".git"),
-        "GIT_WORK_TREE": str(project),
-        "GIT_OBJECT_DIRECTORY": str(project / ".git" / "objects"),
-        "GIT_INDEX_FILE": str(project / ".git" / "index"),
-    }
-    make_repository(str(tmp_path / "store"), {**environ, **leaked})
-    assert find_layout(str(tmp_path / "store")) is not None
-    assert listing(project) == before
-
-
-def test_what_a_folder_holds_already_stays(tmp_path, environ, bare_git):
-    store = tmp_path / "store"
-    store.mkdir()
-    (store / "mine.md").write_bytes(b"mine\n")
-    make_repository(str(store), environ)
-    assert (store / "mine.md").read_bytes() == b"mine\n"
-    assert bare_git(store, "status", "--porcelain") == "?? mine.md"
-
-
 def test_one_that_was_cut_off_is_begun_again(tmp_path, environ, bare_git):
     store = tmp_path / "store"
     (store / ".git.new-x" / ".git" / "objects").mkdir(parents=True)
@@ -127,12 +91,6 @@ def test_one_that_was_cut_off_is_begun_again(tmp_path, environ, bare_git):
     make_repository(str(store), environ)
     assert sorted(path.name for path in store.iterdir()) == [".git"]
     assert bare_git(store, "rev-parse", "HEAD") == ROOT
-
-
-def test_a_folder_that_cannot_be_made_is_an_error(tmp_path, environ):
-    (tmp_path / "file").touch()
-    with pytest.raises(OSError, match=r"directory|exists"):
-        make_repository(str(tmp_path / "file" / "store"), environ)
 
 
 # Branches
@@ -215,39 +173,11 @@ def test_a_linked_work_tree_on_an_orphan_branch(watched, environ, bare_git):
     assert bare_git(store, "status", "--porcelain") == ""
 
 
-def test_adding_twice_changes_nothing(watched, environ, bare_git):
-    store = add(watched, environ)
-    (store / "memory.md").write_bytes(b"x\n")
-    add(watched, environ)
-    assert bare_git(store, "status", "--porcelain") == "?? memory.md"
-
-
 def test_a_branch_that_is_a_memory_is_checked_out(watched, environ, bare_git):
     tip = seeded(Git(watched / ".git", None, environ), bare_git, watched, {"memory.md": b"a\r\nb\n"})
     store = add(watched, environ)
     assert bare_git(store, "rev-parse", "HEAD") == tip
     assert (store / "memory.md").read_bytes() == b"a\r\nb\n"
-
-
-def test_a_branch_that_is_no_memory_is_refused(watched, environ, bare_git):
-    bare_git(watched, "update-ref", "refs/heads/gitmem", "main")
-    with pytest.raises(GitmemError, match="refs/heads/gitmem already, and it is no memory") as caught:
-        add_linked_work_tree(str(watched / ".git"), str(watched / ".gitmem"), environ)
-    assert caught.value.remedy
-    assert not (watched / ".gitmem").exists()
-    assert bare_git(watched, "rev-parse", "gitmem") == bare_git(watched, "rev-parse", "main")
-    bare_git(watched, "branch", "-D", "gitmem")
-
-
-def test_a_branch_of_another_machine_is_begun_from(project, tmp_path, environ, bare_git):
-    tip = seeded(Git(project / ".git", None, environ), bare_git, project, {"memory.md": b"theirs\n"})
-    bare_git(tmp_path, "clone", "-q", str(project), "clone")
-    clone = tmp_path / "clone"
-    config = (clone / ".git" / "config").read_bytes()
-    store = add(clone, environ)
-    assert bare_git(store, "rev-parse", "gitmem") == tip
-    assert (store / "memory.md").read_bytes() == b"theirs\n"
-    assert (clone / ".git" / "config").read_bytes() == config  # no upstream that `git push` would follow
 
 
 def test_a_remote_branch_that_is_no_memory_is_refused(project, tmp_path, environ, bare_git):
@@ -271,31 +201,6 @@ def test_a_memory_that_is_checked_out_elsewhere_is_refused(watched, tmp_path, en
     with pytest.raises(GitFailedError, match="elsewhere"):
         add_linked_work_tree(str(watched / ".git"), str(watched / ".gitmem"), environ)
     assert not (watched / ".gitmem").exists()
-
-
-def test_hooks_and_configuration_of_the_project_do_not_bite(watched, tmp_path, environ, home, bare_git):
-    (home / ".gitconfig").write_text(
-        f"[core]\n\thooksPath = {tmp_path.as_posix()}/hooks\n\tautocrlf = true\n[checkout]\n\tdefaultRemote = x\n"
-        "[worktree]\n\tguessRemote = true\n[branch]\n\tautoSetupMerge = always\n[push]\n\tautoSetupRemote = true\n"
-    )
-    (tmp_path / "hooks").mkdir()
-    for name in ("post-checkout", "reference-transaction"):
-        (tmp_path / "hooks" / name).write_text(f"#!/bin/sh\ntouch '{tmp_path}/fired'\nexit 1\n")
-        (tmp_path / "hooks" / name).chmod(0o755)
-    seeded_environ = dict(os.environ)
-    store = add(watched, seeded_environ)
-    assert bare_git(store, "rev-parse", "HEAD") == ROOT
-    assert not (tmp_path / "fired").exists()
-    (home / ".gitconfig").unlink()
-
-
-def test_a_work_tree_that_was_deleted_is_added_again(watched, environ, bare_git):
-    tip = seeded(Git(watched / ".git", None, environ), bare_git, watched, {"memory.md": b"x\n"})
-    shutil.rmtree(add(watched, environ))
-    store = add(watched, environ)
-    assert bare_git(store, "rev-parse", "HEAD") == tip
-    assert (store / "memory.md").read_bytes() == b"x\n"
-    assert len(bare_git(watched, "worktree", "list").splitlines()) == 2
 
 
 @pytest.mark.parametrize(
@@ -366,30 +271,12 @@ def test_one_that_a_person_locked_is_left_alone(watched, environ, bare_git):
     assert len(list((watched / ".git" / "worktrees").iterdir())) == 1
 
 
-def test_a_project_that_was_moved_is_connected_again(project, tmp_path, environ, bare_git):
-    seeded(Git(project / ".git", None, environ), bare_git, project, {"memory.md": b"x\n"})
-    (add(project, environ) / "memory.md").write_bytes(b"edited\n")
-    project.rename(tmp_path / "moved")
-    assert find_layout(str(tmp_path / "moved" / ".gitmem")) is None
-    store = add(tmp_path / "moved", environ)
-    assert bare_git(store, "status", "--porcelain") == "M memory.md"
-
-
 def test_a_folder_with_files_is_not_taken_over(watched, environ):
     (watched / ".gitmem").mkdir()
     (watched / ".gitmem" / "mine.md").write_bytes(b"mine\n")
     with pytest.raises(GitmemError, match="is there already"):
         add_linked_work_tree(str(watched / ".git"), str(watched / ".gitmem"), environ)
     assert (watched / ".gitmem" / "mine.md").read_bytes() == b"mine\n"
-
-
-@pytest.mark.parametrize("name", ["bare.git", ".bare"])
-def test_a_bare_repository(tmp_path, project, environ, bare_git, name):
-    bare_git(tmp_path, "clone", "-q", "--bare", str(project), name)
-    common = tmp_path / name
-    add_linked_work_tree(str(common), str(tmp_path / "store"), environ)
-    assert bare_git(tmp_path / "store", "rev-parse", "HEAD") == ROOT
-    assert bare_git(common, "config", "core.bare") == "true"
 
 
 # Exclusion

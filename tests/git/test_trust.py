@@ -13,7 +13,7 @@ from gitmem.errors import RefusedError
 from gitmem.git import trust
 from gitmem.git import trust as module
 from gitmem.git.repository import find_layout
-from gitmem.git.trust import GITMEM, Identity, IdentityLookup, ask_git, check_layout, check_owner
+from gitmem.git.trust import GITMEM, Identity, IdentityLookup, check_layout, check_owner
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -166,15 +166,6 @@ def test_a_bare_repository(tmp_path, home, environ, bare_git):
         check_owner(environ, str(tmp_path / "bare.git"))
 
 
-def test_a_bare_repository_that_git_is_not_to_find(tmp_path, home, environ, bare_git):
-    bare_git(tmp_path, "init", "-q", "--bare", "bare.git")
-    ask_git(environ, str(tmp_path / "bare.git"))
-    trust._agreed.clear()
-    bare_git(tmp_path, "config", "--global", "safe.bareRepository", "explicit")
-    with pytest.raises(RefusedError, match="cannot use bare repository"):
-        ask_git(environ, str(tmp_path / "bare.git"))
-
-
 @root_needed
 def test_the_repository_around_is_not_asked_about(project, environ, bare_git):
     inner = project / "inner"
@@ -248,18 +239,6 @@ def test_a_configuration_elsewhere(store, home, tmp_path):
     (home / ".config" / "git").mkdir(parents=True)
     (home / ".config" / "git" / "config").write_text("[user]\n\tname = XDG\n\temail = x@x\n")
     assert ask(store) == Identity("XDG", "x@x")
-
-
-def test_variables_of_a_hook_say_nothing(store, home, tmp_path, bare_git):
-    bare_git(tmp_path, "init", "-q", "code")
-    bare_git(tmp_path / "code", "config", "user.name", "Code")
-    leaked = {
-        "GIT_DIR": str(tmp_path / "code" / ".git"),
-        "GIT_AUTHOR_NAME": "Somebody",
-        "GIT_AUTHOR_EMAIL": "s@s",
-        "EMAIL": "e@e",
-    }
-    assert ask(store, **leaked) == GITMEM
 
 
 def test_it_is_asked_once_and_leaves_no_process(store, home):

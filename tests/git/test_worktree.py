@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import contextlib
 import os
 import socket
 import stat
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
-from gitmem.git import worktree
 from gitmem.git.index import clear_left_lock, read_entries, set_entries
 from gitmem.git.process import Git
 from gitmem.git.worktree import Staged, WorkTree
@@ -208,13 +206,6 @@ def test_a_folder_that_becomes_a_link_after_it_was_seen_is_not_followed(store, t
     assert list((tmp_path / "outside").iterdir()) == []
 
 
-def test_a_file_where_a_folder_has_to_be_is_refused_before_anything_is_published(store, tree):
-    assert tree.read("memory.md/below.md") is None
-    with pytest.raises(RefusedError, match=r"memory\.md"):
-        tree.stage("memory.md/below.md", b"x")
-    assert (store / "memory.md").read_bytes() == b"one\n"
-
-
 @posix
 def test_a_link_is_replaced_and_not_written_through(store, tree, tmp_path):
     (tmp_path / "outside").write_bytes(b"not ours")
@@ -295,18 +286,6 @@ def test_files_folders_and_removals(store, tree):
     }
     assert not (store / "daily").exists()
     assert list((store / ".tmp").iterdir()) == []
-
-
-def test_folders_that_still_hold_something_stay(store, tree):
-    (store / "daily" / "mine").mkdir()
-    put(tree, {"daily/day.md": None})
-    assert (store / "daily" / "mine").is_dir()
-
-
-def test_removing_twice_is_no_error(store, tree):
-    staged = [Staged("daily/day.md", None)]
-    tree.publish(staged)
-    assert tree.publish(staged) == []
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -434,20 +413,7 @@ def test_whether_modes_mean_something_here(store, tree, git, bare_git):
     assert WorkTree(str(store), git, ".tmp").trusts_modes() is True
 
 
-# Names
-
-
-def test_names(store, tree):
-    assert sorted(tree.names("")) == [".git", ".gitignore", "daily", "memory.md"]
-    assert tree.names("daily") == ["day.md"]
-    assert tree.names("none") == tree.names("memory.md") == []
-
-
 # What was edited
-
-
-def test_nothing_was_edited(tree):
-    assert tree.edited() == []
 
 
 @posix
@@ -582,13 +548,6 @@ def test_a_folder_becomes_a_file_and_a_file_a_folder_in_the_index(store, tree, b
     change(tree, bare_git, store, {"daily": b"file", "memory.md": None})
     change(tree, bare_git, store, {"memory.md/x.md": b"x"})
     assert sorted(read_entries(tree._git)) == [".gitignore", "daily", "memory.md/x.md"]
-
-
-@posix
-@pytest.mark.parametrize("name", ODD_NAMES)
-def test_odd_names_in_the_index(store, tree, git, bare_git, name):
-    change(tree, bare_git, store, {name: b"x"})
-    assert name in read_entries(git)
 
 
 def test_other_people_s_entries_stay(store, tree, git, bare_git):
@@ -738,11 +697,6 @@ def test_a_failure_is_an_error_and_leaves_no_process(store, tree):
         tree.open_index().finish(["memory.md"])
 
 
-def test_the_entries_of_the_index(store, git, bare_git):
-    assert read_entries(git)["daily/day.md"] == bare_git(store, "rev-parse", "HEAD:daily/day.md")
-    assert set(read_entries(git)) == {".gitignore", "daily/day.md", "memory.md"}
-
-
 @pytest.mark.parametrize("locked", [False, True])
 def test_entries_are_set_whatever_the_disk_holds(store, git, bare_git, locked):
     oid = bare_git(store, "hash-object", "-w", "--stdin", stdin=b"as in the tip")
@@ -773,22 +727,6 @@ def test_no_configuration_changes_what_the_index_gets(store, tree, bare_git, hom
         blob = subprocess.run(["git", "cat-file", "blob", f":{name}"], cwd=store, capture_output=True, check=True)
         assert blob.stdout == content
     assert sorted(tree.edited()) == ["memory.md", "new.md"]
-
-
-def test_the_module_keeps_no_descriptor_open(store, tree, git):
-    if not Path("/proc/self/fd").exists():
-        pytest.skip("the system does not tell")
-    count = len(os.listdir("/proc/self/fd"))
-    (store / "link").symlink_to("memory.md")
-    for _ in range(5):
-        for name in ("memory.md", "daily", "link", "none"):
-            with contextlib.suppress(RefusedError):
-                tree.read(name)
-        put(tree, {"memory.md": b"x"})
-        with tree.open_index():
-            pass
-    assert len(os.listdir("/proc/self/fd")) == count
-    assert worktree.MAX_FILE_BYTES == 100 << 20
 
 
 def test_many_files_are_staged_at_once_or_none_is(store, tree):

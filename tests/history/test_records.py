@@ -15,7 +15,7 @@ from gitmem.document.entry import Entry, MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.errors import NotFoundError
 from gitmem.history.origin import blame, entry_origin, find_entry
-from gitmem.history.records import difference, parse_date, read_records, records, resolve, rotations, shown
+from gitmem.history.records import difference, parse_date, records, resolve, rotations, shown
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
 from gitmem.store.init import Place, init_store
@@ -381,12 +381,6 @@ def test_difference_to_the_commit_before(memory: Memory):
     assert shown(memory.store, second).startswith(b"commit ")
 
 
-def test_difference_of_the_first_commit(memory: Memory):
-    first = records(memory.store)[-1].commit
-    assert difference(memory.store, None, first).changes == ()
-    assert read_records(memory.store, [first])[first].parents == ()
-
-
 # rotations
 
 
@@ -400,12 +394,6 @@ def archived(memory: Memory, path: str, text: str) -> str:
     memory.write(path, text)
     check(memory.store)
     return memory.tip()
-
-
-def test_no_rotation_yet(memory: Memory):
-    memory.write("archive/notes.md", "not an archive\n")
-    check(memory.store)
-    assert rotations(memory.store) == []
 
 
 def test_rotation(small: Memory):
@@ -623,17 +611,6 @@ def test_no_such_entry(memory: Memory):
     memory.save(f"mentions ^{identifier} in passing")
     with pytest.raises(NotFoundError):
         find_entry(memory.store, identifier)
-
-
-def test_reading_needs_no_branch(memory: Memory, bare_git: RunsGit):
-    commit = memory.save("one")
-    bare_git(Path(memory.store.root), "switch", "-q", "--detach")
-
-    assert resolve(memory.store, "HEAD") == commit
-    assert records(memory.store, limit=1)[0].commit == commit
-    assert rotations(memory.store) == []
-    assert blame(memory.store, MEMORY)
-    assert find_entry(memory.store, memory.ids[0]).places
 
 
 def test_nothing_is_written_by_reading(small: Memory, environ: dict[str, str]):

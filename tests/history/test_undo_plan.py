@@ -156,29 +156,6 @@ def test_whatever_is_undone_nothing_else_is_lost(actions, data):
         assert set().union(*(ids(text) for path, text in memory.files.items() if path != DAY)) == set(live)
 
 
-def test_entries_go_from_wherever_they_stand_by_now():
-    memory = Memory()
-    first = memory.save(1)
-    memory.save(2)
-    memory.rotate(ARCHIVE)
-    memory.undo(0)
-    assert first not in memory.ids()
-
-
-def test_a_rotation_is_taken_back_with_its_summary_and_keeps_what_was_saved_since():
-    memory = Memory()
-    first, second = memory.save(1, text="x" * 2000), memory.save(2)
-    memory.rotate(ARCHIVE)
-    memory.files[summary_path(ARCHIVE)] = b"---\nid: summary\n---\nIt was a day.\n"
-    third = memory.save(3)
-    memory.undo(0)
-    memory.undo(2)
-    assert memory.files[ARCHIVE] is None
-    assert memory.files[summary_path(ARCHIVE)] is None
-    assert ids(memory.files[MEMORY]) == {second, third}
-    assert first not in memory.ids()
-
-
 def test_an_archive_that_comes_back_does_not_bring_back_what_was_taken_out_meanwhile():
     memory = Memory()
     first, second = memory.save(1, text="x" * 2000), memory.save(2)
@@ -248,11 +225,6 @@ def test_a_log_that_was_removed_and_made_again_gets_its_entries_back():
     before, current = add(EMPTY_DAY, "Note", entry(1)), add(EMPTY_DAY, "Decision", entry(2))
     result = plan_undo([Change(DAY, before, None)], {DAY: current})[DAY]
     assert ids(result) == {entry(1).id, entry(2).id}
-
-
-def test_a_save_whose_log_was_removed_since_has_nothing_left_there():
-    before, after = add(EMPTY_DAY, "Note", entry(1)), add(add(EMPTY_DAY, "Note", entry(1)), "Note", entry(2))
-    assert plan_undo([Change(DAY, before, after)], {DAY: None}) == {DAY: None}
 
 
 def test_crlf_stays():

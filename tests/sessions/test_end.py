@@ -99,23 +99,6 @@ def test_a_subagents_transcript_is_not_its_sessions(desk, path):
     assert "the question" in "".join(transcripts.read(desk.store, "s-1") or ())
 
 
-@pytest.mark.parametrize(
-    "session", ["../../x", ".git", "a\0b", "x" * 3_000, "\ud800", "한글 세션", "CON", "s\nGitmem-Op: x", "a/b"]
-)
-def test_a_session_of_any_name(desk, path, session, bare_git):
-    keep_transcript(desk.store, session, write(path, line("user", "a question")))
-    assert transcripts.read(desk.store, session)
-    (one,) = transcripts.sessions(desk.store)
-    assert one.path.startswith("sessions/2026/10/20261003_090000-")
-    assert one.path.count("/") == 3
-    root = Path(desk.store.root)
-    assert bare_git(root, "fsck", "--strict", "--no-dangling") == ""
-    assert (
-        bare_git(root, "log", "-1", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)", "refs/gitmem/l1")
-        == "transcript"
-    )
-
-
 def test_every_stored_line_is_json_and_holds_no_secret(desk, path):
     said = (
         f'use "{TOKEN}"\n{PEM}\npassword = "hunter2-{TOKEN[4:12]}" <private>PRIVATE "\\" {{</private> <private>PRIVATE'
@@ -240,13 +223,6 @@ def test_lessons_are_saved_once_with_their_own_times(desk, path, bare_git):
         bare_git(Path(desk.store.root), "log", "-1", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)")
         == "extract"
     )
-
-
-@pytest.mark.parametrize("name", ["/no/such", "", "a\0b"])
-def test_no_transcript_teaches_nothing(desk, name):
-    tip = desk.store.tip
-    assert save_lessons(desk.store, session_of(name), "x") is None
-    assert desk.store.tip == tip
 
 
 def test_a_transcript_that_grows_while_it_is_read(path):

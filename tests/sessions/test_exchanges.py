@@ -138,14 +138,6 @@ def test_undoing_a_sessions_end_brings_back_what_its_turns_wrote(desk, recorder,
     assert "CRLF 파서를 추가해줘" in desk.text("memory.md")
 
 
-def test_no_secret_is_in_a_sessions_file(desk, recorder):
-    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
-    recorder.turn(7, f"use {token} to push the branch", f"Pushed the branch with {token}, it works now.")
-    replay(desk.store, recorder.write())
-    assert token not in desk.text(PATH)
-    assert "Pushed the branch" in desk.text(PATH)
-
-
 PASSED = (Run("pytest", "3 passed", failed=False),)
 
 

@@ -68,23 +68,6 @@ def test_again_it_adds_nothing(desk, bare_git, recorder):
     assert tips(desk, bare_git) == before
 
 
-def test_what_was_captured_live_is_not_added_again(desk, bare_git, recorder):
-    path = recorder.write()
-    recorder.live(desk.store)
-    process_spool(desk.store)
-    process_spool(again(desk))
-    assert HookSpool(desk.store.private).names() == []
-    memory = desk.text("memory.md")
-    before = tips(desk, bare_git)
-    done = replay(again(desk), path)
-    assert done.saved == 0
-    assert desk.text("memory.md") == memory
-    after = tips(desk, bare_git)
-    assert [tip for tip in after if "l1" not in tip] == [tip for tip in before if "l1" not in tip]
-    replay(again(desk), path)
-    assert tips(desk, bare_git) == after
-
-
 def test_what_was_replayed_is_not_captured_again(desk, bare_git, recorder):
     replay(desk.store, recorder.write())
     before = tips(desk, bare_git)
@@ -160,25 +143,6 @@ def test_a_transaction_ends_before_its_versions_of_the_log_fill_the_memory(desk,
     assert len(planned) > 2
     assert all(planned)
     assert replay(desk.store, recorder.write()).saved == 0
-
-
-def test_secrets_and_private_text_reach_no_object(desk, bare_git, recorder):
-    long = "x " * 2_000 + f"<private>PRIVATE {TOKEN}" + " y" * 2_000 + "PRIVATE</private>" + " z" * 200
-    recorder.turn(5, f"use {TOKEN} <private>PRIVATE</private> please", f"Used {TOKEN}. <private>PRIVATE")
-    recorder.record(
-        "assistant", [{"type": "tool_use", "id": "x", "name": "Write", "input": {"content": long, "a": [long]}}]
-    )
-    recorder.record("user", [{"type": "tool_result", "tool_use_id": "x", "content": [{"type": "text", "text": long}]}])
-    replay(desk.store, recorder.write())
-    root = Path(desk.store.root)
-    listed = bare_git(root, "cat-file", "--batch-all-objects", "--batch-check").splitlines()
-    everything = "".join(bare_git(root, "cat-file", "-p", line.split()[0]) for line in listed if "tree" not in line)
-    assert "One more" not in everything
-    assert "Used [REDACTED" in everything
-    assert TOKEN not in everything
-    assert "PRIVATE" not in everything
-    for line in transcripts.read(desk.store, "s-rec") or ():
-        json.loads(line)
 
 
 def test_injected_text_is_in_no_transcript(desk, recorder):
@@ -330,25 +294,6 @@ def test_recorded_sessions_cut_off_anywhere(desk, bare_git, tmp_path, source):
     before = tips(desk, bare_git)
     assert replay(again(desk), str(path)).saved == 0
     assert tips(desk, bare_git) == before
-
-
-@pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.timeout(900)
-def test_more_recorded_sessions_cut_off_anywhere(desk, bare_git, tmp_path):
-    for source in [*SESSIONS[::6], EVERY_EVENT_TRANSCRIPT, transcript_of("claude"), transcript_of("codex")]:
-        data = source.read_bytes()
-        path = tmp_path / source.name
-        for cut in range(0, len(data), max(1, len(data) // 12)):
-            path.write_bytes(data[:cut])
-            replay(again(desk), str(path))
-            path.write_bytes(data[cut:])
-            replay(again(desk), str(path))
-        path.write_bytes(data)
-        replay(again(desk), str(path))
-        before = tips(desk, bare_git)
-        assert replay(again(desk), str(path)).saved == 0, source
-        assert tips(desk, bare_git) == before, source
 
 
 # Finding them

@@ -112,16 +112,6 @@ def test_the_allow_list_keeps_what_only_looks_like_a_secret(desk):
     assert TOKEN in desk.text("memory.md")
 
 
-def test_an_edit_by_hand_is_committed_first_and_kept(desk, bare_git):
-    path = Path(desk.store.root, "memory.md")
-    path.write_text(path.read_text(encoding="utf-8") + "\nA line of my own.\n", encoding="utf-8")
-    save(desk.store, desk.save("after the edit"))
-    assert "A line of my own." in desk.text("memory.md")
-    subjects = bare_git(Path(desk.store.root), "log", "-2", "--format=%s").splitlines()
-    assert subjects == ["Save note: after the edit", "Edit by hand: memory.md"]
-    assert clean(desk, bare_git)
-
-
 def test_what_cannot_be_committed_waits_and_is_saved_later(desk, bare_git):
     root = Path(desk.store.root)
     bare_git(root, "switch", "--detach", "-q")

@@ -2,11 +2,7 @@ from __future__ import annotations
 
 import json
 import os
-import stat
-import subprocess
-import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,13 +12,10 @@ from hypothesis import strategies as st
 from gitmem.errors import RefusedError
 from gitmem.store import hook_spool as module
 from gitmem.store.hook_spool import HookSpool, parse
-from gitmem.store.spool import STILL_WRITING_SECONDS, Spool
+from gitmem.store.spool import Spool
 
-ROOT = Path(__file__).resolve().parents[2]
-OLD = 10 * STILL_WRITING_SECONDS
 PAYLOAD = {"hook_event_name": "Stop", "session_id": "s", "last_assistant_message": "했습니다 ☕"}
 DATA = json.dumps(PAYLOAD, ensure_ascii=False).encode()
-posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links and pipes as POSIX has them")
 
 
 @pytest.fixture
@@ -85,47 +78,10 @@ def test_an_event_of_any_name_stays_in_the_folder(spool, event, tmp_path):
     assert len(name) < 100
 
 
-@posix
-def test_only_the_owner_can_read_it(spool):
-    before = os.umask(0)
-    try:
-        name = spool.accept("Stop", 1, DATA)
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE(Path(spool.folder, name).stat().st_mode) == 0o600
-    for folder in (spool.folder, os.path.dirname(spool.folder), os.path.dirname(os.path.dirname(spool.folder))):
-        assert stat.S_IMODE(Path(folder).stat().st_mode) == 0o700
-
-
 def test_a_name_that_is_taken_is_not_overwritten(spool):
     found = [spool.accept("Stop", 1, b'{"n": %d}' % number) for number in range(30)]
     assert len(set(found)) == 30
     assert sorted(one.payload["n"] for one in spool.delivered()) == list(range(30))
-
-
-@posix
-def test_a_link_under_the_name_is_not_written_through(spool, tmp_path):
-    spool.make()
-    Path(spool.folder, f"Stop-1-{os.getpid()}-0.json").symlink_to(tmp_path / "outside")
-    assert spool.accept("Stop", 1, DATA).endswith("-1.json")
-    assert not (tmp_path / "outside").exists()
-
-
-def test_many_processes_deliver_at_once(spool, tmp_path):
-    code = (
-        "import sys; from gitmem.store.hook_spool import HookSpool; s = HookSpool(sys.argv[1])\n"
-        "for n in range(20): s.accept('Stop', 1, b'{\"n\": %d, \"p\": %s}' % (n, sys.argv[2].encode()))"
-    )
-    private = os.path.dirname(os.path.dirname(spool.folder))
-
-    def run(number: int) -> int:
-        environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-        return subprocess.run([sys.executable, "-c", code, private, str(number)], env=environ, check=False).returncode
-
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(run, range(4))) == [0] * 4
-    found = {(one.payload["p"], one.payload["n"]) for one in spool.delivered()}
-    assert found == {(process, number) for process in range(4) for number in range(20)}
 
 
 def test_what_is_too_large_is_refused(spool, monkeypatch):
@@ -140,45 +96,6 @@ def test_what_waits_for_the_end_of_a_turn(spool):
     for event in ("SessionStart", "UserPromptSubmit", "PostToolUse"):
         spool.accept(event, 1, DATA)
     assert spool.unfinished() == 2
-
-
-# What is not whole
-
-
-@pytest.mark.parametrize("data", [b"", b'{"a": 1', DATA[:-1], b"[1]", b"x", b"\0" * 99, b"[" * 99_999, b'"x"', b"null"])
-def test_what_is_not_whole_waits_for_its_writer_and_then_goes_aside(spool, data):
-    put(spool, "Stop-1-2-3.json", data)
-    assert names(spool) == []
-    assert spool.aside() == []
-    put(spool, "Stop-1-2-3.json", data, OLD)
-    assert names(spool) == []
-    assert spool.aside() == ["Stop-1-2-3.json"]
-    assert Path(spool.folder, "aside", "Stop-1-2-3.json").read_bytes() == data
-
-
-def test_one_that_is_not_whole_hides_no_other(spool):
-    put(spool, "Stop-1-1-1.json", b'{"a', OLD)
-    put(spool, "Stop-1-1-2.json", DATA)
-    put(spool, "Stop-1-1-3.json", b"")
-    (Path(spool.folder) / "Stop-1-1-4.json").mkdir()
-    assert names(spool) == ["Stop-1-1-2.json"]
-
-
-@posix
-def test_links_and_pipes_are_not_read(spool, tmp_path):
-    (tmp_path / "secret").write_bytes(DATA)
-    spool.make()
-    Path(spool.folder, "Stop-1-1-1.json").symlink_to(tmp_path / "secret")
-    os.mkfifo(Path(spool.folder, "Stop-1-1-2.json"))
-    assert names(spool) == []
-
-
-@pytest.mark.parametrize("at", [0, 1, 2**31, 2**33, -1, -(2**31)])
-def test_a_file_of_any_time(spool, at):
-    put(spool, "Stop-1-1-1.json", DATA)
-    os.utime(Path(spool.folder, "Stop-1-1-1.json"), (at, at))
-    (one,) = spool.delivered()
-    assert one.at.timestamp() == at
 
 
 # What a host wrote

@@ -17,7 +17,7 @@ from gitmem.platform.programs import read_resource
 from gitmem.store.init import Place, init_store, new_memory
 from gitmem.store.locate import find_project, find_store, home_store
 from gitmem.store.store import Store
-from tests.as_root import as_nobody, give, root_needed
+from tests.as_root import give, root_needed
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {".gitattributes", ".gitignore", "FORMAT.md", "README.md", "config.yaml", "memory.md"}
@@ -107,13 +107,6 @@ def test_a_project_without_git(tmp_path, init, boxes, home):
     boxes(made.store.root).sound()
 
 
-def test_a_store_is_made_for_the_project_around(project, tmp_path, init, bare_git):
-    bare_git(project, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
-    assert init(tmp_path / "linked" / "src").store.root == str(project / ".gitmem")
-    assert not (tmp_path / "linked" / ".gitmem").exists()
-    assert bare_git(tmp_path / "linked", "status", "--porcelain") == ""
-
-
 @pytest.mark.parametrize("bare", ["proj.git", ".bare"])
 @pytest.mark.parametrize("place", [Place.PROJECT, Place.BRANCH])
 def test_bare_repositories(project, tmp_path, init, boxes, bare_git, *, bare, place):
@@ -165,15 +158,6 @@ def test_the_home_folder_is_no_project(home, init, bare_git):
         assert not (home / ".gitmem").exists()
         if not (home / ".git").exists():
             bare_git(home, "init", "-q")
-
-
-@root_needed
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_folder_that_is_not_ours_to_write(init, folder_for_all):
-    folder_for_all.chmod(0o555)
-    result = as_nobody(lambda: str(init(folder_for_all)))
-    assert result == f"NotSavedError: The store could not be made at {folder_for_all}/.gitmem: Permission denied."
-    assert os.listdir(folder_for_all) == []
 
 
 # On a branch of the project's repository
@@ -236,12 +220,6 @@ def test_the_lock_of_a_git_that_was_killed_as_it_made_the_branch(project, init, 
             init(project, Place.BRANCH)
         lock.unlink()
     boxes(init(project, Place.BRANCH).store.root).sound()
-
-
-def test_a_branch_of_a_repository_without_commits(tmp_path, init, boxes, bare_git):
-    bare_git(tmp_path, "init", "-q", "empty")
-    boxes(init(tmp_path / "empty", Place.BRANCH).store.root).sound()
-    assert bare_git(tmp_path / "empty", "status", "--porcelain") == ""
 
 
 def test_a_work_tree_that_was_deleted_comes_back(project, init, boxes):

@@ -17,7 +17,6 @@ from gitmem.cli.app import now
 from gitmem.document.entry import Save
 from gitmem.document.ids import make_id
 from gitmem.errors import BusyError, GitFailedError, GitmemError
-from gitmem.git.packing import sizes
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import drain, save
 from gitmem.store.findings import is_due
@@ -127,14 +126,6 @@ def test_all_packs_and_loose_objects_become_one_pack_and_nothing_goes(grown):
     grown.assert_whole()
 
 
-def test_done_twice_the_second_time_changes_nothing(grown):
-    maintain(grown.open())
-    packs = grown.packs()
-    done = maintain(grown.open())
-    assert (grown.packs(), done.removed, done.notices) == (packs, (), ())
-    assert done.before == done.after
-
-
 def test_versions_that_one_drain_wrote_become_deltas_of_each_other(tmp_path, bare_git):
     """Git by itself looks for no deltas within a pack that was written without them."""
     store = init_store(str(tmp_path), context(), Place.PROJECT).store
@@ -160,14 +151,6 @@ def test_joined_packs_are_left_as_they_are_by_the_next_one(grown):
     maintain(grown.open())
     assert large in grown.packs()
     assert len(grown.packs()) == 2
-
-
-def test_sizes_are_those_git_counts(grown):
-    store = grown.open()
-    found = sizes(store.repository.git)
-    assert found.packs == MAX_PACKS + 1
-    assert found.packed + found.loose == len(grown.ids())
-    assert found.bytes >= sum(path.stat().st_size for path in grown.packs())
 
 
 def test_a_path_s_history_is_indexed(grown):
@@ -366,17 +349,6 @@ def test_nothing_else_goes_however_old(grown):
     assert maintain(store).removed == ()
     grown.git("update-index", "-q", "--refresh")
     grown.assert_whole()
-
-
-@posix
-def test_a_link_among_unfinished_files_is_left_alone(grown, tmp_path):
-    target = tmp_path / "somebody's"
-    target.write_text("precious")
-    link = grown.objects / "pack" / "tmp_pack_link"
-    link.symlink_to(target)
-    age(link, 10 * ABANDONED_SECONDS)
-    assert maintain(grown.open()).removed == ()
-    assert (link.is_symlink(), target.read_text()) == (True, "precious")
 
 
 def test_a_commit_graph_that_cannot_be_written_is_no_failure(grown):

@@ -5,9 +5,6 @@ from __future__ import annotations
 import pytest
 
 from gitmem.errors import GitmemError
-from gitmem.store.init import Place, init_store
-
-SECRET = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
 
 
 def test_a_store_with_sha256_ids(tmp_path, boxes, bare_git, context):
@@ -51,49 +48,3 @@ def test_a_branch_that_is_damaged_is_not_begun_again(box):
     (box.root / ".git" / "refs" / "heads" / "gitmem").write_text(log.splitlines()[-1].split()[1] + "\n")
     assert box.tip() == tip
     box.sound()
-
-
-# Branch mode
-
-
-@pytest.fixture
-def branch_box(tmp_path, boxes, bare_git, context):
-    project = tmp_path / "branch project"
-    project.mkdir()
-    bare_git(project, "init", "-q")
-    (project / "main.py").write_bytes(b"print()\n")
-    bare_git(project, "add", "-A")
-    bare_git(project, "commit", "-qm", "code")
-    return boxes(init_store(str(project), context, Place.BRANCH).store.root)
-
-
-def test_the_rest_cannot_tell_a_branch_from_a_repository(branch_box, bare_git):
-    box, project = branch_box, branch_box.root.parent
-    head, config = bare_git(project, "rev-parse", "main"), (project / ".git" / "config").read_bytes()
-    (project / "main.py").write_bytes(b"print(1)\n")
-    bare_git(project, "add", "main.py")
-    box.write("memory.md", b"by hand\n")
-    box.write("notes.md", f"{SECRET}\n".encode())
-    outcome = box.append("memory.md", b"saved\n", scan=True)
-    assert len(outcome.commits) == 2
-    assert box.files()["memory.md"] == b"by hand\nsaved\n"
-    box.sound()
-    assert bare_git(project, "status", "--porcelain") == "M  main.py"
-    assert bare_git(project, "rev-parse", "main") == head
-    assert (project / ".git" / "config").read_bytes() == config
-    assert bare_git(project, "log", "--format=%s", "main") == "code"
-
-
-def test_what_the_project_is_in_the_middle_of_is_nothing_to_its_memory(branch_box, bare_git):
-    project = branch_box.root.parent
-    bare_git(project, "switch", "-qc", "other")
-    (project / "main.py").write_bytes(b"theirs\n")
-    bare_git(project, "commit", "-qam", "theirs")
-    bare_git(project, "switch", "-q", "main")
-    (project / "main.py").write_bytes(b"ours\n")
-    bare_git(project, "commit", "-qam", "ours")
-    with pytest.raises(AssertionError):
-        bare_git(project, "merge", "other")
-    branch_box.put({"memory.md": b"x\n"}, scan=True)
-    branch_box.sound()
-    assert (project / ".git" / "MERGE_HEAD").exists()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import socket
 import stat
@@ -134,11 +133,6 @@ def test_events_come_in_the_order_of_their_arrival(spool):
     assert [content["number"] for content in contents(spool)] == list(range(300))
 
 
-def test_the_same_event_twice_is_two_events(spool):
-    assert spool.deliver({"a": 1}) != spool.deliver({"a": 1})
-    assert contents(spool) == [{"a": 1}] * 2
-
-
 @posix
 def test_only_the_owner_can_read_it(spool, folder):
     before = os.umask(0)
@@ -267,13 +261,6 @@ def test_clocks(spool, folder, age, aside):
     assert (spool.aside() == ["1.json"]) is aside
 
 
-def test_time_is_given(folder):
-    put(folder, "1.json", b"{", 0)
-    later = Spool(str(folder), now=lambda: time.time() + OLD)
-    assert list(later.events()) == []
-    assert later.aside() == ["1.json"]
-
-
 def test_an_event_that_is_still_being_written_is_met_when_it_is_whole(spool, folder):
     folder.mkdir(parents=True)
     with (folder / "1.json").open("wb", buffering=0) as file:
@@ -290,13 +277,6 @@ def test_an_event_that_another_process_drained_meanwhile_is_passed_over(spool):
     assert next(events).content == {"n": 0}
     spool.remove(names)
     assert list(events) == []
-
-
-def test_an_event_that_is_too_large_is_put_aside(spool, folder, monkeypatch):
-    put(folder, "1.json", json.dumps({"text": "x" * 200}).encode(), OLD)
-    monkeypatch.setattr(module, "MAX_EVENT_BYTES", 100)
-    assert contents(spool) == []
-    assert spool.aside() == ["1.json"]
 
 
 @posix
@@ -320,13 +300,6 @@ def test_what_is_no_file_is_put_aside_and_holds_nobody_up(spool, folder, tmp_pat
     assert spool.aside() == ["dangling.json", "fifo.json", "folder.json", "link.json", "socket.json"]
     assert (tmp_path / "outside").read_bytes() == b'{"stolen": true}'
     assert (folder / "aside" / "folder.json" / "precious").exists()
-
-
-def test_other_files_are_left_alone(spool, folder):
-    put(folder, "README.txt", b"hello", OLD)
-    put(folder, "x.json.tmp", b"{", OLD)
-    assert contents(spool) == []
-    assert sorted(os.listdir(folder)) == ["README.txt", "x.json.tmp"]
 
 
 def test_what_is_aside_is_never_overwritten(spool, folder):
@@ -360,13 +333,6 @@ def test_a_failure_of_the_system_says_nothing_of_the_event(spool, folder, monkey
     monkeypatch.undo()
     assert spool.aside() == []
     assert contents(spool) == [{"good": 1}]
-
-
-def test_removing_what_cannot_be_removed_is_no_error(spool, folder):
-    name = spool.deliver({"good": 1})
-    (folder / "folder.json").mkdir()
-    spool.remove(["folder.json", name])
-    assert spool.names() == ["folder.json"]
 
 
 def test_readers_at_once_put_a_broken_event_aside_once(spool, folder):

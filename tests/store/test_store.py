@@ -9,9 +9,8 @@ import sys
 import pytest
 
 from gitmem.errors import StoreFormatError, StoreNotFoundError
-from gitmem.store.store import Store, format_version
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
-from tests.as_root import give, root_needed
 from tests.boxes import listing
 from tests.own_settings import own_settings
 
@@ -58,27 +57,6 @@ def test_a_pipe_in_place_of_a_settings_file_holds_nobody_up(box):
 
 # Versions
 
-VERSIONS = {
-    b"---\nversion: 1\n---\n": 1,
-    b"---\nid: format\nversion: 2\n---\n": 2,
-    b"---\r\nversion: 3\r\n---\r\n": 3,
-    b"---\nversion: '4'  # newer\n---\n": 4,
-    b'---\nversion: "12"\n---\n': 12,
-    b"\xef\xbb\xbf---\nversion: 5\n---\n": 5,
-    b"": None,
-    b"---\nid: format\n---\n# version\nversion: 7\n": None,
-    b"---\nversions: 8\n---\n": None,
-    b"---\n  version: 9\n---\n": None,
-    b"---\nversion:\n---\n": None,
-    b"---\nversion: one\n---\n": None,
-    b"\xff\xfe\0": None,
-}
-
-
-@pytest.mark.parametrize("document, version", VERSIONS.items())
-def test_the_version_of_a_format(document, version):
-    assert format_version(document) == version
-
 
 @pytest.mark.parametrize("version", [b"1", b"3", b"0", b"99"])
 def test_a_store_of_another_version_is_not_touched(box, version):
@@ -124,14 +102,4 @@ def test_a_store_without_a_format_is_of_the_first_version(box):
     box.reopen()
     assert box.put({"a": b"a"}, scan=True).value
     assert "FORMAT.md" not in box.tree()
-    box.sound()
-
-
-@root_needed
-def test_a_repository_that_belongs_to_somebody_else(box):
-    box.put({"memory.md": b"one\n"})
-    give(box.root)
-    box.put({"memory.md": b"two\n"}, scan=True)
-    assert box.tree()["memory.md"] == b"two\n"
-    give(box.root, 0)
     box.sound()

@@ -15,7 +15,7 @@ import pytest
 
 from gitmem.document.entry import Save
 from gitmem.document.ids import check_path, make_id
-from gitmem.errors import BusyError, GitmemError, RefusedError, UnfinishedError
+from gitmem.errors import BusyError, RefusedError, UnfinishedError
 from gitmem.git.packing import every_object
 from gitmem.platform.clock import Context
 from gitmem.platform.safe_open import MAX_FILE_BYTES
@@ -142,12 +142,6 @@ def test_what_was_put_is_read_and_nothing_else_has_moved(store, git):
     assert trailers == ["Gitmem-Op: transcript", f"Gitmem-Session: {SESSION}", "Gitmem-Machine: host"]
 
 
-def test_the_branch_begins_where_every_store_begins(store, git):
-    put(store, SESSION, STARTED, LINES)
-    roots = {git("rev-list", "--max-parents=0", ref) for ref in (REF, store.repository.branch())}
-    assert len(roots) == 1
-
-
 def test_a_session_written_again_replaces_its_file(store, git):
     first = put(store, SESSION, STARTED, LINES[:1])
     second = put(store, SESSION, STARTED + timedelta(days=40), LINES)
@@ -223,11 +217,6 @@ def test_a_session_that_is_named_by_a_secret_is_filed_without_it():
     assert name == file_name(secret) == file_name(name)
 
 
-def test_odd_lines_are_kept_as_lines(store):
-    put(store, SESSION, STARTED, ["{}\r\n", "", "  \n", "\ud800 not unicode", "not json"])
-    assert read(store, SESSION) == ["{}", "? not unicode", "not json"]
-
-
 def test_nothing_is_written_while_something_of_the_users_is_unfinished(store, git):
     put(store, SESSION, STARTED, LINES)
     git("switch", "-q", "-c", "other")
@@ -236,16 +225,6 @@ def test_nothing_is_written_while_something_of_the_users_is_unfinished(store, gi
     git("switch", "-q", "--detach")
     with pytest.raises(UnfinishedError):
         put(store, "other", STARTED, LINES)
-
-
-def test_a_damaged_ref_is_not_taken_for_none(store, git):
-    put(store, SESSION, STARTED, LINES)
-    with open(os.path.join(store.repository.layout.common_dir, REF), "wb"):
-        pass
-    for use in (lambda: read(store, SESSION), lambda: put(store, "next", STARTED, LINES)):
-        with pytest.raises(GitmemError, match="damaged") as caught:
-            use()
-        assert "fsck" in caught.value.remedy
 
 
 # What git does with them
@@ -289,16 +268,6 @@ def test_one_that_is_too_large_is_refused(store, monkeypatch):
     assert MAX_FILE_BYTES > 50 * 1024 * 1024
     with pytest.raises(RefusedError, match="1,000"):
         put(store, SESSION, STARTED, ['{"text": "word"}'] * 100)
-
-
-def test_it_waits_for_the_lock(store):
-    (lock,) = [store.lock("test")]
-    slow = store.config.lock
-    with lock.acquire(1):
-        store.config = store.config.__class__(lock=slow.__class__(kind=slow.kind, wait_seconds=0))
-        with pytest.raises(BusyError):
-            put(store, SESSION, STARTED, LINES)
-    put(store, SESSION, STARTED, LINES)
 
 
 def test_a_lock_on_the_branch_is_named_and_one_that_a_killed_git_left_is_cleared(store, monkeypatch):
