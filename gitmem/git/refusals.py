@@ -62,17 +62,9 @@ _REFUSALS = (
     ),
     _Kind(
         (
-            *(
-                "read only",
-                "read-only",
-                "Read-only",
-                "DENIED by",
-                "Write access",
-                "deploy key",
-                "error: 403",
-                "HTTP 403",
-            ),
-            *("insufficient permission", "not allowed to push", "service not enabled", "denied to", "not authorized"),
+            *("read only", "read-only", "Read-only", "DENIED by", "Write access", "deploy key", "error: 403"),
+            *("HTTP 403", "insufficient permission", "not allowed to push", "service not enabled", "denied to"),
+            "not authorized",
         ),
         "{name} lets you read, but not push",
         "Nothing is lost. Have your key or account given the right to push, then sync again.",
@@ -107,13 +99,7 @@ _FAILURES = (
     ),
     _Kind(
         (
-            *(
-                "Could not resolve",
-                "Couldn't resolve",
-                "Failed to connect",
-                "Connection refused",
-                "Connection timed out",
-            ),
+            *("Could not resolve", "Couldn't resolve", "Failed to connect", "Connection refused"),
             *("Connection timed out", "Connection reset", "Network is unreachable", "No route to host", "timed out"),
             *("unable to connect", "Couldn't connect", "did not finish within", "Connection closed", "early EOF"),
             *("unexpected disconnect", "hung up unexpectedly", "RPC failed", "Name or service not known", "error: 50"),
@@ -166,11 +152,8 @@ def explain_push(error: GitFailedError, remote: Remote) -> GitmemError:
     rejection = _rejection(error)
     kind = _fitting(_REFUSALS, f"{rejection}\n{error.stderr}")
     if kind is None and rejection:
-        happened, remedy = (
-            "{name} did not take what was pushed",
-            "See that you may push to the branch, then sync again.",
-        )
-        kind = _Kind((), happened, f"What came from there is merged here. {remedy}")
+        remedy = "What came from there is merged here. See that you may push to the branch, then sync again."
+        kind = _Kind((), "{name} did not take what was pushed", remedy)
     kind = kind or _fitting(_FAILURES, f"{error.message}\n{error.stderr}")
     kind = kind or _Kind((), "It was not possible to push to {name}", "Nothing is lost; try again.")
     return _made(kind, error, remote)

@@ -27,12 +27,9 @@ _REMOTE_MEMORY = f"refs/remotes/origin/{MEMORY_BRANCH}"
 ROOT_MESSAGE = "Begin a memory\n\nGitmem-Op: init\n"
 # The same first commit on every machine: all stores share history from the beginning (docs/format.md, "Commits").
 _ROOT_IDENTITY = {
-    "GIT_AUTHOR_NAME": "gitmem",
-    "GIT_AUTHOR_EMAIL": "gitmem@localhost",
-    "GIT_AUTHOR_DATE": "@0 +0000",
-    "GIT_COMMITTER_NAME": "gitmem",
-    "GIT_COMMITTER_EMAIL": "gitmem@localhost",
-    "GIT_COMMITTER_DATE": "@0 +0000",
+    f"GIT_{role}_{field}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for field, value in (("NAME", "gitmem"), ("EMAIL", "gitmem@localhost"), ("DATE", "@0 +0000"))
 }
 # For the user's own git commands in the store: no surprise jobs, readable names.
 _EXCLUDED = b"# by 'gitmem init':\n"
@@ -75,11 +72,7 @@ def clear_building(path: str) -> None:
 def seed_branch(git: Git, ref: str = f"refs/heads/{MEMORY_BRANCH}") -> None:
     """Point a branch, by default the memory branch, to the root commit, unless it exists."""
     if not git.run("for-each-ref", "--format=%(objectname)", ref).strip():
-        _begin_branch(git, ref, make_root(git))
-
-
-def _begin_branch(git: Git, ref: str, start: str) -> None:
-    run_past_lock(git, "update-ref", "-m", "gitmem init", ref, start, "")
+        run_past_lock(git, "update-ref", "-m", "gitmem init", ref, make_root(git), "")
 
 
 def run_past_lock(git: Git, *args: str) -> None:
@@ -128,7 +121,9 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str],
     layout = find_layout(path)
     if layout is not None and is_at_its_place(layout):
         return
-    _begin_memory(git, start)
+    root = make_root(git)
+    if _MEMORY not in _memory_refs(git, root):
+        run_past_lock(git, "update-ref", "-m", "gitmem init", _MEMORY, start or root, "")
     files = os.listdir(path) if os.path.isdir(path) else []
     lost = _lost_its_link(path)
     if is_linked(path) or (lost and len(files) > 1):
@@ -161,13 +156,6 @@ def remote_memory(git: Git) -> str | None:
     """
     refs = _memory_refs(git, make_root(git))
     return None if _MEMORY in refs else refs.get(_REMOTE_MEMORY)
-
-
-def _begin_memory(git: Git, start: str | None) -> None:
-    """Create the memory branch if it is missing."""
-    root = make_root(git)
-    if _MEMORY not in _memory_refs(git, root):
-        _begin_branch(git, _MEMORY, start or root)
 
 
 def _memory_refs(git: Git, root: str) -> dict[str, str]:

@@ -23,7 +23,6 @@ from gitmem.git.log import (
     diff_work_tree,
     log,
     newest_until,
-    show,
     stats,
 )
 from gitmem.git.objects import empty_tree
@@ -321,11 +320,6 @@ def edits_by_hand(store: Store, path: str | None = None) -> bytes:
     tip = store.repository.resolve(HEAD)
     edited = [name for name in store.files.edited() if path is None or name == path or name.startswith(f"{path}/")]
     return diff_work_tree(store.repository.git, tip, edited) if edited else b""
-
-
-def shown(store: Store, commit: str) -> bytes:
-    """Return the output of `git show` for a commit."""
-    return show(store.repository.git, commit)
 
 
 def rotations(store: Store, revision: str = HEAD) -> list[RotatedFile]:

@@ -22,7 +22,7 @@ from gitmem.document.entry import FoundEntry, fences, find_entries, sections
 from gitmem.document.ids import SUMMARIES
 from gitmem.document.plain import flow, plain_value
 from gitmem.document.yaml import YamlTextError, load_mapping, remove_value, set_value
-from gitmem.merge.bodies import TOP, merge_bodies, survivors
+from gitmem.merge.bodies import TOP, MergedBody, merge_bodies, survivors
 from gitmem.text.difference import ended, lines, merge_lines, merge_tokens
 from gitmem.values import Value
 
@@ -81,7 +81,8 @@ def _both_changed(key: str, base: object, older: object, newer: object) -> objec
         return merge_mappings(base if isinstance(base, dict) else {}, older, newer)
     if isinstance(older, list) and isinstance(newer, list):
         return _sets(base if isinstance(base, list) else [], older, newer)
-    if _is_counter(key) and isinstance(older, int) and isinstance(newer, int):
+    counts = key in _COUNTERS or (key.endswith("_count") and key != "section_count")
+    if counts and isinstance(older, int) and isinstance(newer, int):
         return older + newer - (base if isinstance(base, int) else 0)
     return newer
 
@@ -105,10 +106,6 @@ def moment_of(value: object) -> tuple[float, str]:
         return float("-inf"), repr(value)
     when = value if value.tzinfo else value.replace(tzinfo=UTC)
     return (when - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds(), value.isoformat()
-
-
-def _is_counter(key: str) -> bool:
-    return key in _COUNTERS or (key.endswith("_count") and key != "section_count")
 
 
 def _same(one: object, other: object) -> bool:
@@ -252,7 +249,8 @@ def _merge_documents(path: str, base: bytes | None, ours: bytes, theirs: bytes, 
         clean = [without_markers(path, data) for data in (ours, theirs)]
         return merge(path, None if base is None else without_markers(path, base), *clean, with_facts=with_facts)
     before = Document.parse(base or b"")
-    older, newer = sorted((Document.parse(data) for data in (ours, theirs)), key=_age)
+    sides = (Document.parse(data) for data in (ours, theirs))
+    older, newer = sorted(sides, key=lambda one: (moment_of(one.get("updated")), one.render()))
     if path.startswith(f"{SUMMARIES}/"):  # derived files: either will do
         return Merged(max((ours, theirs), key=_worth), MergeStatus.MERGED)
     if older.problem or newer.problem:
@@ -261,17 +259,10 @@ def _merge_documents(path: str, base: bytes | None, ours: bytes, theirs: bytes, 
         header, frame = _merged_header(before, older, newer)
         body = merge_bodies(before.body, older.body, newer.body, with_facts=with_facts)
         if body.review and path.startswith(_REWRITTEN):
-            return Merged(
-                Document(header, "", frame.opening, frame.closing).with_body(newer.body).render(), MergeStatus.MERGED
-            )
-        merged = Document(header, "", frame.opening, frame.closing).with_body(body.text)
-        return _with_review(merged, body.review)
+            body = MergedBody(newer.body, ())
+        return _with_review(Document(header, "", frame.opening, frame.closing).with_body(body.text), body.review)
     except ValueError:  # a field that cannot be written into this header
         return _merge_unknown(base, ours, theirs, both_add=True)
-
-
-def _age(document: Document) -> tuple[tuple[float, str], bytes]:
-    return moment_of(document.get("updated")), document.render()
 
 
 def _worth(data: bytes) -> tuple[bool, int, bytes]:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.config import shown, value_of
-from gitmem.errors import GitmemError
+from gitmem.errors import GitFailedError, GitmemError
 from gitmem.store.accepted import NotAcceptedError
 from gitmem.store.findings import MAKE_ROOM, FailureLog, Finding, Level, crowded, is_due
 from gitmem.store.hook_spool import HookSpool
@@ -45,9 +45,8 @@ def check_branch(store: Store) -> Iterator[Finding]:
     tip = store.repository.tip(branch)
     name = branch.removeprefix("refs/heads/")
     if tip is None:
-        yield Finding(
-            "branch", Level.WARNING, f"The branch {name} has no commit.", "'gitmem init' completes the store."
-        )
+        message = f"The branch {name} has no commit."
+        yield Finding("branch", Level.WARNING, message, "'gitmem init' completes the store.")
     else:
         yield Finding("branch", Level.OK, f"On the branch {name}, at {tip[:10]}.")
 
@@ -100,13 +99,8 @@ def check_spool(store: Store) -> Iterator[Finding]:
         folder = os.path.join((store.spool if store.spool.aside() else hooks).folder, "aside")
         message = f"{count(len(aside), 'event')} could not be parsed and is kept in {folder}."
         message = message if len(aside) == 1 else message.replace(" is kept", " are kept")
-        yield Finding(
-            "aside",
-            Level.WARNING,
-            message,
-            "Save what you need from there, then delete the rest.",
-            tuple(aside[:_SHOWN]),
-        )
+        remedy = "Save what you need from there, then delete the rest."
+        yield Finding("aside", Level.WARNING, message, remedy, tuple(aside[:_SHOWN]))
 
 
 def _arrival(name: str) -> float:
@@ -370,9 +364,6 @@ def _branch(store: Store) -> str:
 
 def _recent(log: EarlyLog, tip: str) -> tuple[Sequence[Commit], tuple[Finding, ...]]:
     """Return the newest commits, none of a branch without a commit, and a finding if git cannot read them."""
-    from gitmem.errors import GitFailedError
-    from gitmem.store.findings import Finding, Level
-
     try:
         return log.commits(), ()
     except GitFailedError as error:
@@ -443,7 +434,6 @@ def _attention(
     """Return the findings of the quick checks, except good ones, and the documents to review."""
     from gitmem.store.doctor import attributes_finding, examine
     from gitmem.store.document_checks import AT_ONCE, look
-    from gitmem.store.findings import Level
 
     review: list[ToReview] = []
 

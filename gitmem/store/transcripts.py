@@ -24,7 +24,7 @@ from gitmem.git.packing import remove_unreachable, sizes
 from gitmem.git.remote import Connection, PushRacedError, Remote
 from gitmem.git.repository import Repository, clear_left_behind, move_ref, move_refs, read_refs
 from gitmem.git.setup import make_root
-from gitmem.git.trust import GITMEM, IdentityLookup
+from gitmem.git.trust import GITMEM
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.purge.rewrite import clean_incoming, sweep
 from gitmem.redact.redact import redact
@@ -180,8 +180,7 @@ def _tip_or_root(store: Store) -> str:
 def _commit(
     store: Store, lock: Lock, tip: str, message: str, changes: dict[str, bytes | None], *, when: datetime | None = None
 ) -> str:
-    layout, now = store.repository.layout, store.context.clock()
-    identity = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
+    identity, now = store.identity().result(), store.context.clock()
     signature = Signature(identity.name, identity.email, now)
     with Writer(store.repository.git, REF, tip, listed_in=store.packs_file) as writer:
         author = signature._replace(when=when or now)
@@ -302,7 +301,11 @@ def _round(store: Store, remote: Remote, connection: Connection, options: Option
             merge = MergeCommit(both.tips[0], (), {}) if theirs in both.bases else merge_commits(store, both)
         target, holds = merge.oid, merge.held
         if local is not None:
-            _check_losses(store, remote, local, merge, options)
+            try:
+                check_losses(store, remote, local, merge.oid, options.accept)
+            except RefusedError:
+                move_refs(git, merge.held)
+                raise
     if target is None:
         return True
     if target != held:
@@ -315,15 +318,6 @@ def _round(store: Store, remote: Remote, connection: Connection, options: Option
     if moved and held != theirs:
         sweep(store)
     return moved
-
-
-def _check_losses(store: Store, remote: Remote, local: str, merge: MergeCommit, options: Options) -> None:
-    """Refuse a merge that would delete many transcripts, and release its objects."""
-    try:
-        check_losses(store, remote, local, merge.oid, options.accept)
-    except RefusedError:
-        move_refs(store.repository.git, merge.held)
-        raise
 
 
 def _check(store: Store, remote: Remote, both: Fork | None, theirs: str) -> None:

@@ -14,8 +14,9 @@ from gitmem.archives.rotate import check
 from gitmem.document.entry import Entry, MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.errors import NotFoundError
+from gitmem.git.log import show
 from gitmem.history.origin import blame, entry_origin, find_entry
-from gitmem.history.records import difference, parse_date, records, resolve, rotations, shown
+from gitmem.history.records import difference, parse_date, records, resolve, rotations
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
 from gitmem.store.init import Place, init_store
@@ -378,7 +379,7 @@ def test_difference_to_the_commit_before(memory: Memory):
     assert difference(memory.store, first, second, MEMORY).changes == tuple(
         change for change in changed.changes if change.path == MEMORY
     )
-    assert shown(memory.store, second).startswith(b"commit ")
+    assert show(memory.store.repository.git, second).startswith(b"commit ")
 
 
 # rotations

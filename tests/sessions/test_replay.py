@@ -116,7 +116,7 @@ def test_the_records_of_several_sessions_in_one_file_are_read_once(desk, recorde
         given[session] = {one.session for one in records}
 
     monkeypatch.setattr("gitmem.sessions.replay.read_records", read)
-    monkeypatch.setattr("gitmem.sessions.replay.save_episodes", save_episodes)
+    monkeypatch.setattr("gitmem.lessons.episodes.save_episodes", save_episodes)
     assert replay(desk.store, resumed.write()).sessions == ("s-rec", "s-two")
     assert given == {"s-rec": {"s-rec"}, "s-two": {"s-two"}}
     assert len(reads) == 2  # for the turns, and for what the sessions learn

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gitmem.git.log import show
 from gitmem.git.remote import Connection
 from gitmem.history.origin import blame
-from gitmem.history.records import difference, shown
+from gitmem.history.records import difference
 from gitmem.store.doctor import check_attributes, examine
 from gitmem.store.findings import Level
 from gitmem.store.init import Place, init_store
@@ -94,7 +95,7 @@ def _go_through_all(box: Box, name: str = "by hand.md") -> None:
     (change,) = difference(store, None, box.tip()).changes
     assert (change.path, store.repository.blob(change.new or "")) == (name, b"$Id$ by hand\r\n")
     assert b"+$Id$ by hand\r\n" in difference(store, None, box.tip()).text
-    assert b"+$Id$ by hand\r\n" in shown(store, box.tip())
+    assert b"+$Id$ by hand\r\n" in show(store.repository.git, box.tip())
     box.write("memory.md", (before or b"") + b"- not committed\n")
     lines = blame(store, "memory.md")
     assert (lines[-2].origin is None, lines[-1].origin is None) == (False, True)

@@ -135,7 +135,8 @@ def _fact(store: Store, text: str) -> Fact | None:
 
 
 def _show_commit(args: argparse.Namespace, app: App, store: Store, commit: str) -> None:
-    from gitmem.history.records import difference, read_records, shown
+    from gitmem.git.log import show
+    from gitmem.history.records import difference, read_records
 
     if args.json:
         changed = difference(store, None, commit)
@@ -143,7 +144,7 @@ def _show_commit(args: argparse.Namespace, app: App, store: Store, commit: str) 
             args, output.commit_value(read_records(store, [commit])[commit]) | output.difference_value(changed), ""
         )
     else:
-        patch = shown(store, commit)
+        patch = show(store.repository.git, commit)
         if app.out.isatty():
             output.write_patch(app, patch)
         else:

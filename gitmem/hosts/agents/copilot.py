@@ -55,10 +55,6 @@ def _read(payload: Payload) -> Payload | None:
     return known
 
 
-def _answer(_event: str, text: str) -> Payload:
-    return {"additionalContext": text}
-
-
 def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
     """Yield the records of a session's events."""
     session = folder = ""
@@ -117,7 +113,7 @@ HOST = Host(
     },
     edits=_edits,
     read=_read,
-    answer=_answer,
+    answer=lambda _, text: {"additionalContext": text},
     sign="",
     records=_records,
     sessions=_sessions,

@@ -102,10 +102,6 @@ def _cursor_read(payload: Payload) -> Payload | None:
     return known if "cwd" in payload or not isinstance(roots, list) else known | {"cwd": next(iter(roots), "")}
 
 
-def _cursor_answer(_event: str, text: str) -> Payload:
-    return {"additional_context": text}
-
-
 CURSOR = Host(
     name="cursor",
     title="Cursor",
@@ -114,7 +110,7 @@ CURSOR = Host(
     events=_CURSOR_EVENTS,
     edits=_cursor_edits,
     read=_cursor_read,
-    answer=_cursor_answer,
+    answer=lambda _, text: {"additional_context": text},
     sign="",
     note=_UNTRIED.format("Cursor"),
 )

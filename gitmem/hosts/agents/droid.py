@@ -57,10 +57,6 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
     )
 
 
-def _read(payload: Payload) -> Payload | None:
-    return named_as_claude(payload, _TOOLS)
-
-
 def _recorded(payload: Payload) -> Payload:
     """Return a payload, at a session's start with its prompt."""
     title = text_of(first_object(text_of(payload, "transcript_path")), "title")
@@ -114,7 +110,7 @@ HOST = Host(
     folder=".factory",
     events={event: event for event in _EVENTS},
     edits=_edits,
-    read=_read,
+    read=lambda payload: named_as_claude(payload, _TOOLS),
     recorded=_recorded,
     answer=_answer,
     records=_records,
