@@ -91,7 +91,7 @@ def keep_days(store: Store) -> None:
     tip, folder = store.tip, os.path.join(store.private, FOLDER)
     if tip is None:
         return
-    names = {name for name in _listed(folder) if re.fullmatch(NAME, name)}
+    names = {one.name for one in kept_days(store.private, None)}
     done, _, count = read_text(os.path.join(folder, _DONE)).strip().partition(" ")
     if done and count == str(len(names)) and (done == tip or not _changed_since(store, done, tip)):
         if done != tip:
@@ -107,13 +107,6 @@ def keep_days(store: Store) -> None:
         if one.name not in names or read_regular(os.path.join(folder, one.name), len(kept) + 1) != kept:
             replace_file(os.path.join(folder, one.name), kept)
     replace_file(os.path.join(folder, _DONE), f"{tip} {len(wanted)}".encode())
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def _changed_since(store: Store, done: str, tip: str) -> bool:

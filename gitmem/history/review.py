@@ -134,7 +134,7 @@ def resolve_review(store: Store, path: str, take: Take) -> str:
     """
     waiting = {item.path for item in _to_review(store)}
     if path not in waiting:
-        beside = [item for item in waiting if is_beside(item) and _original(item, path)]
+        beside = [item for item in waiting if is_beside(item) and _original(item) == path]
         if len(beside) != 1:
             raise NotFoundError(f"{path} holds no two versions.", "'gitmem review' lists the documents that do.")
         path = beside[0]
@@ -221,11 +221,10 @@ def _choose(store: Store, now: bytes, path: str, take: Take, sides: Sides | None
     return without_mark(carried)
 
 
-def _original(beside: str, path: str) -> bool:
-    folder, _, name = path.rpartition("/")
-    stem, suffix = os.path.splitext(name)
-    other = beside.rpartition("/")
-    return other[0] == folder and other[2].startswith(f"{stem}.other-") and other[2].endswith(suffix)
+def _original(beside: str) -> str:
+    """Return the path of the file that another version stands beside."""
+    stem, _, rest = beside.rpartition(_BESIDE)
+    return stem + os.path.splitext(rest)[1]
 
 
 def _choose_file(
@@ -233,14 +232,11 @@ def _choose_file(
 ) -> dict[str, bytes | None]:
     """Return the changes of files that resolve a second version in a file of its own."""
     other = transaction.read(beside) or b""
-    folder, _, name = beside.rpartition("/")
-    stem, _, rest = name.rpartition(".other-")
-    suffix = os.path.splitext(rest)[1]
-    path = f"{folder}/{stem}{suffix}" if folder else f"{stem}{suffix}"
+    path = _original(beside)
     if take is Take.EDIT:
         return {beside: None}
     if sides is None:
-        number = 2
+        number, suffix = 2, os.path.splitext(path)[1]
         while transaction.read(second := f"{path.removesuffix(suffix)}-{number}{suffix}") is not None:
             number += 1
         return {second: other, beside: None}

@@ -1,4 +1,4 @@
-"""Purging a text, or all secrets, out of a store and out of its history (spec G7).
+"""Purge a text, or all secrets, out of a store and its history (spec G7); answer purges of other machines that wait.
 
 The record of the purge is committed first and then applied as on any other machine (gitmem.purge.rewrite), so
 there is one way to rewrite history.
@@ -16,19 +16,20 @@ from gitmem.document.entry import MemoryType
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.git.packing import every_object
+from gitmem.git.repository import read_refs
 from gitmem.git.rewrite import Occurrences, Written, affected, contents, find, history
 from gitmem.git.setup import ROOT_MESSAGE
 from gitmem.platform.programs import read_resource
 from gitmem.purge.erase import AUTHOR, Erased, author_key, find_erased, session_key
 from gitmem.purge.marks import LEAST, MARKER, MOST, MOST_TEXTS, PurgeRecord, Replacer, forms, make_record
-from gitmem.purge.records import MOST_UNASKED, Journal, answer, followed_at, record_path
-from gitmem.purge.rewrite import apply, locked, plain_files, read_file
+from gitmem.purge.records import MOST_UNASKED, Journal, answer, followed_at, read_records, read_state, record_path
+from gitmem.purge.rewrite import apply, follow, locked, plain_files, read_file, seek_texts
 from gitmem.redact.redact import redact
 from gitmem.store.maintenance import own_refs
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction, readings
-from gitmem.sync.remotes import remotes
+from gitmem.sync.remotes import FETCHED, remotes
 from gitmem.text.sentences import count
 from gitmem.values import Value
 
@@ -274,3 +275,76 @@ def _lingers(store: Store, replacer: Replacer) -> bool:
     if any(replacer.holds(read_file(path)) for path in plain_files(store.private)):
         return True
     return store.own_repository and any(replacer.holds(data) for _, data in every_object(store.repository.git))
+
+
+_TEXTS, _FILES, _LENGTH = 5, 20, 60  # texts and files in a preview, and characters of each text
+
+
+class WaitingPurge(Value):
+    """A purge of another machine that waits for an answer: the path of its record, and the reason."""
+
+    path: str
+    why: str
+
+
+class Preview(Value):
+    """What a purge would remove: `found` of `texts` were found, `shown` are some, `files` some of their files."""
+
+    path: str
+    why: str
+    texts: int
+    found: int
+    shown: tuple[str, ...]
+    files: tuple[str, ...]
+    more_files: int
+
+
+def waiting_purges(store: Store) -> list[WaitingPurge]:
+    """Return the purges that wait for an answer, by path."""
+    waiting = read_state(store.private).waiting
+    return sorted((WaitingPurge(record_path(key), why) for key, why in waiting.items()), key=lambda one: one.path)
+
+
+def preview_purge(store: Store, path: str) -> Preview:
+    """Search for the texts of a waiting purge, with bounded effort.
+
+    Raises:
+        NotFoundError: no purge of this path waits.
+
+    """
+    record, why = _waiting(store, path)
+    walked = history(store.repository.git, [commit for _, commit in own_refs(store).values() if commit])
+    seeker = seek_texts(store, walked, [record], (), limited=[record.key])
+    erased = find_erased(store.repository.git, walked, [record])
+    texts = sorted(erased.texts.union(seeker.found.get(record.key, ())))
+    found = find(store.repository.git, walked, Replacer(texts))
+    gone = {*found.paths, *erased.paths}
+    files = sorted(
+        {one.path for commit in walked for one in commit.changes if one.new in found.blobs or one.path in gone}
+    )
+    shown = tuple(text.decode("utf-8", "replace")[:_LENGTH] for text in texts[:_TEXTS])
+    names = tuple(map(os.fsdecode, files[:_FILES]))
+    return Preview(path, why, len(record.prints), len(texts), shown, names, len(files) - len(names))
+
+
+def answer_purge(store: Store, path: str, *, yes: bool) -> list[str]:
+    """Apply a waiting purge, or refuse it for this machine; return notices for the user.
+
+    Raises:
+        NotFoundError: no purge of this path waits.
+        BusyError: another process kept the store's lock.
+
+    """
+    record, _ = _waiting(store, path)
+    fetched = read_refs(store.repository.git, f"{FETCHED}/").values()
+    done = follow(store, fetched, answers={record.key: yes})
+    return done.notices if done else []
+
+
+def _waiting(store: Store, path: str) -> tuple[PurgeRecord, str]:
+    waiting = read_state(store.private).waiting
+    commits = [*filter(None, [store.tip]), *read_refs(store.repository.git, f"{FETCHED}/").values()]
+    for record in read_records(store, commits).records:
+        if record.key in waiting and record_path(record.id) == path:
+            return record, waiting[record.key]
+    raise NotFoundError(f"No purge {path} waits for an answer.", "'gitmem review' lists those that wait.")

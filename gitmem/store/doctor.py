@@ -149,17 +149,13 @@ def check_work_tree(store: Store) -> Iterator[Finding]:
         yield Finding("files", Level.OK, "Files, index and branch agree.")
 
 
-def check_objects(store: Store) -> Iterator[Finding]:
-    """Check that all reachable objects exist."""
-    yield from _whole(store, deep=False)
-
-
 def check_objects_deeply(store: Store) -> Iterator[Finding]:
     """Check the content of every object against its id."""
-    yield from _whole(store, deep=True)
+    yield from check_objects(store, deep=True)
 
 
-def _whole(store: Store, *, deep: bool) -> Iterator[Finding]:
+def check_objects(store: Store, *, deep: bool = False) -> Iterator[Finding]:
+    """Check that all reachable objects exist, or with `deep` are intact."""
     git, which = store.repository.git, "All objects"
     # Check other branches of a project's repository only on request.
     if deep or (store.own_repository and not _is_large(store)):
@@ -238,17 +234,17 @@ _RECORD = "diagnosed.json"
 
 def check_documents(store: Store) -> Iterator[Finding]:
     """Report what is wrong with documents: those that changed since the last time, and some that were never checked."""
-    yield from look_at(store, _AT_ONCE)
+    yield from _look(store, _AT_ONCE)
 
 
 def check_all_documents(store: Store) -> Iterator[Finding]:
     """Report what is wrong with documents."""
     with contextlib.suppress(OSError):
         os.unlink(os.path.join(store.private, _RECORD))
-    yield from look_at(store, None)
+    yield from _look(store, None)
 
 
-def look_at(store: Store, most: int | None) -> Iterator[Finding]:
+def _look(store: Store, most: int | None) -> Iterator[Finding]:
     """Report what is wrong with documents that changed, and with at most `most` that were never checked."""
     edited = store.files.edited()
     looked = look(

@@ -67,9 +67,12 @@ _COMMAND = '(d=$PWD && cd / && gitmem -C "$d" merge-driver %O %A %B %P) || git m
 
 def install_driver(store: Store) -> None:
     """Configure the merge driver in the store's repository."""
-    if store.own_repository and _installed(store) != _COMMAND:
-        run_past_lock(store.repository.git, "config", f"{_SECTION}.name", _NAME)
-        run_past_lock(store.repository.git, "config", f"{_SECTION}.driver", _COMMAND)
+    if store.own_repository:
+        git = store.repository.git
+        installed = git.run("config", "--get", f"{_SECTION}.driver", ok=(0, 1)).decode("utf-8", "replace").strip()
+        if installed != _COMMAND:
+            run_past_lock(git, "config", f"{_SECTION}.name", _NAME)
+            run_past_lock(git, "config", f"{_SECTION}.driver", _COMMAND)
 
 
 def uninstall_driver(store: Store) -> bool:
@@ -80,11 +83,6 @@ def uninstall_driver(store: Store) -> bool:
     if values:
         run_past_lock(store.repository.git, "config", "--remove-section", _SECTION)
     return bool(values)
-
-
-def _installed(store: Store) -> str:
-    command = store.repository.git.run("config", "--get", f"{_SECTION}.driver", ok=(0, 1))
-    return command.decode("utf-8", "replace").strip()
 
 
 def with_attribute(data: bytes) -> bytes:

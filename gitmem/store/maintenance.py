@@ -26,6 +26,7 @@ from gitmem.git.packing import (
     write_commit_graph,
 )
 from gitmem.git.treediff import read_tree
+from gitmem.platform.safe_open import read_text
 from gitmem.store.recovery import remove_abandoned
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
@@ -134,20 +135,12 @@ def _maintain(store: Store, folder: str, progress: Callable[[str], None]) -> Mai
 def _join(store: Store, record: str) -> None:
     """Join the packs, and list the results in the file `record`: their deltas need no second search."""
     git, common = store.repository.git, store.repository.layout.common_dir
-    fresh = fresh_packs(common, _lines(record)) if store.own_repository else []
+    fresh = fresh_packs(common, read_text(record).split()) if store.own_repository else []
     if len(fresh) > 1:
         join_fresh(git, common, fresh)
     join_packs(git)
     with open(record, "w", encoding="ascii") as file:
         file.writelines(f"{name}\n" for name in pack_names(common) if name not in fresh)
-
-
-def _lines(path: str) -> set[str]:
-    try:
-        with open(path, encoding="ascii", errors="replace") as file:
-            return set(file.read().split())
-    except FileNotFoundError:
-        return set()
 
 
 @contextlib.contextmanager

@@ -158,7 +158,7 @@ def check_purges(store: Store) -> Iterator[Finding]:
     state = read_state(store.private)
     waiting = state.waiting
     if waiting:
-        from gitmem.purge.review import waiting_purges
+        from gitmem.purge.purge import waiting_purges
 
         details = tuple(f"{one.path}: {one.why}" for one in waiting_purges(store)[:_SHOWN])
         message = (

@@ -11,8 +11,7 @@ from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.git.packing import every_object
-from gitmem.purge.purge import plan_erasure, purge
-from gitmem.purge.review import answer_purge, preview_purge, waiting_purges
+from gitmem.purge.purge import answer_purge, plan_erasure, preview_purge, purge, waiting_purges
 from gitmem.sessions.save import save
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import put, read

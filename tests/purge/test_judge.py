@@ -11,8 +11,8 @@ import pytest
 
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.purge.marks import make_record
+from gitmem.purge.purge import answer_purge, preview_purge, waiting_purges
 from gitmem.purge.records import read_state
-from gitmem.purge.review import answer_purge, preview_purge, waiting_purges
 from gitmem.store.doctor import examine
 from gitmem.store.findings import Level
 from gitmem.store.init import Place

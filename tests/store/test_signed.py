@@ -9,7 +9,7 @@ import pytest
 
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.purge.marks import make_record
-from gitmem.purge.review import waiting_purges
+from gitmem.purge.purge import waiting_purges
 from tests.copies import accept
 from tests.own_settings import own_settings
 from tests.store.machines import converge

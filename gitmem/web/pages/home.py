@@ -9,7 +9,7 @@ from gitmem.history.changes_by_others import others_changes
 from gitmem.history.records import records
 from gitmem.hosts.script import recorded_agents
 from gitmem.project.state import ProjectQuestions
-from gitmem.purge.review import waiting_purges
+from gitmem.purge.purge import waiting_purges
 from gitmem.sessions.pending import glance, with_last_answers
 from gitmem.sessions.start import Shown, start_parts, start_text
 from gitmem.store.findings import FailureLog
