@@ -78,14 +78,7 @@ while True:
     print("done", flush=True)
 """
 proc_needed = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system does not tell")
-UNREADABLE = [
-    b"",
-    b'{"pid": 1',
-    b"\xff\xfe\x00",
-    b"[" * 5000,
-    b'{"pid": "x"}',
-    b'{"at": 1e999}',
-]
+UNREADABLE = [b"", b'{"pid": 1', b"\xff\xfe\x00", b"[" * 5000, b'{"pid": "x"}', b'{"at": 1e999}']
 
 
 class FakeTime:

@@ -119,8 +119,7 @@ def test_facts_that_contradict_each_other_are_not_a_matter_of_machines(machine: 
 
 
 def test_many_documents_to_review_start_few_processes(
-    machine: Callable[[str], Machine],
-    monkeypatch: pytest.MonkeyPatch,
+    machine: Callable[[str], Machine], monkeypatch: pytest.MonkeyPatch
 ):
     from gitmem.git.process import Git
 

@@ -10,15 +10,7 @@ import pytest
 from gitmem.errors import NotSavedError, RefusedError
 from gitmem.hosts.agents.claude_code import HOST
 from gitmem.hosts.host import command_hooks
-from gitmem.hosts.install import (
-    Manifest,
-    carry_out,
-    hooked_events,
-    plan_edits,
-    plan_put,
-    plan_take,
-    plan_takes,
-)
+from gitmem.hosts.install import Manifest, carry_out, hooked_events, plan_edits, plan_put, plan_take, plan_takes
 from gitmem.hosts.settings import hooks_edit
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and links")

@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, entry_ids, find_entries, render_entry, section_of
 from gitmem.document.ids import make_id
-from gitmem.merge.documents import (
-    Merged,
-    MergeStatus,
-    beside_path,
-    has_markers,
-    is_beside,
-    merge,
-    without_markers,
-)
+from gitmem.merge.documents import Merged, MergeStatus, beside_path, has_markers, is_beside, merge, without_markers
 from gitmem.merge.trees import merge_trees
 from gitmem.sessions.outcome import Fields, render_fields
 
@@ -328,9 +320,7 @@ def test_markers_left_by_a_plain_git_merge_are_taken_apart(style: str):
     middle = f"||||||| base\n{entry(9)}" if style == "diff3" else ""
     marked = log(
         section(
-            "Recent Context",
-            entry(1),
-            f"<<<<<<< HEAD\n{entry(3)}{middle}=======\n{entry(2)}>>>>>>> origin/gitmem\n",
+            "Recent Context", entry(1), f"<<<<<<< HEAD\n{entry(3)}{middle}=======\n{entry(2)}>>>>>>> origin/gitmem\n"
         )
     )
     assert has_markers(marked)

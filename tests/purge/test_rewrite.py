@@ -43,10 +43,7 @@ def trio(made_once: Callable[..., tuple[Machine, Machine, Machine]]) -> tuple[Ma
     return made_once(make_trio, "laptop", "desktop", "server")
 
 
-def test_a_purged_secret_leaves_every_machine_and_the_remote(
-    trio: tuple[Machine, Machine, Machine],
-    remote: Path,
-):
+def test_a_purged_secret_leaves_every_machine_and_the_remote(trio: tuple[Machine, Machine, Machine], remote: Path):
     first, second, third = trio
     own = third.save("offline, and to be kept")
     third.save(f"offline, and with {SECRET} in it")
@@ -96,8 +93,7 @@ def test_a_machine_that_was_away_for_long_brings_nothing_back(trio: tuple[Machin
 
 
 def test_old_history_that_is_pushed_by_hand_is_cleaned_by_the_next_sync(
-    trio: tuple[Machine, Machine, Machine],
-    remote: Path,
+    trio: tuple[Machine, Machine, Machine], remote: Path
 ):
     first, second, third = trio
     purge(first.store, SECRET)
@@ -116,10 +112,7 @@ def test_old_history_that_is_pushed_by_hand_is_cleaned_by_the_next_sync(
 
 
 def test_a_clone_of_a_remote_to_which_it_came_back_is_clean(
-    trio: tuple[Machine, Machine, Machine],
-    remote: Path,
-    bare_git: RunsGit,
-    tmp_path: Path,
+    trio: tuple[Machine, Machine, Machine], remote: Path, bare_git: RunsGit, tmp_path: Path
 ):
     first, _, third = trio
     old = third.tip
@@ -185,10 +178,7 @@ def test_a_record_says_nothing_of_what_was_purged(trio: tuple[Machine, Machine, 
     assert os.fspath(record).endswith(".json")
 
 
-def test_transcripts_that_are_synced_are_purged_everywhere(
-    trio: tuple[Machine, Machine, Machine],
-    remote: Path,
-):
+def test_transcripts_that_are_synced_are_purged_everywhere(trio: tuple[Machine, Machine, Machine], remote: Path):
     first, second, _ = trio
 
     def exchange(each: Machine) -> None:

@@ -132,12 +132,6 @@ def test_the_last_process_to_deliver_counts(desk, session):
 # The end
 
 
-def test_nothing_to_do(desk):
-    tip = desk.store.tip
-    assert process_spool(desk.store).commits == ()
-    assert desk.store.tip == tip
-
-
 def test_a_session_that_ends_leaves_its_transcript(desk, session, bare_git):
     session.deliver("SessionStart")
     session.turn("t-1", 1)

@@ -13,7 +13,6 @@ from gitmem.document.entry import MemoryType, find_entries
 from gitmem.document.ids import tail_of
 from gitmem.facts.fact import FactKind
 from gitmem.facts.validity import what_holds
-from gitmem.history.origin import find_entry
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.outcome import split_fields
 from gitmem.sessions.save import save
@@ -203,14 +202,6 @@ def test_an_open_turn_waits(host, memory):
     host.stop()
     memory.drain()
     assert memory.subjects()[0] == "Exchange: a question"
-
-
-def test_a_turn_that_is_broken_off_is_kept_when_the_next_begins(host, memory):
-    host.prompt("do something long")
-    host.edit("a.py")
-    host.prompt("no, something else", "t-2", 5)
-    memory.drain()
-    assert memory.subjects() == ["Exchange: do something long"]
 
 
 def test_idle_turns_leave_nothing_but_are_done_with(host, memory):
@@ -425,15 +416,6 @@ def test_a_long_turn_is_saved_now_and_then_in_place(desk, host, memory):
     memory.once()
 
 
-def test_few_tools_are_no_long_turn(desk, host, memory):
-    host.prompt("refactor all of it")
-    for number in range(4):
-        host.edit(f"f{number}.py", second=number)
-    desk.clock.now += timedelta(seconds=900)
-    memory.drain()
-    assert memory.subjects() == []
-
-
 def test_the_interval_is_a_setting(desk, host, memory):
     Path(desk.store.root, "config.yaml").write_text("save:\n  interval: 2\n")
     desk.store = Store(desk.store.root, desk.store.context)
@@ -552,14 +534,6 @@ def test_a_missing_memory_is_made_again(desk, host, memory):
     assert memory.texts("Exchange")
 
 
-def test_turns_stand_beside_what_was_saved(desk, host, memory):
-    save(desk.store, desk.save("Use uv", MemoryType.DECISION))
-    host.turn("a question", "t-1")
-    memory.drain()
-    assert memory.texts("Decision") == ["Use uv"]
-    assert len(memory.texts("Exchange")) == 1
-
-
 def test_what_means_nothing_is_taken_away_and_what_is_no_payload_is_kept_aside(desk, host, memory):
     spool = HookSpool(desk.store.private)
     host.deliver("PreToolUse", "t-1")
@@ -665,13 +639,3 @@ def test_an_issue_that_a_turn_mends_is_not_open_any_more(desk, host, memory):
     memory.drain()
     assert issue.id not in {entry.id for entry in memory.entries()}
     assert not what_holds(known_facts(desk.store))[issue.id].holds
-
-
-def test_a_fact_names_an_exchange_that_is_there(desk, host, memory):
-    host.prompt("We decided to use Redis for the session cache instead of Memcached.")
-    host.stop("The cache is set up that way.")
-    memory.drain()
-    [fact] = [fact for fact in known_facts(desk.store) if fact.kind is FactKind.DECISION]
-    assert set(fact.sources) <= {entry.id for entry in memory.entries(TODAY)}
-    for source in (*fact.sources, fact.origin["exchange"]):
-        assert find_entry(desk.store, source).places

@@ -8,13 +8,7 @@ from hypothesis import strategies as st
 
 from gitmem.document.entry import RECENT_CONTEXT, TIMELINE, find_entries, render_entry
 from gitmem.document.ids import exchange_id
-from gitmem.sessions.entries import (
-    ANSWER_LENGTH,
-    DONE_LENGTH,
-    EXCHANGE,
-    relative_files,
-    remember,
-)
+from gitmem.sessions.entries import ANSWER_LENGTH, DONE_LENGTH, EXCHANGE, relative_files, remember
 from gitmem.sessions.exchange import PROMPT_LENGTH
 from gitmem.sessions.outcome import Fields, split_fields
 from gitmem.sessions.turns import Failure, Turn, content_lines
@@ -151,14 +145,6 @@ def test_what_a_person_or_the_host_refused_is_no_failure(said):
     assert logged(turn(failures=(failure(error=said),), tools=1)).errors == ()
 
 
-def test_an_open_turn_has_no_answer_yet():
-    what = recall(turn(answer="", closed=False, files=("/p/a",), tools=6))
-    assert logged(turn(answer="", closed=False, files=("/p/a",), tools=6)) == Fields("Add a parser for CRLF files")
-    closed = recall(turn(files=("/p/a", "/p/b"), tools=9))
-    assert what.memory[0].entry.id == closed.memory[0].entry.id, "rewritten in place"
-    assert what.daily[0].entry.id == closed.daily[0].entry.id
-
-
 def test_the_agent_writes_memory_where_it_is_asked_to():
     what = recall(turn(answer="We decided to use uv instead of pnpm for builds."), exchange=False)
     assert what.memory == ()
@@ -219,13 +205,6 @@ def test_long_texts_are_cut_at_their_seams():
     assert len(told.answer) <= ANSWER_LENGTH
     assert told.answer == (sentence * 100).strip()
     assert len(exchange(one)) <= DONE_LENGTH + 300
-
-
-def test_many_files_are_named_in_the_log_and_counted_in_memory():
-    files = tuple(f"/p/f{number}" for number in range(40))
-    one = turn(files=files, tools=40)
-    assert len(logged(one).files) == 40
-    assert exchange(one).endswith("f11, 28 more")
 
 
 @pytest.mark.parametrize(

@@ -86,10 +86,6 @@ def test_each_kind_has_its_text(kind, key):
     assert (event.kind, event.text) == (kind, "said")
 
 
-def test_a_tool_has_no_text_of_its_own():
-    assert parse(**TOOL, text="x", prompt="x", error="x").text == ""
-
-
 @pytest.mark.parametrize("name", ["PreToolUse", "Setup", "InstructionsLoaded", "Notification", "x" * 5000])
 def test_an_event_that_means_nothing(name):
     assert parse(hook_event_name=name, session_id="s") is None
@@ -143,11 +139,6 @@ def test_texts_are_bounded():
 
 
 # Files
-
-
-@pytest.mark.parametrize("tool", ["Edit", "Write", "MultiEdit"])
-def test_an_editor_names_its_file(tool):
-    assert changed_files(tool, {"file_path": "/p/a b.py", "old_string": "*** Update File: no"}) == ("/p/a b.py",)
 
 
 def test_a_notebook():

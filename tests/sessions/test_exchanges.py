@@ -164,11 +164,7 @@ PASSED = (Run("pytest", "3 passed", failed=False),)
             "push it",
             "",
             (),
-            (
-                Run("git commit -m x", "", failed=False),
-                Run("git push", "", failed=False),
-                Run("ls", "", failed=True),
-            ),
+            (Run("git commit -m x", "", failed=False), Run("git push", "", failed=False), Run("ls", "", failed=True)),
             "push it → ran git commit, git push",
         ),
         (

@@ -159,14 +159,6 @@ def test_the_agent_is_told_to_save_where_it_is_to(desk):
     assert text.endswith("</gitmem-memory>")
 
 
-def test_lines_a_person_wrote_are_told_too(desk):
-    path = Path(desk.store.root, "memory.md")
-    path.write_bytes(
-        path.read_bytes().replace(b"## Core Decisions\n", b"## Core Decisions\r\n\r\n* tabs, never \xff spaces\r\n\r\n")
-    )
-    assert "* tabs, never" in told(desk)
-
-
 @pytest.mark.parametrize(
     "content",
     [b"", b"\xff" * 500, b"---\nnever closed\n" * 50, b"\0" * 100, b"x" * 2_000_000, b"## Core Decisions\n" * 500],
@@ -237,11 +229,6 @@ def test_once_it_is_late_no_more_files_are_read(desk):
     store = Store(desk.store.root, desk.store.context)
     assert "Deploys go by Fly" not in session_start(store, (), None, (), late=lambda: True)
     assert "Deploys go by Fly" in session_start(store, (), None, ())
-
-
-def test_a_memory_that_is_no_text_is_not_told(desk):
-    Path(desk.store.root, "memory.md").write_bytes(b"## Core Decisions\n\n- [2026-11-20 10:00:00] **Decision**: x\0y\n")
-    assert told(desk) == ""
 
 
 def test_what_says_nothing_to_a_new_session_is_left_out(desk):

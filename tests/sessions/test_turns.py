@@ -182,10 +182,6 @@ def test_short_lines_of_boot_files_take_nothing_away():
     assert not is_restated("ok", content_lines(["ok"]))
 
 
-def test_no_boot_files():
-    assert not is_restated("Any line that is long enough to count here.", content_lines([]))
-
-
 BEGAN = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
 
 
@@ -213,11 +209,6 @@ def stop(second, text="done", turn="t", **more):
 def one(*events) -> Turn:
     (turn,) = fold(events)
     return turn
-
-
-def test_nothing():
-    assert fold([]) == []
-    assert fold([event("SessionStart", 0), event("SessionEnd", 1), event("PreCompact", 2)]) == []
 
 
 def test_a_turn():
@@ -340,11 +331,6 @@ def test_a_turn_goes_from_prompt_to_prompt():
         [prompt(0, "a", ""), tool(1, turn="", tool_id="1"), stop(2, "A", ""), prompt(60, "b", ""), stop(61, "B", "")]
     )
     assert [(turn.prompt, turn.answer, turn.tools) for turn in turns] == [("a", "A", 1), ("b", "B", 0)]
-
-
-def test_a_prompt_delivered_twice_is_one():
-    assert one(prompt(0, "a", ""), prompt(0.3, "a", "")).prompt == "a"
-    assert one(prompt(0, "a", ""), stop(1, "A", ""), prompt(1.5, "a", "")).answer == "A"
 
 
 def test_the_same_question_later_is_another():

@@ -100,14 +100,6 @@ def test_init_gives_a_copy_a_work_tree_of_its_own(original, project, bare_git, i
     assert bare_git(copy, "status", "--porcelain") == bare_git(project, "status", "--porcelain") == ""
 
 
-def test_a_copy_of_a_copy_whose_original_is_gone(original, project, init, boxes):
-    second = copied(project)
-    project.rename(project.parent / "gone")
-    box = boxes(init(second).store.root)
-    box.append("memory.md", b"kept\n")
-    assert box.files()["memory.md"] == box.tree()["memory.md"] == b"first\nkept\n"
-
-
 @pytest.mark.parametrize("pruned", [False, True])
 @pytest.mark.parametrize("place", [Place.BRANCH, Place.PROJECT])
 def test_init_connects_a_moved_project_again(original, project, bare_git, init, *, boxes, place, pruned):
@@ -281,14 +273,6 @@ def test_a_project_that_is_reached_by_a_link(original, project, tmp_path, contex
     for folder in (tmp_path / "link", tmp_path / "link" / ".gitmem"):
         assert find_store(str(folder), str(home)) == str(project / ".gitmem")
     assert Store(str(tmp_path / "link" / ".gitmem"), context).tip == original.tip()
-
-
-@posix
-def test_a_record_of_another_name_for_the_same_place(original, project, tmp_path, context):
-    (tmp_path / "link").symlink_to(project)  # as a mount or letters of another case would be
-    [record] = (project / ".git" / "worktrees").iterdir()
-    (record / "gitdir").write_text(f"{tmp_path}/link/.gitmem/.git\n")
-    assert Store(str(project / ".gitmem"), context).tip == original.tip()
 
 
 def test_a_project_that_is_mounted_in_another_place_too(original, project, tmp_path, boxes, home):

@@ -98,11 +98,6 @@ def journal(tmp_path):
     return FailureLog(str(tmp_path / "private"))
 
 
-def test_nothing_is_there_before_the_first_failure(journal, tmp_path):
-    assert journal.failures() == []
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_failures_are_read_as_they_were_written_in_order(journal):
     failures = [
         Failure(NOON, "save", "Not committed: no space left"),

@@ -2,14 +2,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
 from gitmem.errors import RefusedError
-from gitmem.store.init import Place, init_store
 from gitmem.store.locate import Project, find_project, find_store, home_store, is_store, user_store
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and names as POSIX has them")
@@ -118,12 +116,6 @@ def test_a_bare_repository_beside_its_work_trees(project, base, here, make_store
     assert here.store(base / "other.git") is None
 
 
-def test_inside_the_git_folder(project, here, make_store):
-    store = make_store(project / ".gitmem")
-    for place in (project / ".git", project / ".git" / "objects"):
-        assert here.store(place) == store
-
-
 def test_a_git_folder_elsewhere(base, here, make_store, bare_git):
     (base / "modules").mkdir()
     bare_git(base, "init", "-q", "--separate-git-dir", str(base / "modules" / "the git folder"), "project")
@@ -199,11 +191,6 @@ def test_a_folder_with_a_store_inside_a_repository_is_a_project(project, here, m
 
 
 # A project without git
-
-
-def test_a_folder_without_git_is_a_project_of_its_own(base, here):
-    assert here.project(base) == Project(str(base), None)
-    assert here.store(base) is None
 
 
 def test_the_store_of_a_project_without_git_is_found_from_below(base, here, make_store):
@@ -290,23 +277,11 @@ def test_inside_a_store(project, here, make_store):
         assert here.project(folder).root == str(project)
 
 
-def test_inside_a_store_of_a_project_without_git(base, here, make_store):
-    store = make_store(base / ".gitmem")
-    assert here.store(base / ".gitmem" / "daily") == store
-    assert here.project(base / ".gitmem").root == str(base)
-
-
 def test_inside_a_store_at_home_and_the_user_s_own(home, base, here, make_store):
     user = make_store(Path(user_store(str(home))))
     project = make_store(Path(home_store(Project(str(base), None), here.home)))
     assert here.store(Path(user) / "daily") == user
     assert here.store(Path(project) / "daily") == project
-
-
-def test_inside_a_branch_s_store(project, here, context):
-    store = init_store(str(project), context, Place.BRANCH).store.root
-    assert here.store(Path(store) / "daily") == store
-    assert here.store(project) == store
 
 
 def test_a_repository_inside_a_store_is_something_else(project, here, make_store, bare_git):
@@ -344,12 +319,6 @@ def test_a_home_folder_that_is_a_link(home, base, make_store):
         for start in (home / "notes", base / "home" / "notes"):
             assert find_store(str(start), str(given)) is None
             assert find_project(str(start), str(given)) == Project(str(home / "notes"), None)
-
-
-def test_a_project_that_was_copied_has_a_store_of_its_own(project, base, here, make_store):
-    make_store(project / ".gitmem")
-    shutil.copytree(project, base / "copy")
-    assert here.store(base / "copy" / "src") == str(base / "copy" / ".gitmem")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")

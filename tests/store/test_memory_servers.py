@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.document.document import Document
-from gitmem.document.entry import MemoryType
 from gitmem.errors import GitmemError, UnreachableError
 from gitmem.git.remote import Connection
 from gitmem.platform.clock import Context
@@ -213,10 +211,7 @@ def test_a_clone_by_git_that_lacks_history_is_a_store_that_works(
 
 
 def test_a_web_server_with_the_users_own_credentials(
-    machine: Callable[..., Machine],
-    web: tuple[str, list[str]],
-    home: Path,
-    tmp_path: Path,
+    machine: Callable[..., Machine], web: tuple[str, list[str]], home: Path, tmp_path: Path
 ):
     address, _ = web
     (home / ".gitconfig").write_text(f"[credential]\n\thelper = store --file={tmp_path}/passwords\n")
@@ -229,10 +224,7 @@ def test_a_web_server_with_the_users_own_credentials(
 
 
 def test_a_web_server_that_lets_nobody_in_is_said_at_once_and_nobody_is_asked(
-    machine: Callable[..., Machine],
-    web: tuple[str, list[str]],
-    environ: dict[str, str],
-    tmp_path: Path,
+    machine: Callable[..., Machine], web: tuple[str, list[str]], environ: dict[str, str], tmp_path: Path
 ):
     asked = tmp_path / "asked"
     program = tmp_path / "ask"
@@ -355,41 +347,6 @@ def test_memory_is_not_pushed_to_the_projects_remote_unless_that_is_said(project
 # Failures that users of other memory tools reported: concurrency, machines, privacy
 
 
-def test_rival_two_sessions_append_and_one_append_is_lost(pair: tuple[Machine, Machine]):
-    first, second = pair
-    for number in range(5):
-        for each in pair:
-            each.save(f"{number} of {each.name}")
-    converge(first, second)
-
-
-def test_rival_one_daily_file_on_two_machines_always_conflicts(pair: tuple[Machine, Machine]):
-    first, second = pair
-    for each in pair:
-        each.save(f"of {each.name}", MemoryType.DECISION)
-    first.sync()
-    assert second.sync().review == ()
-    converge(*pair)
-    (daily,) = (first.root / "daily").rglob("*.md")
-    assert Document.parse(daily.read_bytes()).get("review") is None
-
-
-def test_rival_importing_again_duplicates(pair: tuple[Machine, Machine]):
-    """The same thing delivered on two machines has one id, and is there once."""
-    from gitmem.document.entry import Save
-    from gitmem.document.ids import make_id
-    from gitmem.sessions.save import save
-
-    first, second = pair
-    moment = first.clock()
-    what = Save(make_id(int(moment.timestamp() * 1000), b"the same"), moment, "imported twice")
-    for each in pair:
-        save(each.store, what)
-        each.ids.add(what.id)
-    converge(first, second)
-    assert first.read("memory.md").count("imported twice") == 1
-
-
 def test_rival_deletions_come_back(pair: tuple[Machine, Machine]):
     first, second = pair
     first.write("knowledge/old.md", "# Old\n")
@@ -404,19 +361,6 @@ def test_rival_deletions_come_back(pair: tuple[Machine, Machine]):
     converge(*pair)
     assert not (second.root / "knowledge").exists()
     assert kept in second.entries()
-
-
-def test_rival_sync_is_stuck_for_ever_after_the_first_conflict_while_saves_still_say_saved(
-    pair: tuple[Machine, Machine],
-):
-    first, second = pair
-    first.write("memory.md", first.read("memory.md").replace("# Memory", "# Memory of mine"))
-    second.write("memory.md", second.read("memory.md").replace("# Memory", "# Memory of ours"))
-    for number in range(3):
-        for each in pair:
-            each.save(f"{number} of {each.name}")
-            each.sync()
-    converge(*pair)
 
 
 def test_rival_a_forced_push_wipes_files(pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit):
@@ -435,24 +379,7 @@ def test_rival_a_forced_push_wipes_files(pair: tuple[Machine, Machine], remote: 
         bare_git(remote, "merge-base", "--is-ancestor", old, new)
 
 
-def test_rival_front_matter_is_torn_apart(pair: tuple[Machine, Machine]):
-    first, second = pair
-    fact = "---\nid: d001\nkind: decision\nuses: {}\ntags:\n  - a\n  - {}\n---\nUse uv.\n"
-    first.write("facts/decision/d001.md", fact.format(1, "b"))
-    converge(*pair)
-    first.write("facts/decision/d001.md", fact.format(3, "c"))
-    second.write("facts/decision/d001.md", fact.format(2, "d"))
-    converge(*pair)
-    document = Document.parse((first.root / "facts/decision/d001.md").read_bytes())
-    assert document.problem is None
-    assert (document.get("uses"), document.get("tags")) == (4, ["a", "c", "d"])
-
-
-def test_rival_prompts_are_pushed_to_a_shared_remote(
-    pair: tuple[Machine, Machine],
-    remote: Path,
-    bare_git: RunsGit,
-):
+def test_rival_prompts_are_pushed_to_a_shared_remote(pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit):
     """Raw transcripts stay here until `sync.transcripts` says otherwise."""
     from gitmem.store.transcripts import put, sessions
     from gitmem.sync.sync import sync_remote
@@ -470,21 +397,3 @@ def test_rival_prompts_are_pushed_to_a_shared_remote(
         sync_remote(each.store, find_remote(each.store, None), options, asks=False, seconds=60)
     assert [one.session for one in sessions(first.store)] == ["session-1", "session-2"]
     assert bare_git(first.root, "rev-parse", "refs/gitmem/l1") == bare_git(second.root, "rev-parse", "refs/gitmem/l1")
-
-
-def test_rival_a_leaked_git_dir_commits_memory_into_the_code_repository(
-    pair: tuple[Machine, Machine],
-    tmp_path: Path,
-    bare_git: RunsGit,
-):
-    first, _ = pair
-    code = tmp_path / "code"
-    bare_git(tmp_path, "init", "-q", str(code))
-    leaked = {"GIT_DIR": str(code / ".git"), "GIT_INDEX_FILE": str(code / ".git" / "index"), "GIT_WORK_TREE": str(code)}
-    first.store = Store(str(first.root), first.context._replace(environ={**first.context.environ, **leaked}))
-    first.context = first.store.context
-    first.save("with a leaked environment")
-    first.sync()
-    converge(*pair)
-    assert not (code / ".git" / "index").exists()
-    assert bare_git(code, "for-each-ref") == ""

@@ -206,16 +206,6 @@ def test_the_next_command_brings_files_and_index_up_to_the_branch(box, crashed, 
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_the_next_save_builds_on_the_branch(box, crashed, point):
-    crashed(point)
-    outcome = box.append("memory.md", b"next\n")
-    assert len(outcome.commits) == 1
-    assert box.files()["memory.md"] == AFTER["memory.md"] + b"next\n"
-    saved(box)
-    box.sound()
-
-
-@pytest.mark.parametrize("point", POINTS)
 def test_a_crash_in_the_first_transaction_of_a_store(crashing, point, tmp_path, boxes, bare_git):
     bare_git(tmp_path, "init", "-q", "-b", "gitmem", "fresh")
     fresh = boxes(tmp_path / "fresh")
@@ -342,18 +332,6 @@ def test_an_edit_of_a_file_that_was_to_go_is_kept(box, crashed, point):
     box.write("gone.md", b"going, but edited\n")
     box.settle()
     assert box.tree()["gone.md"] == b"going, but edited\n"
-    box.sound()
-
-
-@pytest.mark.parametrize("point", POINTS)
-def test_an_edit_elsewhere_is_an_edit(box, crashed, point):
-    crashed(point)
-    box.write("untouched.md", b"edited\n")
-    box.write("mine.md", b"mine\n")
-    outcome = box.settle()
-    assert outcome.notices == ()
-    assert box.subjects()[0] == "Edit by hand: mine.md, untouched.md"
-    saved(box)
     box.sound()
 
 
