@@ -29,13 +29,9 @@ _PROGRAM = "gitmem_installed=''"
 
 def command(event: str, host: str = "claude", folder: str = f"$HOME/{'/'.join(FOLDER)}") -> str:
     """Return the line for an event, in gitmem's word for it; `folder` is where the script is, as a shell reads it."""
-    word = event if host == "claude" else _with_host(event, host)
-    return f'h={folder}/{SCRIPT}; [ -r "$h" ] && gitmem={word} . "$h"; exit 0'
-
-
-def _with_host(event: str, host: str) -> str:
     name, dot, when = event.partition(".")
-    return f"{name}.{host}{dot}{when}"
+    word = event if host == "claude" else f"{name}.{host}{dot}{when}"
+    return f'h={folder}/{SCRIPT}; [ -r "$h" ] && gitmem={word} . "$h"; exit 0'
 
 
 # What a project's settings start as the MCP server: gitmem, or for who has none a server without tools instead of one

@@ -88,7 +88,7 @@ def drop_script(home: str, settings: str) -> None:
     users, folders = _users(home)
     if settings not in users:
         return
-    left = {path for path in users - {settings} if _needs(path)}
+    left = {path for path in users - {settings} if b"gitmem" in content(path)}
     if left:
         _write_users(home, left, folders)
         return
@@ -107,7 +107,7 @@ def plan_removal(home: str) -> list[Change]:
 
 def settings_with_hooks(home: str) -> list[str]:
     """Return the recorded settings that need the script."""
-    return sorted(path for path in _users(home)[0] if _needs(path))
+    return sorted(path for path in _users(home)[0] if b"gitmem" in content(path))
 
 
 def has_current_script(home: str) -> bool:
@@ -117,10 +117,6 @@ def has_current_script(home: str) -> bool:
             return is_current(file.read())
     except OSError:
         return False
-
-
-def _needs(path: str) -> bool:
-    return b"gitmem" in content(path)
 
 
 def _users_path(home: str) -> str:
@@ -170,7 +166,7 @@ def arrives(host: Host, project: str, spool: str, environ: Mapping[str, str]) ->
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return False
-    found = [path for path in _files(spool) if _content(path) == payload]
+    found = [path for path in _files(spool) if content(path) == payload]
     for path in found:
         os.unlink(path)
     return done.returncode == 0 and bool(found)
@@ -222,11 +218,3 @@ def _files(folder: str) -> list[str]:
         return [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(_EVENT)]
     except OSError:
         return []
-
-
-def _content(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(_SESSION) + 10_000)
-    except OSError:
-        return b""

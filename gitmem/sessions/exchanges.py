@@ -16,7 +16,7 @@ from gitmem.archives.extractive import Role, is_statement, stems
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, MemoryType, entry_ids, find_by_digest, put_entry, replace_entry
 from gitmem.document.ids import MEMORY, session_path, short_session, tail_of
-from gitmem.document.message import Message, Op, Trailer
+from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.history.records import last_version
 from gitmem.sessions.cleaned import boot_lines, redacted
 from gitmem.sessions.cues import find_cues
@@ -345,13 +345,9 @@ def _as_known(made: Iterable[Made], memory: bytes) -> list[Made]:
 
 def _message(session: str, host: str, changed: Sequence[Made]) -> Message:
     summary = changed[0].exchange.summary if len(changed) == 1 else f"{len(changed)} exchanges"
-    trailers = (
-        (Trailer.OP.value, Op.EXCHANGES.value),
-        *((Trailer.ENTRY.value, one.exchange.id) for one in changed),
-        (Trailer.SESSION.value, session),
-        (Trailer.HOST.value, host),
-    )
-    return Message(f"Session {short_session(file_name(session))}: {summary}", trailers)
+    ids = (one.exchange.id for one in changed)
+    subject = f"Session {short_session(file_name(session))}: {summary}"
+    return session_message(subject, Op.EXCHANGES, Trailer.ENTRY, ids, session=session, host=host)
 
 
 def _with_exchanges(data: bytes, changed: Sequence[Made]) -> bytes:
