@@ -20,6 +20,7 @@ from gitmem.store.init import new_memory
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
+from gitmem.text.sentences import count
 
 CONCEPTS = "concepts"  # as in gitmem.lessons.concept
 OLD_DAYS = 30  # as for consolidated days (spec P4)
@@ -67,8 +68,7 @@ def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
             for path, data in _without_links(store, files).items():
                 changes.setdefault(path, data)
         scope = "all memory" if days is None else f"memory older than {days} days"
-        count = "1 file" if len(files) == 1 else f"{len(files)} files"
-        message = Message(f"Clear {scope} ({count})", ((Trailer.OP.value, Op.CLEAR.value),))
+        message = Message(f"Clear {scope} ({count(len(files), 'file')})", ((Trailer.OP.value, Op.CLEAR.value),))
         return bool(files) and transaction.commit(message, changes)
 
     outcome = transact(store, plan, purpose="clear")
@@ -84,7 +84,8 @@ def _chosen(store: Store, days: int | None) -> dict[str, int]:
     sizes = {file.path: file.size for file in store.repository.files(tip) if file.mode.startswith("100")}
     sizes = {path: size for path, size in sizes.items() if not path.startswith(f"{PURGED}/")}
     if days is None:
-        memory = {MEMORY: sizes[MEMORY]} if MEMORY in sizes and _has_text(store) else {}
+        body = Document.parse(store.read(MEMORY) or b"").body
+        memory = {MEMORY: sizes[MEMORY]} if MEMORY in sizes and re.search(r"^[^#\s]", body, re.MULTILINE) else {}
         return {**memory, **{path: size for path, size in sizes.items() if path not in _STAYS}}
     old = {path: sizes[path] for path in old_files(sizes, store.context.clock().date(), days)}
     emptied = (path for path, data in _without_links(store, old).items() if data is None)
@@ -108,10 +109,6 @@ def _without_links(store: Store, gone: Collection[str]) -> dict[str, bytes | Non
         if lost:
             changed[path] = render_changed(data, concept._replace(exchanges=left), (), lost) if left else None
     return changed
-
-
-def _has_text(store: Store) -> bool:
-    return re.search(r"^[^#\s]", Document.parse(store.read(MEMORY) or b"").body, re.MULTILINE) is not None
 
 
 def old_files(paths: Iterable[str], today: date, days: int) -> list[str]:

@@ -107,7 +107,10 @@ def consolidate(step: Step, documents: Mapping[str, bytes], before: bytes | None
             body = _put_section(body, period, sentences, document.newline)
         body = restore_entries(body, _kept(source, period, keeps), document.newline)
         for title, text in _by_hand(source, period):
-            body = _put_by_hand(body, title, text, document.newline)
+            place = find_section(body, title)
+            known = body[place.body : place.end].strip("\r\n") if place else ""
+            if text not in known:
+                body = _put_section(body, title, text if known in text else f"{known}\n\n{text}", document.newline)
     return document.with_body(body).render()
 
 
@@ -183,20 +186,12 @@ def _last_day(path: str) -> date | None:
         return None
 
 
-def _is_done(entry: Entry) -> bool:
-    """Return whether an entry is a resolved issue."""
-    return entry.label == MemoryType.ISSUE.label and is_resolved(entry.text)
-
-
 def _kept(body: str, period: str, keeps: Sequence[str]) -> list[tuple[str, Entry]]:
-    """Return the entries that stay, each with its section and date."""
+    """Return the entries that stay, each with its section and date: no resolved issues."""
     return [
-        (
-            found.entry.label,
-            found.entry._replace(time=time if " " in (time := found.entry.time) else f"{period} {time}"),
-        )
-        for found in find_entries(body)
-        if found.entry.label in keeps and not _is_done(found.entry)
+        (one.label, one if " " in one.time else one._replace(time=f"{period} {one.time}"))
+        for one in (found.entry for found in find_entries(body))
+        if one.label in keeps and not (one.label == MemoryType.ISSUE.label and is_resolved(one.text))
     ]
 
 
@@ -243,15 +238,6 @@ def _by_hand(body: str, period: str) -> list[tuple[str, str]]:
     return [*carried, *([(f"{BY_HAND} on {period}", _lowered("\n\n".join(pieces)))] if pieces else [])]
 
 
-def _put_by_hand(body: str, title: str, text: str, newline: str) -> str:
-    """Return a document with people's text added, unless it is there already."""
-    place = find_section(body, title)
-    known = body[place.body : place.end].strip("\r\n") if place else ""
-    if text in known:
-        return body
-    return _put_section(body, title, text if known in text else f"{known}\n\n{text}", newline)
-
-
 def _lowered(text: str) -> str:
     """Return a text with headings of level 1 and 2 lowered by two, except in fences."""
     pieces, position = [], 0
@@ -270,7 +256,8 @@ def _put_section(body: str, title: str, text: str, newline: str) -> str:
         return body[: place.start] + block + (newline if body[place.end :].strip() else "") + body[place.end :]
     later = next((part for part in sections(body) if part.level > 1 and _rank(part.title) > _rank(title)), None)
     if later is None:
-        return _appended(body, block.rstrip("\r\n"), newline)
+        kept = body.rstrip("\r\n")
+        return (f"{kept}{newline}{newline}" if kept else "") + block.rstrip("\r\n") + newline
     return body[: later.start] + block + newline + body[later.start :]
 
 
@@ -279,8 +266,3 @@ def _rank(title: str) -> tuple[int, str]:
     if _PERIOD.fullmatch(title):
         return 0, title
     return (1, title) if title.startswith(BY_HAND) else (2, "")
-
-
-def _appended(body: str, block: str, newline: str) -> str:
-    kept = body.rstrip("\r\n")
-    return (f"{kept}{newline}{newline}" if kept else "") + block + newline

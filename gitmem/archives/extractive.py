@@ -318,18 +318,22 @@ _REASON_KOREAN = re.compile(r"^(.{4,200}?(?:때문에|므로|니까|어서|아�
 def summarise(archive: str, text: str) -> Summary:
     """Return the summary of the archive at path `archive`, whose whole text is given; never raises."""
     reading = read(text)
-    issues = _issues(reading)
+    # Items carried over by a rotation count only if there are no others.
+    days = [item.day for item in reading.items if item.day and not item.kept]
+    days = days or [item.day for item in reading.items if item.day] or [archive_day(archive)]
     overall = _most_telling(reading, FEWEST_SENTENCES, MOST_SENTENCES)
     if reading.left_out:
         overall.append(f"The {reading.left_out:,} characters in the middle of the archive were not read.")
     return cleaned(
         Summary(
             archive=archive,
-            date_range=_range(reading, archive),
+            date_range=(min(days), max(days)),
             section_count=reading.section_count,
             themes=_themes(reading),
-            key_decisions=_decisions(reading),
-            issues=issues,
+            key_decisions=tuple(
+                _decision(text, item.day) for item, text in _distinct(_told(reading, Role.DECISION))[-MAX_ITEMS:]
+            ),
+            issues=_issues(reading),
             overall_summary=" ".join(overall),
             method=OFFLINE,
         )
@@ -339,13 +343,6 @@ def summarise(archive: str, text: str) -> Summary:
 def digest(text: str, most: int) -> list[str]:
     """Return at most so many sentences of a part of memory that together say most of it; never raises."""
     return _most_telling(read(text), most // 2, most)
-
-
-def _range(reading: Reading, archive: str) -> tuple[str, str]:
-    """Return first and last day; items carried over by a rotation count only if there are no others."""
-    days = [item.day for item in reading.items if item.day and not item.kept]
-    days = days or [item.day for item in reading.items if item.day] or [archive_day(archive)]
-    return min(days), max(days)
 
 
 def _most_telling(reading: Reading, fewest: int, most: int) -> list[str]:
@@ -372,12 +369,6 @@ def _as_sentence(text: str) -> str:
     text = shorten(text, _LONGEST) if len(text) > _LONGEST else text
     text = text.rstrip(" :;,—-")
     return text if text.endswith((".", "!", "?", "…", "。", "！", "？")) else f"{text}."  # noqa: RUF001
-
-
-def _decisions(reading: Reading) -> tuple[KeyDecision, ...]:
-    """Return the newest decisions, each once, in order."""
-    found = _told(reading, Role.DECISION)
-    return tuple(_decision(text, item.day) for item, text in _distinct(found)[-MAX_ITEMS:])
 
 
 def _decision(text: str, day: str) -> KeyDecision:

@@ -174,6 +174,7 @@ KEPT_SECTIONS = {CORE_DECISIONS.casefold(): 2, KNOWN_ISSUES.casefold(): 4, CURRE
 OPEN_SECTIONS = (RECENT_CONTEXT.casefold(),)
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
+_STAMP = re.compile(r"[0-9]{8}_[0-9]{6}")
 
 
 class Rotation(Value):
@@ -223,7 +224,7 @@ def _carry_over(body: str, limits: Limits, room: int, uses: Mapping[str, Mapping
     always = {named[title]: _lead(body, named[title]) for title in (*KEPT_SECTIONS, *OPEN_SECTIONS) if title in named}
     left = room - sum(map(estimate_tokens, always.values()))
     if not always or left < 0:
-        return _tail(body, min(limits.carryover, room))
+        return _without_blank_start(_last_that_fit(_pieces(body), min(limits.carryover, room)))
     opening = body[: parts[0].end]
     if estimate_tokens(opening) <= min(limits.carryover, left):
         always[parts[0]] = opening
@@ -287,11 +288,6 @@ def _lead(body: str, part: Section) -> str:
     return body[part.start : part.body] + ("" if line.strip() else line)
 
 
-def _tail(text: str, tokens: int) -> str:
-    """Return the end of a text that fits, without blank lines at its start."""
-    return _without_blank_start(_last_that_fit(_pieces(text), tokens))
-
-
 def _without_blank_start(tail: str) -> str:
     first = next((line for line in _LINES.finditer(tail) if line[0].strip()), None)
     return tail[first.start() :] if first else ""
@@ -323,11 +319,5 @@ def outdated_archives(names: Iterable[str], most: int, oldest: datetime | None) 
     """Return the archives beyond the newest `most` (0: any number), and those older than a moment."""
     archives = sorted(name for name in names if name.startswith("memory_") and name.endswith(".md"))
     over = archives[:-most] if most else []
-    return over + [name for name in archives if name not in over and oldest and _made_before(name, oldest)]
-
-
-def _made_before(name: str, moment: datetime) -> bool:
-    try:
-        return datetime.strptime(name[7:22], "%Y%m%d_%H%M%S") < moment  # archive names are in local time
-    except ValueError:
-        return False
+    stamp = f"{oldest:%Y%m%d_%H%M%S}" if oldest else ""  # archive names are in local time
+    return over + [name for name in archives if name not in over and _STAMP.match(name[7:]) and name[7:22] < stamp]

@@ -23,6 +23,7 @@ from gitmem.facts.validity import in_force
 from gitmem.history.past_days import keep_days
 from gitmem.store.headers import known_facts
 from gitmem.store.transact import transact
+from gitmem.text.sentences import count
 from gitmem.text.stems import tokens_of_size
 from gitmem.values import Value
 
@@ -162,22 +163,23 @@ def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], b
         GitmemError: a step could not be committed; those before it are.
 
     """
-    result = _consolidate(store, late, dry_run=dry_run)
-    if result.done and not dry_run:
+    if dry_run:
+        kept = _kept(store) if due(store) else frozenset()
+        every = tuple(Done(step, None) for step in _all_rounds(store, kept))
+        return Consolidated(every, _due_of(store, kept), (), finished=True)
+    result = _consolidate(store, late)
+    if result.done:
         keep_days(store)
     return result
 
 
-def _consolidate(store: Store, late: Callable[[], bool], *, dry_run: bool) -> Consolidated:
+def _consolidate(store: Store, late: Callable[[], bool]) -> Consolidated:
     done: list[Done] = []
     notices: list[str] = []
     refused: set[str] = set()
     while True:
         kept = _kept(store) if due(store) else frozenset()
         steps = [step for step in due(store, kept) if step.target not in refused]
-        if dry_run:
-            every = _all_rounds(store, kept)
-            return Consolidated(tuple(Done(step, None) for step in every), _due_of(store, kept), (), finished=True)
         if not steps or late():
             unique = tuple(dict.fromkeys(notices))
             return Consolidated(tuple(done), _due_of(store, kept), unique, finished=not steps)
@@ -266,7 +268,9 @@ def _add(transaction: Transaction, step: Step) -> bool:
     data = consolidate(step, documents, transaction.read(step.target), lambda text, _: sentences(text, most))
     trailers = ((Trailer.OP.value, Op.CONSOLIDATE.value), (Trailer.PERIOD.value, step.period))
     changes: dict[str, bytes | None] = {step.target: data, **dict.fromkeys(documents)}
-    return transaction.commit(Message(_subject(step), trailers), changes)
+    period = "day" if step.tier == WEEKLY else "week"
+    message = Message(f"Consolidate {count(len(step.sources), period)} into {step.period}", trailers)
+    return transaction.commit(message, changes)
 
 
 def sentences(text: str, most: int) -> str:
@@ -274,12 +278,6 @@ def sentences(text: str, most: int) -> str:
     from gitmem.archives.extractive import digest
 
     return "\n".join(f"- {sentence}" for sentence in digest(text, most))
-
-
-def _subject(step: Step) -> str:
-    period = "day" if step.tier == WEEKLY else "week"
-    count = f"1 {period}" if len(step.sources) == 1 else f"{len(step.sources)} {period}s"
-    return f"Consolidate {count} into {step.period}"
 
 
 def log_before(store: Store, transaction: Transaction, day: date) -> bytes | None:

@@ -15,7 +15,6 @@ from gitmem.archives.summary import (
     OFFLINE,
     RESOLVED,
     SCHEMA,
-    Issue,
     KeyDecision,
     Summary,
     from_answer,
@@ -52,7 +51,10 @@ def as_of_now(summary: Summary, store: Store) -> Summary:
     return summary._replace(
         themes=tuple(one._replace(summary=with_marks(one.summary, marks)) for one in summary.themes),
         key_decisions=tuple(_decision(one, marks) for one in summary.key_decisions),
-        issues=tuple(_issue(one, marks) for one in summary.issues),
+        issues=tuple(
+            one._replace(status=RESOLVED) if marks.has_ended(_ended(one.issue, (FactKind.ISSUE,), marks)) else one
+            for one in summary.issues
+        ),
         overall_summary=with_marks(summary.overall_summary, marks),
     )
 
@@ -72,11 +74,6 @@ def _decision(item: KeyDecision, marks: Marks) -> KeyDecision:
     words = marks.mark(_ended(item.decision, _DECIDED, marks))
     decision = f"{item.decision} [{words}]" if words else with_marks(item.decision, marks)
     return item._replace(decision=decision, reason=with_marks(item.reason, marks))
-
-
-def _issue(item: Issue, marks: Marks) -> Issue:
-    over = marks.has_ended(_ended(item.issue, (FactKind.ISSUE,), marks))
-    return item._replace(status=RESOLVED) if over else item
 
 
 def summarize_archive(transaction: Transaction, archive: str, text: str) -> str:
@@ -99,22 +96,19 @@ def put_summary(transaction: Transaction, summary: Summary, session: str = "") -
     An unusable reply kept beside the archive is removed, except by an offline summary.
     """
     name = summary.archive.rpartition("/")[2]
-    message = Message(f"Summarize {name} ({summary.method})", _trailers(summary, session))
-    changes: dict[str, bytes | None] = {summary_path(summary.archive): render_document(summary, transaction.now)}
-    raw = raw_path(summary.archive)
-    if summary.method != OFFLINE and transaction.read(raw) is not None:
-        changes[raw] = None
-    return transaction.commit(message, changes)
-
-
-def _trailers(summary: Summary, session: str = "") -> tuple[tuple[str, str], ...]:
-    return (
+    trailers = (
         (Trailer.OP.value, Op.SUMMARIZE.value),
         (Trailer.ARCHIVE.value, summary.archive),
         (Trailer.MODEL.value, "" if summary.method == OFFLINE else summary.method),
         (Trailer.SESSION.value, session),
         (Trailer.HOST.value, summary.provider),
     )
+    message = Message(f"Summarize {name} ({summary.method})", trailers)
+    changes: dict[str, bytes | None] = {summary_path(summary.archive): render_document(summary, transaction.now)}
+    raw = raw_path(summary.archive)
+    if summary.method != OFFLINE and transaction.read(raw) is not None:
+        changes[raw] = None
+    return transaction.commit(message, changes)
 
 
 @lru_cache(maxsize=1)  # a plan that runs again, and each part of a long archive, asks for the same

@@ -86,9 +86,8 @@ class Program(NamedTuple):
     recorded: Callable[[Place], Iterator[str]] = lambda _: iter(())
 
 
-_DROID_TOOLS = (
-    "Glob,Grep,LS,Read,Execute,Skill,ToolSearch,TodoWrite,StageSettingsChanges"  # allowed ones, unless removed
-)
+# Allowed ones, unless removed.
+_DROID_TOOLS = "Glob,Grep,LS,Read,Execute,Skill,ToolSearch,TodoWrite,StageSettingsChanges"
 _GEMINI_POLICY = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'
 
 
@@ -109,36 +108,24 @@ def _claude(request: Request, model: str, _: Place) -> Run:
 
 def _codex(request: Request, model: str, place: Place) -> Run:
     words = ["exec", "--ephemeral", "--ignore-rules", "--skip-git-repo-check", "--sandbox", "read-only", "--json"]
-    words += [
-        "--disable",
-        "shell_tool",
-        "--disable",
-        "goals",
-        "--disable",
-        "view_image",
-        "-c",
-        "mcp_servers={}",
-        "-c",
-        'web_search="disabled"',
-    ]
+    words += [word for name in ("shell_tool", "goals", "view_image") for word in ("--disable", name)]
+    words += ["-c", "mcp_servers={}", "-c", 'web_search="disabled"']
     words += ["--output-schema", place.put("schema.json", json.dumps(request.schema)), *_named(model), "-"]
     return Run(words, _whole(request))
 
 
 def _gemini(request: Request, model: str, place: Place) -> Run:
     settings = {"hooksConfig": {"enabled": False}, "mcp": {"allowed": []}}
-    words = [
-        "--output-format",
-        "json",
-        "--approval-mode",
-        "default",
-        "--skip-trust",
-        "--extensions",
-        "none",
+    words = ["--output-format", "json", "--approval-mode", "default", "--skip-trust", "--extensions", "none"]
+    words += [
         "--admin-policy",
+        place.put("policy.toml", _GEMINI_POLICY),
+        "--session-id",
+        place.session,
+        *_named(model),
+        "-p",
+        "Answer with the JSON object alone.",
     ]
-    words += [place.put("policy.toml", _GEMINI_POLICY)]
-    words += ["--session-id", place.session, *_named(model), "-p", "Answer with the JSON object alone."]
     environ = {"GEMINI_CLI_SYSTEM_SETTINGS_PATH": place.put("settings.json", json.dumps(settings))}
     return Run(words, _whole(request), environ)
 
@@ -175,16 +162,8 @@ def _copilot(request: Request, model: str, place: Place) -> Run:
 
 
 def _droid(request: Request, model: str, place: Place) -> Run:
-    words = [
-        "exec",
-        "--output-format",
-        "json",
-        "--remove-tools",
-        _DROID_TOOLS,
-        "--disable-builtin-skills",
-        *_named(model),
-    ]
-    return Run([*words, "--file", place.put("question.txt", _whole(request))], "")
+    words = ["exec", "--output-format", "json", "--remove-tools", _DROID_TOOLS, "--disable-builtin-skills"]
+    return Run([*words, *_named(model), "--file", place.put("question.txt", _whole(request))], "")
 
 
 def _lines(out: bytes) -> list[dict[str, object]]:
@@ -263,12 +242,7 @@ def _read_gemini(out: bytes, _: Place) -> Answer:
 
 def _read_qwen(out: bytes, _: Place) -> Answer:
     reply = _one(out)
-    if reply.get("is_error") is True:
-        why = field(reply.get("error"), "message") or reply.get("result") or ""
-        raise ProviderError(f"qwen failed: {_brief(str(why))}", "Run 'qwen' once to sign in.")
-    value, usage = reply.get("structured_result", reply.get("structured_output")), reply.get("usage")
-    text = json.dumps(value, ensure_ascii=False) if value is not None else reply.get("result")
-    return _answer(text, field(usage, "input_tokens"), field(usage, "output_tokens"))
+    return _structured(reply, "qwen", reply.get("structured_result", reply.get("structured_output")))
 
 
 def _read_opencode(out: bytes, _: Place) -> Answer:
@@ -288,11 +262,16 @@ def _read_text(out: bytes, _: Place) -> Answer:
 
 
 def _read_droid(out: bytes, _: Place) -> Answer:
-    reply = _one(out)
+    return _structured(_one(out), "droid", None)
+
+
+def _structured(reply: dict[str, object], program: str, value: object) -> Answer:
+    """Return the answer in a reply: a value by the schema, or its result; raise ProviderError for an error."""
     if reply.get("is_error") is True:
-        raise ProviderError(f"droid failed: {_brief(str(reply.get('result')))}", "Run 'droid' once to sign in.")
-    usage = reply.get("usage")
-    return _answer(reply.get("result"), field(usage, "input_tokens"), field(usage, "output_tokens"))
+        why = field(reply.get("error"), "message") or reply.get("result") or ""
+        raise ProviderError(f"{program} failed: {_brief(str(why))}", f"Run '{program}' once to sign in.")
+    text, usage = reply.get("result") if value is None else json.dumps(value, ensure_ascii=False), reply.get("usage")
+    return _answer(text, field(usage, "input_tokens"), field(usage, "output_tokens"))
 
 
 def _home(environ: Mapping[str, str], variable: str, name: str) -> str:
@@ -344,8 +323,8 @@ class AgentModel:
                 f"There is no {self._agent.name} on your PATH.", "Install it, or name another provider."
             )
         self._program = found
-        own = {name: value for name, value in environ.items() if name.startswith(_KEPT) or not _is_of_session(name)}
-        self._environ = {**own, **GUARD}
+        own = (name for name in environ if name.startswith(_KEPT) or not f"{name}=".startswith(_NOT_PASSED))
+        self._environ = {name: environ[name] for name in own} | GUARD
 
     def name(self, size: Size) -> str:
         """See `Model.name`."""
@@ -368,7 +347,8 @@ class AgentModel:
                 answer = self._agent.read(out, place)
             finally:
                 for path in [*self._agent.recorded(place)]:
-                    shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else _remove(path)
+                    with contextlib.suppress(OSError):
+                        shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
         if not answer.text and not answer.refused:
             said = _brief((err or out)[:_SHOWN].decode("utf-8", "replace"))
             raise AnswerError(
@@ -407,17 +387,8 @@ class AgentModel:
         return out, err, child.returncode
 
 
-def _is_of_session(name: str) -> bool:
-    return f"{name}=".startswith(_NOT_PASSED)
-
-
 def _brief(text: str) -> str:
     return " ".join(plain(text[:_SHOWN]).split())
-
-
-def _remove(path: str) -> None:
-    with contextlib.suppress(OSError):
-        os.unlink(path)
 
 
 @contextlib.contextmanager

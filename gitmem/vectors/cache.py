@@ -31,7 +31,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from gitmem.search.units import Unit, Units
@@ -120,7 +120,11 @@ def cosines(vectors: Vectors, query: Sequence[float], rows: Sequence[int]) -> li
     """Return the cosines of a vector of length 1 with those in some rows; -1 for a torn record."""
     numpy = _numpy()
     if numpy is None:
-        return [_cosine(vectors.record(row), query) for row in rows]
+        dots = []
+        for record in map(vectors.record, rows):
+            scale, components = _scaled(record, len(query))
+            dots.append(float(scale * sum(map(mul, components, query))) if is_whole(record) else -1.0)
+        return dots
     found: list[float] = []
     for start in range(0, len(rows), _BLOCK):
         found += _block_cosines(numpy, vectors, query, rows[start : start + _BLOCK])
@@ -134,13 +138,6 @@ def _numpy() -> Any:
     except ImportError:
         return None
     return np
-
-
-def _cosine(record: bytes, query: Sequence[float]) -> float:
-    if not is_whole(record):
-        return -1.0
-    scale, components = _scaled(record, len(query))
-    return float(scale * sum(map(mul, components, query)))
 
 
 def _scaled(record: bytes, dimensions: int) -> tuple[float, memoryview[int]]:
@@ -246,19 +243,15 @@ def _split(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     size = len(text[start:end].encode("utf-8", "replace"))
     most = max(BYTES * (end - start) // size, 1) if size else 1
     while end - start > most:
-        cut = _cut(text, start + int(most * _LEAST), start + most)
+        least, cut = start + int(most * _LEAST), start + most
+        # The best place: after a blank line, a line, a sentence or a word.
+        ends = (
+            text.rfind(mark, least, cut) + len(mark) for mark in ("\n\n", "\n", ". ", " ") if mark in text[least:cut]
+        )
+        cut = next(ends, cut)
         yield start, cut
         start = cut
     yield start, end
-
-
-def _cut(text: str, least: int, most: int) -> int:
-    """Return the best place to cut: after a blank line, a line, a sentence or a word."""
-    for mark in ("\n\n", "\n", ". ", " "):
-        place = text.rfind(mark, least, most)
-        if place >= 0:
-            return place + len(mark)
-    return most
 
 
 FOLDER = "vectors"
@@ -281,7 +274,10 @@ class Cache:
 
     def __init__(self, private: str, provider: str, model: str) -> None:
         self.folder = os.path.join(private, FOLDER)
-        self.stem = f"{provider}-{_plain(model)}"
+        plain = re.sub(r"[^a-z0-9._-]", "-", model.lower())[:60]
+        if plain != model:  # a hash keeps changed names apart
+            plain += f"-{hashlib.blake2b(model.encode(), digest_size=4).hexdigest()}"
+        self.stem = f"{provider}-{plain}"
         self._vectors = os.path.join(self.folder, f"{self.stem}.vec")
         self._map = os.path.join(self.folder, f"{self.stem}.map")
 
@@ -355,20 +351,13 @@ class Cache:
         rows = {key: row for key, row in stored.rows().items() if wanted(key)}
         if len(rows) * 2 >= stored.count:
             return False
+        vectors = [(key, stored.vector(row)) for key, row in rows.items()]
+        stored.close()
         try:
-            self._keep(stored, rows)
+            self._write(vectors) if vectors else self.remove()
         except PermissionError:  # on Windows, while another process has it open; the next run tries again
             return False
         return True
-
-    def _keep(self, stored: Vectors, rows: Mapping[bytes, int]) -> None:
-        if rows:
-            vectors = [(key, stored.vector(row)) for key, row in rows.items()]
-            stored.close()
-            self._write(vectors)
-        else:
-            stored.close()
-            self.remove()
 
     def remove(self) -> None:
         """Delete the vectors of this model."""
@@ -413,14 +402,6 @@ def is_news(private: str, place: str, problem: str) -> bool:
         else:
             os.unlink(path)
     return bool(problem)
-
-
-def _plain(model: str) -> str:
-    """Return the name of a model as part of a file name; a hash keeps changed names apart."""
-    import hashlib
-
-    plain = re.sub(r"[^a-z0-9._-]", "-", model.lower())[:60]
-    return plain if plain == model else f"{plain}-{hashlib.blake2b(model.encode(), digest_size=4).hexdigest()}"
 
 
 def _replace(path: str, parts: Iterable[bytes]) -> None:

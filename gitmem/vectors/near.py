@@ -58,13 +58,16 @@ def fuse(store: Store, ranked: Sequence[Ranked], near: Nearness, query: Query, f
     values: list[float | None] = []
     for place, item in enumerate(ranked):
         counts = place < CONSIDERED or (item.units.path, item.index) in among
-        values.append(_nearness(near, item.units, item.index) if counts and _is_of_work_tree(item) else None)
+        counts = counts and item.units.layer != TRANSCRIPTS and not item.units.commit
+        values.append(_nearness(near, item.units, item.index) if counts else None)
     known = [value for value in values if value is not None]
     mean = sum(known) / len(known) if known else 0.0
     fused = []
     for item, value in zip(ranked, values, strict=True):
         score = (1 - part) * item.score + part * (mean if value is None else value)
-        fused.append(item._replace(score=score, near=_told(near, value)))
+        # UNKNOWN where no vector, or no calibration, tells near from far.
+        told = UNKNOWN if value is None or (value < FAR and not near.calibrated) else value
+        fused.append(item._replace(score=score, near=told))
     seen = {(item.units.path, item.index) for item in ranked}
     dropped: dict[str, set[int]] = {}
     for file, index in nearest:
@@ -77,15 +80,6 @@ def fuse(store: Store, ranked: Sequence[Ranked], near: Nearness, query: Query, f
         if value and value >= LEAST_NEAR and units.kind(index) != HEADING and index not in dropped[file.path]:
             fused.append(Ranked(part * value, units, index, NOTHING, (), near=value))
     return fused
-
-
-def _told(near: Nearness, value: float | None) -> float:
-    """Return a nearness as hits are judged by it: UNKNOWN where no vector, or no calibration, tells near from far."""
-    return UNKNOWN if value is None or (value < FAR and not near.calibrated) else value
-
-
-def _is_of_work_tree(item: Ranked) -> bool:
-    return item.units.layer != TRANSCRIPTS and not item.units.commit
 
 
 def _nearness(near: Nearness, units: Units, index: int) -> float | None:
@@ -177,7 +171,14 @@ class Nearness:
         self._cosines = cosines(vectors, query, range(self._count))
         self._rows: dict[str, dict[int, list[int]]] = {}
         self.calibrated = calibration is not None or self._count >= _ENOUGH
-        self._low, self._high = self._range(calibration)
+        # The cosines of unrelated texts and of texts about the same. Most texts of a store are unrelated to a
+        # query, so the first is the median. A small store may have one subject: there the calibration counts.
+        if calibration and self._count < _ENOUGH:
+            self._low, self._high = calibration
+        else:
+            sample = sorted(self._cosines[:: max(self._count // _SAMPLE, 1)])
+            self._low = sample[len(sample) // 2] if sample else 0.0
+            self._high = self._low + max(1 - self._low, _LEAST_SPAN) * _REACH
 
     def of(self, path: str, index: int) -> float | None:
         """Return how near the nearest chunk of a unit is, or None if unknown."""
@@ -188,7 +189,10 @@ class Nearness:
                     if row < self._count:
                         rows.setdefault(unit, []).append(row)
         unit_rows = self._rows[path].get(index)
-        return max(self._calibrated(self._cosines[row]) for row in unit_rows) if unit_rows else None
+        if not unit_rows:
+            return None
+        nearest = max(self._cosines[row] for row in unit_rows)
+        return min(max((nearest - self._low) / (self._high - self._low), 0.0), 1.0)
 
     def nearest(self, count: int) -> list[tuple[File, int]]:
         """Return file and index of the units with the nearest chunks, the nearest first."""
@@ -201,21 +205,6 @@ class Nearness:
                     key = mapped.file, unit
                     best[key] = min(places[row], best.get(key, count))
         return sorted(best, key=best.__getitem__)
-
-    def _calibrated(self, cosine: float) -> float:
-        return min(max((cosine - self._low) / (self._high - self._low), 0.0), 1.0)
-
-    def _range(self, calibration: tuple[float, float] | None) -> tuple[float, float]:
-        """Return the cosines of texts unrelated to the query and of texts about the same.
-
-        Most texts of a store are unrelated to a query, so the first is the median. A small store may have one subject:
-        there the model's calibration counts, if known.
-        """
-        if calibration and self._count < _ENOUGH:
-            return calibration
-        cosines = sorted(self._cosines[:: max(self._count // _SAMPLE, 1)])
-        low = cosines[len(cosines) // 2] if cosines else 0.0
-        return low, low + max(1 - low, _LEAST_SPAN) * _REACH
 
 
 class Embedding:

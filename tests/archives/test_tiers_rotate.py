@@ -8,14 +8,22 @@ from subprocess import run
 
 import pytest
 
+from gitmem.archives.archives import pending_archives
 from gitmem.archives.rotate import check
+from gitmem.archives.summarize import read_summary
 from gitmem.document.entry import MemoryType, entry_ids
 from gitmem.facts.compare import MOST_DISPUTED
 from gitmem.facts.edit import retire
 from gitmem.facts.validity import in_force
+from gitmem.history.records import rotations
+from gitmem.importers.migrate import migrate
+from gitmem.importers.plan import SourceKind
+from gitmem.importers.read import Source
 from gitmem.sessions.save import save
 from gitmem.store.headers import known_facts
+from tests.boxes import forget_private
 from tests.own_settings import own_settings
+from tests.started import session_start
 
 SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
 
@@ -158,4 +166,42 @@ def test_of_two_checks_at_once_one_rotates_and_the_other_says_so(desk, environ):
     assert len(rotated) == len(archives(desk)) == 1
     assert all(
         "nothing was left to do" in one.stdout or "Nothing to do" in one.stdout for one in done if one not in rotated
+    )
+
+
+@pytest.mark.parametrize("syllables, rotates", [(31_665, False), (31_666, True)])
+def test_a_file_of_hangul_only(desk, syllables, rotates):
+    """Three bytes a syllable: 94,995 of them are 23,749 tokens, 94,998 are 23,750."""
+    Path(desk.store.root, "memory.md").write_bytes(("가" * syllables).encode())
+    result, _ = check(desk.store)
+    assert result.tokens == (23_750 if rotates else 23_749)
+    assert (result.archive is not None) is rotates
+
+
+def test_the_index_is_derived_whatever_file_of_an_older_tool_says_otherwise(desk):
+    write_memory(desk, 100_000)
+    check(desk.store)
+    before = rotations(desk.store)
+    Path(desk.store.root, "memory-index.json").write_text('{"version": 1, "rotatedFiles": [', encoding="utf-8")
+    forget_private(Path(desk.store.private))
+    assert rotations(desk.store) == before
+    legacy = Path(desk.store.root).parent / ".claude" / "memory"
+    legacy.mkdir(parents=True)
+    (legacy / "memory-index.json").write_text("{", encoding="utf-8")
+    (legacy / "memory_20260113_112700.md").write_text("- kept\n", encoding="utf-8")
+    migrate(desk.store, Source(SourceKind.ROTATION, str(legacy)))
+    assert rotations(desk.store)[0].path == "archive/memory_20260113_112700.md"
+
+
+def test_from_a_full_memory_to_the_next_session(desk):
+    line = b"- the parser caches its tokens now\n"
+    Path(desk.store.root, "memory.md").write_bytes(b"# Memory\n\n## Recent Context\n\n" + line * 3_000)
+    done = save(desk.store, desk.save("what comes after it lands in the new file"))
+    assert "lands in the new file" in desk.text("memory.md")
+    assert "lands in the new file" not in desk.text(done.archive)
+    told = session_start(desk.store, (), None, pending_archives(desk.store))
+    assert f"[GITMEM_ROTATE] file={done.archive}" in told
+    assert "the parser caches its tokens" in told
+    assert read_summary(desk.store, done.archive).overall_summary.split(".")[0] in session_start(
+        desk.store, (), None, ()
     )
