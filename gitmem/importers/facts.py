@@ -56,7 +56,9 @@ def plan_facts(kind: SourceKind, file: SourceFile) -> Found:
                 if found is None:
                     left.append(Left(file.path, f"number {number} of its {name} says nothing"))
                 else:
-                    items.append(_item(kind, file, found))
+                    # The key is a digest of the text: equal facts of two files are one, a changed fact is new.
+                    key, subject = item_key(kind, file.path, found.id), f"fact: {found.description}"
+                    items.append(FileItem(file.path, found.created, key, found.path, render_fact(found), subject))
         elif name in _DERIVED or listed in ([], {}, None):
             continue
         elif isinstance(listed, list | dict):
@@ -66,13 +68,6 @@ def plan_facts(kind: SourceKind, file: SourceFile) -> Found:
     return items, left
 
 
-def _item(kind: SourceKind, file: SourceFile, fact: Fact) -> FileItem:
-    content = render_fact(fact)
-    subject = f"fact: {fact.description}"
-    # The key is a digest of the text: equal facts of two files are one, a changed fact is new.
-    return FileItem(file.path, fact.created, item_key(kind, file.path, fact.id), fact.path, content, subject)
-
-
 def _fact(kind: SourceKind, file: SourceFile, what: FactKind, given: Mapping[str, object]) -> Fact | None:
     text = clean_text(next(filter(None, (text_of(given.get(name)) for name in _SAID)), ""))
     if not text:
@@ -80,12 +75,14 @@ def _fact(kind: SourceKind, file: SourceFile, what: FactKind, given: Mapping[str
     origin = {"tool": kind.value, "id": text_of(given.get("id")), "session": text_of(given.get("session"))}
     origin["exchange"] = text_of(given.get("exchange")) or text_of(given.get("exchangeId"))
     created = next(filter(None, (instant(text_of(given.get(name)), file.modified.tzinfo) for name in _DATES)), None)
+    sure = given.get("confidence")
+    is_sure = isinstance(sure, int | float) and not isinstance(sure, bool) and 0 <= sure <= 1
     fact = make_fact(
         what,
         text,
         created or file.modified,
         origin={key: value for key, value in origin.items() if value},
-        confidence=_confidence(given.get("confidence")),
+        confidence=float(str(sure)) if is_sure else None,
         keywords=texts_of(given.get("keywords"))[:_MOST_KEYWORDS],
         files=texts_of(given.get("files")),
         sources=tuple(filter(None, (origin["session"],))),
@@ -105,9 +102,3 @@ def _further(given: Mapping[str, object], resolution: str) -> Iterator[str]:
     ):
         if text:
             yield f"**{label}:** {text}"
-
-
-def _confidence(given: object) -> float | None:
-    if isinstance(given, bool) or not isinstance(given, int | float):
-        return None
-    return float(given) if 0 <= given <= 1 else None

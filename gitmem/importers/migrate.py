@@ -245,7 +245,10 @@ class _Bringing:
         if isinstance(item, LogItem):
             return self._log(item)
         if isinstance(item, FileItem):
-            return self._file(item)
+            path = self._free(item.path, item.data)
+            # A fact's name is made of its text: a file of that name is this fact, perhaps corrected.
+            is_known = is_fact_path(item.path) and path != item.path
+            return [] if is_known else self._commit(item, item.subject, {path: item.data})
         raise TypeError(type(item))
 
     def _commit(self, item: MigrationItem, what: str, changes: Mapping[str, bytes], archive: str = "") -> list[str]:
@@ -266,13 +269,6 @@ class _Bringing:
             number += 1
             path = f"{stem}_{number:02d}.md"  # the suffix of archives of one second, which sorts after the first
         return path
-
-    def _file(self, item: FileItem) -> list[str]:
-        path = self._free(item.path, item.data)
-        # A fact's name is made of its text: a file of that name is this fact, perhaps corrected.
-        if is_fact_path(item.path) and path != item.path:
-            return []
-        return self._commit(item, item.subject, {path: item.data})
 
     def _archive(self, item: ArchiveItem) -> list[str]:
         """Add an archive with its summary: the older tool's, else an offline one."""

@@ -8,7 +8,6 @@ memory-keeper has a rolling memory, `facts.json`, and sessions in tiers: a summa
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -80,7 +79,7 @@ def find_sources(project: str, home: str) -> list[Source]:
     claude_mem = os.path.join(home, ".claude-mem")
     if os.path.isfile(os.path.join(claude_mem, DATABASE)):
         found.append(Source(SourceKind.CLAUDE_MEM, claude_mem, os.path.basename(project)))
-    return [source for source in found if _is_plain_folder(source.folder)]
+    return [one for one in found if os.path.isdir(one.folder) and not os.path.islink(one.folder)]
 
 
 def kind_of(folder: str) -> SourceKind | None:
@@ -118,13 +117,6 @@ def read_source(folder: str, zone: tzinfo | None) -> Read:
         else:
             left.append(found)
     return Read(tuple(files), tuple(left))
-
-
-def _is_plain_folder(path: str) -> bool:
-    try:
-        return stat.S_ISDIR(os.lstat(path).st_mode)
-    except OSError:
-        return False
 
 
 def _names(folder: str) -> list[str]:
@@ -206,7 +198,9 @@ def _log(file: SourceFile, day: str) -> LogItem | None:
     for section, time, label, text in _items(file.data.decode("utf-8-sig", "replace"), prose):
         said = clean_text(text)
         if said:
-            entries.append((section, Entry(_id(file, day, time, label, said), time, label, said)))
+            at: datetime = moment_in(f"{day}_{time}", file.modified.tzinfo) or file.modified
+            digest = bytes.fromhex(item_key(SourceKind.JIKIME, day, time, label, said))
+            entries.append((section, Entry(make_id(int(at.timestamp() * 1000), digest), time, label, said)))
     when = moment_in(f"{day}_{max((entry.time for _, entry in entries), default='23:59:59')}", file.modified.tzinfo)
     rest = "\n".join(prose).strip("\n")
     key = item_key(SourceKind.JIKIME, file.path, file.data)
@@ -244,13 +238,6 @@ def _items(text: str, prose: list[str]) -> Iterator[tuple[str, str, str, str]]:
         yield (*held, "\n".join(lines))
 
 
-def _id(file: SourceFile, day: str, time: str, label: str, text: str) -> str:
-    """Return the id of an entry, made of its moment and a digest of its text."""
-    when: datetime = moment_in(f"{day}_{time}", file.modified.tzinfo) or file.modified
-    digest = bytes.fromhex(item_key(SourceKind.JIKIME, day, time, label, text))
-    return make_id(int(when.timestamp() * 1000), digest)
-
-
 _SESSION = re.compile(r"sessions/([0-9]{4}-[0-9]{2}-[0-9]{2}_[0-9]{4,6}[^/]*?)\.md")
 _RAW = re.compile(r"sessions/([^/]+)\.raw\.md")
 _L1 = re.compile(r"sessions/([^/]+?)(?:\.l1)?\.jsonl")
@@ -274,7 +261,12 @@ def _plan_keeper_file(file: SourceFile, limits: Limits) -> Found:  # noqa: PLR09
     if file.path == "memory.md":
         return plan_memory(SourceKind.KEEPER, file, limits), []
     if raw := _RAW.fullmatch(file.path):
-        return [_raw(file, raw[1])], []
+        when = moment_in(raw[1], file.modified.tzinfo) or file.modified
+        text = clean_text(file.data.decode("utf-8-sig", "replace"))  # no JSON: a transcript with one line
+        line = {"at": when.isoformat(timespec="milliseconds"), "role": "summary", "text": text}
+        lines = (json.dumps(line, ensure_ascii=False),)
+        key = item_key(SourceKind.KEEPER, file.path, file.data)
+        return [TranscriptItem(file.path, when, key, f"{raw[1]} raw", lines)], []
     if l1 := _L1.fullmatch(file.path):
         return plan_transcript(SourceKind.KEEPER, file, l1[1])
     if session := _SESSION.fullmatch(file.path):
@@ -302,15 +294,6 @@ def _session(file: SourceFile, name: str) -> FileItem:
     return FileItem(file.path, when, item_key(SourceKind.KEEPER, file.path, file.data), path, data, f"session {name}")
 
 
-def _raw(file: SourceFile, name: str) -> TranscriptItem:
-    """Return the raw text of a session, which is no JSON, as a transcript with one line."""
-    when = moment_in(name, file.modified.tzinfo) or file.modified
-    text = clean_text(file.data.decode("utf-8-sig", "replace"))
-    line = {"at": when.isoformat(timespec="milliseconds"), "role": "summary", "text": text}
-    key = item_key(SourceKind.KEEPER, file.path, file.data)
-    return TranscriptItem(file.path, when, key, f"{name} raw", (json.dumps(line, ensure_ascii=False),))
-
-
 def _period(file: SourceFile) -> FileItem | None:
     """Return a week or a month that an older tool consolidated; a week is taken to be of the year it was written in."""
     if month := _MONTH.fullmatch(file.path):
@@ -321,8 +304,10 @@ def _period(file: SourceFile) -> FileItem | None:
         year, number = int(week[1] or 0), int(week[2])
         written = file.modified.date().isocalendar()
         year = year or (written.year if number <= written.week else written.year - 1)
-        sunday = _sunday(year, number)
-        if sunday is None:
+        try:  # week 53 of a year without one counts as 52
+            weeks = date(year, 12, 28).isocalendar().week  # which is in the last
+            sunday = date.fromisocalendar(year, min(number, weeks) if number == _WEEKS else number, 7)
+        except ValueError:
             return None
         name = week_of(sunday)
         last = moment_in(sunday.isoformat(), file.modified.tzinfo)
@@ -334,11 +319,3 @@ def _period(file: SourceFile) -> FileItem | None:
     data = period_document(name, file.data.decode("utf-8-sig", "surrogateescape"), SourceKind.KEEPER.value)
     key = item_key(SourceKind.KEEPER, file.path, file.data)
     return FileItem(file.path, last, key, path, data, f"{'month' if month else 'week'} {name}")
-
-
-def _sunday(year: int, week: int) -> date | None:
-    """Return the last day of an ISO week; week 53 of a year without one counts as 52."""
-    for number in (week, week - 1) if week == _WEEKS else (week,):
-        with contextlib.suppress(ValueError):
-            return date.fromisocalendar(year, number, 7)
-    return None

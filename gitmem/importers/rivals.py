@@ -164,9 +164,6 @@ def _transcripts(tables: Mapping[str, list[_Row]], project: str, zone: tzinfo | 
         ]
         key = item_key(SourceKind.CLAUDE_MEM, "user_prompts", session)
         name = f"{DATABASE}: {len(prompts)} prompts of {session}"
-        items.append(
-            TranscriptItem(
-                name, prompts[0][0], key, session, tuple(json.dumps(line, ensure_ascii=False) for line in lines)
-            )
-        )
+        told = tuple(json.dumps(line, ensure_ascii=False) for line in lines)
+        items.append(TranscriptItem(name, prompts[0][0], key, session, told))
     return items

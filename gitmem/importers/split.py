@@ -297,22 +297,18 @@ def _lone_summary(file: SourceFile, by_path: Mapping[str, SourceFile]) -> Found:
     path = archive_path(stamp_of(when))
     summary = _summary(file, path)
     if summary is None:
-        why = f"it is no summary: {_complaint(file)}; gitmem makes one of the archive itself"
-        return [], [Left(file.path, why)]
+        try:
+            read_json(file.data)
+            why = "it says nothing of an archive"
+        except ValueError as error:
+            why = str(error)
+        return [], [Left(file.path, f"it is no summary: {why}; gitmem makes one of the archive itself")]
     if archive in by_path:
         return [], []
     name = path.rpartition("/")[2].removesuffix(".md")
     key = item_key(SourceKind.ROTATION, file.path, file.data)
     target = f"{SUMMARIES}/{name}.summary.md"
     return [FileItem(file.path, when, key, target, render_document(summary, when), f"summary of {archive}")], []
-
-
-def _complaint(file: SourceFile) -> str:
-    try:
-        read_json(file.data)
-    except ValueError as error:
-        return str(error)
-    return "it says nothing of an archive"
 
 
 def _summary(file: SourceFile, archive: str) -> Summary | None:

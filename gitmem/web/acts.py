@@ -34,6 +34,7 @@ from gitmem.sessions.save import save
 from gitmem.store.headers import known_facts
 from gitmem.store.layers import private_store
 from gitmem.store.store import Store
+from gitmem.text.terminal import fields
 from gitmem.web.pages.facts import blob_id
 from gitmem.web.pages.view import View
 from gitmem.web.visible import lines_between
@@ -86,12 +87,9 @@ def act(view: View, path: str, form: Mapping[str, str], ticked: Sequence[str] = 
         case ["review", "change"]:
             return _answer_change(view, form)
         case ["undo"]:
-            return _undo(view, form)
+            undone = undo(view.store, revision=form.get("commit", ""))
+            return Done(_local(form.get("back", "")), undone.commit or "")
     raise NotFoundError("There is no such act.")
-
-
-def _undo(view: View, form: Mapping[str, str]) -> Done:
-    return Done(_local(form.get("back", "")), undo(view.store, revision=form.get("commit", "")).commit or "")
 
 
 def _change_fact(view: View, identifier: str, verb: str, form: Mapping[str, str]) -> Done:
@@ -174,8 +172,9 @@ def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> Done |
     lines = {line.strip() for text in told for line in text.splitlines()}
     words = sorted(filter(None, lines), key=len, reverse=True)
     plan = plan_purge(store, re.compile("|".join(map(re.escape, words))))
+    digits = len(store.tip or "")
     page: dict[str, Any] = {
-        "facts": [{"id": one.id, "description": one.description, "blob": _blob(view, one)} for one in facts]
+        "facts": [{**fields(one, "id description"), "blob": blob_id(one.source, digits)} for one in facts]
     }
     page |= {"words": words, "back": _local(form.get("back", "")), **plan.purge._asdict()}
     if not form.get("sure"):
@@ -184,10 +183,6 @@ def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> Done |
     left = [read_fact(store, find_fact(store, fact.id)) for fact in facts]
     retire(store, left[0], "", *left[1:])  # else it would be told as "(purged)"
     return Done("/facts", "")
-
-
-def _blob(view: View, fact: Fact) -> str:
-    return blob_id(fact.source, len(view.store.tip or ""))
 
 
 def _settle(view: View, form: Mapping[str, str]) -> Done:

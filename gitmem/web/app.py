@@ -199,10 +199,15 @@ class _Pages:
 
 async def _changes(store: Store) -> AsyncIterator[str]:
     """Yield an event whenever a commit is made or an agent's turn goes on: the tip, and the events of the turn."""
+
+    def state() -> str:
+        tip, working = Store(store.root, store.context).tip, HookSpool(store.private).unfinished()
+        return json.dumps({"tip": tip or "none", "working": working})
+
     before, looks = "", 0
     while True:
         try:
-            now = await anyio.to_thread.run_sync(_state, store)
+            now = await anyio.to_thread.run_sync(state)
         except (GitmemError, OSError):  # it is being moved, or purged
             now = before
         looks += 1
@@ -210,8 +215,3 @@ async def _changes(store: Store) -> AsyncIterator[str]:
             yield f"data: {now}\n\n" if now != before else ": still here\n\n"
         before = now
         await anyio.sleep(_EACH)
-
-
-def _state(store: Store) -> str:
-    tip, working = Store(store.root, store.context).tip, HookSpool(store.private).unfinished()
-    return json.dumps({"tip": tip or "none", "working": working})

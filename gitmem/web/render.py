@@ -94,29 +94,20 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_shown,
+        # Invisible characters of a text are written as code points.
+        finalize=lambda value: visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
     )
     made.filters |= {
         "short_session": short_session,
         "md": markdown,
         "inline": inline,
-        "raw_text": _raw,
+        "raw_text": Markup.escape,  # for a form field, with every character unchanged
         "number": count,
         "words": marked_words,
         "size": bytes_of,
     }
     made.filters |= {"time": _time, "day": pass_context(lambda around, text: _time(around, text, "%Y-%m-%d"))}
     return made
-
-
-def _shown(value: Any) -> Any:
-    """Return a value for a template; invisible characters of a text are written as code points."""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _raw(text: str) -> Markup:
-    """Return a text for a form field, with every character unchanged."""
-    return Markup.escape(text)
 
 
 @pass_context

@@ -82,7 +82,7 @@ def test_it_is_recording_where_an_agent_has_hooks_not_where_somebody_saved_once(
 
 
 def test_facts_are_filtered_and_go_on_behind_the_last_one(viewer, monkeypatch):
-    monkeypatch.setattr("gitmem.web.pages.facts.LENGTH", 2)
+    monkeypatch.setattr("gitmem.web.pages.view.LENGTH", 2)
     ids = {viewer.add(f"Fact {word} is of its own.").id for word in ("apple", "river", "candle", "mountain", "paper")}
     seen, path = [], "/facts.json"
     while path:

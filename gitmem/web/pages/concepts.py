@@ -12,7 +12,8 @@ from gitmem.document.document import Document
 from gitmem.lessons.concept import SECTION, Concept, affinity
 from gitmem.lessons.concepts import find_concept, known_concepts
 from gitmem.store.headers import marked
-from gitmem.web.pages.view import LENGTH, View, circle, over_time
+from gitmem.text.terminal import fields
+from gitmem.web.pages.view import View, circle, over_time
 
 _LINE = re.compile(
     r"^- (?P<day>[0-9-]{10}) \[(?P<text>.*)\]\(\S*/[0-9]{8}_[0-9]{6}-(?P<session>[^/\s]+)\.md\) (?P<id>\w+)$",
@@ -26,13 +27,8 @@ WIDTH, HEIGHT = 640, 280
 def show_concepts(view: View) -> dict[str, Any]:
     """Return a page of the concepts, the one worked on last first, starting behind the concept `after`."""
     every = sorted(known_concepts(view.store), key=lambda one: (one.updated, one.id), reverse=True)
-    first = next((place + 1 for place, one in enumerate(every) if one.id == view.word("after")), 0)
-    page = every[first : first + LENGTH]
-    return {
-        "total": len(every),
-        "concepts": [_value(one) for one in page],
-        "next": page[-1].id if first + LENGTH < len(every) else None,
-    }
+    page, around = view.page_of(every)
+    return {**around, "concepts": [_value(one) for one in page]}
 
 
 def show_concept(view: View, identifier: str) -> dict[str, Any]:
@@ -61,15 +57,9 @@ def show_concept(view: View, identifier: str) -> dict[str, Any]:
 
 
 def _value(concept: Concept) -> dict[str, Any]:
-    return {
-        "id": concept.id,
-        "name": concept.name,
-        "created": _iso(concept.created),
-        "updated": _iso(concept.updated),
-        "exchanges": len(concept.exchanges),
-        "keywords": list(concept.keywords),
-        "files": list(concept.files),
-    }
+    value = fields(concept, "id name keywords files")
+    times = {name: _iso(getattr(concept, name)) for name in ("created", "updated")}
+    return {**value, **times, "exchanges": len(concept.exchanges)}
 
 
 def _day(text: str) -> date | None:

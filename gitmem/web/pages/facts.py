@@ -14,7 +14,7 @@ from gitmem.facts.validity import Status
 from gitmem.history.origin import session_files
 from gitmem.history.records import records
 from gitmem.text.terminal import fields
-from gitmem.web.pages.view import LENGTH, View, commit_value, moment
+from gitmem.web.pages.view import View, commit_value, moment
 from gitmem.web.visible import STEPS, life
 
 KINDS = [kind.value for kind in FactKind]
@@ -32,12 +32,10 @@ def show_facts(view: View) -> dict[str, Any]:
         for fact in sorted(every, key=lambda fact: (fact.when, fact.id), reverse=True)
         if _is_wanted(statuses[fact.id], which) and kind in ("", fact.kind) and words in fact.description.casefold()
     ]
-    first = next((place + 1 for place, fact in enumerate(found) if fact.id == view.word("after")), 0)
-    page = found[first : first + LENGTH]
+    page, around = view.page_of(found)
     return {
-        "total": len(found),
+        **around,
         "facts": [{**fact_value(view, fact, statuses[fact.id]), "blob": blob_of(view, fact)} for fact in page],
-        "next": page[-1].id if first + LENGTH < len(found) else None,
         "show": which,
         "kind": kind,
         "q": view.word("q"),

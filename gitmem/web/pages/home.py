@@ -65,8 +65,7 @@ def _part(view: View, shown: Shown) -> dict[str, Any]:
 
 def waiting(view: View) -> int:
     """Return how many things need a person, as they were when the store was last changed."""
-    found: int = view.kept.get_or_make("waiting", view.store.tip, lambda: sum(one["count"] for one in _needs(view)))
-    return found
+    return view.kept.get_or_make("waiting", view.store.tip, lambda: sum(int(one["count"]) for one in _needs(view)))
 
 
 def _needs(view: View) -> list[dict[str, Any]]:
@@ -105,5 +104,5 @@ def _recording(view: View) -> dict[str, Any]:
         "host": last.host if last else None,
         "waiting": len(store.spool.names()),
         "unfinished": HookSpool(store.private).unfinished(),
-        "failures": [{"at": moment(one.at), "command": one.command, "message": one.message} for one in log[::-1]],
+        "failures": [fields(one, "at command message") for one in log[::-1]],
     }

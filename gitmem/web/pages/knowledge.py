@@ -10,7 +10,7 @@ from gitmem.lessons.read import known_knowledge, known_patterns
 from gitmem.store.headers import marked
 from gitmem.text.terminal import fields
 from gitmem.web.pages.facts import fact_value
-from gitmem.web.pages.view import View, moment
+from gitmem.web.pages.view import View
 
 _KINDS = (FactKind.PATTERN, FactKind.CORE_LOGIC, FactKind.SOLUTION, FactKind.ISSUE)
 _MAX_LINES = 15
@@ -28,11 +28,9 @@ def show_knowledge(view: View) -> dict[str, Any]:
         groups.append({"kind": kind.value, "total": len(found), "facts": shown})
     documents = [
         {
-            "kind": known.kind.value,
+            **fields(known, "kind confidence updated"),
             "lines": list(known.lines[:_MAX_LINES]),
             "more": max(len(known.lines) - _MAX_LINES, 0),
-            "confidence": known.confidence,
-            "updated": moment(known.updated),
         }
         for known, _ in known_knowledge(view.store)
     ]
@@ -47,17 +45,9 @@ def show_knowledge(view: View) -> dict[str, Any]:
 
 def _bug(pattern: BugPattern, view: View) -> dict[str, Any]:
     solutions = sorted(pattern.solutions, key=lambda one: one.confidence, reverse=True)
+    told = [(marked(view.store, one.text), len(one.worked), len(one.worked) + len(one.failed)) for one in solutions]
     return {
-        "id": pattern.id,
-        "title": pattern.title,
+        **fields(pattern, "id title updated files commands"),
         "seen": len(pattern.seen),
-        **fields(pattern, "updated files commands"),
-        "solutions": [
-            {
-                "text": marked(view.store, one.text),
-                "worked": len(one.worked),
-                "tried": len(one.worked) + len(one.failed),
-            }
-            for one in solutions
-        ],
+        "solutions": [{"text": text, "worked": worked, "tried": tried} for text, worked, tried in told],
     }

@@ -25,16 +25,8 @@ def show_review(view: View) -> dict[str, Any]:
     """Return the decisions that wait for a person."""
     store = view.store
     if not store.tip:
-        return {
-            "pairs": [],
-            "changes": [],
-            "documents": [],
-            "stale": [],
-            "gone": [],
-            "purges": [],
-            "summaries": [],
-            "more": {},
-        }
+        kinds = ("pairs", "changes", "documents", "stale", "gone", "purges", "summaries")
+        return {**dict.fromkeys(kinds, ()), "more": {}}
     statuses = view.statuses
     disputed = any(status.disputes for status in statuses.values())
     pairs, documents = waiting_pairs(store) if disputed else [], view.documents_to_review()

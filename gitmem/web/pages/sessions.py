@@ -17,7 +17,7 @@ from gitmem.store import transcripts
 from gitmem.store.headers import marked
 from gitmem.text.terminal import fields
 from gitmem.web.pages.facts import fact_value
-from gitmem.web.pages.view import LENGTH, View, commit_value
+from gitmem.web.pages.view import View, commit_value
 
 _EXCHANGES = 20  # on one page
 _LINES = 100  # of a transcript, on one page
@@ -31,15 +31,13 @@ def show_sessions(view: View) -> dict[str, Any]:
     host, words = view.word("host"), view.word("q").casefold()
     all_of_them = known_sessions(view)
     every = [one for one in all_of_them if host in ("", one.host) and words in one.about.casefold()]
-    first = next((place + 1 for place, one in enumerate(every) if one.id == view.word("after")), 0)
-    page = every[first : first + LENGTH]
+    page, around = view.page_of(every)
     return {
-        "total": len(every),
+        **around,
         "host": host,
         "q": view.word("q"),
         "hosts": sorted({one.host for one in all_of_them if one.host}),
         "sessions": [_value(view, one) for one in page],
-        "next": page[-1].id if first + LENGTH < len(every) else None,
     }
 
 
@@ -70,11 +68,14 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
             }
         )
     statuses = view.statuses
+    kept = view.kept.get_or_make(
+        "transcripts", transcripts.tip_of(store), lambda: {one.session for one in transcripts.sessions(store)}
+    )
     return {
         **_value(view, found),
         "exchanges": exchanges,
         "by": str(document.get("by") or ""),
-        "transcript": transcripts.file_name(found.id) in _transcripts(view),
+        "transcript": transcripts.file_name(found.id) in kept,
         "said": "\n".join(document.body[one.start : one.end] for one in sections),
         "next": entries[last - 1].entry.id if last < len(entries) else None,
         **_told(view, found.id),
@@ -86,9 +87,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
 
 def show_transcript(view: View, identifier: str) -> dict[str, Any]:
     """Return what was said in a session, word by word, with the calls of tools, if its transcript is kept."""
-    found = next((one for one in known_sessions(view) if one.id == identifier), None) or find_session(
-        view.store, identifier
-    )
+    found = _session(view, identifier)
     lines = transcripts.read(view.store, found.id)
     if lines is None:
         raise NotFoundError("The transcript of this session is not kept.", "'transcripts.enabled' keeps later ones.")
@@ -108,13 +107,6 @@ def show_transcript(view: View, identifier: str) -> dict[str, Any]:
 def _session(view: View, identifier: str) -> Session:
     known = next((one for one in known_sessions(view) if one.id == identifier), None)
     return known or find_session(view.store, identifier)
-
-
-def _transcripts(view: View) -> set[str]:
-    found: set[str] = view.kept.get_or_make(
-        "transcripts", transcripts.tip_of(view.store), lambda: {one.session for one in transcripts.sessions(view.store)}
-    )
-    return found
 
 
 def _answers(view: View, entries: Iterable[Entry]) -> dict[str, str]:
@@ -146,10 +138,7 @@ def known_sessions(view: View) -> list[Session]:
     """Return all sessions, the newest first."""
     if not view.store.tip:
         return []
-    found: list[Session] = view.kept.get_or_make(
-        "sessions", view.store.tip, lambda: sessions(view.store, view.records())
-    )
-    return found
+    return view.kept.get_or_make("sessions", view.store.tip, lambda: sessions(view.store, view.records()))
 
 
 def _value(view: View, session: Session) -> dict[str, Any]:

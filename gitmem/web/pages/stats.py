@@ -11,6 +11,7 @@ from gitmem.lessons.outcome_counts import measure
 from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON
 from gitmem.store.findings import FailureLog
 from gitmem.sync.sync import states
+from gitmem.text.terminal import fields
 from gitmem.web.pages.view import View, columns, moment, over_time
 
 _WEEKS = 26
@@ -26,7 +27,7 @@ def show_sync(view: View) -> dict[str, Any]:
         "machine": store.context.machine,
         "remotes": [state.as_value() for state in states(store, behind=True)] if store.tip else [],
         "machines": _machines(view),
-        "failures": [{"at": moment(one.at), "command": one.command, "message": one.message} for one in log],
+        "failures": [fields(one, "at command message") for one in log],
         "waiting": len(store.spool.names()),
         "aside": len(store.spool.aside()),
     }
@@ -75,5 +76,4 @@ def _machines(view: View) -> list[dict[str, Any]]:
             machine["commits"] += 1
         return list(last.values())
 
-    found: list[dict[str, Any]] = view.kept.get_or_make("machines", store.tip, make)
-    return found
+    return view.kept.get_or_make("machines", store.tip, make)

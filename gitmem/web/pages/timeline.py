@@ -53,11 +53,7 @@ def show_commit(view: View, revision: str) -> dict[str, Any]:
     oid = resolve(view.store, revision)
     record = commit_value(read_records(view.store, [oid])[oid])
     text = difference(view.store, None, oid).text.decode("utf-8", "replace")
-    return {
-        **record,
-        "diff": text[:_MAX_DIFF],
-        "cut": len(text) > _MAX_DIFF,
-    }
+    return {**record, "diff": text[:_MAX_DIFF], "cut": len(text) > _MAX_DIFF}
 
 
 def activity(view: View, now: datetime) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, tzinfo
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from gitmem.document.ids import slug
@@ -20,8 +20,10 @@ from gitmem.facts.fact import Fact
 from gitmem.facts.lines import Marks
 from gitmem.facts.validity import Status
 from gitmem.history.authors import People
+from gitmem.history.origin import Session
 from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, documents_to_review, review_since
+from gitmem.lessons.concept import Concept
 from gitmem.platform.clock import local
 from gitmem.store.headers import known_facts, known_marks, standing_of
 from gitmem.store.locate import PRIVATE_SUFFIX, STORE_FOLDER
@@ -92,6 +94,8 @@ def circle(names: Sequence[str], width: int, height: int) -> list[dict[str, Any]
     return around
 
 
+T = TypeVar("T")
+Item = TypeVar("Item", Fact, Session, Concept)
 LENGTH = 50  # items of a list on one page
 _GROWN = 200  # commits to search for the newest known one
 
@@ -99,12 +103,13 @@ _GROWN = 200  # commits to search for the newest known one
 class Kept(dict[str, tuple[object, Any]]):
     """A cache of values derived from a commit, by name, with one value each."""
 
-    def get_or_make(self, name: str, of: object, make: Callable[[], Any]) -> Any:
+    def get_or_make(self, name: str, of: object, make: Callable[[], T]) -> T:
         """Return the cached value of this commit, else make it."""
         found = self.get(name)
         if found is None or found[0] != of:
             found = self[name] = (of, make())
-        return found[1]
+        value: T = found[1]
+        return value
 
 
 @dataclass(frozen=True)
@@ -163,6 +168,12 @@ class View:
         """Return the value of a query parameter, "" if it has none."""
         return self.asked.get(name, "").strip()
 
+    def page_of(self, every: Sequence[Item]) -> tuple[Sequence[Item], dict[str, Any]]:
+        """Return the items of a page, which starts behind the one `after`, and {total, next} of the list."""
+        first = next((place + 1 for place, one in enumerate(every) if one.id == self.word("after")), 0)
+        page = every[first : first + LENGTH]
+        return page, {"total": len(every), "next": page[-1].id if first + LENGTH < len(every) else None}
+
     def at_home(self, moment: datetime) -> datetime:
         """Return a moment by the reader's clock."""
         return in_zone(moment, self.zone)
@@ -185,11 +196,8 @@ class View:
 
     def days(self) -> Counter[date]:
         """Return how many commits each day has."""
-        every = self.records()
-        found: Counter[date] = self.kept.get_or_make(
-            "days", (self.store.tip, self.zone), lambda: Counter(self.at_home(one.date).date() for one in every)
-        )
-        return found
+        every, of = self.records(), (self.store.tip, self.zone)
+        return self.kept.get_or_make("days", of, lambda: Counter(self.at_home(one.date).date() for one in every))
 
     @cached_property
     def people(self) -> People:
