@@ -6,7 +6,7 @@ Gemini CLI takes a text that is JSON for a structured result, and rejects one th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Literal
 
@@ -14,7 +14,7 @@ from gitmem.archives.plans import MARGIN_PERCENT, Limits, plan_rotation, tail_of
 from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY, daily_path
 from gitmem.errors import NotFoundError, RefusedError
-from gitmem.history.origin import Line, blame, versions
+from gitmem.history.origin import blame, versions
 from gitmem.history.records import CommitRecord, resolve
 from gitmem.lessons.guide import as_text, guide
 from gitmem.lessons.usage_log import SEARCH, GivenText, handles, note_asked
@@ -22,10 +22,9 @@ from gitmem.mcp.calls import client_text
 from gitmem.search.engine import answer
 from gitmem.search.hits import Hit, Passage, read_passage
 from gitmem.search.recall import is_handle, layer_of, read_memory, with_own
-from gitmem.sessions import working
 from gitmem.sessions.memory import apply_events, brief, change_working, find_working
 from gitmem.sessions.pending import glance
-from gitmem.sessions.state import HypothesisStatus, Step, TaskStatus, WorkingMemory
+from gitmem.sessions.working import change_of
 from gitmem.store.headers import marked
 from gitmem.store.store import Store
 from gitmem.text.fence import FENCE_TOKENS, fenced
@@ -199,7 +198,9 @@ def _shown(passage: Passage, column: int, at: str, max_tokens: int) -> str:
     lines = passage.text.split("\n")
     lines[0] = lines[0][column:]
     kept = _first_that_fit(lines, max_tokens)
-    text = "\n".join(lines[:kept]) if kept else _cut(lines[0], max_tokens)
+    text = "\n".join(lines[:kept])
+    if not kept:  # a part of the first line
+        text = lines[0].encode("utf-8", "replace")[: max_tokens * BYTES_PER_TOKEN].decode("utf-8", "ignore")
     last = passage.start + max(kept, 1) - 1
     place = f"{passage.path}:{passage.start}" + (f"-{last}" if last > passage.start else "")
     if text == passage.text:
@@ -231,10 +232,6 @@ def _first_that_fit(lines: list[str], tokens: int) -> int:
     return len(lines)
 
 
-def _cut(line: str, tokens: int) -> str:
-    return line.encode("utf-8", "replace")[: tokens * BYTES_PER_TOKEN].decode("utf-8", "ignore")
-
-
 TRACE_LIMIT = 5
 MAX_LINES = 60  # of one answer
 _MAX_BEFORE = 20  # lines of one earlier version
@@ -254,7 +251,8 @@ def trace(store: Store, path: str, start_line: int, end_line: int = 0, limit: in
     lines = blame(store, passage.path, (passage.start, last))
     answer = [f"[{passage.path}:{passage.start}" + (f"-{last}]" if last > passage.start else "]")]
     for origin, group in groupby(lines, key=lambda line: line.origin):
-        answer += _learned(store, origin, list(group))
+        answer.append(f"Learned {_who(store, origin)}:" if origin else "Edited by hand just now, not committed yet:")
+        answer += [f"{line.number}  {line.text[:_SHOWN]}" for line in group]
     before = versions(store, passage.path, (passage.start, last), limit + 1)
     changed = [version for version in before if version.before]
     for version in changed[:limit]:
@@ -270,11 +268,6 @@ def trace(store: Store, path: str, start_line: int, end_line: int = 0, limit: in
     if last < passage.end:
         answer += ["", f"Next: memory_history({passage.path!r}, {last + 1}, {passage.end})"]
     return client_text("\n".join(answer), f"memory_history {passage.path}")
-
-
-def _learned(store: Store, origin: CommitRecord | None, lines: list[Line]) -> list[str]:
-    who = f"Learned {_who(store, origin)}:" if origin else "Edited by hand just now, not committed yet:"
-    return [who, *(f"{line.number}  {line.text[:_SHOWN]}" for line in lines)]
 
 
 def _who(store: Store, origin: CommitRecord) -> str:
@@ -324,7 +317,11 @@ def work(
     if act == "show":
         memory = find_working(store, own)
     else:
-        memory = change_working(store, own, _change(act, text, at, steps=steps, confidence=confidence, why=why))
+        name = "suppose" if act == "hypothesis" else act
+        change = change_of(
+            name, text, at, steps=steps, sure=confidence or None, why=why, lists="act=show lists them with their ids."
+        )
+        memory = change_working(store, own, change)
     return client_text(brief(memory), "memory_task") or "Nothing yet."
 
 
@@ -336,27 +333,3 @@ def _own_session(store: Store, act: TaskAct) -> str:
         if act != "start":
             raise
         return _SERVER
-
-
-def _change(
-    act: TaskAct, text: str, at: str, *, steps: Sequence[str], confidence: float, why: str
-) -> Callable[[WorkingMemory], WorkingMemory]:
-    if act in {"confirm", "reject"}:
-        status = HypothesisStatus.CONFIRMED if act == "confirm" else HypothesisStatus.REJECTED
-
-        def settled(memory: WorkingMemory) -> WorkingMemory:
-            try:
-                return working.settle_hypothesis(memory, text.strip(), status, at, confidence or None)
-            except KeyError:
-                raise NotFoundError(f"There is no hypothesis {text}.", "act=show lists them with their ids.") from None
-
-        return settled
-    changes: dict[str, Callable[[WorkingMemory], WorkingMemory]] = {
-        "start": lambda memory: working.start_task(memory, text, at),
-        "plan": lambda memory: working.set_plan(memory, [Step(step) for step in steps]),
-        "note": lambda memory: working.note(memory, text),
-        "hypothesis": lambda memory: working.suppose(memory, text, confidence or 0.5, [why] if why else ()),
-        "decide": lambda memory: working.decide(memory, text, at, why),
-        "complete": lambda memory: working.end_task(memory, TaskStatus.COMPLETED),
-    }
-    return changes[act]

@@ -88,11 +88,9 @@ class _Guard:
         self._expected = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or (scope["type"] == "http" and self._has_token(scope)):
+        given = loopback.header(scope, b"authorization") if scope["type"] == "http" else None
+        if scope["type"] == "lifespan" or loopback.same(given, self._expected):
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
             body = {"error": "A bearer token is needed: the one that 'gitmem mcp --http' was started with."}
             await JSONResponse(body, 401, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
-
-    def _has_token(self, scope: Scope) -> bool:
-        return loopback.same(loopback.header(scope, b"authorization"), self._expected)

@@ -7,11 +7,12 @@ sizes of the buffers and the confidence that makes a hypothesis a decision are t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import one_line
+from gitmem.errors import NotFoundError
 from gitmem.facts.compare import contradict, says_the_same
 from gitmem.lessons.error import read_error
 from gitmem.sessions.cues import find_cues
@@ -160,6 +161,35 @@ def suppose(memory: WorkingMemory, text: str, confidence: float, evidence: Itera
         one._replace(conflicts=(*one.conflicts, made.id)) if one.id in rivals else one for one in memory.hypotheses
     )
     return memory._replace(hypotheses=(*others, made)[-_MAX_NOTES:])
+
+
+def change_of(
+    act: str, text: str, at: str, *, steps: Sequence[str] = (), sure: float | None = None, why: str = "", lists: str
+) -> Callable[[WorkingMemory], WorkingMemory]:
+    """Return the change that a person or an agent asks for: start, plan, note, error, suppose, decide, and so on.
+
+    `sure` is the confidence of a hypothesis. A settled one that is not there raises NotFoundError; `lists` names what
+    lists those that are.
+    """
+
+    def settled(memory: WorkingMemory) -> WorkingMemory:
+        status = HypothesisStatus.CONFIRMED if act == "confirm" else HypothesisStatus.REJECTED
+        try:
+            return settle_hypothesis(memory, text.strip(), status, at, sure)
+        except KeyError:
+            raise NotFoundError(f"There is no hypothesis {text}.", lists) from None
+
+    changes: dict[str, Callable[[WorkingMemory], WorkingMemory]] = {
+        "start": lambda memory: start_task(memory, text, at),
+        "plan": lambda memory: set_plan(memory, [Step(step) for step in steps]),
+        "note": lambda memory: note(memory, text),
+        "error": lambda memory: fail(memory, text, at),
+        "suppose": lambda memory: suppose(memory, text, 0.5 if sure is None else sure, [why] if why else ()),
+        "decide": lambda memory: decide(memory, text, at, why),
+        "complete": lambda memory: end_task(memory, TaskStatus.COMPLETED),
+        "abandon": lambda memory: end_task(memory, TaskStatus.ABANDONED),
+    }
+    return changes.get(act, settled)
 
 
 def settle_hypothesis(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
 
     from gitmem.cli.app import App
-    from gitmem.mcp.documents import DocumentServer
+    from gitmem.mcp.server import DocumentServer
     from gitmem.store.store import Store
 
 

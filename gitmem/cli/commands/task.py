@@ -8,10 +8,9 @@ from collections.abc import Callable
 from gitmem.cli.app import App
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.lessons.guide import as_text, guide
-from gitmem.sessions import working
 from gitmem.sessions.memory import brief, change_working, find_working
-from gitmem.sessions.state import HypothesisStatus, Step, TaskStatus, WorkingMemory, as_json
-from gitmem.sessions.working import settle_hypothesis
+from gitmem.sessions.state import WorkingMemory, as_json
+from gitmem.sessions.working import change_of
 from gitmem.text.terminal import plain
 
 
@@ -107,38 +106,15 @@ def _change(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], Work
         UsageError: a word is missing.
 
     """
-    text, sure = " ".join(args.text), _UNSURE if args.confidence is None else args.confidence
-    if args.act == "complete":
-        return lambda memory: working.end_task(memory, TaskStatus.COMPLETED)
-    if args.act == "abandon":
-        return lambda memory: working.end_task(memory, TaskStatus.ABANDONED)
-    if not text.strip():
-        raise UsageError(f"'gitmem task {args.act}' needs a text.", "'gitmem task --help' shows examples.")
-    if args.act == "settle":
-        return _settlement(args, at)
-    if args.act == "plan":
-        return lambda memory: working.set_plan(memory, [Step(step) for step in args.text])
-    return {
-        "start": lambda memory: working.start_task(memory, text, at),
-        "note": lambda memory: working.note(memory, text),
-        "error": lambda memory: working.fail(memory, text, at),
-        "suppose": lambda memory: working.suppose(memory, text, sure, [args.why] if args.why else ()),
-        "decide": lambda memory: working.decide(memory, text, at, args.why),
-    }[args.act]
-
-
-def _settlement(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], WorkingMemory]:
-    words = [status.value for status in (HypothesisStatus.CONFIRMED, HypothesisStatus.REJECTED)]
-    if len(args.text) != 2 or args.text[1] not in words:  # noqa: PLR2004  # id and status
-        raise UsageError(
-            "'gitmem task settle' takes an id and 'confirmed' or 'rejected'.", "gitmem task settle h1 confirmed"
-        )
-    identifier, status = args.text[0], HypothesisStatus(args.text[1])
-
-    def settled(memory: WorkingMemory) -> WorkingMemory:
-        try:
-            return settle_hypothesis(memory, identifier, status, at, args.confidence)
-        except KeyError:
-            raise NotFoundError(f"There is no hypothesis {identifier}.", "'gitmem task' lists them.") from None
-
-    return settled
+    act, text = args.act, " ".join(args.text)
+    if act not in {"complete", "abandon"} and not text.strip():
+        raise UsageError(f"'gitmem task {act}' needs a text.", "'gitmem task --help' shows examples.")
+    if act == "settle":
+        acts = {"confirmed": "confirm", "rejected": "reject"}
+        if len(args.text) != 2 or args.text[1] not in acts:  # noqa: PLR2004  # id and status
+            said = "'gitmem task settle' takes an id and 'confirmed' or 'rejected'."
+            raise UsageError(said, "gitmem task settle h1 confirmed")
+        text, act = args.text[0], acts[args.text[1]]
+    return change_of(
+        act, text, at, steps=args.text, sure=args.confidence, why=args.why, lists="'gitmem task' lists them."
+    )
