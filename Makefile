@@ -31,7 +31,7 @@ $(READY): $(INSTALLED)
 	touch $(READY)
 
 try: $(INSTALLED)
-	@$(BIN)/python -m gitmem.cli.demo $(DEMO)
+	@$(BIN)/python packaging/demo.py $(DEMO)
 
 pictures: $(READY)
 	PICTURES=docs $(BIN)/python -m pytest -q -m e2e tests/e2e/test_web.py -k pictures

@@ -317,6 +317,12 @@ class App(Value):
         """Return whether a person is at a terminal to answer a question."""
         return self.stdin.isatty() and self.err.isatty()
 
+    def ask(self, question: str, *, usual: bool = False) -> bool | None:
+        """Ask a person a yes-or-no question; an empty line means the `usual` answer, None is the end of the input."""
+        print(f"{question} [{'Y/n' if usual else 'y/N'}] ", end="", file=self.err, flush=True)
+        line = self.stdin.readline()
+        return (line.strip().casefold() or "ny"[usual]) in {"y", "yes"} if line else None
+
     def colour(self, stream: TextIO | None = None) -> bool:
         """Return whether to use colour: on a terminal, unless the user refuses it (https://no-color.org)."""
         refused = self.environ.get("NO_COLOR") or self.environ.get("TERM") == "dumb"

@@ -33,18 +33,28 @@ _BAR, _WIDTH = 24, 78  # characters of the bar, and of its line
 
 
 def agreed(
-    app: App, would: str, preview: str, question: str, remedy: str = "Look with --dry-run, then repeat it with --yes."
+    app: App,
+    would: str,
+    question: str,
+    remedy: str = "Look with --dry-run, then repeat it with --yes.",
+    *,
+    yes: bool = False,
+    nothing: str = "",
 ) -> bool:
-    """Show a preview and ask a yes-or-no question; `would` names the effect of a yes.
+    """Ask a yes-or-no question, unless it was answered by `--yes`; `would` names the effect, `nothing` that of a no.
 
     Raises:
         RefusedError: nobody is at a terminal.
 
     """
+    if yes:
+        return True
     if not app.can_ask():
         raise RefusedError(f"{would}, and nobody is at a terminal to be asked.", f"{remedy} Nothing was done.")
-    print(f"{preview}\n{question} [y/N] ", end="", file=app.err, flush=True)
-    return app.stdin.readline().strip().casefold() in {"y", "yes"}
+    said = bool(app.ask(question))
+    if nothing and not said:
+        print(nothing, file=app.err)
+    return said
 
 
 class Progress:
@@ -181,23 +191,14 @@ def difference_value(changed: Difference) -> dict[str, object]:
         {"path": change.path, "change": "added" if change.old is None else "modified" if change.new else "removed"}
         for change in changed.changes
     ]
-    return {
-        "from": changed.old,
-        "to": changed.new,
-        "files": files,
-        "diff": changed.text.decode("utf-8", "replace"),
-    }
+    return {"from": changed.old, "to": changed.new, "files": files, "diff": changed.text.decode("utf-8", "replace")}
 
 
 def entry_value(found: EntryFound) -> dict[str, object]:
     """Return an entry for JSON."""
     return {
-        "id": found.entry.id,
-        "time": found.entry.time,
-        "label": found.entry.label,
-        "tags": list(found.entry.tags),
-        "text": found.entry.text,
-        "places": [{"path": place.path, "line": place.line} for place in found.places],
+        **fields(found.entry, "id time label tags text"),
+        "places": [fields(place, "path line") for place in found.places],
         "origin": commit_value(found.origin) if found.origin else None,
     }
 

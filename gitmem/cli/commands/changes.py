@@ -122,17 +122,14 @@ def run_undo(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
     done = undo(store, revision=args.what, session=args.session, dry_run=args.dry_run)
     app.notices(done.notices)
-    app.answer(args, _value(done, dry_run=args.dry_run), _text(done, dry_run=args.dry_run))
-
-
-def _value(done: Undone, *, dry_run: bool) -> dict[str, object]:
-    return {
+    value = {
         "commit": done.commit,
-        "dry_run": dry_run,
+        "dry_run": args.dry_run,
         "undone": [commit_value(item) for item in done.undone],
         "already": [{**commit_value(item), "undone_by": by} for item, by in done.already],
         "files": list(done.files),
     }
+    app.answer(args, value, _text(done, dry_run=args.dry_run))
 
 
 def _text(done: Undone, *, dry_run: bool) -> str:

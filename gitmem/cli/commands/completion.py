@@ -7,7 +7,7 @@ import contextlib
 import io
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from gitmem.archives.archives import archive_summaries
@@ -98,8 +98,6 @@ def offer_words(parser: argparse.ArgumentParser, app: App) -> None:
 def _offered_for(action: argparse.Action) -> Callable[[Store], Offered] | None:
     """Return the function that lists completions of an argument, by its name in the usage line."""
     name = action.metavar if isinstance(action.metavar, str) else ""
-    if action.dest == "key":
-        return _settings
     if name in _IDS or action.dest in _IDS:
         return _IDS.get(name) or _IDS[action.dest]
     if name == "A B PATH" or name.startswith("PATH"):
@@ -127,54 +125,33 @@ def _completer(offered: Callable[[Store], Offered], app: App) -> Callable[..., O
     return complete
 
 
-def _facts(store: Store) -> Offered:
-    return {fact.id: fact.description[:_TEXT] for fact in in_force(known_facts(store))}
-
-
-def _issues(store: Store) -> Offered:
-    issues = (fact for fact in in_force(known_facts(store)) if fact.kind == FactKind.ISSUE)
-    return {fact.id: fact.description[:_TEXT] for fact in issues}
-
-
-def _concepts(store: Store) -> Offered:
-    return {one.id: one.name[:_TEXT] for one in known_concepts(store)}
-
-
-def _episodes(store: Store) -> Offered:
-    return {one.id: one.task[:_TEXT] for one, _ in newest_episodes(store, _NEWEST)[0]}
-
-
-def _patterns(store: Store) -> Offered:
-    return {one.id: one.title[:_TEXT] for one in known_patterns(store)}
-
-
-def _archives(store: Store) -> Offered:
-    return {os.path.basename(one.archive)[:-3]: one.method or "no summary" for one in archive_summaries(store)}
+def _facts(store: Store, kinds: Collection[FactKind] = tuple(FactKind)) -> Offered:
+    return {fact.id: fact.description[:_TEXT] for fact in in_force(known_facts(store)) if fact.kind in kinds}
 
 
 def _commits(store: Store) -> Offered:
     return {one.commit[:SHORT]: one.subject[:_TEXT] for one in records(store, limit=_NEWEST)}
 
 
-def _sessions(store: Store) -> Offered:
-    return {one.id: f"{one.last:%Y-%m-%d} {one.about}"[:_TEXT] for one in sessions(store)}
-
-
-def _settings(_: Store) -> Offered:
-    return {key: rule.help for key, rule in RULES.items()}
+def _concepts(store: Store) -> Offered:
+    return {one.id: one.name[:_TEXT] for one in known_concepts(store)}
 
 
 def _paths(store: Store) -> Offered:
     return dict.fromkeys(list_paths(store.root), "")
 
 
-_IDS = {  # by the name of an argument in the usage line, or in the program
+# By the name of an argument in the usage line, or in the program.
+_IDS: Mapping[str, Callable[[Store], Offered]] = {
     **dict.fromkeys(("FACT", "OLD", "NEW"), _facts),
-    "ISSUE": _issues,
+    "ISSUE": lambda store: _facts(store, (FactKind.ISSUE,)),
     **dict.fromkeys(("CONCEPT", "OTHER"), _concepts),
-    "episode": _episodes,
-    "pattern": _patterns,
-    "session": _sessions,
-    "ARCHIVE": _archives,
+    "episode": lambda store: {one.id: one.task[:_TEXT] for one, _ in newest_episodes(store, _NEWEST)[0]},
+    "pattern": lambda store: {one.id: one.title[:_TEXT] for one in known_patterns(store)},
+    "session": lambda store: {one.id: f"{one.last:%Y-%m-%d} {one.about}"[:_TEXT] for one in sessions(store)},
+    "ARCHIVE": lambda store: {
+        os.path.basename(one.archive)[:-3]: one.method or "no summary" for one in archive_summaries(store)
+    },
+    "key": lambda _: {key: rule.help for key, rule in RULES.items()},
     **dict.fromkeys(("REV", "REV|DATE", "COMMIT", "COMMIT|^ENTRY|SESSION"), _commits),
 }

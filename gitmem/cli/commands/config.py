@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
 from gitmem.cli.app import App
 from gitmem.cli.output import agreed, table
-from gitmem.config import Config, Untrusted, shown, value_of
+from gitmem.config import Untrusted, shown, value_of
 from gitmem.document.plain import flow
 from gitmem.errors import RefusedError, UsageError
 from gitmem.store.change_settings import (
@@ -22,6 +21,7 @@ from gitmem.store.change_settings import (
 )
 from gitmem.store.settings import personal_folder, read_agreed, read_config
 from gitmem.text.sentences import count
+from gitmem.text.terminal import fields
 
 
 def configure_config(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +88,11 @@ def _print(args: argparse.Namespace, app: App) -> None:
     settings = find_settings(config)
     app.notices(config.problems)
     if args.key is None:
-        app.answer(args, [_setting_value(item) for item in settings], _table(settings))
+        rows = [("SETTING", "VALUE", "FROM", "")]
+        for item in settings:
+            about = item.help if item.untrusted is None else _not_trusted(item.untrusted)
+            rows.append((item.key, _as_yaml(item.value), item.origin, about))
+        app.answer(args, [_setting_value(item) for item in settings], table(rows))
         return
     setting = next(item for item in settings if item.key == args.key)
     if setting.untrusted is not None:
@@ -107,11 +111,8 @@ def _change(args: argparse.Namespace, app: App) -> None:
     app.notices(changed.notices)
     text = f"{args.key} is not set any more" if value is None else f"{args.key} is {_as_yaml(value)}"
     commit = changed.commit
-    app.answer(
-        args,
-        {"key": args.key, "value": value, "file": changed.path, "commit": commit},
-        f"{text} in {changed.path}{note}" + (f" (commit {commit[:10]})." if commit else "."),
-    )
+    said = {"key": args.key, "value": value, "file": changed.path, "commit": commit}
+    app.answer(args, said, f"{text} in {changed.path}{note}" + (f" (commit {commit[:10]})." if commit else "."))
 
 
 def _setting_value(item: EffectiveSetting) -> dict[str, object]:
@@ -119,16 +120,6 @@ def _setting_value(item: EffectiveSetting) -> dict[str, object]:
     untrusted = item.untrusted
     value["untrusted"] = None if untrusted is None else {"value": untrusted.value, "file": untrusted.file}
     return value
-
-
-def _table(settings: Sequence[EffectiveSetting]) -> str:
-    rows = [("SETTING", "VALUE", "FROM", "")]
-    rows += [(item.key, _as_yaml(item.value), item.origin, _about(item)) for item in settings]
-    return table(rows)
-
-
-def _about(item: EffectiveSetting) -> str:
-    return item.help if item.untrusted is None else _not_trusted(item.untrusted)
 
 
 def _not_trusted(item: Untrusted) -> str:
@@ -151,13 +142,16 @@ def _trust(args: argparse.Namespace, app: App) -> None:
         return
     would = f"{count(len(asked), 'setting')} of {asked[0].file} would count, for this store and on this machine"
     # Shown with --yes as well: the values may have changed since the person looked.
-    app.notices((f"{would}:\n{_lines(store.config, asked)}",))
+    lines = [
+        f"  {item.key}: {_exactly(item.value)}  (now {_exactly(value_of(store.config, item.key))})" for item in asked
+    ]
+    app.notices(("\n".join([f"{would}:", *lines]),))
     remedy = "Repeat it with --yes if you want these values."
-    if args.yes or agreed(app, would, "", "Do you want these values?", remedy):
+    if agreed(app, would, "\nDo you want these values?", remedy, yes=args.yes):
         agree(store.context, store.root, asked)
     else:
         asked = []
-    values = [{"key": item.key, "value": item.value, "file": item.file} for item in asked]
+    values = [fields(item, "key value file") for item in asked]
     text = f"You trust {count(len(asked), 'setting')} now." if asked else "Nothing was changed."
     app.answer(args, {"store": store.root, "trusted": values}, text)
 
@@ -171,13 +165,6 @@ def _untrust(args: argparse.Namespace, app: App) -> None:
     withdraw(store.context, store.root, keys)
     text = f"You do not trust {', '.join(keys)} any more." if keys else "You have trusted no setting of this store."
     app.answer(args, {"store": store.root, "untrusted": keys}, text)
-
-
-def _lines(config: Config, asked: Sequence[Untrusted]) -> str:
-    """Return a line for each value, with the value in force."""
-    return "\n".join(
-        f"  {item.key}: {_exactly(item.value)}  (now {_exactly(value_of(config, item.key))})" for item in asked
-    )
 
 
 def _exactly(value: object) -> str:

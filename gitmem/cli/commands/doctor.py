@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
+from gitmem.cli.app import App, has_sdk
 from gitmem.cli.host import is_of_other_version, own_program, place_of
 from gitmem.cli.output import Progress, finding_lines
 from gitmem.errors import ExitCode
 from gitmem.hosts.all import NAMES, find_host
-from gitmem.hosts.host import script_path
+from gitmem.hosts.host import Host, script_path
 from gitmem.hosts.install import is_present
 from gitmem.hosts.script import has_current_script, hooked_file
 from gitmem.hosts.settings import HOOKS, MCP, Edit
+from gitmem.platform.shipped import install_command
+from gitmem.store.doctor import DEEP, FULL, examine
 from gitmem.store.findings import Finding, Level
 from gitmem.text.sentences import count
-
-if TYPE_CHECKING:
-    import argparse
-
-    from gitmem.cli.app import App
-    from gitmem.hosts.host import Host
 
 
 def configure_doctor(parser: argparse.ArgumentParser) -> None:
@@ -40,8 +37,6 @@ def run_doctor(args: argparse.Namespace, app: App) -> int:
       gitmem doctor --json
 
     """
-    from gitmem.store.doctor import DEEP, FULL, examine
-
     store = app.open(args)
     with Progress(app.err) as progress:
         found = examine(store, DEEP if args.deep else FULL, progress.step)
@@ -97,9 +92,6 @@ def _examine_host(args: argparse.Namespace, app: App, host: Host) -> Finding | N
 
 def _examine_servers(args: argparse.Namespace, app: App) -> list[Finding]:
     """Check that the MCP server can run, if a host starts it."""
-    from gitmem.cli.app import has_sdk
-    from gitmem.platform.shipped import install_command
-
     findings = []
     told: set[str] = set()  # lists, which two hosts may share
     for host in map(find_host, NAMES):

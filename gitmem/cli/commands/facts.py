@@ -12,7 +12,7 @@ from gitmem.cli.hits import as_it_stands, fact_state, fact_value, show_fact
 from gitmem.document.entry import MemoryType, Save, clean_tag, clean_text
 from gitmem.document.ids import TAIL_BYTES, make_id
 from gitmem.errors import RefusedError
-from gitmem.facts.edit import find_fact
+from gitmem.facts.edit import confirm, edit, find_fact, pin, retire, supersede_fact
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.lines import Marks
 from gitmem.history.authors import People
@@ -80,15 +80,10 @@ def run_facts(args: argparse.Namespace, app: App) -> None:
       gitmem facts unpin d4f7k2
 
     """
-    store = app.settled(args)
-    if args.action == "list":
-        _list(store, args, app)
-        return
-    if args.action == "add":
-        _add(store, args, app)
-        return
-    from gitmem.facts.edit import confirm, edit, find_fact, pin, retire, supersede_fact
+    {"list": _list, "add": _add}.get(args.action, _show_or_change)(app.settled(args), args, app)
 
+
+def _show_or_change(store: Store, args: argparse.Namespace, app: App) -> None:
     known = find_fact(store, args.fact)
     if args.action == "show":
         show_fact(store, known, args, app)
@@ -214,8 +209,6 @@ def run_resolve(args: argparse.Namespace, app: App) -> None:
       gitmem resolve i4f7k2 "the cache is cleared at start now"
 
     """
-    from gitmem.facts.edit import find_fact, retire
-
     store = app.settled(args)
     known = find_fact(store, args.issue)
     if known.kind != FactKind.ISSUE:

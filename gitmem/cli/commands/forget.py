@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
 from dataclasses import asdict
 
 from gitmem.archives.clear import OLD_DAYS, Cleared, clear
-from gitmem.cli.app import App
+from gitmem.cli.app import App, read_date
 from gitmem.cli.output import Progress, agreed, first_of
 from gitmem.errors import UsageError
-from gitmem.history.records import parse_date
 from gitmem.lessons.learn import clean_up
-from gitmem.purge.purge import Purge, PurgePlan, plan_erasure, plan_purge, purge
+from gitmem.purge.purge import PurgePlan, plan_erasure, plan_purge, purge
+from gitmem.store.store import Store
 from gitmem.store.transcripts import Forgotten, forget_transcripts
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
@@ -53,13 +52,15 @@ def run_clear(args: argparse.Namespace, app: App) -> None:
     if args.dry_run or not preview.files:
         app.answer(args, _cleared_value(preview, dry_run=args.dry_run), _would_clear(preview))
         return
-    would, question = f"This would remove {_count(preview)}", "Remove them? 'gitmem undo' brings them back."
-    if not args.yes and not agreed(app, would, _would_clear(preview), question):
-        print("Nothing was removed.", file=app.err)
+    question = f"{_would_clear(preview)}\nRemove them? 'gitmem undo' brings them back."
+    would = f"This would remove {_count(preview)}"
+    if not agreed(app, would, question, yes=args.yes, nothing="Nothing was removed."):
         return
     done = clear(store, days=days)
     app.notices(done.notices)
-    app.answer(args, _cleared_value(done, dry_run=False), _cleared(done))
+    commit = (done.commit or "")[:10]
+    text = f"Removed {_count(done)} in {commit}.\nTo bring them back: gitmem undo {commit}"
+    app.answer(args, _cleared_value(done, dry_run=False), text if commit else "There was nothing to clear.")
 
 
 def _would_clear(preview: Cleared) -> str:
@@ -68,20 +69,12 @@ def _would_clear(preview: Cleared) -> str:
     return plain("\n".join([f"Would remove {_count(preview)}:", *first_of(preview.files, _SHOWN)]))
 
 
-def _cleared(done: Cleared) -> str:
-    if done.commit is None:
-        return "There was nothing to clear."
-    return f"Removed {_count(done)} in {done.commit[:10]}.\nTo bring them back: gitmem undo {done.commit[:10]}"
-
-
 def _count(cleared: Cleared) -> str:
-    files = "1 file" if len(cleared.files) == 1 else f"{len(cleared.files)} files"
-    return f"{files} of {cleared.size / 1024:,.1f} KB"
+    return f"{count(len(cleared.files), 'file')} of {cleared.size / 1024:,.1f} KB"
 
 
 def _cleared_value(done: Cleared, *, dry_run: bool) -> dict[str, object]:
-    files: Sequence[str] = done.files
-    return {"dry_run": dry_run, "files": list(files), "bytes": done.size, "commit": done.commit}
+    return {"dry_run": dry_run, "files": list(done.files), "bytes": done.size, "commit": done.commit}
 
 
 def configure_cleanup(parser: argparse.ArgumentParser) -> None:
@@ -152,22 +145,15 @@ def run_forget(args: argparse.Namespace, app: App) -> None:
             "Say what: clear old, clear all, cleanup, purge TEXT, or --transcripts ('gitmem forget --help').",
         )
     store = app.settled(args)
-    before = None
-    if args.before is not None:
-        try:
-            span = parse_date(args.before, store.context.clock())
-        except ValueError:
-            span = None
-        if span is None:
-            raise UsageError(f"{args.before!r} is no date.", "For example: --before 2026-06-01")
-        before = span.first
+    span = read_date(store, args.before, "--before")
+    before = span.first if span else None
     planned = forget_transcripts(store, before, dry_run=True)
     if args.dry_run or not planned.sessions:
         app.answer(args, {"dry_run": args.dry_run, **planned._asdict()}, _forget_preview(planned))
         return
     would = f"This would delete {_forget_count(planned)} for good"
-    if not args.yes and not agreed(app, would, _forget_preview(planned), "This cannot be undone. Delete?"):
-        print("Nothing was deleted.", file=app.err)
+    question = f"{_forget_preview(planned)}\nThis cannot be undone. Delete?"
+    if not agreed(app, would, question, yes=args.yes, nothing="Nothing was deleted."):
         return
     done = forget_transcripts(store, before)
     app.notices(done.notices)
@@ -180,18 +166,7 @@ def _erase(args: argparse.Namespace, app: App) -> None:
     with Progress(app.err) as progress:
         progress.step("searching history")
         plan = plan_erasure(store, author=args.author or "", session=args.session or "")
-    preview = _would_purge(plan)
-    if args.dry_run:
-        app.answer(args, _value(plan.purge, dry_run=True), preview)
-        return
-    if not args.yes and not agreed(app, "This rewrites history", preview, "This cannot be undone. Forget?"):
-        print("Nothing was forgotten.", file=app.err)
-        return
-    with Progress(app.err) as progress:
-        progress.step("rewriting history")
-        done = purge(store, plan)
-    app.notices(done.notices)
-    app.answer(args, _value(done, dry_run=False), _done(done))
+    _purge(args, app, store, plan, act="Forget?", nothing="Nothing was forgotten.", dry_run=args.dry_run)
 
 
 def _forget_preview(planned: Forgotten) -> str:
@@ -202,9 +177,6 @@ def _forget_preview(planned: Forgotten) -> str:
 
 def _forget_count(planned: Forgotten) -> str:
     return f"{count(planned.sessions, 'transcript')} of {planned.size / 1024:,.1f} KB"
-
-
-_PURGE_SHOWN = 20  # files that a preview lists
 
 
 def configure_purge(parser: argparse.ArgumentParser) -> None:
@@ -239,18 +211,26 @@ def run_purge(args: argparse.Namespace, app: App) -> None:
     with Progress(app.err) as progress:
         progress.step("searching history")
         plan = plan_purge(store, wanted)
-    if args.dry_run or not plan.needed:
-        app.answer(args, _value(plan.purge, dry_run=args.dry_run), _would_purge(plan))
+    _purge(args, app, store, plan, act="Purge?", nothing="Nothing was purged.", dry_run=args.dry_run or not plan.needed)
+
+
+def _purge(
+    args: argparse.Namespace, app: App, store: Store, plan: PurgePlan, *, act: str, nothing: str, dry_run: bool
+) -> None:
+    """Carry out a plan after a yes, or in a dry run print it."""
+    if dry_run:
+        app.answer(args, {"dry_run": args.dry_run, **plan.purge._asdict()}, _would_purge(plan))
         return
-    would, question = "This rewrites history", "This cannot be undone. Purge?"
-    if not args.yes and not agreed(app, would, _would_purge(plan), question):
-        print("Nothing was purged.", file=app.err)
+    question = f"{_would_purge(plan)}\nThis cannot be undone. {act}"
+    if not agreed(app, "This rewrites history", question, yes=args.yes, nothing=nothing):
         return
     with Progress(app.err) as progress:
         progress.step("rewriting history")
         done = purge(store, plan)
     app.notices(done.notices)
-    app.answer(args, _value(done, dry_run=False), _done(done))
+    checked = f"; none of the {done.objects:,} objects holds it" if done.objects else ""
+    text = f"Purged {count(done.texts, 'text')}: {count(done.rewritten, 'commit')} rewritten{checked}."
+    app.answer(args, {"dry_run": False, **done._asdict()}, plain("\n".join([text, *done.beyond])))
 
 
 def _wanted(args: argparse.Namespace, app: App) -> str | re.Pattern[str] | None:
@@ -275,15 +255,5 @@ def _would_purge(plan: PurgePlan) -> str:
     if not plan.needed:
         return "The store does not hold it, and neither does its history."
     brought = f"added by {count(planned.commits, 'commit')}" if planned.commits else "which no commit holds any more"
-    files = first_of(planned.files, _PURGE_SHOWN)
+    files = first_of(planned.files, _SHOWN)
     return plain("\n".join([f"Would purge {count(planned.texts, 'text')}, {brought}:", *files, *planned.beyond]))
-
-
-def _done(done: Purge) -> str:
-    checked = f"; none of the {done.objects:,} objects holds it" if done.objects else ""
-    text = f"Purged {count(done.texts, 'text')}: {count(done.rewritten, 'commit')} rewritten{checked}."
-    return plain("\n".join([text, *done.beyond]))
-
-
-def _value(done: Purge, *, dry_run: bool) -> dict[str, object]:
-    return {"dry_run": dry_run, **done._asdict()}

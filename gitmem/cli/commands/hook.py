@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from gitmem.cli.app import App
+    from gitmem.project.state import ProjectQuestions
     from gitmem.sessions.pending import Pending
     from gitmem.store.hook_spool import HookSpool
     from gitmem.store.store import Store
@@ -217,10 +218,11 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: Event) ->
             _settle_later(_open(app, root))
         return
     from gitmem.store.spool import may_answer
+    from gitmem.store.store import private_folder
 
     if starts:
         spool.note_told(owner)
-    if not may_answer(_private(app, root), owner, event.data):
+    if not may_answer(private_folder(root, app.environ), owner, event.data):
         return
     given = event.payload.get("hook_event_name")
     answer = partial(host.answer, given if isinstance(given, str) else name)
@@ -253,14 +255,12 @@ def _answer_start(
     from gitmem.cli.recall_hooks import sign_of_use, tell
     from gitmem.project.state import ProjectQuestions
 
-    def late() -> bool:
-        return time.monotonic() - event.started > SECONDS
-
     cwd = payload.get("cwd")
     folder = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else app.cwd
     with ProjectQuestions(folder, app.environ) as questions:
-        from gitmem.sessions.pending import glance, with_last_answers
-        from gitmem.sessions.start import MARKER, session_goes_on, start_parts, start_text
+        from gitmem.sessions.cleaned import in_context
+        from gitmem.sessions.pending import glance
+        from gitmem.sessions.start import MARKER, session_goes_on
 
         store = _hurried(app, root, folder)
         if app.environ.get("GITMEM_PRIVATE", "0") not in {"", "0"} and (session := payload.get("session_id")):
@@ -270,31 +270,42 @@ def _answer_start(
         found = glance(store)
         transcript = payload.get("transcript_path")
         kept = payload.get("source") in _STILL_KNOWN or payload.get("hook_event_name") != _ANSWERED
-        known = kept and isinstance(transcript, str) and _knows(transcript, MARKER)
+        known = kept and isinstance(transcript, str) and in_context(transcript, MARKER)
         stands = _stands(store, payload, found)
-        ids: tuple[str, ...] = ()
-        if known:
-            text = session_goes_on(stands)
-        else:
-            turns = with_last_answers(found) if found and not late() else ()
-            pending, offer = _pending(store) if found and not late() else ((), "")
-            state = None if late() else questions.answer()
-            shown = start_parts(store, turns, state, pending, late, stands=stands, offer=offer)
-            text, ids = start_text(store, shown), tuple(one for part in shown for one in part.ids)
-            if late() or not found:
-                _log(
-                    app,
-                    f"{_ANSWERED} took longer than {SECONDS:g} s; the agent may have got a part of the memory only",
-                )
-        if text:
-            _note_start(store, payload, text, ids)
+        goes_on = (session_goes_on(stands), ()) if known else None
+        text, ids = goes_on or _start_text(app, store, questions, found, stands, event=event)
+        if text:  # for `gitmem stats`, and so that no prompt is told it again
+            from gitmem.lessons.usage_log import START, GivenText, note_asked
+
+            session = payload.get("session_id")
+            name = session if isinstance(session, str) else ""
+            note_asked(store, GivenText(store.context.clock(), name, START, ids), text)
         line = "" if known else sign_of_use(store, ids, text, recorded=event.recorded)
-        _tell_with_help(
-            store, partial(tell, app.out, answer, more={sign: line} if sign and line else {}), text, payload
-        )
+        say = partial(tell, app.out, answer, more={sign: line} if sign and line else {})
+        _tell_with_help(store, say, text, payload)
     if not found or found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
         _settle_later(store)  # which mirrors the agent's own memory, too
     app.sync_later(store, session=True)
+
+
+def _start_text(
+    app: App, store: Store, questions: ProjectQuestions, found: Pending | None, stands: str, *, event: Event
+) -> tuple[str, tuple[str, ...]]:
+    """Return the memory for a new session, and the ids of what it tells; what takes long is left out."""
+    from gitmem.sessions.pending import with_last_answers
+    from gitmem.sessions.start import start_parts, start_text
+
+    def late() -> bool:
+        return time.monotonic() - event.started > SECONDS
+
+    turns = with_last_answers(found) if found and not late() else ()
+    pending, offer = _pending(store) if found and not late() else ((), "")
+    state = None if late() else questions.answer()
+    shown = start_parts(store, turns, state, pending, late, stands=stands, offer=offer)
+    text = start_text(store, shown)
+    if late() or not found:
+        _log(app, f"{_ANSWERED} took longer than {SECONDS:g} s; the agent may have got a part of the memory only")
+    return text, tuple(one for part in shown for one in part.ids)
 
 
 def _tell_with_help(store: Store, say: Callable[[str], None], text: str, payload: dict[str, object]) -> None:
@@ -307,15 +318,6 @@ def _tell_with_help(store: Store, say: Callable[[str], None], text: str, payload
             more = help_for(store, str(payload["hook_event_name"]), payload)
     finally:
         say("\n\n".join(filter(None, (text, more))))
-
-
-def _note_start(store: Store, payload: dict[str, object], text: str, ids: tuple[str, ...]) -> None:
-    """Note what a session was told at its start: for `gitmem stats`, and so that no prompt is told it again."""
-    from gitmem.lessons.usage_log import START, GivenText, note_asked
-
-    session = payload.get("session_id")
-    name = session if isinstance(session, str) else ""
-    note_asked(store, GivenText(store.context.clock(), name, START, ids), text)
 
 
 def _stands(store: Store, payload: dict[str, object], found: Pending | None) -> str:
@@ -343,12 +345,6 @@ def _pending(store: Store) -> tuple[Sequence[str], str]:
     if provider == "host":
         return pending_archives(store, _ARCHIVES), ""
     return (), offer(store, _ARCHIVES) if provider == "offline" else ""
-
-
-def _knows(transcript: str, marker: str) -> bool:
-    from gitmem.sessions.cleaned import in_context
-
-    return in_context(transcript, marker)
 
 
 def _drain(app: App) -> None:
@@ -412,12 +408,6 @@ def _find(app: App, folders: Sequence[str]) -> str | None:
                 if found is not None:
                     return found
     return None
-
-
-def _private(app: App, root: str) -> str:
-    from gitmem.store.store import private_folder
-
-    return private_folder(root, app.environ)
 
 
 def _spool(app: App, root: str) -> HookSpool:

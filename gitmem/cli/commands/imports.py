@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from datetime import datetime
 
-from gitmem.cli.app import App
+from gitmem.cli.app import App, read_date
 from gitmem.cli.host import place_of
 from gitmem.cli.output import Bar, table
 from gitmem.errors import ExitCode, NotFoundError, UsageError
@@ -23,7 +22,7 @@ from gitmem.sessions.replay import Replayed, find_transcripts, replay
 from gitmem.store.locate import find_project
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
-from gitmem.text.terminal import plain
+from gitmem.text.terminal import fields, plain
 
 
 def configure_import(parser: argparse.ArgumentParser) -> None:
@@ -114,14 +113,14 @@ def run_replay(args: argparse.Namespace, app: App) -> int:
       gitmem replay --from codex --since 2026-11-01
 
     """
-    since, paths = _day(args.since), _transcripts(args, app)
-    store = app.settled(args)
+    paths, store = _transcripts(args, app), app.settled(args)
+    span = read_date(store, args.since, "--since")
     found = list(dict.fromkeys(one for path in paths for one in find_transcripts(path)))
     done: list[Replayed] = []
     bar = Bar(app.err)
     for path in found:
         bar.show(len(done), len(found), os.path.basename(path))
-        done.append(replay(store, path, args.host or "", since))
+        done.append(replay(store, path, args.host or "", span.first if span else None))
     bar.clear()
     for one in done:
         app.notices(one.notices)
@@ -139,43 +138,28 @@ def run_replay(args: argparse.Namespace, app: App) -> int:
 
 
 def _transcripts(args: argparse.Namespace, app: App) -> list[str]:
-    paths = [os.path.join(app.folder(args), name) for name in args.transcripts] or _own(args, app)
+    """Return the transcripts that are named, or those of this project that a host keeps.
+
+    Raises:
+        UsageError: no host is named, either.
+        NotFoundError: it keeps none, or one does not exist.
+
+    """
+    paths = [os.path.join(app.folder(args), name) for name in args.transcripts]
+    if not paths:
+        if args.host is None:
+            remedy = "Give a transcript, a folder of them, or --from and an agent."
+            raise UsageError("There is nothing to import.", remedy)
+        host = find_host(args.host)
+        found = host.sessions(place_of(args, app, Scope.PROJECT)) if host.sessions else []
+        if not found:
+            remedy = "Give a transcript or a folder of them."
+            raise NotFoundError(f"{host.title} keeps no sessions of this project.", remedy)
+        paths = sorted(found, key=lambda path: (os.path.getmtime(file_of(path)), path))
     missing = [path for path in paths if not os.path.exists(path) and not os.path.exists(file_of(path))]
     if missing:
         raise NotFoundError(f"{missing[0]} does not exist.", "Give the transcript of a session, or a folder of them.")
     return paths
-
-
-def _own(args: argparse.Namespace, app: App) -> list[str]:
-    """Return the transcripts of this project that a host keeps.
-
-    Raises:
-        UsageError: no host is named.
-        NotFoundError: it keeps none.
-
-    """
-    if args.host is None:
-        raise UsageError("There is nothing to import.", "Give a transcript, a folder of them, or --from and an agent.")
-    host = find_host(args.host)
-    found = host.sessions(place_of(args, app, Scope.PROJECT)) if host.sessions else []
-    if not found:
-        raise NotFoundError(
-            f"{host.title} keeps no sessions of this project.", "Give a transcript or a folder of them."
-        )
-    return sorted(found, key=lambda path: (os.path.getmtime(file_of(path)), path))
-
-
-def _day(text: str | None) -> datetime | None:
-    """Return the beginning of a day in this machine's time.
-
-    Raises:
-        UsageError: the text is no date.
-
-    """
-    try:
-        return None if text is None else datetime.fromisoformat(text).astimezone()
-    except ValueError:
-        raise UsageError(f"{text} is no date.", "Write it as 2026-11-01.") from None
 
 
 _KINDS = tuple(kind.value for kind in SourceKind)
@@ -213,7 +197,8 @@ def run_migrate(args: argparse.Namespace, app: App) -> None:
         done.append(migrate(store, source, dry_run=args.dry_run, progress=bar.show))
         bar.clear()
         app.notices(done[-1].notices)
-    app.answer(args, _value(done, dry_run=args.dry_run), _text(done, dry_run=args.dry_run))
+    value = {"dry_run": args.dry_run, "sources": [*map(_value, done)]}
+    app.answer(args, value, _text(done, dry_run=args.dry_run))
     if not args.dry_run:
         app.maintain_later(store, much=True)
 
@@ -244,20 +229,13 @@ def _found(args: argparse.Namespace, app: App, store: Store) -> list[Source]:
     return found
 
 
-def _value(done: Sequence[Migrated], *, dry_run: bool) -> dict[str, object]:
+def _value(one: Migrated) -> dict[str, object]:
     return {
-        "dry_run": dry_run,
-        "sources": [
-            {
-                "kind": one.source.kind.value,
-                "folder": one.source.folder,
-                "session": one.session,
-                "migrated": [{"source": item.source, "to": item.to} for item in one.brought],
-                "already": one.there,
-                "left": [{"source": item.source, "why": item.why} for item in one.left],
-            }
-            for one in done
-        ],
+        **fields(one.source, "kind folder"),
+        "session": one.session,
+        "migrated": [fields(item, "source to") for item in one.brought],
+        "already": one.there,
+        "left": [fields(item, "source why") for item in one.left],
     }
 
 
@@ -305,7 +283,8 @@ def run_adopt(args: argparse.Namespace, app: App) -> None:
 
     """
     store = app.settled(args)
-    folder = os.path.join(app.folder(args), os.path.expanduser(args.folder)) if args.folder else _folder(store, app)
+    own = memory_folder(app.environ, app.home(), os.path.dirname(store.root))
+    folder = os.path.join(app.folder(args), os.path.expanduser(args.folder)) if args.folder else own
     if not os.path.isdir(folder):
         raise NotFoundError(
             f"There is no folder {folder}.", "The agent has no memory of this project yet, or give its folder."
@@ -314,7 +293,3 @@ def run_adopt(args: argparse.Namespace, app: App) -> None:
     value = {"folder": folder, "new": list(done.new), "changed": list(done.changed), "retired": list(done.retired)}
     counts = f"{count(len(done.new), 'new fact')}, {len(done.changed)} changed, {len(done.retired)} retired"
     app.answer(args, {**value, "commits": list(done.commits)}, f"{folder}: {counts}.")
-
-
-def _folder(store: Store, app: App) -> str:
-    return memory_folder(app.environ, app.home(), os.path.dirname(store.root))

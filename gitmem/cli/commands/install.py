@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from gitmem.cli.app import App, has_sdk, needs_sdk
 from gitmem.cli.host import (
     add_host_arguments,
     by_path,
@@ -19,9 +21,9 @@ from gitmem.cli.host import (
     report_changes,
 )
 from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
-from gitmem.hosts.host import Host, Place, Scope
+from gitmem.hosts.host import Host, Place, Scope, as_it_is
 from gitmem.hosts.install import Change, Manifest, Record, carry_out, is_present, plan_edits, plan_put
-from gitmem.hosts.script import plan_script, put_script
+from gitmem.hosts.script import arrives, comes_back, hooked_file, plan_script, put_script
 from gitmem.hosts.settings import (
     ALLOW,
     COMMANDS,
@@ -37,15 +39,13 @@ from gitmem.hosts.settings import (
 )
 from gitmem.llm.protocol import JUDGED_TOKENS, OFFLINE, PROVIDER_OF
 from gitmem.store.change_settings import set_for_all
+from gitmem.store.hook_spool import HookSpool
+from gitmem.store.init import Place as Where
+from gitmem.store.init import init_store, install_driver
+from gitmem.store.locate import find_store, user_store
 from gitmem.store.settings import read_config
+from gitmem.store.store import private_folder
 from gitmem.text.terminal import plain
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping, Sequence
-
-    from gitmem.cli.app import App
-
 
 OFF = "GITMEM_HOOKS"
 _BRINGS = {
@@ -134,12 +134,12 @@ def run_install(args: argparse.Namespace, app: App) -> int:
             return ExitCode.OK
         parts += (ALLOW,) * _allows(args, app, plans, parts)
         # Each is planned anew, as the one before may have written the same file: the script, or AGENTS.md.
-        for number, host in enumerate(hosts):
-            plans[number] = _planned(args, app, host, scope, parts)
-            _carry_out(plans[number], plan_script(app.home(), own_program(app)), app)
+        plans = [_carry_out(_planned(args, app, host, scope, parts), app) for host in hosts]
         _warn(app, parts)
         _offer_model(args, app, hosts)
-    text = "\n".join([_told(plan, parts, app) for plan in plans] + _next(plans))
+    text = "\n".join(_told(plan, parts, app) for plan in plans)
+    new = [plan.host.title for plan in plans for part, one in plan.changes if part == HOOKS and one.changes]
+    text += f"\nNext: start {' and '.join(new)} anew here. 'gitmem status' then tells what is remembered." * bool(new)
     changes = [(scope, change) for plan in plans for _, change in plan.changes]
     report_changes(args, app, hosts, [*changes, (Scope.USER, script)], text)
     working = [args.dry_run or _works(app, plan) for plan in plans]
@@ -164,8 +164,6 @@ def _with_scope(args: argparse.Namespace, app: App, hosts: Sequence[Host], scope
 
 def _warn(app: App, parts: tuple[str, ...]) -> None:
     """Warn if `gitmem` is not on the PATH, or the MCP server's SDK is not installed."""
-    from gitmem.cli.app import has_sdk, needs_sdk
-
     if not own_program(app):
         app.notices(
             ("'gitmem' is not on your PATH: the hooks keep events, but only a gitmem that they find saves them.",)
@@ -176,8 +174,6 @@ def _warn(app: App, parts: tuple[str, ...]) -> None:
 
 def _list(args: argparse.Namespace, app: App) -> None:
     """List the hosts of this machine."""
-    from gitmem.hosts.script import hooked_file
-
     lines, values = [], []
     for host in found_hosts(app):
         paths = {scope: hooked_file(host, place_of(args, app, scope)) for scope in host.scopes}
@@ -198,8 +194,6 @@ def _list(args: argparse.Namespace, app: App) -> None:
 
 def _parts(args: argparse.Namespace) -> tuple[str, ...]:
     """Return the parts to install."""
-    from gitmem.cli.app import has_sdk
-
     if args.only is None:
         parts = tuple(part for part in PARTS if part != MCP or has_sdk())
     else:
@@ -210,7 +204,12 @@ def _parts(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _planned(args: argparse.Namespace, app: App, host: Host, scope: Scope, parts: tuple[str, ...]) -> _Plan:
-    """Plan the files of one host."""
+    """Plan the files of one host.
+
+    Raises:
+        RefusedError: one of the project's is a link out of it.
+
+    """
     place = place_of(args, app, scope)
     manifest = find_manifest(args, app, scope, host)
     records = manifest.records() if manifest else {}
@@ -222,8 +221,14 @@ def _planned(args: argparse.Namespace, app: App, host: Host, scope: Scope, parts
             change = plan_put(item.path, item.data, records.get(item.path), executable=item.executable)
             changes.append((item.part, change))
             others += [item.path] * (change.after != item.data)
-    for _, change in changes:
-        _check_inside(change.path, project_top(app.folder(args)))
+    top = project_top(app.folder(args))
+    for _, change in changes:  # a link's target may count for other projects
+        real = os.path.realpath(change.path)
+        if change.path.startswith(os.path.join(top, "")) and not real.startswith(
+            os.path.join(os.path.realpath(top), "")
+        ):
+            remedy = "Remove the link, or install for all your projects, with --user."
+            raise RefusedError(f"{change.path} leads out of the project, to {real}.", remedy)
     changes.sort(key=lambda change: change[0] != HOOKS)
     hooks = next((item.path for item in items if item.part == HOOKS), "")
     return _Plan(host, place, manifest, items, tuple(changes), tuple(others), hooks)
@@ -244,21 +249,6 @@ def _items(
     return items
 
 
-def _check_inside(path: str, top: str) -> None:
-    """Refuse a project's file that is a link out of the project: the file it leads to may count for other projects.
-
-    Raises:
-        RefusedError: it is such a link.
-
-    """
-    inside = os.path.join(top, "")
-    if path.startswith(inside) and not os.path.realpath(path).startswith(os.path.join(os.path.realpath(top), "")):
-        raise RefusedError(
-            f"{path} leads out of the project, to {os.path.realpath(path)}.",
-            "Remove the link, or install for all your projects, with --user.",
-        )
-
-
 def _agreed(args: argparse.Namespace, app: App, plans: Sequence[_Plan], script: Change) -> bool:
     """Show the planned files at a terminal and ask for consent; elsewhere return True."""
     if args.yes or args.json or not app.can_ask():
@@ -270,8 +260,7 @@ def _agreed(args: argparse.Namespace, app: App, plans: Sequence[_Plan], script: 
                 print(f"  {plain(change.path)}: {_BRINGS[part]}", file=app.err)
     if script.changes:
         print(f"  {plain(script.path)}: the script that the hooks read", file=app.err)
-    print("Go on? [Y/n] ", end="", file=app.err, flush=True)
-    return app.stdin.readline().strip().lower() in {"", "y", "yes"}
+    return app.ask("Go on?", usual=True) is not False
 
 
 def _allows(args: argparse.Namespace, app: App, plans: Sequence[_Plan], parts: tuple[str, ...]) -> bool:
@@ -280,9 +269,7 @@ def _allows(args: argparse.Namespace, app: App, plans: Sequence[_Plan], parts: t
         return False
     if not any(_allowing(plan, parts) for plan in plans):
         return False
-    print("May the tools that only read the memory be used without a question each? [y/N] ", end="", file=app.err)
-    app.err.flush()
-    return app.stdin.readline().strip().lower() in {"y", "yes"}
+    return bool(app.ask("May the tools that only read the memory be used without a question each?"))
 
 
 def _offer_model(args: argparse.Namespace, app: App, hosts: Sequence[Host]) -> None:
@@ -293,16 +280,12 @@ def _offer_model(args: argparse.Namespace, app: App, hosts: Sequence[Host]) -> N
     is_set = any(origin.key == "summary.provider" for origin in config.origins)
     if not provider or is_set or args.yes or args.json or not app.can_ask():
         return
-    print(
+    agreed = app.ask(
         "May the agent's own model judge each finished session once? It finds decisions and mends that no rule finds,\n"
-        f"for about {JUDGED_TOKENS:,} tokens a session of your plan, redacted before. [Y/n] ",
-        end="",
-        file=app.err,
-        flush=True,
+        f"for about {JUDGED_TOKENS:,} tokens a session of your plan, redacted before.",
+        usual=True,
     )
-    line = app.stdin.readline()
-    if line:  # the end of the input is no consent; a no is kept, too, so that nobody is asked again
-        agreed = line.strip().lower() in {"", "y", "yes"}
+    if agreed is not None:  # the end of the input is no consent; a no is kept, too, so that nobody is asked again
         set_for_all(context.environ, context.home, "summary.provider", provider if agreed else OFFLINE)
 
 
@@ -312,11 +295,12 @@ def _allowing(plan: _Plan, parts: tuple[str, ...]) -> bool:
     return MCP in parts and any(not is_present(edit) for edit in edits)
 
 
-def _carry_out(plan: _Plan, script: Change, app: App) -> None:
+def _carry_out(plan: _Plan, app: App) -> _Plan:
     if plan.hooks:
-        put_script(script, app.home(), plan.hooks)
+        put_script(plan_script(app.home(), own_program(app)), app.home(), plan.hooks)
     for _, change in plan.changes:
         carry_out(change, plan.manifest)
+    return plan
 
 
 def _told(plan: _Plan, parts: tuple[str, ...], app: App) -> str:
@@ -346,26 +330,12 @@ def _told(plan: _Plan, parts: tuple[str, ...], app: App) -> str:
     return "\n".join(lines)
 
 
-def _next(plans: Sequence[_Plan]) -> list[str]:
-    """Return what a person does next, where sessions are remembered that were not."""
-    new = [plan.host.title for plan in plans for part, change in plan.changes if part == HOOKS and change.changes]
-    if not new:
-        return []
-    return [f"Next: start {' and '.join(new)} anew here. 'gitmem status' then tells what is remembered."]
-
-
 def _paths_of(plan: _Plan, part: str) -> list[str]:
     return [item.path for item in plan.items if item.part == part]
 
 
 def _works(app: App, plan: _Plan) -> bool:
     """Run a hook as the host would and say so if its event does not arrive; for a person, a whole turn."""
-    from gitmem.hosts.host import as_it_is
-    from gitmem.hosts.script import arrives, comes_back
-    from gitmem.store.hook_spool import HookSpool
-    from gitmem.store.locate import find_store, user_store
-    from gitmem.store.store import private_folder
-
     if not plan.hooks or app.environ.get(OFF) == "off":
         return True
     root = find_store(plan.place.project, app.home())
@@ -405,10 +375,6 @@ def _asked(app: App, hosts: Sequence[Host]) -> Scope:
 
 def _prepare_store(args: argparse.Namespace, app: App, name: str) -> None:
     """Make the spool and the merge driver of the store, and with --init the store."""
-    from gitmem.store.hook_spool import HookSpool
-    from gitmem.store.init import Place as Where
-    from gitmem.store.init import init_store, install_driver
-
     try:
         store = app.open(args)
     except StoreNotFoundError as error:

@@ -9,6 +9,7 @@ from gitmem.cli.app import App
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.facts.edit import find_fact, move
 from gitmem.store import layers
+from gitmem.store.store import Store
 from gitmem.text.terminal import plain
 
 _UNITS = {"m": 60, "h": 3600, "d": 86_400}
@@ -104,10 +105,7 @@ def run_promote(args: argparse.Namespace, app: App) -> None:
     private = layers.private_store(store)
     if private is None:
         raise NotFoundError("This project has nothing that is private.", "'gitmem --private facts add' adds a fact.")
-    fact = find_fact(private, args.fact)
-    commits = move(private, fact, store)
-    value = {"id": fact.id, "commits": list(commits)}
-    app.answer(args, value, plain(f"{fact.id} is in the project's memory now: {fact.description}"))
+    _move(args, app, private, store, "in the project's memory")
 
 
 def run_demote(args: argparse.Namespace, app: App) -> None:
@@ -123,7 +121,10 @@ def run_demote(args: argparse.Namespace, app: App) -> None:
     """
     args.private = False
     store = app.settled(args)
-    fact = find_fact(store, args.fact)
-    commits = move(store, fact, store.for_session("", private=True))
-    value = {"id": fact.id, "commits": list(commits)}
-    app.answer(args, value, plain(f"{fact.id} is private now: {fact.description}"))
+    _move(args, app, store, store.for_session("", private=True), "private")
+
+
+def _move(args: argparse.Namespace, app: App, source: Store, target: Store, where: str) -> None:
+    fact = find_fact(source, args.fact)
+    value = {"id": fact.id, "commits": list(move(source, fact, target))}
+    app.answer(args, value, plain(f"{fact.id} is {where} now: {fact.description}"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
 from gitmem.cli.app import App
 from gitmem.cli.app import whole_number as number
@@ -19,13 +18,13 @@ from gitmem.lessons.episodes import similar
 from gitmem.lessons.knowledge_document import Knowledge, KnowledgeKind
 from gitmem.lessons.learn_project import learn_project
 from gitmem.lessons.outcome_counts import judge
-from gitmem.lessons.pattern import BugPattern
 from gitmem.lessons.project_knowledge import command_lines, read_commands
 from gitmem.lessons.read import counts, known_knowledge, known_patterns, newest_episodes
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.state import TaskType
 from gitmem.store.headers import marked
 from gitmem.store.store import Store
+from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 
 _DAY = 10  # characters of a moment that are its date
@@ -85,12 +84,12 @@ def run_concepts(args: argparse.Namespace, app: App) -> None:
       gitmem concepts split k4f7 01kezfppev 01kezfstjx --name "listing archived sessions"
 
     """
-    from gitmem.text.sentences import count
-
     store = app.settled(args)
     if args.action == "list":
         found = sorted(known_concepts(store), key=lambda one: (one.exchanges[-1:], one.id))
-        app.answer(args, [_value(one) for one in found], _table(found), "concepts" if found else "")
+        rows = [f"{one.id}  {one.updated[:_DAY]}  {len(one.exchanges):>4}  {one.name}" for one in found]
+        text = plain("\n".join(rows)) or "No concepts yet: they are made when a session ends."
+        app.answer(args, [_value(one) for one in found], text, "concepts" if found else "")
         return
     concept = find_concept(store, args.concept)
     if args.action == "show":
@@ -110,13 +109,6 @@ def run_concepts(args: argparse.Namespace, app: App) -> None:
 
 def _value(concept: Concept) -> dict[str, object]:
     return fields(concept, "id name created updated keywords files exchanges path")
-
-
-def _table(found: Sequence[Concept]) -> str:
-    if not found:
-        return "No concepts yet: they are made when a session ends."
-    rows = [f"{one.id}  {one.updated[:_DAY]}  {len(one.exchanges):>4}  {one.name}" for one in found]
-    return plain("\n".join(rows))
 
 
 _TYPES = ("bug_fix", "feature", "refactor", "test", "docs", "question", "setup", "review")
@@ -183,11 +175,9 @@ def run_episodes(args: argparse.Namespace, app: App) -> None:
     episode, path = find_episode(store, args.episode)
     helped = args.action == "good"
     commit = judge(store, episode.id, helped=helped)
-    count = counts(store)[episode.id]
-    message = (
-        f"Noted that {episode.id} {'helped' if helped else 'did not help'}: its usefulness is {count.usefulness:.2f}."
-    )
-    app.answer(args, {**episode_value(episode, path, count), "commit": commit}, message)
+    now, what = counts(store)[episode.id], "helped" if helped else "did not help"
+    message = f"Noted that {episode.id} {what}: its usefulness is {now.usefulness:.2f}."
+    app.answer(args, {**episode_value(episode, path, now), "commit": commit}, message)
 
 
 def _find(store: Store, args: argparse.Namespace, app: App) -> None:
@@ -240,17 +230,14 @@ def run_patterns(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
     if args.action != "show":
         found = known_patterns(store)
-        text = "\n".join(map(_pattern_row, found)) or "No errors are known yet: they are learned when a session ends."
+        rows = []
+        for one in found:
+            mend, stale = f" → {best.text}" if (best := one.best()) else "", " (stale)" * one.stale
+            rows.append(f"{one.id}  {one.updated:%Y-%m-%d}  {len(one.seen):>3}  {one.title}{mend}{stale}")
+        text = "\n".join(rows) or "No errors are known yet: they are learned when a session ends."
         app.answer(args, [pattern_value(one) for one in found], plain(text), "patterns" if found else "")
         return
     show_pattern(store, args.pattern, args, app)
-
-
-def _pattern_row(pattern: BugPattern) -> str:
-    best = pattern.best()
-    mend = f" → {best.text}" if best else ""
-    stale = " (stale)" if pattern.stale else ""
-    return f"{pattern.id}  {pattern.updated:%Y-%m-%d}  {len(pattern.seen):>3}  {pattern.title}{mend}{stale}"
 
 
 def configure_knowledge(parser: argparse.ArgumentParser) -> None:

@@ -42,11 +42,15 @@ def run_save(args: argparse.Namespace, app: App) -> None:
       gitmem save -f notes.txt --session 1b4e51f0
 
     """
-    from gitmem.document.entry import Save, clean_text
+    from gitmem.document.entry import Save, clean_tag, clean_text
     from gitmem.document.ids import TAIL_BYTES, make_id
     from gitmem.sessions.save import save
 
-    tags, text = _tags(args), _text(args, app)
+    try:
+        tags = tuple(clean_tag(tag) for tag in args.tag)
+    except ValueError as error:
+        raise RefusedError(f"The tag is refused: {error}.") from None
+    text = _text(args, app)
     if not clean_text(text):
         raise RefusedError(
             "There is nothing to save: the text is empty.", "Give it as an argument, a file or on stdin."
@@ -55,26 +59,15 @@ def run_save(args: argparse.Namespace, app: App) -> None:
     at = store.context.clock()
     identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
     request = Save(identifier, at, text, MemoryType(args.type), tags, args.session or app.session(), "cli")
-    waiting: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
-    if app.err.isatty():
-        from gitmem.cli.output import Progress
-
-        waiting = Progress(app.err, "committing what you edited, and this text")
     try:
-        with waiting:
+        with _waiting(app):
             saved = save(store, request, scan=True)
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         raise NotSavedError(f"Nothing was saved: {error.strerror}{where}.", "Make room or give access.") from error
     app.notices(saved.notices)
-    value = {
-        "id": saved.id,
-        "commit": saved.commit,
-        "type": args.type,
-        "archive": saved.archive,
-        "store": store.root,
-        "redacted": saved.redacted,
-    }
+    value = {"id": saved.id, "commit": saved.commit, "type": args.type}
+    value |= {"archive": saved.archive, "store": store.root, "redacted": saved.redacted}
     lines = [f"Saved {request.type.label.lower()} ^{saved.id}" + (f" in {saved.commit[:10]}" if saved.commit else "")]
     if saved.archive:
         lines.insert(0, app.rotated(saved.archive))
@@ -82,13 +75,12 @@ def run_save(args: argparse.Namespace, app: App) -> None:
     app.maintain_later(store)
 
 
-def _tags(args: argparse.Namespace) -> tuple[str, ...]:
-    from gitmem.document.entry import clean_tag
+def _waiting(app: App) -> contextlib.AbstractContextManager[object]:
+    if not app.err.isatty():
+        return contextlib.nullcontext()
+    from gitmem.cli.output import Progress
 
-    try:
-        return tuple(clean_tag(tag) for tag in args.tag)
-    except ValueError as error:
-        raise RefusedError(f"The tag is refused: {error}.") from None
+    return Progress(app.err, "committing what you edited, and this text")
 
 
 def _text(args: argparse.Namespace, app: App) -> str:

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import argparse
 import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from gitmem.cli.app import VECTORS
+from gitmem.archives.archives import pending_archives
+from gitmem.cli.app import VECTORS, App
+from gitmem.cli.host import project_top
 from gitmem.cli.output import finding_lines
+from gitmem.hosts.script import recorded_agents
+from gitmem.lessons.usage_log import ASKED, read_notes
+from gitmem.llm.protocol import TURN_ON
+from gitmem.store.status import HISTORY, StatusReader, StoreStatus
+from gitmem.store.store import Store
 from gitmem.text.sentences import age, bytes_of, count, shorten
 from gitmem.text.terminal import plain
 from gitmem.values import Value
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from gitmem.cli.app import App
     from gitmem.judgement.ask import Spending
-    from gitmem.store.status import StoreStatus
-    from gitmem.store.store import Store
     from gitmem.sync.sync import RemoteState
     from gitmem.vectors.fill import Overview
-
 
 _SHOWN = 5
 _DAYS = 7
@@ -65,16 +68,18 @@ def run_status(args: argparse.Namespace, app: App) -> None:
       gitmem status --json
 
     """
-    from gitmem.cli.host import project_top
-    from gitmem.hosts.script import recorded_agents
-    from gitmem.store.status import StatusReader
-
     store = app.settled(args)
     with StatusReader(store) as reader:  # git looks meanwhile
         agents = recorded_agents(project_top(app.folder(args)), app.home(), app.environ)
         used = _used(store)
         status = reader.read()
-    more = _More(agents, used, _pending(store, status), _vectors(store), _models(store), _paused(store))
+    pending = len(pending_archives(store)) if status.archives else 0  # a summary made without a model, or none
+    paused = ""
+    if store.has_layers:
+        from gitmem.store.layers import paused_words
+
+        paused = paused_words(store)
+    more = _More(agents, used, pending, _vectors(store), _models(store), paused)
     value = {**status._asdict(), **more.as_value()}
     value["knows"] = status.knows._asdict()
     value["remotes"] = [state.as_value() for state in status.remotes]
@@ -94,6 +99,13 @@ class _Used(Value):
     answered: int
     named: int
     used: int
+
+    def words(self) -> str:
+        if not (self.told or self.asked):
+            return "no agent was told anything in the last seven days"
+        found = f"; {self.answered:,} of {count(self.asked, 'question')} answered" if self.asked else ""
+        took = f"; {self.used:,} of {count(self.named, 'text')} with a file or command used" if self.named else ""
+        return f"{count(self.told, 'text')} told to agents in the last seven days{found}{took}"
 
 
 class _More(Value):
@@ -120,8 +132,6 @@ class _More(Value):
 
 
 def _used(store: Store) -> _Used:
-    from gitmem.lessons.usage_log import ASKED, read_notes
-
     since = store.context.clock() - timedelta(days=_DAYS)
     notes = read_notes(store.private, since)
     given = [one for one in notes.given if one.at >= since]
@@ -134,15 +144,6 @@ def _used(store: Store) -> _Used:
         sum(sum(one.named.values()) for one in came),
         sum(sum(one.used.values()) for one in came),
     )
-
-
-def _pending(store: Store, status: StoreStatus) -> int:
-    """Return how many archives have a summary that was made without a model, or none."""
-    if not status.archives:
-        return 0
-    from gitmem.archives.archives import pending_archives
-
-    return len(pending_archives(store))
 
 
 def _vectors(store: Store) -> Overview | None:
@@ -161,17 +162,7 @@ def _models(store: Store) -> Spending | None:
     return spending(store)
 
 
-def _paused(store: Store) -> str:
-    if not store.has_layers:
-        return ""
-    from gitmem.store.layers import paused_words
-
-    return paused_words(store)
-
-
 def _screen(status: StoreStatus, more: _More, app: App) -> str:
-    from gitmem.store.status import HISTORY
-
     last, knows = status.last_save, status.knows
     unread = any(finding.check == HISTORY for finding in status.attention)
     unsaved = "unknown" if unread else 'nothing yet; try: gitmem save "..."'
@@ -181,7 +172,7 @@ def _screen(status: StoreStatus, more: _More, app: App) -> str:
     rows = [
         ("recording", more.paused or _recording(status, more.agents, unread=unread)),
         ("knows", ", ".join((*known, count(knows.patterns, "known error")))),
-        ("used", _used_words(more.used)),
+        ("used", more.used.words()),
         ("waiting", ", ".join(_waiting(status, more)) or "nothing"),
         ("size", f"{bytes_of(status.bytes)} in {status.store}"),
         ("last save", saved),
@@ -193,7 +184,10 @@ def _screen(status: StoreStatus, more: _More, app: App) -> str:
     if status.branch != _BRANCH:
         rows.append(("branch", status.branch))
     if more.vectors:
-        rows.append(("meanings", _vector_words(more.vectors)))
+        made = count(more.vectors.vectors, "text") if more.vectors.vectors else "none yet (run 'gitmem reindex')"
+        made += f", by {more.vectors.provider}" * bool(more.vectors.vectors)
+        missing = f"not compared: {more.vectors.trouble or more.vectors.reason}"
+        rows.append(("meanings", made if more.vectors.model else missing))
     rows.append(("models", _model_words(more.models)))
     rows += [("sync", _sync_words(state)) for state in status.remotes]
     if status.review:
@@ -224,14 +218,6 @@ def _recording(status: StoreStatus, agents: Sequence[str], *, unread: bool) -> s
     return f"{none} ({when})" if status.last_event else none
 
 
-def _used_words(used: _Used) -> str:
-    if not (used.told or used.asked):
-        return "no agent was told anything in the last seven days"
-    found = f"; {used.answered:,} of {count(used.asked, 'question')} answered" if used.asked else ""
-    took = f"; {used.used:,} of {count(used.named, 'text')} with a file or command used" if used.named else ""
-    return f"{count(used.told, 'text')} told to agents in the last seven days{found}{took}"
-
-
 def _waiting(status: StoreStatus, more: _More) -> Iterator[str]:
     if status.waiting:
         yield f"{count(status.waiting, 'save')} not committed yet"
@@ -248,13 +234,6 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
 
 
-def _vector_words(vectors: Overview) -> str:
-    if not vectors.model:
-        return f"not compared: {vectors.trouble or vectors.reason}"
-    made = count(vectors.vectors, "text") if vectors.vectors else "none yet (run 'gitmem reindex')"
-    return f"{made}, by {vectors.provider}" if vectors.vectors else made
-
-
 def _sync_words(state: RemoteState) -> str:
     record = state.record
     when = f"synced {record.synced:%Y-%m-%d %H:%M}" if record and record.synced else "never synced"
@@ -269,8 +248,6 @@ def _sync_words(state: RemoteState) -> str:
 def _model_words(models: Spending | None) -> str:
     """Return the provider of models, and its questions, tokens, dollars and seconds of today, or how to have one."""
     if models is None:
-        from gitmem.llm.protocol import TURN_ON
-
         return f"none; {TURN_ON}"
     if not models.questions:
         return f"{models.provider}, not asked today"
@@ -358,8 +335,17 @@ def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
     yield from asked or ["  nothing was asked yet"]
     yield "Told and then used"
     yield from _usage_rows(figures["effectiveness"])
-    yield from _most(figures["most"])
-    yield from _tokens(figures["tokens"], bars=bars)
+    for name, title in {"patterns": "Errors told most", "episodes": "Tasks told most"}.items():
+        most = [
+            _row(one["id"], f"{count(one['told'], 'time'):>10}  {shorten(one['title'], _TITLE)}")
+            for one in figures["most"][name]
+        ]
+        yield from [title, *most] if most else []
+    total, session = figures["tokens"]["total"], figures["tokens"]["session"]
+    yield f"Tokens, in all and for each of {count(total['sessions'], 'session')}"
+    for name, title in _TOKENS.items():
+        weeks = _weeks(figures["tokens"][name].values(), bars=bars)
+        yield _row(title, f"{total[name]:>10,} {session[name]:>8,}  {weeks}")
     yield from _judged_rows(figures["judged"])
 
 
@@ -404,25 +390,8 @@ def _usage_rows(effect: Mapping[str, Any]) -> Iterator[str]:
         yield _row(_ASKED.get(how, how), f"{one['mean']:>10.0%} in {count(one['judged'], 'turn')}")
 
 
-def _most(most: Mapping[str, Any]) -> Iterator[str]:
-    for name, title in {"patterns": "Errors told most", "episodes": "Tasks told most"}.items():
-        if most[name]:
-            yield title
-        for one in most[name]:
-            yield _row(one["id"], f"{count(one['told'], 'time'):>10}  {shorten(one['title'], _TITLE)}")
-
-
-def _tokens(tokens: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
-    total, session = tokens["total"], tokens["session"]
-    yield f"Tokens, in all and for each of {count(total['sessions'], 'session')}"
-    for name, title in _TOKENS.items():
-        yield _row(title, f"{total[name]:>10,} {session[name]:>8,}  {_weeks(tokens[name].values(), bars=bars)}")
-
-
 def _judged(store: Store) -> dict[str, Any]:
     """Return what models judged of sessions on this machine, in all and a week: {sessions, kept, refused, tokens}."""
-    from collections import Counter
-
     from gitmem.judgement.judge import counted
 
     every, reasons = counted(store), Counter[str]()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
 
 from gitmem.cli.app import App, add_places, chosen_place
 from gitmem.cli.output import Progress, agreed
@@ -130,7 +129,7 @@ def run_join(args: argparse.Namespace, app: App) -> None:
         if not url:
             raise NotFoundError(f"The project names no memory in {POINTER}.", "'gitmem clone URL' takes the address.")
         would = f"This would clone the memory at {mask_urls(plain(url))}, which the project names"
-        if not args.yes and not agreed(app, would, would, "Do you trust it?", "Repeat it with --yes."):
+        if not agreed(app, would, f"{would}\nDo you trust it?", "Repeat it with --yes.", yes=args.yes):
             return
     run_clone(argparse.Namespace(**{**vars(args), "url": url, "project": None}), app)
 
@@ -155,22 +154,19 @@ def run_trust(args: argparse.Namespace, app: App) -> None:
     value = {"store": store.root, "remotes": [{"name": one.name, "url": one.shown} for one in known]}
     if not (store.acceptance.given() and added_remotes(store) == known):
         would = f"This would record your sessions in {store.root}" + ", and send them to its remotes" * bool(known)
-        if not agreed(app, plain(would), _preview(store.root, shown), "Do you trust it?", "Run it in a terminal."):
-            print("Nothing was changed.", file=app.err)
+        syncs = f"and sent to {count(len(shown), 'remote')}: {', '.join(shown)}" if shown else "and sent nowhere"
+        preview = (
+            f"The memory at {store.root} came from elsewhere.\n"
+            f"With your yes sessions are told what it holds, recorded in it, {syncs}.\n"
+        )
+        question, remedy = f"{plain(preview)}Do you trust it?", "Run it in a terminal."
+        if not agreed(app, plain(would), question, remedy, nothing="Nothing was changed."):
             return
         if not store.acceptance.given():
             store.acceptance.set_aside()
         store.acceptance.give(tuple(url for one in known for url in (one.url, one.push_url)))
         HookSpool(store.private).make()
     app.answer(args, value, plain(f"Sessions are recorded in {store.root}."))
-
-
-def _preview(root: str, known: Sequence[str]) -> str:
-    syncs = f"and sent to {count(len(known), 'remote')}: {', '.join(known)}" if known else "and sent nowhere"
-    return plain(
-        f"The memory at {root} came from elsewhere.\n"
-        f"With your yes sessions are told what it holds, recorded in it, {syncs}."
-    )
 
 
 def configure_remote(parser: argparse.ArgumentParser) -> None:
@@ -211,13 +207,10 @@ def run_remote(args: argparse.Namespace, app: App) -> None:
         return
     if args.words:
         raise UsageError("'gitmem remote list' takes no further words.", "To add one: gitmem remote add [NAME] URL")
-    _list_remotes(args, app)
-
-
-def _list_remotes(args: argparse.Namespace, app: App) -> None:
-    found = states(app.open(args))
-    value = [state.as_value() for state in found]
-    app.answer(args, value, "\n".join(plain(f"{state.name}  {state.url}") for state in found))
+    found = states(store)
+    app.answer(
+        args, [one.as_value() for one in found], "\n".join(plain(f"{state.name}  {state.url}") for state in found)
+    )
 
 
 def _name_and_url(words: list[str], cwd: str) -> tuple[str, str | None]:

@@ -6,8 +6,8 @@ import argparse
 import json
 import os
 
-from gitmem.archives.archives import ArchiveSummary, archive_summaries, pending_archives
-from gitmem.archives.summarize import Improved, as_of_now, improve, put_reply, read_summary
+from gitmem.archives.archives import archive_summaries, pending_archives
+from gitmem.archives.summarize import as_of_now, improve, put_reply, read_summary
 from gitmem.archives.summary import SCHEMA, Summary
 from gitmem.cli.app import SESSIONS, App, read_date
 from gitmem.cli.document import find_archive
@@ -24,7 +24,7 @@ from gitmem.llm.protocol import MOST
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.stems import estimate_tokens, tokens_of_size
-from gitmem.text.terminal import plain
+from gitmem.text.terminal import fields, plain
 
 
 def configure_summary(parser: argparse.ArgumentParser) -> None:
@@ -80,16 +80,15 @@ def run_summary(args: argparse.Namespace, app: App) -> None:
 
 def _list(store: Store, args: argparse.Namespace, app: App) -> None:
     found = [item for item in archive_summaries(store) if item.pending or not args.pending]
+    paths = [None if item.method is None else summary_path(item.archive) for item in found]
     value = [
-        {
-            "archive": item.archive,
-            "summary": None if item.method is None else summary_path(item.archive),
-            "method": item.method,
-            "pending": item.pending,
-        }
-        for item in found
+        {"archive": one.archive, "summary": path, **fields(one, "method pending")}
+        for one, path in zip(found, paths, strict=True)
     ]
-    app.answer(args, value, _table(found, pending=args.pending), "summaries" if found else "")
+    rows = [("ARCHIVE", "SUMMARY")]
+    rows += [(item.archive, "none" if item.method is None else item.method or "by hand") for item in found]
+    none = "No summary is pending." if args.pending else "No archive yet: memory.md has not been rotated."
+    app.answer(args, value, plain(table(rows)) if found else none, "summaries" if found else "")
 
 
 def _pending(store: Store, args: argparse.Namespace, app: App) -> None:
@@ -135,14 +134,6 @@ def _reply(name: str, app: App) -> str:
         raise NotFoundError(f"{name} cannot be read: {error.strerror}.") from None
 
 
-def _table(found: list[ArchiveSummary], *, pending: bool) -> str:
-    if not found:
-        return "No summary is pending." if pending else "No archive yet: memory.md has not been rotated."
-    rows = [("ARCHIVE", "SUMMARY")]
-    rows += [(item.archive, "none" if item.method is None else item.method or "by hand") for item in found]
-    return plain(table(rows))
-
-
 def _text(archive: str, summary: Summary) -> str:
     """Return a summary as a person reads it."""
     days = " to ".join(dict.fromkeys(filter(None, summary.date_range)))
@@ -152,21 +143,15 @@ def _text(archive: str, summary: Summary) -> str:
         for theme in summary.themes
     ]
     decisions = [
-        f"- {_dated(one.date)}{one.decision}{_because(one.decision, one.reason)}" for one in summary.key_decisions
+        " ".join(filter(None, ("-", one.date, one.decision)))
+        + (f" ({one.reason})" if one.reason and one.reason not in one.decision else "")
+        for one in summary.key_decisions
     ]
-    issues = [f"- {_dated(one.date)}{one.issue} ({one.status})" for one in summary.issues]
+    issues = [f"{' '.join(filter(None, ('-', one.date, one.issue)))} ({one.status})" for one in summary.issues]
     for title, items in (("Themes", themes), ("Key decisions", decisions), ("Issues", issues)):
         if items:
             lines += ["", f"{title}:", *items]
     return "\n".join(lines)
-
-
-def _dated(date: str) -> str:
-    return f"{date} " if date else ""
-
-
-def _because(decision: str, reason: str) -> str:
-    return f" ({reason})" if reason and reason not in decision else ""
 
 
 def configure_summarize(parser: argparse.ArgumentParser) -> None:
@@ -204,16 +189,15 @@ def run_summarize(args: argparse.Namespace, app: App) -> int:
         if app.err.isatty():
             print(f"gitmem: {archive} …", file=app.err, flush=True)
         done.append(improve(store, archive, over=bool(named)))
-    lines = [f"{one.archive}  {one.method or 'none'}: {one.why or _how(one)}" for one in done]
+    how = {0: "composed of what was said of its sessions", 1: "asked in one question"}
+    lines = [
+        f"{one.archive}  {one.method or 'none'}: "
+        + (one.why or how.get(one.questions, f"asked in {one.questions} parts"))
+        for one in done
+    ]
     value = [one._asdict() for one in done]
     app.answer(args, value, plain("\n".join(lines)) or "No summary is pending.")
     return ExitCode.FAILURE if any(one.why for one in done) else ExitCode.OK
-
-
-def _how(one: Improved) -> str:
-    if not one.questions:
-        return "composed of what was said of its sessions"
-    return "asked in one question" if one.questions == 1 else f"asked in {one.questions} parts"
 
 
 _TOKENS = 1_900  # of the instructions and the schema in a question about a session
@@ -246,7 +230,8 @@ def run_judge(args: argparse.Namespace, app: App) -> int:
         for one in sessions(store)
         if one.file and (span is None or one.last >= span.first) and not is_judged(store, one.id, one.file)
     ]
-    paths = _transcripts(args, app)
+    place = place_of(args, app, Scope.PROJECT)
+    paths = [path for host in map(find_host, NAMES) if host.sessions for path in host.sessions(place)]
     bar = Bar(app.err)
     tokens, empty, done = 0, 0, []
     for number, one in enumerate(waiting):
@@ -266,17 +251,9 @@ def run_judge(args: argparse.Namespace, app: App) -> int:
             break
     bar.clear()
     lines = [f"{one['session']}  {one['why'] or '{kept} kept, {refused} refused'.format(**one)}" for one in done]
-    asked = f"{count(len(waiting) - empty, 'session')} to judge" + (
-        f", about {tokens:,} tokens" if args.dry_run else ""
-    )
+    asked = f"{count(len(waiting) - empty, 'session')} to judge"
+    asked += f", about {tokens:,} tokens" if args.dry_run else ""
     asked += f"; {empty} left out, without exchanges" if empty else ""
     value = {"sessions": len(waiting) - empty, "tokens": tokens, "judged": done, "left_out": empty}
     app.answer(args, value, plain("\n".join([*lines, f"{asked}."])))
     return ExitCode.FAILURE if any(one["why"] for one in done) else ExitCode.OK
-
-
-def _transcripts(args: argparse.Namespace, app: App) -> list[str]:
-    """Return the transcripts of this project that agents on this machine keep."""
-    place = place_of(args, app, Scope.PROJECT)
-    hosts = (find_host(name) for name in NAMES)
-    return [path for host in hosts if host.sessions for path in host.sessions(place)]

@@ -66,7 +66,10 @@ def run_uninstall(args: argparse.Namespace, app: App) -> None:
             if scope in host.scopes:
                 taken = _take(args, app, host, scope)
                 changes += [(scope, change) for change in taken.values()]
-                lines += _report(taken)
+                for path, change in taken.items():
+                    if change.changes and change.record is None:
+                        gone = ", and removed the file, which held nothing else." if change.after is None else "."
+                        lines.append(f"Took gitmem out of {path}{gone}")
     text = "\n".join(lines) or _nothing(args, app, hosts, chosen)
     report_changes(args, app, hosts, changes, text)
 
@@ -120,15 +123,6 @@ def _carried_out(args: argparse.Namespace, change: Change, manifest: Manifest | 
     return change
 
 
-def _report(taken: dict[str, Change]) -> list[str]:
-    lines = []
-    for path, change in taken.items():
-        if change.changes and change.record is None:
-            gone = ", and removed the file, which held nothing else." if change.after is None else "."
-            lines.append(f"Took gitmem out of {path}{gone}")
-    return lines
-
-
 def _nothing(args: argparse.Namespace, app: App, hosts: list[Host], chosen: Scope | None) -> str:
     """Return the message for settings without anything of gitmem's."""
     text = f"Nothing to do: {' and '.join(host.title for host in hosts)} has nothing of gitmem's in these settings."
@@ -149,23 +143,13 @@ def _run_everything(args: argparse.Namespace, app: App) -> None:
         report_changes(planned, app, [], changes, "Nothing to do: gitmem left nothing here.")
         if not changes:
             return
-        if args.dry_run or args.json or not _agreed(app):
+        if args.dry_run or args.json or not (app.can_ask() and app.ask("Remove all of this?")):
             app.notices(("Nothing was changed. To do it: gitmem uninstall --everything --yes",))
             return
     changes = _take_everything(args, app)
-    report_changes(args, app, [], changes, "\n".join(_told(change) for _, change in changes) or "Nothing to do.")
+    lines = [f"{'Took gitmem out of' if one.after is not None else 'Removed'} {one.path}." for _, one in changes]
+    report_changes(args, app, [], changes, "\n".join(lines) or "Nothing to do.")
     app.notices(("The memories stay, in .gitmem of each project and in ~/.gitmem; remove these folders yourself.",))
-
-
-def _agreed(app: App) -> bool:
-    if not app.can_ask():
-        return False
-    print("Remove all of this? [y/N] ", end="", file=app.err, flush=True)
-    return app.stdin.readline().strip().lower() in {"y", "yes"}
-
-
-def _told(change: Change) -> str:
-    return f"Removed {change.path}." if change.after is None else f"Took gitmem out of {change.path}."
 
 
 def _take_everything(args: argparse.Namespace, app: App) -> list[tuple[Scope, Change]]:
@@ -178,8 +162,12 @@ def _take_everything(args: argparse.Namespace, app: App) -> list[tuple[Scope, Ch
     for folder, scope in places:
         there = argparse.Namespace(**{**vars(args), "directory": folder, "user": False})
         if folder and (folder != home or scope is Scope.USER):
-            for host in map(find_host, NAMES):
-                changes += _taken(there, app, host, scope) if scope in host.scopes else []
+            for host in (host for host in map(find_host, NAMES) if scope in host.scopes):
+                try:
+                    taken = _take(there, app, host, scope)
+                    changes += [(scope, change) for change in taken.values() if change.changes]
+                except GitmemError as error:  # settings that cannot be read keep nothing else from going
+                    app.notices((error.sentences,))
         if folder and scope is Scope.PROJECT:
             changes += [(scope, change) for change in _take_from_git(there, app)]
     own = [plan_whole(path, b"")._replace(after=None) for path in made_files(app.context())]
@@ -189,14 +177,6 @@ def _take_everything(args: argparse.Namespace, app: App) -> list[tuple[Scope, Ch
     for change in [*plan_removal(home), *said, *own]:
         changes.append((Scope.USER, _carried_out(args, change, None)))
     return changes
-
-
-def _taken(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> list[tuple[Scope, Change]]:
-    try:
-        return [(scope, change) for change in _take(args, app, host, scope).values() if change.changes]
-    except GitmemError as error:  # settings that cannot be read keep nothing else from going
-        app.notices((error.sentences,))
-        return []
 
 
 def _project_of(path: str) -> str:

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from gitmem import __version__
-from gitmem.archives.rotate import Consolidated, Done, check, consolidate_due
+from gitmem.archives.rotate import check, consolidate_due
 from gitmem.cli.app import App, whole_number
 from gitmem.cli.output import Bar, Progress
 from gitmem.document.ids import MEMORY
@@ -26,11 +26,10 @@ from gitmem.store.recovery import join_listed
 from gitmem.store.store import Store
 from gitmem.sync.proposals import ERROR, WARNING, examine, open_for_ci, sarif
 from gitmem.text.sentences import bytes_of, count
-from gitmem.text.sentences import count as counted
 from gitmem.text.stems import tokens_of_size
 from gitmem.text.terminal import fields, plain
 from gitmem.vectors.cache import is_news
-from gitmem.vectors.fill import Filled, fill
+from gitmem.vectors.fill import fill
 
 if TYPE_CHECKING:
     from gitmem.llm.protocol import Embedder
@@ -46,20 +45,12 @@ def run_upkeep(args: argparse.Namespace, app: App) -> int:
       gitmem upkeep consolidate --dry-run
 
     """
-    options = {
-        "dry_run": False,
-        "if_needed": True,
-        "project": False,
-        "afresh": False,
-        "provider": None,
-        "ci": False,
-        "print": None,
-    }
+    off = dict.fromkeys(("dry_run", "project", "afresh", "provider", "ci", "print", "seconds", "background"))
     done, code = {}, 0
     parts = {"check": run_check, "consolidate": run_consolidate, "maintain": run_maintain, "reindex": run_reindex}
     for part, run in parts.items():
         out = io.StringIO()
-        own = argparse.Namespace(**{**vars(args), **options, "seconds": 0, "background": False})
+        own = argparse.Namespace(**{**vars(args), **off, "if_needed": True})
         code = max(code, run(own, app._replace(out=out)) or 0)
         done[part] = json.loads(out.getvalue()) if args.json else out.getvalue().rstrip("\n")
     app.answer(args, done, "\n".join(map(str, done.values())))
@@ -132,7 +123,7 @@ def _check_commits(args: argparse.Namespace, app: App) -> int:
     errors, warnings = levels.count(ERROR), levels.count(WARNING)
     value = {"errors": errors, "warnings": warnings, "findings": [one._asdict() for one in found]}
     lines = [f"{one.path or '(commit)'}:{one.line}: {one.level}: {one.message} [{one.check}]" for one in found]
-    text = "\n".join([*lines, f"{counted(errors, 'error')}, {counted(warnings, 'warning')}."])
+    text = "\n".join([*lines, f"{count(errors, 'error')}, {count(warnings, 'warning')}."])
     args.json = args.json or args.sarif
     app.answer(args, sarif(found, __version__) if args.sarif else value, plain(text))
     return ExitCode.FAILURE if errors or (args.strict and warnings) else ExitCode.OK
@@ -160,29 +151,17 @@ def run_consolidate(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
     done = consolidate_due(store, dry_run=args.dry_run)
     app.notices(done.notices)
-    app.answer(args, _consolidated_value(done, dry_run=args.dry_run), _consolidated(done, dry_run=args.dry_run))
-
-
-def _consolidated_value(done: Consolidated, *, dry_run: bool) -> dict[str, object]:
-    steps = [
-        {"into": one.step.target, "period": one.step.period, "files": list(one.step.sources), "commit": one.commit}
-        for one in done.done
-    ]
-    return {"dry_run": dry_run, "done": steps, "kept": list(done.kept)}
-
-
-def _consolidated(done: Consolidated, *, dry_run: bool) -> str:
-    lines = [_step(one, dry_run=dry_run) for one in done.done]
+    steps, lines = [], []
+    for step, commit in ((one.step, one.commit) for one in done.done):
+        steps.append({"into": step.target, "period": step.period, "files": list(step.sources), "commit": commit})
+        names = ", ".join(path.rpartition("/")[2].removesuffix(".md") for path in step.sources)
+        act = "Would consolidate" if args.dry_run else f"{commit[:10] if commit else ''} Consolidated".lstrip()
+        lines.append(f"{act} {names} into {step.target}")
     if done.kept:
         files = "1 file stays: its" if len(done.kept) == 1 else f"{len(done.kept)} files stay: their"
         lines.append(f"{files} consolidation was undone.")
-    return "\n".join(lines) or "Nothing is old enough to be consolidated."
-
-
-def _step(one: Done, *, dry_run: bool) -> str:
-    names = ", ".join(path.rpartition("/")[2].removesuffix(".md") for path in one.step.sources)
-    commit = f"{one.commit[:10]} " if one.commit else ""
-    return f"{commit}{'Would consolidate' if dry_run else 'Consolidated'} {names} into {one.step.target}"
+    value = {"dry_run": bool(args.dry_run), "done": steps, "kept": list(done.kept)}
+    app.answer(args, value, "\n".join(lines) or "Nothing is old enough to be consolidated.")
 
 
 _BACKGROUND_SECONDS = 600.0
@@ -224,10 +203,10 @@ def run_reindex(args: argparse.Namespace, app: App) -> int:
     """
     store = app.open(args) if args.background else app.settled(args)
     environ = {**app.environ, VARIABLE: args.provider} if args.provider else app.environ
-    chosen = choose(store.config.embedding, environ)
-    if args.background:
-        return _in_background(store, make_embedder(store.config.embedding, environ))
     embedder = make_embedder(store.config.embedding, environ)
+    if args.background:
+        return _in_background(store, embedder)
+    chosen = choose(store.config.embedding, environ)
     if embedder is None:
         value = {"provider": chosen.provider, "model": None, "reason": chosen.reason}
         app.answer(args, value, f"Nothing to do: searches compare words only ({chosen.reason}).")
@@ -240,7 +219,11 @@ def run_reindex(args: argparse.Namespace, app: App) -> int:
     finally:
         bar.clear()
     value = {"provider": embedder.name, "model": embedder.model, "reason": chosen.reason, **filled._asdict()}
-    app.answer(args, value, _words(embedder, filled))
+    cost = f", about ${filled.cost:.4f}" if filled.cost else ""
+    made = f"{filled.embedded:,} made now ({filled.tokens:,} tokens{cost})" if filled.embedded else ""
+    left = f"; {filled.left:,} are still missing" if filled.left else ""
+    of = f"{count(filled.chunks, 'chunk')}, vectors from {embedder.name} ({embedder.model})"
+    app.answer(args, value, f"{of}: {made or 'no vector was missing'}{left}.")
     if filled.problem and not args.json:
         app.notices((filled.problem,))
     return ExitCode.FAILURE if filled.problem and not args.seconds else ExitCode.OK
@@ -269,15 +252,6 @@ def _in_background(store: Store, embedder: Embedder | None) -> int:
     if is_news(store.private, "reindex", problem):
         FailureLog(store.private).record(Failure(store.context.clock(), "reindex", problem))
     return ExitCode.FAILURE if problem else ExitCode.OK
-
-
-def _words(embedder: Embedder, filled: Filled) -> str:
-    cost = f", about ${filled.cost:.4f}" if filled.cost else ""
-    made = (
-        f"{filled.embedded:,} made now ({filled.tokens:,} tokens{cost})" if filled.embedded else "no vector was missing"
-    )
-    left = f"; {filled.left:,} are still missing" if filled.left else ""
-    return f"{counted(filled.chunks, 'chunk')}, vectors from {embedder.name} ({embedder.model}): {made}{left}."
 
 
 def configure_maintain(parser: argparse.ArgumentParser) -> None:

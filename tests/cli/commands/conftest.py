@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,6 +31,18 @@ def gitmem(run: Runner, initialize: Callable[[Path], None]) -> Runner:
     """Give a function that runs a command in a folder with a new store."""
     initialize(run.cwd)
     return run
+
+
+@pytest.fixture
+def on_path(tmp_path: Path, environ: dict[str, str]) -> Path:
+    """Put a program `gitmem` on the PATH; return its folder."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / ("gitmem.exe" if sys.platform == "win32" else "gitmem")
+    program.write_bytes(b"#!/bin/sh\n")
+    program.chmod(0o755)
+    environ["PATH"] = os.pathsep.join([str(folder), environ["PATH"]])
+    return folder
 
 
 @pytest.fixture

@@ -96,6 +96,7 @@ class Runner:
         answer: str | None = None,
         terminal: bool = False,
         fence: bool = False,
+        cwd: Path | None = None,
         **more: str,
     ) -> tuple[int, str, str]:
         """Run a command: `answer` is typed by a person at a terminal, `more` is added to the environment.
@@ -105,7 +106,7 @@ class Runner:
         out = Terminal() if terminal else _stream()
         err = Terminal() if terminal or answer is not None else _stream()
         given = _stream(stdin) if answer is None else Terminal(answer)
-        app = App({**self.environ, **more}, str(self.cwd), given, out, err)
+        app = App({**self.environ, **more}, str(cwd or self.cwd), given, out, err)
         code = main(argv, lambda: app)
         said = _written(out).decode()
         return code, said if fence else unfenced(said), _written(err).decode()

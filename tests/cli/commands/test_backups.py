@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,15 +15,8 @@ from gitmem.errors import ExitCode
 from gitmem.git import packing as bundle
 from tests.as_root import root_needed, small_disk
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
-    from tests.cli.commands.project import Desk, Ran
-    from tests.conftest import RunsGit
-
-
-def test_a_backup_is_a_bundle_with_all_commits(desk: Desk, tmp_path: Path, bare_git: RunsGit):
+def test_a_backup_is_a_bundle_with_all_commits(desk, tmp_path, bare_git):
     desk.run("save", "기억 🎉", "--type", "decision")
     done = desk.run("backup", str(tmp_path / "my backup.bundle"), "--json").json
     assert done["commit"] == bare_git(desk.store, "rev-parse", "HEAD")
@@ -34,7 +27,7 @@ def test_a_backup_is_a_bundle_with_all_commits(desk: Desk, tmp_path: Path, bare_
     assert [path.name for path in tmp_path.iterdir() if "tmp" in path.name or "gitmem-backup" in path.name] == []
 
 
-def test_a_save_during_a_backup_does_not_fail_it(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_save_during_a_backup_does_not_fail_it(desk, tmp_path, monkeypatch):
     desk.run("save", "one")
     exactly, looks = bundle._exactly, []
 
@@ -53,7 +46,7 @@ def test_a_save_during_a_backup_does_not_fail_it(desk: Desk, tmp_path: Path, mon
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("c")] == []
 
 
-def test_edits_by_hand_are_in_it(desk: Desk, tmp_path: Path, bare_git: RunsGit):
+def test_edits_by_hand_are_in_it(desk, tmp_path, bare_git):
     (desk.store / "knowledge").mkdir(exist_ok=True)
     (desk.store / "knowledge" / "a.md").write_text("by hand\n")
     desk.run("backup", str(tmp_path / "b"))
@@ -61,20 +54,20 @@ def test_edits_by_hand_are_in_it(desk: Desk, tmp_path: Path, bare_git: RunsGit):
     assert (tmp_path / "cloned" / "knowledge" / "a.md").read_text() == "by hand\n"
 
 
-def test_a_file_that_exists_is_not_overwritten(desk: Desk, tmp_path: Path):
+def test_a_file_that_exists_is_not_overwritten(desk, tmp_path):
     (tmp_path / "b").write_text("mine")
     assert desk.ran("backup", str(tmp_path / "b")).code == ExitCode.USAGE
     assert (tmp_path / "b").read_text() == "mine"
 
 
-def test_personal_settings_stand_beside_it(desk: Desk, tmp_path: Path):
+def test_personal_settings_stand_beside_it(desk, tmp_path):
     desk.run("config", "--user", "save.interval", "7")
     done = desk.run("backup", str(tmp_path / "b"), "--json").json
     assert "7" in (tmp_path / "b.settings.yaml").read_text()
     assert done["settings"] == str(tmp_path / "b.settings.yaml")
 
 
-def test_a_place_that_cannot_be_written_is_named(desk: Desk, tmp_path: Path):
+def test_a_place_that_cannot_be_written_is_named(desk, tmp_path):
     (tmp_path / "file").write_text("")
     failed = desk.ran("backup", str(tmp_path / "file" / "b"))
     assert failed.code == ExitCode.NOT_SAVED
@@ -83,7 +76,7 @@ def test_a_place_that_cannot_be_written_is_named(desk: Desk, tmp_path: Path):
     assert desk.ran("backup", str(tmp_path / "folder")).code == ExitCode.USAGE
 
 
-def test_settings_that_stand_there_are_not_overwritten_and_nothing_is_left(desk: Desk, tmp_path: Path):
+def test_settings_that_stand_there_are_not_overwritten_and_nothing_is_left(desk, tmp_path):
     desk.run("config", "--user", "save.interval", "7")
     (tmp_path / "b.settings.yaml").write_text("mine")
     assert desk.ran("backup", str(tmp_path / "b")).code == ExitCode.USAGE
@@ -97,7 +90,7 @@ def test_settings_that_stand_there_are_not_overwritten_and_nothing_is_left(desk:
 
 
 @root_needed
-def test_a_full_disk_is_named_and_keeps_nothing_of_it(desk: Desk, tmp_path: Path):
+def test_a_full_disk_is_named_and_keeps_nothing_of_it(desk, tmp_path):
     with small_disk(tmp_path / "작은 disk", "24k") as disk:
         failed = desk.ran("backup", str(disk / "b"))
         assert failed.code == ExitCode.NOT_SAVED
@@ -105,7 +98,7 @@ def test_a_full_disk_is_named_and_keeps_nothing_of_it(desk: Desk, tmp_path: Path
         assert list(disk.iterdir()) == []
 
 
-def test_a_backup_that_was_killed_does_not_stand_in_the_way_of_the_next(desk: Desk, tmp_path: Path):
+def test_a_backup_that_was_killed_does_not_stand_in_the_way_of_the_next(desk, tmp_path):
     desk.run("config", "--user", "save.interval", "7")
     to = tmp_path / "to"
     to.mkdir()
@@ -145,7 +138,7 @@ run()
 """
 
 
-def test_an_empty_project_gets_the_memory(first: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit):
+def test_an_empty_project_gets_the_memory(first, tmp_path, run_in, bare_git):
     run_in(first, "backup", str(tmp_path / "b"))
     (tmp_path / "new place").mkdir()
     run_in(tmp_path / "new place", "restore", str(tmp_path / "b"))
@@ -155,7 +148,7 @@ def test_an_empty_project_gets_the_memory(first: Path, tmp_path: Path, run_in: C
     assert run_in(tmp_path / "new place", "remote", "list", "--json").json == []
 
 
-def test_sync_works_after_it(first: Path, remote: Path, tmp_path: Path, run_in: Callable[..., Ran]):
+def test_sync_works_after_it(first, remote, tmp_path, run_in):
     run_in(first, "backup", str(tmp_path / "b"))
     (tmp_path / "new").mkdir()
     run_in(tmp_path / "new", "restore", str(tmp_path / "b"))
@@ -166,7 +159,7 @@ def test_sync_works_after_it(first: Path, remote: Path, tmp_path: Path, run_in: 
     assert "after the restore" in run_in(first, "show").out
 
 
-def test_a_clone_of_a_backup_is_a_restore(first: Path, remote: Path, tmp_path: Path, run_in: Callable[..., Ran]):
+def test_a_clone_of_a_backup_is_a_restore(first, remote, tmp_path, run_in):
     run_in(first, "backup", str(tmp_path / "b"))
     (tmp_path / "new").mkdir()
     run_in(tmp_path / "new", "clone", str(tmp_path / "b"))
@@ -178,9 +171,7 @@ def test_a_clone_of_a_backup_is_a_restore(first: Path, remote: Path, tmp_path: P
     assert "after the clone" in run_in(first, "show").out
 
 
-def test_a_store_takes_what_it_lacks_and_syncs(
-    first: Path, remote: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit
-):
+def test_a_store_takes_what_it_lacks_and_syncs(first, remote, tmp_path, run_in, bare_git):
     run_in(first, "save", "said before the backup")
     run_in(first, "backup", str(tmp_path / "b"))
     (tmp_path / "other").mkdir()
@@ -200,7 +191,7 @@ def test_a_store_takes_what_it_lacks_and_syncs(
     assert "of the other" in run_in(first, "show").out
 
 
-def test_transcripts_come_if_they_are_in_it(first: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit):
+def test_transcripts_come_if_they_are_in_it(first, tmp_path, run_in, bare_git):
     said = {"role": "user", "content": "Why does the loader fail?"}
     line = {"type": "user", "uuid": "u1", "sessionId": "s1", "timestamp": "2026-11-21T10:00:00.000Z", "message": said}
     (tmp_path / "s1.jsonl").write_text(json.dumps(line) + "\n")
@@ -213,7 +204,7 @@ def test_transcripts_come_if_they_are_in_it(first: Path, tmp_path: Path, run_in:
         assert bool(bare_git(tmp_path / f"new {name}" / ".gitmem", "for-each-ref", "refs/gitmem/l1")) is there
 
 
-def test_what_is_no_backup_is_refused(first: Path, tmp_path: Path, run_in: Callable[..., Ran]):
+def test_what_is_no_backup_is_refused(first, tmp_path, run_in):
     (tmp_path / "text").write_text("no bundle")
     assert run_in(first, "restore", str(tmp_path / "text"), ok=False).code == ExitCode.USAGE
     assert run_in(first, "restore", str(tmp_path / "nowhere"), ok=False).code == ExitCode.NOT_FOUND
@@ -225,9 +216,7 @@ def test_what_is_no_backup_is_refused(first: Path, tmp_path: Path, run_in: Calla
     assert list((tmp_path / "new").iterdir()) == []
 
 
-def test_what_is_wrong_with_a_file_is_said_of_the_file(
-    first: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit
-):
+def test_what_is_wrong_with_a_file_is_said_of_the_file(first, tmp_path, run_in, bare_git):
     run_in(first, "backup", str(tmp_path / "b"))
     (tmp_path / "cut").write_bytes((tmp_path / "b").read_bytes()[:-40])
     bare_git(first / ".gitmem", "bundle", "create", "-q", str(tmp_path / "part"), "HEAD~1..gitmem")
@@ -242,9 +231,7 @@ def test_what_is_wrong_with_a_file_is_said_of_the_file(
     assert list((tmp_path / "새 곳").iterdir()) == []
 
 
-def test_a_backup_is_trusted_no_more_than_a_remote(
-    first: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit
-):
+def test_a_backup_is_trusted_no_more_than_a_remote(first, tmp_path, run_in, bare_git):
     for number in range(9):
         run_in(first, "save", f"The loader reads part {number} of the settings first", "--type", "decision")
     run_in(first, "backup", str(tmp_path / "b"))
@@ -272,9 +259,7 @@ def test_a_backup_is_trusted_no_more_than_a_remote(
 
 
 @pytest.mark.parametrize("damage", ["cut off", "no pack", "one bit", "more"])
-def test_a_damaged_file_is_refused_before_anything_is_said(
-    first: Path, tmp_path: Path, run_in: Callable[..., Ran], *, damage: str
-):
+def test_a_damaged_file_is_refused_before_anything_is_said(first, tmp_path, run_in, *, damage):
     file = tmp_path / "b"
     run_in(first, "backup", str(file))
     data = file.read_bytes()

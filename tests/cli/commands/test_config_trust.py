@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.conftest import FakeProvider, RunsGit
+    from tests.conftest import RunsGit
     from tests.copies import FolderCopies
 
 TOKEN = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
@@ -134,9 +134,7 @@ def in_force(person: Person, *keys: str) -> list[object]:
     return [found[key] for key in keys]
 
 
-def test_the_user_s_store_names_no_server_and_no_key(
-    people: tuple[Person, Person], remote: str, provider: FakeProvider, bare_git: RunsGit
-):
+def test_the_user_s_store_names_no_server_and_no_key(people, remote, provider, bare_git):
     victim, other = people
     victim.gitmem("init")
     victim.gitmem("save", "the project's own words")
@@ -161,14 +159,14 @@ def test_the_user_s_store_names_no_server_and_no_key(
     assert in_force(victim, "embedding.provider", "embedding.base_url", "embedding.api_key_env") == ["local", "", ""]
 
 
-def test_a_project_does_not_switch_redaction_off(attacked: Callable[[str], Person], bare_git: RunsGit):
+def test_a_project_does_not_switch_redaction_off(attacked, bare_git):
     victim = attacked('redaction:\n  allow: ["*"]\n')
     victim.gitmem("save", f"the token is {TOKEN}")
     assert TOKEN not in (victim.store / "memory.md").read_text()
     assert TOKEN not in bare_git(victim.store, "log", "-p", "--all")
 
 
-def test_a_project_does_not_have_transcripts_sent_nor_syncs_made(attacked: Callable[[str], Person]):
+def test_a_project_does_not_have_transcripts_sent_nor_syncs_made(attacked):
     victim = attacked("sync:\n  transcripts: true\n  auto: interval\n  minutes: 1\n")
     assert in_force(victim, "sync.transcripts", "sync.auto", "sync.minutes") == [False, "session", 15]
 
@@ -201,7 +199,7 @@ remote: {trust: signed}
 """
 
 
-def test_of_a_hostile_file_nothing_counts_and_all_of_it_is_named(attacked: Callable[[str], Person]):
+def test_of_a_hostile_file_nothing_counts_and_all_of_it_is_named(attacked):
     victim = attacked(EVIL)
     items = victim.gitmem("config", "--json").said
     assert {item["origin"] for item in items} == {"default"}
@@ -211,7 +209,7 @@ def test_of_a_hostile_file_nothing_counts_and_all_of_it_is_named(attacked: Calla
     assert f"{len(asked)} settings of the store not trusted" in told
 
 
-def test_status_doctor_and_config_say_what_is_not_trusted(attacked: Callable[[str], Person]):
+def test_status_doctor_and_config_say_what_is_not_trusted(attacked):
     victim = attacked("sync:\n  transcripts: true\n")
     status, doctor = victim.gitmem("status"), victim.gitmem("doctor")
     for said in (status.out, doctor.out):
@@ -227,7 +225,7 @@ def test_status_doctor_and_config_say_what_is_not_trusted(attacked: Callable[[st
     assert "gitmem config trust sync.transcripts" in one.err
 
 
-def test_a_yes_is_for_exactly_that_value_in_that_store(attacked: Callable[[str], Person], tmp_path: Path):
+def test_a_yes_is_for_exactly_that_value_in_that_store(attacked, tmp_path):
     victim = attacked("sync:\n  auto: interval\n  transcripts: true\n")
     ran = victim.gitmem("config", "trust", "sync.auto", answer="y\n")
     assert "sync.auto: interval  (now session)" in ran.err
@@ -245,7 +243,7 @@ def test_a_yes_is_for_exactly_that_value_in_that_store(attacked: Callable[[str],
     assert in_force(elsewhere, "sync.auto") == ["session"]
 
 
-def test_who_says_no_or_is_not_there_has_agreed_to_nothing(attacked: Callable[[str], Person]):
+def test_who_says_no_or_is_not_there_has_agreed_to_nothing(attacked):
     victim = attacked("sync:\n  auto: interval\n")
     assert victim.gitmem("config", "trust", answer="\n").out == "Nothing was changed.\n"
     refused = victim.run("config", "trust")
@@ -255,7 +253,7 @@ def test_who_says_no_or_is_not_there_has_agreed_to_nothing(attacked: Callable[[s
     assert in_force(victim, "sync.auto") == ["session"]
 
 
-def test_a_yes_can_be_given_by_a_script_and_taken_back(attacked: Callable[[str], Person]):
+def test_a_yes_can_be_given_by_a_script_and_taken_back(attacked):
     victim = attacked("redaction:\n  allow: [one, 'two*']\n")
     given = victim.gitmem("config", "trust", "--yes", "--json").said
     file = str(victim.store / "config.yaml")
@@ -269,20 +267,20 @@ def test_a_yes_can_be_given_by_a_script_and_taken_back(attacked: Callable[[str],
     assert victim.run("config", "sync.auto", "off", "--yes").code == 2
 
 
-def test_no_character_of_a_value_is_hidden_from_who_is_asked(attacked: Callable[[str], Person]):
+def test_no_character_of_a_value_is_hidden_from_who_is_asked(attacked):
     victim = attacked('summary:\n  base_url: "https://good.example\\u202e\\u200b\\e[2K/evil"\n')
     asked = victim.gitmem("config", "trust", answer="n\n").err
     assert "\\u202e\\u200b" in asked
     assert not set(asked) & {"\u202e", "\u200b", "\x1b"}
 
 
-def test_what_a_remote_may_say_counts_within_its_bounds(attacked: Callable[[str], Person]):
+def test_what_a_remote_may_say_counts_within_its_bounds(attacked):
     victim = attacked("rotation:\n  threshold_tokens: 40000\nsession:\n  budget_tokens: 1000\n")
     assert in_force(victim, "rotation.threshold_tokens", "session.budget_tokens") == [40_000, 1_000]
     assert "not trusted" not in victim.gitmem("status").out
 
 
-def test_a_setting_of_one_s_own_counts_before_the_store_s_and_stays_here(attacked: Callable[[str], Person]):
+def test_a_setting_of_one_s_own_counts_before_the_store_s_and_stays_here(attacked):
     victim = attacked("sync:\n  auto: interval\n")
     said = victim.gitmem("config", "sync.auto", "off").out
     assert said == f'sync.auto is "off" in {victim.own}, your own settings for this store.\n'
@@ -294,7 +292,7 @@ def test_a_setting_of_one_s_own_counts_before_the_store_s_and_stays_here(attacke
     assert in_force(victim, "sync.auto") == ["session"]
 
 
-def test_what_is_set_in_the_store_counts_though_one_s_own_said_otherwise(attacked: Callable[[str], Person]):
+def test_what_is_set_in_the_store_counts_though_one_s_own_said_otherwise(attacked):
     victim = attacked("# nothing\n")
     victim.gitmem("config", "rotation.threshold_tokens", "500")
     assert in_force(victim, "rotation.threshold_tokens") == [500]
@@ -321,7 +319,7 @@ def test_what_is_set_in_the_store_counts_though_one_s_own_said_otherwise(attacke
     ids=["torn", "bool", "time", "long key", "long number", "date", "merges", "huge", "twice", "unknown"],
 )
 @pytest.mark.timeout(60)
-def test_no_file_that_is_wrong_keeps_anything_from_being_saved(attacked: Callable[[str], Person], text: str):
+def test_no_file_that_is_wrong_keeps_anything_from_being_saved(attacked, text):
     victim = attacked(text)
     victim.gitmem("save", "saved all the same")
     assert "saved all the same" in (victim.store / "memory.md").read_text()
@@ -331,7 +329,7 @@ def test_no_file_that_is_wrong_keeps_anything_from_being_saved(attacked: Callabl
 
 
 @posix
-def test_a_link_in_a_tree_is_not_read_as_settings(people: tuple[Person, Person], tmp_path: Path):
+def test_a_link_in_a_tree_is_not_read_as_settings(people, tmp_path):
     victim = people[0]
     victim.gitmem("init")
     secret = tmp_path / "secret.yaml"
@@ -344,7 +342,7 @@ def test_a_link_in_a_tree_is_not_read_as_settings(people: tuple[Person, Person],
 
 @posix
 @pytest.mark.parametrize("name", ["config.yaml", "."])
-def test_own_settings_that_lead_into_a_store_are_not_used(people: tuple[Person, Person], name: str):
+def test_own_settings_that_lead_into_a_store_are_not_used(people, name):
     victim = people[0]
     victim.gitmem("init")
     inside = victim.store / "knowledge"

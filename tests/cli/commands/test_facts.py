@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import pytest
 
-from gitmem.cli.app import App, real_app
-from gitmem.cli.main import main
+from gitmem.cli.app import real_app
 from gitmem.store.store import Store
 from tests.cli.commands.turns import ended
 
 
 @pytest.fixture
-def gitmem(tmp_path, home, environ, bare_git):
-    """Give a function that runs a command in a new project and returns exit code, output and complaint."""
-    bare_git(tmp_path, "init", "-q")
-
-    def run(*args, stdin=b""):
-        out, err = io.StringIO(), io.StringIO()
-        app = App(environ, str(tmp_path), io.TextIOWrapper(io.BytesIO(stdin)), out, err)
-        return main(args, lambda: app), out.getvalue(), err.getvalue()
-
-    assert run("init")[0] == 0
+def run(run, bare_git):
+    """Have the project be a git repository."""
+    bare_git(run.cwd, "init", "-q")
     return run
 
 
@@ -42,7 +33,7 @@ def test_facts_are_listed_shown_edited_and_retired(gitmem, store):
     ended(store, "Always run the linter before committing.", "my editor is vim")
     code, out, _ = gitmem("facts", "list")
     assert code == 0
-    assert "\npreference:\n  f" in out
+    assert "preference:\n  f" in out
     assert "Always run the linter before committing." in out
     [rule] = listed(gitmem, "--kind", "rule")
     shown = gitmem("facts", "show", rule["id"][:5])[1]

@@ -2,16 +2,12 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from gitmem.lessons.error import ErrorSignature
 from gitmem.lessons.pattern import BugPattern, render_pattern
 from gitmem.platform.clock import Context
 from gitmem.store.store import Store
 from gitmem.store.transcripts import put
-
-if TYPE_CHECKING:
-    from tests.cli.commands.project import Desk
 
 
 def test_forget_asks_and_frees(gitmem, tmp_path, environ, home):
@@ -26,11 +22,9 @@ def test_forget_asks_and_frees(gitmem, tmp_path, environ, home):
     assert "Nothing was deleted." in gitmem("forget", "--transcripts", answer="\n")[2]
     code, out, _ = gitmem("forget", "--transcripts", "--before", "2026-05-05", "--yes", "--json")
     assert (code, json.loads(out)["sessions"], json.loads(out)["kept"]) == (0, 1, 1)
-    assert gitmem("forget")[0] == 2
-    assert gitmem("forget", "--transcripts", "--before", "whenever")[0] == 2
 
 
-def test_it_lists_what_would_go_and_an_undo_brings_back_what_went(desk: Desk):
+def test_it_lists_what_would_go_and_an_undo_brings_back_what_went(desk):
     at = datetime.now(UTC) - timedelta(days=91)
     path = desk.store / "patterns" / "bugs" / "b14f7k2m9q0x.md"
     path.parent.mkdir(parents=True)
@@ -44,3 +38,11 @@ def test_it_lists_what_would_go_and_an_undo_brings_back_what_went(desk: Desk):
     assert path.exists()
     desk.run("config", "cleanup.min_usage_count", "1")
     assert desk.run("cleanup").out == "There is nothing to clean up.\n"
+
+
+def test_purge_reads_the_text_from_standard_input_and_answers_in_json(gitmem):
+    gitmem("save", "It is hunter2-Staging, says Ada.")
+    code, out, _ = gitmem("purge", "-", "--yes", "--json", stdin=b"hunter2-Staging\n")
+    said = json.loads(out)
+    assert (code, said["texts"], said["commits"], said["dry_run"]) == (0, 1, 1, False)
+    assert "hunter2" not in out

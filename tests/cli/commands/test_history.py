@@ -8,14 +8,14 @@ import pytest
 
 from gitmem.cli.app import real_app
 from gitmem.store.store import Store
-from tests.cli.commands.project import COMMIT_KEYS, KOREAN, LONG, ROOT, Desk
+from tests.cli.commands.project import COMMIT_KEYS, KOREAN, LONG, ROOT
 from tests.cli.commands.turns import ended
 
 if TYPE_CHECKING:
     from tests.cli.commands.project import Runner
 
 
-def test_blame(desk: Desk):
+def test_blame(desk):
     saved = [desk.save(f"fact {n} {LONG}", "--session", f"session-{n}-long") for n in range(3)]
     archive = desk.rotate()
 
@@ -38,7 +38,7 @@ def test_blame(desk: Desk):
     assert value["lines"][0]["origin"]["session"] == "session-1-long"
 
 
-def test_blame_of_what_is_not_committed(desk: Desk):
+def test_blame_of_what_is_not_committed(desk):
     desk.save("one")
     with (desk.store / "memory.md").open("a") as file:
         file.write("by hand\x1b[2J\n")
@@ -50,7 +50,7 @@ def test_blame_of_what_is_not_committed(desk: Desk):
     assert desk.run("blame", "empty.md").data == b""
 
 
-def test_index_has_the_shape_of_the_seed(desk: Desk):
+def test_index_has_the_shape_of_the_seed(desk):
     archive = desk.rotate()
     name = Path(archive).stem
     data = (desk.store / archive).read_bytes()
@@ -81,7 +81,7 @@ def test_index_has_the_shape_of_the_seed(desk: Desk):
     assert total == "1 rotation."
 
 
-def test_index_counts_what_retention_took_away(desk: Desk):
+def test_index_counts_what_retention_took_away(desk):
     first = desk.rotate()
     (desk.store / first).unlink()
     desk.git(desk.store, "commit", "-qam", "Retain\n\nGitmem-Op: retain")
@@ -93,7 +93,7 @@ def test_index_counts_what_retention_took_away(desk: Desk):
     assert "1 in brackets" in desk.run("index").out
 
 
-def test_log(desk: Desk):
+def test_log(desk):
     desk.save("하나 one", "--session", "first-session")
     saved = desk.save("two", "--session", "second-session", "--type", "decision")
 
@@ -126,7 +126,7 @@ def test_log(desk: Desk):
     assert "author:  gitmem <gitmem@localhost>" in text
 
 
-def test_log_filters(desk: Desk):
+def test_log_filters(desk):
     first = desk.save("one", "--session", "s-1", "--type", "decision")["commit"]
     second = desk.save("two", "--session", "s-2")["commit"]
     desk.write(KOREAN, b"x\n", "By hand", "2026-01-05T12:00:00+0000")
@@ -148,7 +148,7 @@ def test_log_filters(desk: Desk):
     assert desk.run("log", "--op", "undo").data == b""
 
 
-def test_log_says_when_there_is_more(desk: Desk):
+def test_log_says_when_there_is_more(desk):
     for number in range(25):
         desk.git(desk.store, "commit", "-q", "--allow-empty", "-m", f"number {number}")
 
@@ -161,7 +161,7 @@ def test_log_says_when_there_is_more(desk: Desk):
         assert (len(ran.out.splitlines()), ran.err) == (count, "")
 
 
-def test_log_of_hostile_values(desk: Desk):
+def test_log_of_hostile_values(desk):
     desk.save("x\nGitmem-Op: undo\x1b[2J", "--session", "s\nGitmem-Type: pattern")
     desk.git(desk.store, "commit", "-q", "--allow-empty", "-m", "by hand \x1b[2J\x07 \0"[:-1])
 
@@ -174,7 +174,7 @@ def test_log_of_hostile_values(desk: Desk):
         assert "by hand \\x1b[2J\\x07" in text
 
 
-def test_log_takes_a_number_and_counts_lines_as_git_does(desk: Desk):
+def test_log_takes_a_number_and_counts_lines_as_git_does(desk):
     for text in ("one", "two", "three"):
         desk.save(text)
     assert len(desk.run("log", "-2", "--json").json) == 2

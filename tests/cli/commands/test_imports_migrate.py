@@ -1,27 +1,17 @@
 from __future__ import annotations
 
-import io
 import json
 
 import pytest
 
-from gitmem.cli.app import App
-from gitmem.cli.main import main
+from tests.cli.commands.project import Runner
 
 
 @pytest.fixture
-def gitmem(tmp_path, home, environ):
-    """Give a function that runs a command in a new project and returns exit code, output and complaint."""
-    project = tmp_path / "한글 project"
-    project.mkdir()
-
-    def run(*args):
-        out, err = io.StringIO(), io.StringIO()
-        app = App(environ, str(project), io.TextIOWrapper(io.BytesIO(b"")), out, err)
-        return main(args, lambda: app), out.getvalue(), err.getvalue()
-
-    assert run("init")[0] == 0
-    return run
+def run(tmp_path, home, environ):
+    """Give a function that runs a command in a folder with a Korean name."""
+    (tmp_path / "한글 project").mkdir()
+    return Runner(tmp_path / "한글 project", environ)
 
 
 @pytest.fixture
@@ -68,11 +58,11 @@ def test_a_folder_can_be_named_with_its_layout(gitmem, project, tmp_path):
     assert gitmem("migrate", "../old one", "--from", "jikime")[1].endswith("0 imported, 1 already here\n")
 
 
-def test_a_folder_that_is_missing_is_said_to_be_also_without_a_store(tmp_path, home, environ):
-    err = io.StringIO()
-    app = App(environ, str(tmp_path), io.TextIOWrapper(io.BytesIO(b"")), io.StringIO(), err)
-    assert main(["migrate", "/nope"], lambda: app) == 9
-    assert "There is no folder /nope." in err.getvalue()
+def test_a_folder_that_is_missing_is_said_to_be_also_without_a_store(run):
+    assert run("migrate", "/nope")[::2] == (
+        9,
+        "gitmem: There is no folder /nope.\n  Give the folder that holds the memory.\n",
+    )
 
 
 def test_where_there_is_nothing_it_says_where_it_looked(gitmem):

@@ -1,27 +1,19 @@
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
-import sys
 
 import pytest
 
-from gitmem.cli.app import App
-from gitmem.cli.main import main
 from gitmem.errors import ExitCode
 from gitmem.hosts.agents.claude_code import HOST
 from gitmem.hosts.host import Place, Scope, shared_server
 from gitmem.hosts.install import hooked_events
 from gitmem.platform.shipped import install_command
+from tests.cli.commands.project import Runner
 
 NEXT = "Next: start Claude Code anew here. 'gitmem status' then tells what is remembered."
-
-
-class Terminal(io.TextIOWrapper):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture
@@ -34,17 +26,8 @@ def project(tmp_path, bare_git):
 
 @pytest.fixture
 def run(project, home, environ):
-    """Give a function that runs a command in the project and returns exit code, output and complaint."""
-
-    def run(*args, cwd=project, answer=None, environ=environ):
-        out, err = io.StringIO(), io.StringIO()
-        stdin = io.TextIOWrapper(io.BytesIO()) if answer is None else Terminal(io.BytesIO(answer.encode()))
-        if answer is not None:
-            err.isatty = lambda: True
-        app = App(environ, str(cwd), stdin, out, err)
-        return main(args, lambda: app), out.getvalue(), err.getvalue()
-
-    return run
+    """Give a function that runs a command in the project."""
+    return Runner(project, environ)
 
 
 @pytest.fixture
@@ -53,14 +36,9 @@ def settings(project):
 
 
 @pytest.fixture
-def gitmem(run, project, environ, tmp_path, initialize):
+def gitmem(run, on_path, initialize):
     """Like `run`, in a project with a store and with gitmem on the PATH."""
-    name = "gitmem.exe" if sys.platform == "win32" else "gitmem"
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / name).write_bytes(b"#!/bin/sh\n")
-    (tmp_path / "bin" / name).chmod(0o755)
-    environ["PATH"] = f"{environ['PATH']}{os.pathsep}{tmp_path / 'bin'}"
-    initialize(project)
+    initialize(run.cwd)
     return run
 
 
@@ -274,11 +252,11 @@ def test_doctor_says_whether_the_mcp_server_can_run(gitmem, monkeypatch, words):
     gitmem("install", "claude", "--only", "hooks", *words)
     assert findings() == []
     gitmem("install", "claude", "--only", "mcp", *words)
-    monkeypatch.setattr("gitmem.cli.app.has_sdk", lambda: True)
+    monkeypatch.setattr("gitmem.cli.commands.doctor.has_sdk", lambda: True)
     [(level, message, remedy)] = findings()
     assert (level, remedy) == ("ok", "")
     assert "has the tools of the memory" in message
-    monkeypatch.setattr("gitmem.cli.app.has_sdk", lambda: False)
+    monkeypatch.setattr("gitmem.cli.commands.doctor.has_sdk", lambda: False)
     [(level, message, remedy)] = findings()
     assert level == "warning"
     assert install_command("mcp") in remedy
@@ -331,7 +309,7 @@ def test_other_servers_stay(gitmem, project):
 
 
 def test_a_missing_extra_is_said(gitmem, monkeypatch):
-    monkeypatch.setattr("gitmem.cli.app.has_sdk", lambda: False)
+    monkeypatch.setattr("gitmem.cli.commands.install.has_sdk", lambda: False)
     assert install_command("mcp") in gitmem("install", "claude", "--only", "hooks,mcp")[2]
 
 

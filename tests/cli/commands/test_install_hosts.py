@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
@@ -13,11 +12,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.cli.app import App
-from gitmem.cli.commands.hook import hook
-from gitmem.cli.main import main
-from gitmem.hosts import script as trial
 from gitmem.hosts.agents.claude_code import READS
 from gitmem.hosts.all import NAMES, find_host
+from tests.cli.commands.project import Runner
 from tests.recorded import TRANSCRIPTS
 
 
@@ -31,22 +28,10 @@ def project(tmp_path, bare_git, monkeypatch):
 
 
 @pytest.fixture
-def run(project, home, environ, tmp_path, initialize):
-    """Give a function that runs a command in the project and returns exit code, output and complaint."""
-    name = "gitmem.exe" if sys.platform == "win32" else "gitmem"
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / name).write_bytes(b"#!/bin/sh\n")
-    (tmp_path / "bin" / name).chmod(0o755)
-    environ["PATH"] = os.pathsep.join([str(tmp_path / "bin"), environ["PATH"]])
-
-    def run(*args: str, data: bytes = b"") -> tuple[int, str, str]:
-        out, err = io.StringIO(), io.StringIO()
-        app = App(environ, str(project), io.TextIOWrapper(io.BytesIO(data)), out, err)
-        code = hook(args, app) if args[0] == "hook" else main(args, lambda: app)
-        return code, out.getvalue(), err.getvalue()
-
+def run(project, home, environ, on_path, initialize):
+    """Give a function that runs a command in the project."""
     initialize(project)
-    return run
+    return Runner(project, environ)
 
 
 def tree(*folders: Path) -> dict[str, bytes | None]:
@@ -112,7 +97,7 @@ def test_all_leaves_out_those_without_such_settings_and_two_may_share_a_file(run
 
 
 def test_a_hook_whose_event_does_not_arrive_is_said_and_fails(run, monkeypatch):
-    monkeypatch.setattr(trial, "arrives", lambda *_: False)
+    monkeypatch.setattr("gitmem.cli.commands.install.arrives", lambda *_: False)
     code, _, complaint = run("install", "claude", "--only", "hooks", "--yes")
     assert code == 1
     assert "its event did not arrive" in complaint
@@ -129,7 +114,7 @@ def test_doctor_notices_files_of_hooks_that_another_version_wrote(run, home):
 def test_what_one_agent_was_told_another_knows_at_its_start(run):
     def deliver(host: str, event: str, **more: object) -> str:
         payload = {"hook_event_name": event, "session_id": "s-codex", **more}
-        return run("hook", host, event, data=json.dumps(payload).encode())[1]
+        return run("hook", host, event, stdin=json.dumps(payload).encode())[1]
 
     deliver("codex", "UserPromptSubmit", prompt="Which package manager?", turn_id="t")
     deliver("codex", "Stop", last_assistant_message="Decision: we use uv instead of pip.", turn_id="t")
@@ -184,9 +169,9 @@ def test_a_person_at_a_terminal_is_asked_whether_to_allow_them(run, project, mon
     monkeypatch.setattr(App, "can_ask", lambda _: True)
     settings = project / ".claude" / "settings.local.json"
     for answer, allowed in ((b"y\n\n", False), (b"y\ny\n", True)):
-        assert "read the memory" in run("install", "claude", "--project", data=answer)[2]
+        assert "read the memory" in run("install", "claude", "--project", stdin=answer)[2]
         assert settings.exists() == allowed
-    assert "read the memory" not in run("install", "claude", "--project", data=b"y\n")[2]
+    assert "read the memory" not in run("install", "claude", "--project", stdin=b"y\n")[2]
 
 
 def test_the_list_of_servers_that_two_agents_share_stays_until_the_last_is_uninstalled(run, project):

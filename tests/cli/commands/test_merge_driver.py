@@ -17,8 +17,6 @@ from tests.copies import accept
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.conftest import RunsGit
-
 
 def _diverge(first: Path, second: Path, run_in: Callable[..., Ran]) -> None:
     run_in(second, "save", "of the desktop")
@@ -26,9 +24,7 @@ def _diverge(first: Path, second: Path, run_in: Callable[..., Ran]) -> None:
     run_in(first, "save", "again of the laptop")
 
 
-def test_git_pull_merges_as_sync_does(
-    first: Path, second: Path, run_in: Callable[..., Ran], bare_git: RunsGit, tmp_path
-):
+def test_git_pull_merges_as_sync_does(first, second, run_in, bare_git, tmp_path):
     _diverge(first, second, run_in)
     store = first / ".gitmem"
     assert "*.md merge=gitmem" in (store / ".gitattributes").read_text()
@@ -50,7 +46,7 @@ def test_git_pull_merges_as_sync_does(
 
 @pytest.mark.parametrize("installed", [True, False])
 def test_markers_of_a_pull_without_the_driver_are_repaired_by_the_next_command(
-    first: Path, second: Path, run_in: Callable[..., Ran], bare_git: RunsGit, installed: bool
+    first, second, run_in, bare_git, installed
 ):
     """Not installed, as in a clone by hand; or installed where git does not find gitmem."""
     _diverge(first, second, run_in)
@@ -92,9 +88,7 @@ def _without_gitmem() -> dict[str, str]:
     return {**os.environ, **name, "PATH": os.pathsep.join(folders)}
 
 
-def test_a_store_of_an_older_gitmem_gets_the_driver_by_init(
-    tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit
-):
+def test_a_store_of_an_older_gitmem_gets_the_driver_by_init(tmp_path, run_in, bare_git):
     run_in(tmp_path, "init")
     store = tmp_path / ".gitmem"
     (store / ".gitattributes").write_text("* -text\n")
@@ -105,7 +99,7 @@ def test_a_store_of_an_older_gitmem_gets_the_driver_by_init(
     assert "merge-driver %O %A %B %P" in bare_git(store, "config", "merge.gitmem.driver")
 
 
-def test_a_sync_brings_back_no_driver(first: Path, run_in: Callable[..., Ran], bare_git: RunsGit):
+def test_a_sync_brings_back_no_driver(first, run_in, bare_git):
     store = first / ".gitmem"
     bare_git(store, "config", "--remove-section", "merge.gitmem")
     assert run_in(first, "sync").code == 0

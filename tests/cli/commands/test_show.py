@@ -4,18 +4,11 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
 from gitmem.errors import ExitCode
 from tests.cli.commands.project import COMMIT_KEYS, KOREAN, ROOT, Desk
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import RunsGit
-
 
 # What is asked for, and the exit code.
 MISSING = {
@@ -56,7 +49,7 @@ MISSING = {
 }
 
 
-def test_what_is_not_there_or_not_allowed(desk: Desk):
+def test_what_is_not_there_or_not_allowed(desk):
     desk.save("one")
     desk.write("archive/notes.md", b"x\n", "archive")
 
@@ -75,18 +68,18 @@ def test_what_is_not_there_or_not_allowed(desk: Desk):
 @pytest.mark.parametrize(
     "argv", [("log", "-n", "-1"), ("log", "-n", "x"), ("log", "--op", "junk"), ("at",), ("show", "a", "b")]
 )
-def test_usage(desk: Desk, argv: tuple[str, ...]):
+def test_usage(desk, argv):
     ran = desk.ran(*argv)
     assert ran.code == 2
     assert ran.err.startswith(("gitmem: ", "usage: "))
 
 
-def test_no_store(tmp_path: Path, home: Path, bare_git: RunsGit):
+def test_no_store(tmp_path, home, bare_git):
     for name in ("show", "log", "diff", "index"):
         assert Desk(tmp_path, bare_git).ran(name).code == 3
 
 
-def test_what_waits_is_committed_first(desk: Desk):
+def test_what_waits_is_committed_first(desk):
     saved = desk.save("one")
     event = {"v": 1, "kind": "save", "id": "0" * 20, "at": "2026-11-21T10:00:00+00:00", "text": "from a hook"}
     event |= {"type": "note", "tags": [], "session": "hook-session", "host": "claude-code"}
@@ -100,7 +93,7 @@ def test_what_waits_is_committed_first(desk: Desk):
     assert found[1]["commit"] == saved["commit"]
 
 
-def test_reading_goes_on_in_the_middle_of_a_merge(desk: Desk):
+def test_reading_goes_on_in_the_middle_of_a_merge(desk):
     saved = desk.save("one")
     (desk.store / ".git" / "MERGE_HEAD").write_text(saved["commit"] + "\n")
 
@@ -110,7 +103,7 @@ def test_reading_goes_on_in_the_middle_of_a_merge(desk: Desk):
         assert "merge" in ran.err
 
 
-def test_show_is_the_file_as_text_and_of_a_commit_byte_for_byte(desk: Desk):
+def test_show_is_the_file_as_text_and_of_a_commit_byte_for_byte(desk):
     data = b"\xef\xbb\xbfone\r\n\xff\x1b[31m\0two\nno end"
     desk.write("memory.md", data)
     desk.write(KOREAN, data, "Write them")
@@ -123,7 +116,7 @@ def test_show_is_the_file_as_text_and_of_a_commit_byte_for_byte(desk: Desk):
 OBEYED = "\x7f\x9b31m\u061c\u200e\u200f\u202e\u2066"
 
 
-def test_no_answer_holds_what_a_terminal_would_obey(desk: Desk):
+def test_no_answer_holds_what_a_terminal_would_obey(desk):
     desk.write(f"notes {OBEYED}.md", f"title {OBEYED}\n".encode(), f"subject {OBEYED}")
     desk.save(f"a text {OBEYED} of its own")
     commands = [
@@ -148,13 +141,13 @@ def test_no_answer_holds_what_a_terminal_would_obey(desk: Desk):
     assert not {*OBEYED, "\x1b"} & set(ran.err) - set("31m")
 
 
-def test_show_takes_a_day(desk: Desk):
+def test_show_takes_a_day(desk):
     desk.write("daily/2026/11/2026-11-21.md", b"# 2026-11-21\n")
 
     assert desk.run("show", "2026-11-21").out == "# 2026-11-21\n"
 
 
-def test_show_on_a_terminal_writes_no_control_characters(desk: Desk):
+def test_show_on_a_terminal_writes_no_control_characters(desk):
     desk.write("memory.md", b"one\r\n\ttwo\x1b[2J\x9b\n\xff")
 
     assert (
@@ -163,7 +156,7 @@ def test_show_on_a_terminal_writes_no_control_characters(desk: Desk):
     )
 
 
-def test_show_takes_paths_as_a_person_sees_them(tmp_path: Path, home: Path, bare_git: RunsGit):
+def test_show_takes_paths_as_a_person_sees_them(tmp_path, home, bare_git):
     bare_git(tmp_path, "init", "-q")
     desk = Desk(tmp_path, bare_git)
     desk.run("init", "--branch")
@@ -185,7 +178,7 @@ def test_show_takes_paths_as_a_person_sees_them(tmp_path: Path, home: Path, bare
     assert desk.run("-C", str(inside), "show", "memory_20260101_000000.md", cwd=sub).out == "archived\n"
 
 
-def test_show_takes_any_form_of_a_korean_name(desk: Desk):
+def test_show_takes_any_form_of_a_korean_name(desk):
     import unicodedata
 
     desk.write(KOREAN, b"x\n")
@@ -193,7 +186,7 @@ def test_show_takes_any_form_of_a_korean_name(desk: Desk):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
-def test_show_follows_no_link(desk: Desk, tmp_path: Path):
+def test_show_follows_no_link(desk, tmp_path):
     (tmp_path / "secret").write_text("secret\n")
     (desk.store / "link.md").symlink_to(tmp_path / "secret")
     (desk.store / "folder").symlink_to(tmp_path)
@@ -203,7 +196,7 @@ def test_show_follows_no_link(desk: Desk, tmp_path: Path):
         assert (ran.code, ran.data) == (8, b"")
 
 
-def test_show_entry(desk: Desk):
+def test_show_entry(desk):
     saved = desk.save(
         "Use uv, not pnpm\nbecause 한국어", "--type", "learning", "--tag", "build", "--session", "1b4e51f0-9"
     )
@@ -228,7 +221,7 @@ def test_show_entry(desk: Desk):
     assert desk.run("show", identifier).out.endswith("\nby      you, changed by Mallory\n")
 
 
-def test_show_commit(desk: Desk):
+def test_show_commit(desk):
     saved = desk.save("one")
 
     text = desk.run("show", "HEAD").out
@@ -242,7 +235,7 @@ def test_show_commit(desk: Desk):
     assert value["entries"] == [saved["id"]]
 
 
-def test_a_fresh_clone_gives_the_same_answers(desk: Desk, tmp_path: Path):
+def test_a_fresh_clone_gives_the_same_answers(desk, tmp_path):
     desk.save("하나", "--session", "s-1")
     archive = desk.rotate()
     other = Desk(tmp_path / "proj2", desk.git)
@@ -261,7 +254,7 @@ def test_a_fresh_clone_gives_the_same_answers(desk: Desk, tmp_path: Path):
         assert other.run(*argv).data == desk.run(*argv).data, argv
 
 
-def test_branch_of_the_project(tmp_path: Path, home: Path, bare_git: RunsGit):
+def test_branch_of_the_project(tmp_path, home, bare_git):
     project = tmp_path / "code"
     project.mkdir()
     bare_git(project, "init", "-q")
@@ -294,7 +287,7 @@ def process(desk: Desk, *argv: str, **environ: str) -> subprocess.CompletedProce
     )
 
 
-def test_variables_of_a_hook_lead_nowhere(desk: Desk, tmp_path: Path):
+def test_variables_of_a_hook_lead_nowhere(desk, tmp_path):
     saved = desk.save("one", "--session", "s-1")
     other = tmp_path / "other"
     other.mkdir()
@@ -317,7 +310,7 @@ def test_variables_of_a_hook_lead_nowhere(desk: Desk, tmp_path: Path):
 
 
 @pytest.mark.parametrize("argv", [("show",), ("blame", "memory.md"), ("at", "HEAD", "--json")])
-def test_a_reader_that_goes_away(desk: Desk, argv: tuple[str, ...]):
+def test_a_reader_that_goes_away(desk, argv):
     desk.write("memory.md", b"a line of the memory\n" * 100_000, "long")
     running = subprocess.Popen(
         [sys.executable, "-m", "gitmem", *argv],
@@ -335,7 +328,7 @@ def test_a_reader_that_goes_away(desk: Desk, argv: tuple[str, ...]):
     assert (running.wait(60), said) == (0, b"")
 
 
-def test_show_takes_names_of_days_and_a_file_as_it_was(desk: Desk):
+def test_show_takes_names_of_days_and_a_file_as_it_was(desk):
     desk.save("of today")
     assert "of today" in desk.run("show", "today").out
     missing = desk.ran("show", "yesterday")
@@ -347,7 +340,7 @@ def test_show_takes_names_of_days_and_a_file_as_it_was(desk: Desk):
     assert desk.ran("show", "HEAD~1:nowhere.md").code == ExitCode.NOT_FOUND
 
 
-def test_at_gives_back_every_byte(desk: Desk):
+def test_at_gives_back_every_byte(desk):
     data = b"one\r\n\xff no end"
     desk.write("memory.md", data, "first", "2026-01-05T10:00:00+0000")
     desk.write(KOREAN, b"later\n", "second", "2026-01-06T10:00:00+0000")
@@ -368,7 +361,7 @@ def test_at_gives_back_every_byte(desk: Desk):
     }
 
 
-def test_at_lists(desk: Desk):
+def test_at_lists(desk):
     desk.write(KOREAN, b"12345", "first")
     desk.write("later.md", b"x", "second")
 
@@ -379,14 +372,14 @@ def test_at_lists(desk: Desk):
     assert value["files"] == [{"path": KOREAN, "bytes": 5}]
 
 
-def test_at_with_a_clock_that_went_back(desk: Desk):
+def test_at_with_a_clock_that_went_back(desk):
     for day, text in (("05", "a"), ("07", "b"), ("06", "c"), ("08", "d")):
         desk.write("memory.md", f"{text}\n".encode(), text, f"2026-01-{day}T10:00:00+0000")
 
     assert [desk.run("at", f"2026-01-{day}").out for day in ("05", "06", "07", "08")] == ["a\n", "c\n", "c\n", "d\n"]
 
 
-def test_imported_history_is_seen_as_of_its_own_dates(desk: Desk, tmp_path: Path):
+def test_imported_history_is_seen_as_of_its_own_dates(desk, tmp_path):
     for day, word in (("10", "zebra"), ("20", "okapi")):
         asked = {"role": "user", "content": f"Why does the {word} loader fail in production?"}
         answer = {"role": "assistant", "content": [{"type": "text", "text": f"The {word} loader had no lock file."}]}

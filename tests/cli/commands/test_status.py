@@ -7,7 +7,6 @@ import os
 import re
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,9 +19,6 @@ from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.state import TaskType
 from gitmem.store.store import Store
 from tests.cli.commands.project import Runner
-
-if TYPE_CHECKING:
-    from tests.cli.commands.project import Desk
 
 
 @pytest.fixture
@@ -205,7 +201,7 @@ def test_a_store_that_is_cut_off_says_that_nothing_is_recorded(run, bare_git):
 TASK = "add retries with backoff to the importer"
 
 
-def test_it_counts_what_is_held_learned_and_told(desk: Desk):
+def test_it_counts_what_is_held_learned_and_told(desk):
     for number in range(12):
         desk.run("save", f"Module m{number} was renamed to n{number}")
     desk.run("save", "The importer retries thrice with backoff", "--type", "decision")
@@ -226,7 +222,7 @@ def test_it_counts_what_is_held_learned_and_told(desk: Desk):
     assert "nothing yet: this is counted when a session is over" in shown
 
 
-def test_it_says_how_told_turns_ended_and_what_was_told_most(desk: Desk):
+def test_it_says_how_told_turns_ended_and_what_was_told_most(desk):
     at = datetime.now(UTC).replace(microsecond=0)
     store = Store(str(desk.store), Context({}, os.environ["HOME"], "desk", lambda: at))
     ids = [f"e{number}4f7k2m9q0" for number in range(2)]
@@ -245,7 +241,7 @@ def test_it_says_how_told_turns_ended_and_what_was_told_most(desk: Desk):
     assert f"Tasks told most\n  {ids[0]:<18}    1 time  Mend {ids[0]}\n" in shown
 
 
-def test_what_a_person_reads_at_a_terminal_costs_no_tokens(desk: Desk):
+def test_what_a_person_reads_at_a_terminal_costs_no_tokens(desk):
     desk.run("save", "The importer retries thrice with backoff", "--type", "decision")
     desk.run("recall", "importer backoff", terminal=True)
     found = desk.run("stats", "--json").json

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from gitmem.errors import ExitCode
 from gitmem.store import findings as due
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
-    import pytest
-
-    from tests.cli.commands.project import Ran
-    from tests.conftest import RunsGit
-
-
-def test_what_needs_a_person_is_said_by_sync_and_status(first: Path, second: Path, run_in: Callable[..., Ran]):
+def test_what_needs_a_person_is_said_by_sync_and_status(first, second, run_in):
     (first / ".gitmem" / "knowledge").mkdir()
     (first / ".gitmem" / "knowledge" / "a.md").write_text("# A\n\nA line.\n")
     run_in(first, "sync")
@@ -34,7 +24,7 @@ def test_what_needs_a_person_is_said_by_sync_and_status(first: Path, second: Pat
         assert run_in(folder, "status", "--json").json["review"] == [{"path": "knowledge/a.md", "places": ["A"]}]
 
 
-def test_status_says_what_waits_and_what_failed(first: Path, remote: Path, run_in: Callable[..., Ran]):
+def test_status_says_what_waits_and_what_failed(first, remote, run_in):
     run_in(first, "save", "one more")
     assert "1 commit to send" in run_in(first, "status").out
     remote.rename(remote.with_name("away.git"))
@@ -47,9 +37,7 @@ def test_status_says_what_waits_and_what_failed(first: Path, remote: Path, run_i
     assert listed[0]["failure"]
 
 
-def test_a_memory_that_others_will_refuse_is_told_before(
-    first: Path, second: Path, run_in: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
-):
+def test_a_memory_that_others_will_refuse_is_told_before(first, second, run_in, monkeypatch):
     assert run_in(first, "sync").err == ""
     monkeypatch.setattr(due, "MANY_FILES", 4)
     for command in ("sync", "status", "doctor"):
@@ -59,7 +47,7 @@ def test_a_memory_that_others_will_refuse_is_told_before(
         assert "'gitmem clear old --days 365 --dry-run'" in said, command
 
 
-def test_being_offline_has_an_exit_code_of_its_own(first: Path, run_in: Callable[..., Ran], bare_git: RunsGit):
+def test_being_offline_has_an_exit_code_of_its_own(first, run_in, bare_git):
     bare_git(first / ".gitmem", "remote", "set-url", "origin", "http://ada:s3cr3t@127.0.0.1:9/x.git")
     failed = run_in(first, "sync", "--json", ok=False)
     assert failed.code == ExitCode.UNREACHABLE
@@ -74,9 +62,7 @@ def test_being_offline_has_an_exit_code_of_its_own(first: Path, run_in: Callable
     assert not any("s3cr3t" in text for text in everything)
 
 
-def test_a_background_sync_says_nothing_and_logs_what_failed(
-    first: Path, second: Path, remote: Path, run_in: Callable[..., Ran], bare_git: RunsGit
-):
+def test_a_background_sync_says_nothing_and_logs_what_failed(first, second, remote, run_in, bare_git):
     run_in(first, "save", "in the background")
     done = run_in(first, "sync", "--background")
     assert (done.out, done.err) == ("", "")
@@ -94,9 +80,7 @@ def test_a_background_sync_says_nothing_and_logs_what_failed(
     assert (log.read_text() if log.exists() else "") == before, "being offline is no failure"
 
 
-def test_a_server_that_serves_an_old_state_is_noticed_by_sync_and_status(
-    first: Path, remote: Path, run_in: Callable[..., Ran], bare_git: RunsGit
-):
+def test_a_server_that_serves_an_old_state_is_noticed_by_sync_and_status(first, remote, run_in, bare_git):
     old = bare_git(remote, "rev-parse", "gitmem")
     run_in(first, "save", "seen by the server")
     run_in(first, "sync")

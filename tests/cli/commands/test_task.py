@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from gitmem.errors import ExitCode
 
-if TYPE_CHECKING:
-    from tests.cli.commands.project import Desk
 
-
-def test_after_a_compaction_the_session_is_told_what_it_is_at(desk: Desk):
+def test_after_a_compaction_the_session_is_told_what_it_is_at(desk):
     def event(name: str, **more: object) -> str:
         payload = {"hook_event_name": name, "session_id": "s1", "cwd": str(desk.project), "transcript_path": ""}
         return desk.run("hook", "claude", stdin=json.dumps(payload | more).encode()).out
@@ -35,7 +31,7 @@ def test_after_a_compaction_the_session_is_told_what_it_is_at(desk: Desk):
 TASK = "add retries with backoff to the importer"
 
 
-def test_a_decision_is_told_for_a_task_and_its_source(desk: Desk):
+def test_a_decision_is_told_for_a_task_and_its_source(desk):
     for number in range(12):
         desk.run("save", f"Module m{number} was renamed to n{number}")
     desk.run("save", "The importer retries thrice with backoff", "--type", "decision")

@@ -11,8 +11,6 @@ from tests.own_settings import own_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.cli.commands.project import Desk
-
 
 def test_uninstall_works_when_the_store_is_gone(gitmem):
     gitmem("install", "claude")
@@ -39,7 +37,7 @@ def test_without_hooks_there_is_nothing_to_take_out(gitmem):
     assert not (gitmem.cwd / ".claude").exists()
 
 
-def test_two_installs_leave_no_folder_behind(desk: Desk):
+def test_two_installs_leave_no_folder_behind(desk):
     before = sorted(path for path in desk.project.rglob("*") if ".git" not in str(path))
     desk.run("install", "claude", "--yes")
     desk.run("install", "claude", "--summaries", "--yes")

@@ -1,28 +1,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
 from gitmem.cli import output as terminal
-from tests.cli.commands.project import ROOT
-
-
-def test_a_full_memory_becomes_an_archive(gitmem, rotated):
-    assert "The loader reads part 0 " in (gitmem.root / rotated).read_text(encoding="utf-8")
-    assert gitmem.json("check")["archive"] is None
-
-
-def test_check_prints_the_request_for_a_summary(gitmem, environ):
-    gitmem("config", "rotation.carryover_tokens", "200")
-    gitmem("config", "rotation.threshold_tokens", "2000")
-    with (gitmem.root / "memory.md").open("a", encoding="utf-8") as file:
-        file.writelines(f"- The loader reads part {number} of its settings in layers.\n" for number in range(200))
-    assert "[GITMEM_ROTATE] file=archive/memory_" in gitmem("check")[1]
 
 
 def test_a_person_is_told_of_a_rotation_in_words(gitmem):
@@ -106,12 +89,3 @@ def test_progress_is_shown_to_a_person_who_has_waited(gitmem, monkeypatch):
     assert gitmem("maintain")[2] == ""
     monkeypatch.setattr(terminal, "_PATIENCE", 60.0)
     assert gitmem("maintain", terminal=True)[2] == ""
-
-
-def test_the_real_command_maintains(gitmem, tmp_path):
-    gitmem("save", "one")
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "gitmem", "maintain"]
-    run = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=True)
-    assert run.stdout.startswith("Packed 2 loose objects and 2 packs into 1 pack")
-    assert run.stderr == ""

@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 
 import pytest
-
-from gitmem.cli.app import App
-from gitmem.cli.main import main
 
 OLD = "daily/2020/01/2020-01-06.md"
 
@@ -45,13 +41,6 @@ def test_consolidate_says_what_it_does(gitmem, tmp_path):
     assert there(tmp_path, "weekly/2020/2020-W02.md")
 
 
-@pytest.mark.parametrize("command", ["consolidate", "clear", "migrate"])
-def test_help_has_examples(gitmem, capsys, command):
-    with pytest.raises(SystemExit):
-        gitmem(command, "--help")
-    assert f"examples:\n  gitmem {command}" in capsys.readouterr().out
-
-
 def test_a_day_that_was_consolidated_is_still_shown(gitmem):
     gitmem("consolidate")
     code, out, err = gitmem("show", "2020-01-06")
@@ -60,35 +49,31 @@ def test_a_day_that_was_consolidated_is_still_shown(gitmem):
     assert gitmem("show", "2020-01-07")[0] == 9
 
 
-def test_a_day_that_one_clone_edits_while_another_consolidates_it_comes_back(tmp_path, home, environ):
+def test_a_day_that_one_clone_edits_while_another_consolidates_it_comes_back(tmp_path, run_in, environ):
     """The change wins over the deletion, and the day joins its week again (docs/memory.md, "Tiers")."""
     one, other, remote = tmp_path / "one", tmp_path / "other", tmp_path / "remote.git"
     day, week = "daily/2026/01/2026-01-06.md", "weekly/2026/2026-W02.md"
 
-    def run(project, *args):
-        app = App(environ, str(project), io.StringIO(""), io.StringIO(), err := io.StringIO())
-        assert main(args, lambda: app) == 0, (args, err.getvalue())
-
     for project in (one, other):
         project.mkdir()
     subprocess.run(["git", "init", "-q", "--bare", str(remote)], check=True, env=environ)
-    run(one, "init")
+    run_in(one, "init")
     (one / ".gitmem" / day).parent.mkdir(parents=True)
     entry = "- [10:00:00] **Decision**: Use uv. ^1ksd9q2x0m3v8t5w7zab\n"
     (one / ".gitmem" / day).write_text(f"# 2026-01-06\n\n{entry}", encoding="utf-8")
-    run(one, "config", "tiers.monthly_days", "0")
-    run(one, "remote", "add", str(remote))
-    run(one, "sync")
-    run(other, "clone", str(remote))
-    run(other, "consolidate")
-    run(other, "sync")
+    run_in(one, "config", "tiers.monthly_days", "0")
+    run_in(one, "remote", "add", str(remote))
+    run_in(one, "sync")
+    run_in(other, "clone", str(remote))
+    run_in(other, "consolidate")
+    run_in(other, "sync")
     with (one / ".gitmem" / day).open("a", encoding="utf-8") as file:
         file.write("\n손으로 쓴 줄\n")
-    run(one, "sync")
+    run_in(one, "sync")
     assert "손으로 쓴 줄" in (one / ".gitmem" / day).read_text(encoding="utf-8")
-    run(one, "consolidate")
-    run(one, "sync")
-    run(other, "sync")
+    run_in(one, "consolidate")
+    run_in(one, "sync")
+    run_in(other, "sync")
     for project in (one, other):
         assert not (project / ".gitmem" / day).exists()
         text = (project / ".gitmem" / week).read_text(encoding="utf-8")

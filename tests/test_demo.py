@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def printed(language: str) -> str:
-    command = (sys.executable, "-m", "gitmem.cli.demo", language)
+    command = (sys.executable, str(ROOT / "packaging" / "demo.py"), language)
     return subprocess.run(command, cwd=ROOT, capture_output=True, check=True, encoding="utf-8").stdout
 
 
