@@ -181,6 +181,11 @@ class Lock(ABC):
     def held(self) -> bool:
         """Return whether this object still has the lock."""
 
+    def check(self) -> None:
+        """Raise BusyError if another process has taken over the lock."""
+        if not self.held():
+            raise BusyError("Another process took over the lock while this one was suspended.", "Try again.")
+
     def __enter__(self) -> Self:
         return self
 

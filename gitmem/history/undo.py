@@ -15,19 +15,18 @@ from gitmem.document.ids import ARCHIVE, MEMORY, is_id, summary_path
 from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.git.log import Commit, log, was_at
-from gitmem.git.objects import Objects, read_objects
+from gitmem.git.objects import read_objects
 from gitmem.git.process import Git
-from gitmem.git.repository import Repository, is_object_id
 from gitmem.git.rewrite import commit_changes
 from gitmem.history.past_days import drop_days
 from gitmem.history.records import CommitRecord, last_version, parse_date, record, resolve
 from gitmem.history.undo_plan import (
     Change,
-    Reversal,
     UndoConflictError,
     ids_in,
     introduced,
     plan_undo,
+    reversals,
     rotated,
     undone_commits,
 )
@@ -40,10 +39,7 @@ SHORT = 10  # characters of an object id that people are shown
 _LISTED = 5  # items in a message
 _RECENT = 64  # commits to search first for one to undo
 _FILE_MODES = {b"000000", b"100644", b"100755"}
-# The message of `git revert`.
 _HEX = re.compile(r"[0-9a-f]+")
-_SHORT = re.compile(r"[0-9a-f]{4,64}")
-_REVERTED = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
 # What a person does. Facts and groups are also learned from sessions, which their commits then name.
 _BY_PERSON = {Op.SAVE, Op.ROTATE, Op.MIGRATE, Op.CLEAR, Op.CONFIG, Op.ADOPT, Op.RETAIN, Op.REVIEW}
 _BY_BOTH = {Op.FACT, Op.CONCEPT, Op.SUMMARIZE}
@@ -101,47 +97,6 @@ def undo(store: Store, *, revision: str | None = None, session: str | None = Non
     if commit:
         drop_days(store.private)
     return done._replace(commit=commit, notices=(*outcome.notices, *done.notices))
-
-
-def reversals(git: Git, revision: str) -> list[Reversal]:
-    """Return the commits of a revision or range that undo others, children before their parents."""
-    fields = ("%H", f"%(trailers:key={Trailer.OP},valueonly)", f"%(trailers:key={Trailer.UNDOES},valueonly)", "%b")
-    output = git.run(
-        "log",
-        "-z",
-        "--topo-order",
-        "--fixed-strings",
-        f"--grep={Trailer.UNDOES}: ",
-        "--grep=This reverts commit ",
-        f"--format={'%x00'.join(fields)}",
-        "--end-of-options",
-        revision,
-        "--",
-    )
-    texts = [field.decode("utf-8", "replace") for field in output.split(b"\0")[:-1]]
-    named = {}
-    for oid, op, undoes, body in zip(*(texts[start :: len(fields)] for start in range(len(fields))), strict=True):
-        named[oid] = undoes.split() if op.strip() else _REVERTED.findall(body)
-    full = _full(git, {name for names in named.values() for name in names})
-    return [Reversal(oid, tuple(full.get(name, name) for name in names)) for oid, names in named.items()]
-
-
-def commits_with(repository: Repository, trailers: Mapping[str, str], *, undone: bool) -> list[Commit]:
-    """Return the commits of the branch that have all these trailers and were not undone, or were, newest first."""
-    tip = repository.resolve(repository.branch())
-    commits = log(repository.git, tip, trailers=trailers)
-    oids = undone_commits(reversals(repository.git, tip)) if commits else {}
-    return [commit for commit in commits if (commit.oid in oids) is undone]
-
-
-def _full(git: Git, names: Collection[str]) -> dict[str, str]:
-    """Return full ids by abbreviated ones (as of `revert.reference`), by one process."""
-    short = sorted(name for name in names if _SHORT.fullmatch(name) and not is_object_id(name))
-    if not short:
-        return {}
-    with Objects(git) as objects:
-        found = objects.infos([f"{name}^{{commit}}" for name in short])
-    return {name: info.oid for name, info in zip(short, found, strict=True) if info is not None}
 
 
 def _choose(store: Store, revision: str | None, session: str | None) -> list[CommitRecord]:

@@ -1,4 +1,4 @@
-"""Undo of a commit in files that have changed since (spec G3).
+"""Undo of a commit in files that have changed since, and which commits were undone (spec G3).
 
 A change is applied in parts: entries by their ids, wherever they are now; sections that only held such entries; all
 other lines by a three-way merge. Nothing is guessed: where a merge fails, `UndoConflictError` names the file.
@@ -14,8 +14,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, Section, entry_ids, find_entries, restore_entries, sections
 from gitmem.document.ids import ARCHIVE, BUGS, MEMORY, is_fact_id, summary_path
+from gitmem.document.message import Trailer
 from gitmem.facts.fact import PATH, is_fact_path
 from gitmem.facts.file import parse_fact
+from gitmem.git.log import Commit, log
+from gitmem.git.objects import Objects
+from gitmem.git.process import Git
+from gitmem.git.repository import Repository, is_object_id
 from gitmem.lessons.pattern import FOLDER as PATTERNS
 from gitmem.lessons.pattern import parse_pattern, render_pattern, unseen
 from gitmem.merge.documents import merge_headers
@@ -23,6 +28,9 @@ from gitmem.text.difference import merge_lines
 from gitmem.values import Value
 
 _BLANK = " \t\r\n"
+_SHORT = re.compile(r"[0-9a-f]{4,64}")
+# The message of `git revert`.
+_REVERTED = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
 _BLANK_LINE = re.compile(r"[ \t]*\r?\n")
 
 
@@ -319,3 +327,44 @@ def _is_frame(data: bytes) -> bool:
 
 def _lines(data: bytes) -> list[bytes]:
     return [line for line in data.split(b"\n") if line.strip()]
+
+
+def reversals(git: Git, revision: str) -> list[Reversal]:
+    """Return the commits of a revision or range that undo others, children before their parents."""
+    fields = ("%H", f"%(trailers:key={Trailer.OP},valueonly)", f"%(trailers:key={Trailer.UNDOES},valueonly)", "%b")
+    output = git.run(
+        "log",
+        "-z",
+        "--topo-order",
+        "--fixed-strings",
+        f"--grep={Trailer.UNDOES}: ",
+        "--grep=This reverts commit ",
+        f"--format={'%x00'.join(fields)}",
+        "--end-of-options",
+        revision,
+        "--",
+    )
+    texts = [field.decode("utf-8", "replace") for field in output.split(b"\0")[:-1]]
+    named = {}
+    for oid, op, undoes, body in zip(*(texts[start :: len(fields)] for start in range(len(fields))), strict=True):
+        named[oid] = undoes.split() if op.strip() else _REVERTED.findall(body)
+    full = _full(git, {name for names in named.values() for name in names})
+    return [Reversal(oid, tuple(full.get(name, name) for name in names)) for oid, names in named.items()]
+
+
+def commits_with(repository: Repository, trailers: Mapping[str, str], *, undone: bool) -> list[Commit]:
+    """Return the commits of the branch that have all these trailers and were not undone, or were, newest first."""
+    tip = repository.resolve(repository.branch())
+    commits = log(repository.git, tip, trailers=trailers)
+    oids = undone_commits(reversals(repository.git, tip)) if commits else {}
+    return [commit for commit in commits if (commit.oid in oids) is undone]
+
+
+def _full(git: Git, names: Collection[str]) -> dict[str, str]:
+    """Return full ids by abbreviated ones (as of `revert.reference`), by one process."""
+    short = sorted(name for name in names if _SHORT.fullmatch(name) and not is_object_id(name))
+    if not short:
+        return {}
+    with Objects(git) as objects:
+        found = objects.infos([f"{name}^{{commit}}" for name in short])
+    return {name: info.oid for name, info in zip(short, found, strict=True) if info is not None}

@@ -21,7 +21,7 @@ from gitmem.document.ids import MEMORY, archive_path, daily_path, is_fact_id, su
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import is_fact_path
-from gitmem.history.undo import commits_with
+from gitmem.history.undo_plan import commits_with
 from gitmem.importers.plan import (
     ArchiveItem,
     FileItem,

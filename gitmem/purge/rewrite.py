@@ -410,8 +410,7 @@ def apply(store: Store, lock: Lock, records: Collection[PurgeRecord], known: Ite
         files={change.path: (change.old, change.new, change.mode) for change in files},
         stash=tuple((cleaned.commits.get(oid, oid), words) for oid, words in stash),
     )
-    if not lock.held():
-        raise BusyError("Another process took over the lock while this one was suspended.", "Try again.")
+    lock.check()
     journal.write(store.private)
     if cleaned.removed:  # the bytes removed without asking add up, so that many small purges meet the limit, too
         state = read_state(store.private)

@@ -6,107 +6,30 @@ import contextlib
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 from gitmem.document.ids import FORMAT
-from gitmem.errors import BusyError, GitmemError
+from gitmem.errors import BusyError
 from gitmem.git.lock import file_locks_serve
 from gitmem.git.packing import damages, known_files, lock_files, missing_of, staged_paths
 from gitmem.git.process import OLDEST_GIT, git_version
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.git.trust import GITMEM, IdentityLookup
 from gitmem.store import document_checks, status
-from gitmem.store.document_checks import look
-from gitmem.store.findings import Finding, Level
+from gitmem.store.document_checks import ATTRIBUTES, MODULES, attributes_finding, look
+from gitmem.store.findings import Finding, Level, bytes_below
 from gitmem.store.store import FORMAT_VERSION, Store, format_version
 from gitmem.text.sentences import age, count
 
 Check = Callable[[Store], Iterator[Finding]]
 
 
-def examine(store: Store, checks: Sequence[Check], progress: Callable[[str], None] = lambda _: None) -> list[Finding]:
-    """Run checks in order and return their findings; call `progress` with the name of each check.
-
-    The error of a check that fails is a finding, too.
-    """
-    found: list[Finding] = []
-    for check in checks:
-        name = check.__name__.removeprefix("check_").replace("_", " ")
-        progress(f"checking {name}")
-        try:
-            found += check(store)
-        except GitmemError as error:
-            if error.message not in {finding.message for finding in found}:
-                found.append(Finding(name, Level.PROBLEM, error.message, error.remedy))
-        except Exception as error:  # noqa: BLE001  # the other checks must run
-            words = " ".join(f"{type(error).__name__}: {error}".split())
-            found.append(Finding(name, Level.PROBLEM, f"The check failed. {words}"))
-    return found
-
-
-_FILE = ".gitattributes"
-_MODULES = ".gitmodules"
-# Attributes that keep bytes as they are, or only affect merges and diffs of plain git.
-_HARMLESS = frozenset(
-    (
-        *("-text", "-eol", "-filter", "-ident", "-working-tree-encoding", "binary", "diff", "-diff"),
-        *("merge", "-merge", "merge=gitmem", "merge=union"),
-    )
-)
-_SHOWN = 5
-
-
 def check_attributes(store: Store) -> Iterator[Finding]:
     """Report attributes that are neither gitmem's nor harmless, and a list of submodules."""
-    yield attributes_finding(store, known_files(store.repository.git, f":(glob)**/{_FILE}", f":(top){_MODULES}"))
+    yield attributes_finding(store, known_files(store.repository.git, f":(glob)**/{ATTRIBUTES}", f":(top){MODULES}"))
 
 
-def attributes_finding(store: Store, paths: Iterable[str]) -> Finding:
-    """Return the finding on the attributes and lists of submodules among these files."""
-    lines = [
-        f"{path}, line {number}: {line}"
-        for path in paths
-        if path.endswith(_FILE) and path.rpartition("/")[2] == _FILE
-        for number, line in _acting(_text(store, path))
-    ]
-    lines += [f"{path}: submodules" for path in paths if path == _MODULES]
-    if lines:
-        message = (
-            "Attributes that are not gitmem's: gitmem ignores them, but your own git commands in the store do not."
-        )
-        remedy = f"If they are not yours, remove {_FILE}; 'gitmem init' writes gitmem's own."
-        return Finding("attributes", Level.WARNING, message, remedy, tuple(lines[:_SHOWN]))
-    return Finding("attributes", Level.OK, "No attributes but those that keep bytes as they are.")
-
-
-def _acting(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.splitlines(), 1):
-        words = line.split()
-        if words and not words[0].startswith("#") and not _HARMLESS.issuperset(words[1:]):
-            yield number, line.strip()
-
-
-def _text(store: Store, path: str) -> str:
-    try:
-        return (store.read(path) or b"").decode("utf-8", "replace")
-    except (GitmemError, OSError):  # a link, which the check of names reports
-        return ""
-
-
-def bytes_below(folder: str) -> int:
-    """Return how many bytes the files below a folder take; no link is followed."""
-    total, folders = 0, [folder]
-    while folders:
-        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.path)
-                else:
-                    with contextlib.suppress(OSError):  # it was removed meanwhile
-                        total += entry.stat(follow_symlinks=False).st_size
-    return total
-
-
+_SHOWN = 5
 _OLD_LOCK = 60.0  # seconds; git commands hold one for milliseconds, or while an editor is open
 _LARGE = 32 << 20  # bytes of packs: git looks at all objects of more for over two seconds
 _NEWEST = 100  # commits whose objects are looked at then; the whole of the present memory is among them

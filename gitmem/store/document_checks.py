@@ -271,3 +271,47 @@ def _remember(store: Store, seen: _Seen, record: str) -> None:
     fields = {"by": __version__, "commit": seen.commit, "again": list(seen.again), "review": review, "upto": seen.upto}
     with contextlib.suppress(OSError):  # the store may be read-only
         write_json(os.path.join(store.private, record), fields)
+
+
+ATTRIBUTES = ".gitattributes"
+MODULES = ".gitmodules"
+# Attributes that keep bytes as they are, or only affect merges and diffs of plain git.
+_HARMLESS = frozenset(
+    (
+        *("-text", "-eol", "-filter", "-ident", "-working-tree-encoding", "binary", "diff", "-diff"),
+        *("merge", "-merge", "merge=gitmem", "merge=union"),
+    )
+)
+_SHOWN = 5
+
+
+def attributes_finding(store: Store, paths: Iterable[str]) -> Finding:
+    """Return the finding on the attributes and lists of submodules among these files."""
+    lines = [
+        f"{path}, line {number}: {line}"
+        for path in paths
+        if path.endswith(ATTRIBUTES) and path.rpartition("/")[2] == ATTRIBUTES
+        for number, line in _acting(_text(store, path))
+    ]
+    lines += [f"{path}: submodules" for path in paths if path == MODULES]
+    if lines:
+        message = (
+            "Attributes that are not gitmem's: gitmem ignores them, but your own git commands in the store do not."
+        )
+        remedy = f"If they are not yours, remove {ATTRIBUTES}; 'gitmem init' writes gitmem's own."
+        return Finding("attributes", Level.WARNING, message, remedy, tuple(lines[:_SHOWN]))
+    return Finding("attributes", Level.OK, "No attributes but those that keep bytes as they are.")
+
+
+def _acting(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if words and not words[0].startswith("#") and not _HARMLESS.issuperset(words[1:]):
+            yield number, line.strip()
+
+
+def _text(store: Store, path: str) -> str:
+    try:
+        return (store.read(path) or b"").decode("utf-8", "replace")
+    except (GitmemError, OSError):  # a link, which the check of names reports
+        return ""

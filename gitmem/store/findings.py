@@ -14,15 +14,19 @@ import os
 import sys
 from enum import StrEnum
 
+from gitmem.errors import GitmemError
 from gitmem.platform.clock import local
 from gitmem.platform.programs import neutral_folder, own_command, with_absolute
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     from gitmem.store.store import Store
+
+    Check = Callable[[Store], Iterator["Finding"]]
 
 
 class Level(StrEnum):
@@ -184,3 +188,37 @@ def crowded(store: Store) -> str:
         return ""
     refused = "refuse it now" if files > MAX_FILES else f"refuse it above {MAX_FILES:,}"
     return f"The memory has {files:,} files; other machines {refused}."
+
+
+def examine(store: Store, checks: Sequence[Check], progress: Callable[[str], None] = lambda _: None) -> list[Finding]:
+    """Run checks in order and return their findings; call `progress` with the name of each check.
+
+    The error of a check that fails is a finding, too.
+    """
+    found: list[Finding] = []
+    for check in checks:
+        name = check.__name__.removeprefix("check_").replace("_", " ")
+        progress(f"checking {name}")
+        try:
+            found += check(store)
+        except GitmemError as error:
+            if error.message not in {finding.message for finding in found}:
+                found.append(Finding(name, Level.PROBLEM, error.message, error.remedy))
+        except Exception as error:  # noqa: BLE001  # the other checks must run
+            words = " ".join(f"{type(error).__name__}: {error}".split())
+            found.append(Finding(name, Level.PROBLEM, f"The check failed. {words}"))
+    return found
+
+
+def bytes_below(folder: str) -> int:
+    """Return how many bytes the files below a folder take; no link is followed."""
+    total, folders = 0, [folder]
+    while folders:
+        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                else:
+                    with contextlib.suppress(OSError):  # it was removed meanwhile
+                        total += entry.stat(follow_symlinks=False).st_size
+    return total

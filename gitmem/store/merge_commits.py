@@ -30,9 +30,8 @@ from gitmem.git.worktree import Staged
 from gitmem.merge.trees import merge_trees
 from gitmem.platform.safe_open import replace_file
 from gitmem.store.fact_lines import Shelf, follow_merge
-from gitmem.store.recovery import ARRIVING, new_pending_ref
+from gitmem.store.recovery import ARRIVING, new_pending_ref, publish
 from gitmem.store.store import Store
-from gitmem.store.transact import check_held, publish
 from gitmem.values import Value
 
 _MAX_BASES = 16  # merge bases beyond this are ignored; syncs do not create so many
@@ -373,7 +372,7 @@ def _move_forward(
             if any(_is_edited(store, change) for change in changes):
                 return None
             staged += _staged(store, [change for change in changes if change not in late], lock)
-            check_held(lock)
+            lock.check()
             replace_file(os.path.join(store.private, ARRIVING), f"{new}\n".encode("ascii"))
             if not move_refs(store.repository.git, {**notes, branch: (old, new)}, "gitmem sync"):
                 store.files.discard(staged)

@@ -22,7 +22,9 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from gitmem.git.index import IndexUpdate
     from gitmem.git.treediff import PathChange
+    from gitmem.git.worktree import Staged
     from gitmem.store.store import Store
 
 
@@ -138,6 +140,16 @@ def recover(store: Store, tip: str | None) -> tuple[str, ...]:
             raise BusyError(f"{', '.join(sorted(behind))}: edited again and again meanwhile.", "Try again.")
     store.mark(tip)
     return tuple(notices)
+
+
+def publish(store: Store, tip: str, staged: list[Staged], index: IndexUpdate, paths: Iterable[str]) -> tuple[str, ...]:
+    """Bring work tree, index and `checkout` up to the tip; merge files that a person edited meanwhile."""
+    edited = store.files.publish(staged)
+    index.finish(sorted({*paths}.difference(edited)))
+    if edited:
+        return recover(store, tip)
+    store.mark(tip)
+    return ()
 
 
 def _bring_up(store: Store, marked: str, held: str, tip: str, notices: list[str]) -> set[str]:

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING
 from gitmem.config import shown, value_of
 from gitmem.errors import GitFailedError, GitmemError
 from gitmem.store.accepted import NotAcceptedError
-from gitmem.store.findings import MAKE_ROOM, FailureLog, Finding, Level, crowded, is_due
+from gitmem.store.findings import (
+    MAKE_ROOM,
+    FailureLog,
+    Finding,
+    Level,
+    bytes_below,
+    crowded,
+    examine,
+    is_due,
+)
 from gitmem.store.hook_spool import HookSpool
 from gitmem.text.sentences import age, count
 from gitmem.values import Value
@@ -27,7 +36,7 @@ if TYPE_CHECKING:
     from gitmem.config import Config
     from gitmem.git.log import Commit, EarlyLog
     from gitmem.history.review import ToReview
-    from gitmem.store.doctor import Check
+    from gitmem.store.findings import Check
     from gitmem.store.store import Store
     from gitmem.sync.sync import RemoteState
 
@@ -322,8 +331,6 @@ class StatusReader:
 
 def _bytes(store: Store, names: Sequence[str]) -> int:
     """Return what the store takes on the disk; that of many files is estimated from each n-th of them."""
-    from gitmem.store.doctor import bytes_below
-
     own = bytes_below(store.repository.layout.git_dir if store.own_repository else store.private)
     step = len(names) // _MOST_SIZES + 1
     total = 0
@@ -432,8 +439,7 @@ def _attention(
     store: Store, names: Sequence[str], edited: Iterable[str]
 ) -> tuple[tuple[Finding, ...], tuple[ToReview, ...]]:
     """Return the findings of the quick checks, except good ones, and the documents to review."""
-    from gitmem.store.doctor import attributes_finding, examine
-    from gitmem.store.document_checks import AT_ONCE, look
+    from gitmem.store.document_checks import AT_ONCE, attributes_finding, look
 
     review: list[ToReview] = []
 

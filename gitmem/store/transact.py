@@ -14,7 +14,7 @@ from collections.abc import Callable
 from gitmem.document.ids import FACTS, FORMAT
 from gitmem.errors import BusyError, GitmemError, RefusedError
 from gitmem.git.fast_import import TipMovedError, Writer
-from gitmem.store.recovery import recover, remove_litter
+from gitmem.store.recovery import publish, recover, remove_litter
 from gitmem.store.store import PURGING
 from gitmem.values import Value
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Generic, TypeVar
 
-    from gitmem.git.index import IndexUpdate
     from gitmem.git.lock import Lock
     from gitmem.git.trust import IdentityLookup
     from gitmem.git.worktree import Staged
@@ -216,28 +215,12 @@ def _commit(store: Store, writer: Writer, transaction: Transaction, lock: Lock) 
     try:  # git syncs its pack while the files are staged
         for path, content in transaction.files().items():
             staged.append(store.files.stage(path, content, executable=transaction.is_executable(path)))
-        check_held(lock)
+        lock.check()
         commits = writer.finish()
     except BaseException:
         store.files.discard(staged)
         raise
     return commits, staged
-
-
-def check_held(lock: Lock) -> None:
-    """Raise BusyError if another process has taken over the lock."""
-    if not lock.held():
-        raise BusyError("Another process took over the lock while this one was suspended.", "Try again.")
-
-
-def publish(store: Store, tip: str, staged: list[Staged], index: IndexUpdate, paths: Iterable[str]) -> tuple[str, ...]:
-    """Bring work tree, index and `checkout` up to the tip; merge files that a person edited meanwhile."""
-    edited = store.files.publish(staged)
-    index.finish(sorted({*paths}.difference(edited)))
-    if edited:
-        return recover(store, tip)
-    store.mark(tip)
-    return ()
 
 
 ATTEMPTS = 50  # under the lock, only a user's git command can move the branch

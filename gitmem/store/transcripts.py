@@ -185,8 +185,7 @@ def _commit(
     with Writer(store.repository.git, REF, tip, listed_in=store.packs_file) as writer:
         author = signature._replace(when=when or now)
         writer.commit(NewCommit(message, changes, author, signature, {}))
-        if not lock.held():
-            raise BusyError("Another process took over the lock while this one was suspended.", "Try again.")
+        lock.check()
         (commit,) = writer.finish()
     return commit
 

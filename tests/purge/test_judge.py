@@ -13,8 +13,7 @@ from gitmem.errors import NotFoundError, RefusedError
 from gitmem.purge.marks import make_record
 from gitmem.purge.purge import answer_purge, preview_purge, waiting_purges
 from gitmem.purge.records import read_state
-from gitmem.store.doctor import examine
-from gitmem.store.findings import Level
+from gitmem.store.findings import Level, examine
 from gitmem.store.init import Place
 from gitmem.store.status import CHECKS, check_purges
 from gitmem.store.store import Store

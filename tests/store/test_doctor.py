@@ -12,8 +12,8 @@ from gitmem.git.log import show
 from gitmem.git.remote import Connection
 from gitmem.history.origin import blame
 from gitmem.history.records import difference
-from gitmem.store.doctor import check_attributes, examine
-from gitmem.store.findings import Level
+from gitmem.store.doctor import check_attributes
+from gitmem.store.findings import Level, examine
 from gitmem.store.init import Place, init_store
 from gitmem.sync.clone import clone_store
 from gitmem.sync.remotes import add_remote

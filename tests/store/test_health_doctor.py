@@ -16,9 +16,9 @@ from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
 from gitmem.store import doctor
 from gitmem.store import doctor as repository
-from gitmem.store.doctor import DEEP, FULL, examine
+from gitmem.store.doctor import DEEP, FULL
 from gitmem.store.document_checks import conflicts
-from gitmem.store.findings import Failure, FailureLog, Level
+from gitmem.store.findings import Failure, FailureLog, Level, examine
 from gitmem.store.init import Place, init_store
 from gitmem.store.status import CHECKS as QUICK
 from gitmem.store.status import StatusReader, StoreStatus
