@@ -1,7 +1,5 @@
 """Documents: byte for byte except for what was changed, and never a header lost."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import subprocess  # git itself says which names it takes for .git
 import unicodedata
 from datetime import UTC, datetime

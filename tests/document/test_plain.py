@@ -1,7 +1,5 @@
 """What is read without YAML is what YAML reads."""
 
-from __future__ import annotations
-
 import string
 
 import pytest

@@ -1,7 +1,5 @@
 """Changing one value of a YAML text: the value reads back exactly, and nothing else moves."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from enum import Enum, IntEnum
 from types import MappingProxyType

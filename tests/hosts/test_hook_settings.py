@@ -1,7 +1,5 @@
 """Hooks go into settings and come out again, and nothing else of the file changes."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

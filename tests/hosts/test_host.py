@@ -1,7 +1,5 @@
 """The commands hosts run at events, in every shell at hand, as a host runs them: `sh -c COMMAND` with JSON on stdin."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

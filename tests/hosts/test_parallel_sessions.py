@@ -1,7 +1,5 @@
 """Sessions side by side, some in linked work trees, each with the installed hooks: every event once, in one memory."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The MCP server goes into a list of servers and comes out again, and nothing else of the file changes."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A block in AGENTS.md: a person's words stay to the byte, whichever agents come and go, in whatever order."""
 
-from __future__ import annotations
-
 import pytest
 
 from gitmem.hosts.settings import has_block, is_block, with_block, without_block

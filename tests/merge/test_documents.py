@@ -1,7 +1,5 @@
 """Each scenario that gitmem.merge.documents lists, and the laws of every merge."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

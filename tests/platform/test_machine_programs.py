@@ -3,8 +3,6 @@
 Each of these leaves a mark when it is imported or run.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Hints that install something name the installer that is in use, and a source that is there."""
 
-from __future__ import annotations
-
 import json
 import os
 

@@ -1,7 +1,5 @@
 """A purged text is known again by a record that does not hold it, and leaves in whatever form it was written."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """An edit is told by the lines that it changed."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

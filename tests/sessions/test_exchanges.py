@@ -1,7 +1,5 @@
 """At a session's end its exchanges are in its file and in memory.md, in one commit, once (V1, V2)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

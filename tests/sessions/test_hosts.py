@@ -1,7 +1,5 @@
 """A session of each host, from what its hooks delivered and its transcript tells: remembered once, under its name."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What an entry of the daily log says of an exchange (docs/format.md, "Turns")."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

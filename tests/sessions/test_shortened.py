@@ -1,7 +1,5 @@
 """What the day's log keeps of prompts and answers (docs/format.md, "Turns")."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

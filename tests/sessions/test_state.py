@@ -1,7 +1,5 @@
 """What kind of task a request sets."""
 
-from __future__ import annotations
-
 import pytest
 
 from gitmem.sessions.state import TaskType, classify, follows_up

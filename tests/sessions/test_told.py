@@ -1,7 +1,5 @@
 """Which facts and which concept a session is told when it starts, and how little has to be read and asked for that."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

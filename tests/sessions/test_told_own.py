@@ -1,7 +1,5 @@
 """A person's own rules and preferences are told in each project, and yield to what the project says."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

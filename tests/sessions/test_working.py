@@ -1,7 +1,5 @@
 """Working memory is told from events, and from what the agent notes."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Stores whose project was copied or moved: no save goes into another project's memory, and `init` mends them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

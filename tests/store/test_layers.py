@@ -1,7 +1,5 @@
 """What is private is in no object that is pushed; pauses record nothing; facts move between layers."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Stores in every kind of repository: SHA-256, plain git's, damaged, a project's own."""
 
-from __future__ import annotations
-
 import pytest
 
 from gitmem.errors import GitmemError

@@ -1,7 +1,5 @@
 """Opening a store, and the version of its format."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

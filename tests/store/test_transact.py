@@ -1,7 +1,5 @@
 """Edits by hand: each becomes a commit of its own and none is overwritten."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

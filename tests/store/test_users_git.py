@@ -1,7 +1,5 @@
 """The user's own git between two saves, and operations they left unfinished."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

@@ -1,7 +1,5 @@
 """What holds of every host: install and uninstall leave each file as it was, also after it was edited meanwhile."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 from gitmem.hosts.agents.claude_code import HOST, settings_file

@@ -1,7 +1,5 @@
 """Cline's sessions, each one JSON file, and its hooks, each an executable file."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Codex trusts a hook by a hash that it computes itself; ours is the same, and goes again with the hooks."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 

@@ -1,7 +1,5 @@
 """Sessions of OpenCode and Kilo out of their database, and what their plugin sends."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 

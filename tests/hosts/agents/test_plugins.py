@@ -1,7 +1,5 @@
 """The plugins in JavaScript, run by Node with what the real clients gave to such a plugin."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

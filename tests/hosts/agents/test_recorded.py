@@ -1,7 +1,5 @@
 """What real clients sent and wrote, through capture: the same turn whichever host it was told by."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
