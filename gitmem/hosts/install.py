@@ -17,7 +17,7 @@ from gitmem.errors import NotSavedError, RefusedError
 from gitmem.hosts.hook_settings import installed_events
 from gitmem.hosts.json_settings import Emptied, SettingsError
 from gitmem.hosts.settings import Edit
-from gitmem.platform.safe_open import read_regular
+from gitmem.platform.safe_open import read_json, read_regular, replace_file
 from gitmem.values import Value
 
 _VERSION = 1
@@ -60,10 +60,8 @@ class Manifest:
     def records(self) -> dict[str, Record]:
         """Return all records; skip unreadable ones, since hooks are recognized without them."""
         found = {}
-        with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            with open(self.path, encoding="utf-8", errors="surrogateescape") as file:
-                files = json.load(file)["files"]
-            for path, kept in files.items():
+        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
+            for path, kept in read_json(self.path)["files"].items():
                 emptied = {str(place): str(text) for place, text in kept["emptied"].items()}
                 folders, digest = tuple(map(str, kept["folders"])), str(kept.get("digest", ""))
                 found[str(path)] = Record(kept["created"] is True, folders, emptied, digest)
@@ -82,9 +80,8 @@ class Manifest:
                 os.rmdir(os.path.dirname(self.path))
                 os.rmdir(os.path.dirname(os.path.dirname(self.path)))
             return
-        os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
         value = {"v": _VERSION, "files": {name: kept._asdict() for name, kept in records.items()}}
-        _write(self.path, json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", "surrogateescape"), 0o600)
+        replace_file(self.path, json.dumps(value, indent=1).encode(), sync=True, mode=0o600)
 
 
 def plan_edits(path: str, edits: Sequence[Edit], known: Record | None) -> Change:
@@ -231,7 +228,7 @@ def _replace(change: Change) -> None:
     if change.after is not None:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         mode = None if change.before is None else stat.S_IMODE(os.stat(target).st_mode)
-        _write(target, change.after, mode, executable=change.executable)
+        replace_file(target, change.after, sync=True, mode=_usual_mode(change) if mode is None else mode)
         return
     os.unlink(target)
     with contextlib.suppress(OSError):  # something else is in it now
@@ -239,28 +236,10 @@ def _replace(change: Change) -> None:
             os.rmdir(folder)
 
 
-def _write(path: str, data: bytes, mode: int | None, *, executable: bool = False) -> None:
-    """Replace a file atomically; without `mode` it gets that of new files."""
-    import tempfile  # late: it brings much that a look at settings does not need
-
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", dir=os.path.dirname(path))
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, _usual_mode(executable=executable) if mode is None else mode)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-def _usual_mode(*, executable: bool) -> int:
+def _usual_mode(change: Change) -> int:
     mask = os.umask(0o077)
     os.umask(mask)
-    return (0o777 if executable else 0o666) & ~mask
+    return (0o777 if change.executable else 0o666) & ~mask
 
 
 def _read(path: str) -> bytes | None:

@@ -25,8 +25,8 @@ _MAX_DEPTH = 100
 _DEFAULT_UNIT = "  "
 
 
-class JsoncError(ValueError):
-    """The text is not JSON, not even with comments; the message says where."""
+class SettingsError(ValueError):
+    """The settings cannot be edited; the message is the end of a sentence that begins with the file's name."""
 
 
 class Node(Value):
@@ -71,7 +71,7 @@ def parse(text: str) -> Node | None:
     """Return the document's value, None for an empty document.
 
     Raises:
-        JsoncError: it is not one JSON value.
+        SettingsError: it is not one JSON value.
 
     """
     start = len(_BOM) if text.startswith(_BOM) else 0
@@ -231,17 +231,13 @@ def _fail(text: str, position: int, what: str = "cannot be read") -> NoReturn:
     line = text.count("\n", 0, position) + 1
     column = position - _line_start(text, position) + 1
     where = "at its end" if position >= len(text) else f"in line {line}, column {column}"
-    raise JsoncError(f"{what} {where}")
+    raise SettingsError(f"is not JSON: it {what} {where}")
 
 
 FILE = "file"
 Emptied = Mapping[str, str]
 """Blanks and comments of containers that were empty before install, by place: `hooks/EVENT`, `hooks`, `` for the whole
 object, and `file` for an empty file."""
-
-
-class SettingsError(ValueError):
-    """The settings cannot be edited; the message is the end of a sentence that begins with the file's name."""
 
 
 def parse_object(text: str) -> Node | None:
@@ -251,10 +247,7 @@ def parse_object(text: str) -> Node | None:
         SettingsError: it holds something else.
 
     """
-    try:
-        root = parse(text)
-    except JsoncError as error:
-        raise SettingsError(f"is not JSON: it {error}") from None
+    root = parse(text)
     if root is not None and not root.is_object:
         raise SettingsError("does not hold a JSON object")
     return root

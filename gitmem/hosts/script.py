@@ -21,7 +21,7 @@ from gitmem.hosts.host import Host, Place, Scope, is_current, script, script_pat
 from gitmem.hosts.install import Change, carry_out, is_present, plan_whole
 from gitmem.hosts.settings import HOOKS, Edit, Shipped
 from gitmem.platform.programs import find_program, own_command
-from gitmem.platform.safe_open import read_regular
+from gitmem.platform.safe_open import read_json, read_regular
 
 _MOST_BYTES = 100_000  # of a file that is looked into
 
@@ -125,16 +125,15 @@ def _users_path(home: str) -> str:
 
 def _users(home: str) -> tuple[set[str], tuple[str, ...]]:
     """Return the settings that need the script, and the folders made for it; none if the record is unreadable."""
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-        with open(_users_path(home), encoding="utf-8", errors="surrogateescape") as file:
-            value = json.load(file)
+    with contextlib.suppress(TypeError, KeyError):
+        value = read_json(_users_path(home))
         return set(map(str, value["files"])), tuple(map(str, value["folders"]))
     return set(), ()
 
 
 def _write_users(home: str, users: set[str], folders: tuple[str, ...]) -> None:
-    text = json.dumps({"v": 1, "folders": folders, "files": sorted(users)}, ensure_ascii=False, indent=1)
-    carry_out(plan_whole(_users_path(home), text.encode("utf-8", "surrogateescape")), None)
+    text = json.dumps({"v": 1, "folders": folders, "files": sorted(users)}, indent=1)
+    carry_out(plan_whole(_users_path(home), text.encode()), None)
 
 
 _EVENT = "PostToolUse"

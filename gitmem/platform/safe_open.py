@@ -237,8 +237,10 @@ def write_json(path: str, value: object, *, sync: bool = False) -> None:
     replace_file(path, json.dumps(value).encode("ascii"), sync=sync)
 
 
-def replace_file(path: str, data: bytes, *, sync: bool = False) -> None:
+def replace_file(path: str, data: bytes, *, sync: bool = False, mode: int | None = None) -> None:
     """Replace a file of the person's atomically, or make it, in a folder that only they can read.
+
+    It has the permissions `mode`, or those of new files.
 
     Raises:
         OSError: it cannot be written.
@@ -246,9 +248,12 @@ def replace_file(path: str, data: bytes, *, sync: bool = False) -> None:
     """
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     temporary = f"{path}.{os.getpid()}.new"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_FOLLOW
     try:
-        with open(temporary, "wb") as file:
+        with open(os.open(temporary, flags, 0o666 if mode is None else 0o600), "wb") as file:
             file.write(data)
+            if mode is not None:
+                os.chmod(temporary, mode)
             if sync:
                 file.flush()
                 os.fsync(file.fileno())

@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 
@@ -20,6 +19,7 @@ from gitmem.document.plain import flow
 from gitmem.document.yaml import YamlTextError, remove_value, set_value
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.platform.clock import Context
+from gitmem.platform.safe_open import replace_file
 from gitmem.store.settings import STORES, TRUST, is_inside_store, personal_folder, read_config, read_small, read_trust
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -70,21 +70,11 @@ def write_personal(path: str, data: bytes, *, made: bool = False) -> None:
     target = os.path.realpath(path)
     if is_inside_store(target):
         raise RefusedError(f"{path} leads into a store, which others may write to.", "Remove the link.")
-    temporary = ""
     try:
-        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f"{os.path.basename(target)}.", dir=os.path.dirname(target))
-        with open(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
         if made:
-            with open(os.path.join(os.path.dirname(path), _MADE), "wb") as file:
-                file.write(_digest(data))
-        os.replace(temporary, target)
+            replace_file(os.path.join(os.path.dirname(path), _MADE), _digest(data))
+        replace_file(target, data, sync=True, mode=0o600)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
         raise GitmemError(f"{path} could not be written: {error.strerror}.", "Make room or give access.") from error
 
 
