@@ -193,7 +193,8 @@ def _pools(store: Store, query: Query, filters: Filters, scope: _Scope) -> list[
         pools = [sources.revision(store, scope.at, literals, allow)]
     else:
         texts = _needs_text(query, filters) or query.without
-        most, holds = (sources.MANY_FILES, _holds(query, filters)) if texts else (sources.MOST_FILES, None)
+        few = sources.HURRIED_FILES if scope.hurried else sources.MOST_FILES
+        most, holds = (sources.MANY_FILES, _holds(query, filters)) if texts else (few, None)
         tree = sources.work_tree(
             *(store, scope.scanner, query.terms, literals, allow), most=most, fits=holds, hurried=scope.hurried
         )
