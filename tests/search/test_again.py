@@ -49,7 +49,7 @@ def test_each_door_says_what_was_before(shelf):
     text = recall("database migration command", hits, 2_000).text
     assert text.index(f"^{NEW}]") < text.index(f"^{OLD}, before, now ^{NEW}]")
     assert [(value["status"], value["others"]) for value in map(hit_value, hits)] == [(None, []), ("before", [NEW])]
-    assert f"before, now ^{NEW}" in hits_text(hits, (), by_layer=False, style=lambda text, _: text)
+    assert f"before, now ^{NEW}" in hits_text(hits, (), by_layer=False, style=lambda _, text: text)
     assert [mcp_value(hit).get("status") for hit in hits] == [None, f"before, now ^{NEW}"]
 
 
