@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from gitmem.cli.app import App
 from gitmem.cli.output import agreed, table
@@ -106,8 +107,10 @@ def _change(args: argparse.Namespace, app: App) -> None:
         context = app.context()
         changed, note = set_for_all(context.environ, context.home, args.key, value), ""
     else:
-        changed = set_for_store(app.settled(args), args.key, value)
-        note = "" if changed.commit or value is None else ", your own settings for this store"
+        store = app.settled(args)
+        changed = set_for_store(store, args.key, value)
+        is_own = value is not None and os.path.dirname(changed.path) != store.root
+        note = ", your own settings for this store" * is_own
     app.notices(changed.notices)
     text = f"{args.key} is not set any more" if value is None else f"{args.key} is {_as_yaml(value)}"
     commit = changed.commit

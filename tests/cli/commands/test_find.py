@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -65,15 +64,6 @@ def test_keywords_are_derived_from_what_there_is_now(filled):
     assert {item["word"]: item["count"] for item in filled.json("keywords", "-n", "0")}["zebra"] == 1
 
 
-def test_the_ids_of_entries_are_no_keywords(gitmem):
-    gitmem("save", "Argon for passwords")
-    gitmem("save", "Argon for all of them")
-    gitmem("save", "As ^xrr0fya7zzz has it")
-    words = [word["word"] for word in json.loads(gitmem("keywords", "--json", "--limit", "0")[1])]
-    assert sorted(words) == ["argon", "passwords"]
-    assert gitmem.json("keywords", "zzz") == []
-
-
 def test_of_many_files_some_of_each_folder_are_read(gitmem, monkeypatch):
     monkeypatch.setattr(keywords, "MOST_FILES", 20)
     for number in range(300):
@@ -86,12 +76,6 @@ def test_of_many_files_some_of_each_folder_are_read(gitmem, monkeypatch):
     assert (code, counts.keys()) == (0, {"zebra", "horse", "camel"})
     assert all(85 <= number <= 115 for number in counts.values())
     assert "estimated" in notice
-
-
-def test_a_word_with_digits_in_it_is_one_keyword(gitmem):
-    gitmem("save", "Hash with argon2id on x86-64, as utf8_decode of py3 does- 2fa")
-    words = {word["word"] for word in json.loads(gitmem("keywords", "--json", "--limit", "0")[1])}
-    assert words == {"hash", "argon2id", "x86-64", "utf8_decode", "py3"}
 
 
 def test_labels_and_marks_of_secrets_are_no_keywords(gitmem):
@@ -122,14 +106,6 @@ def test_what_a_rule_declares_as_its_keywords_counts_once_and_is_found(gitmem):
     counts = {word["word"]: word["count"] for word in gitmem.json("keywords", "-n", "0")}
     assert counts == {"install": 1, "uv": 1, "pip": 1, "lockfile": 1}
     assert gitmem.json("keywords", "lockfile")
-
-
-def test_a_number_with_its_counter_is_no_keyword(gitmem):
-    gitmem("save", "연결을 5회로 제한한다, 회로는 없다")
-    words = {word["word"] for word in gitmem.json("keywords", "-n", "0")}
-    assert "회로" in words
-    gitmem("save", "재시도는 3단계로 줄인다")
-    assert "단계" not in {word["word"] for word in gitmem.json("keywords", "-n", "0")}
 
 
 def test_a_memory_counts_once_however_many_documents_tell_it(gitmem):

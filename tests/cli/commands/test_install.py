@@ -206,12 +206,6 @@ def test_a_gitmem_that_hooks_will_not_find_is_said(gitmem, environ, tmp_path, mo
     assert "'gitmem' is not on your PATH" in gitmem("install", "claude")[2]
 
 
-def test_a_project_and_the_user_at_once_is_a_wrong_command(run):
-    assert run("--user", "install", "claude", "--project")[0] == 2
-    assert run("install", "claude", "--project", "--local")[0] == 2
-    assert run("install", "emacs")[0] == 2
-
-
 def test_doctor_says_whether_sessions_are_remembered(gitmem, settings, environ, home, monkeypatch):
     def finding():
         checks = json.loads(gitmem("doctor", "--json")[1])["checks"]

@@ -26,41 +26,6 @@ def test_a_clone_of_nothing_leaves_nothing(tmp_path, remote, run_in):
     assert list((tmp_path / "empty").iterdir()) == []
 
 
-def test_init_makes_a_store_and_a_second_one_finds_it(run, tmp_path):
-    code, out, err = run("init")
-    assert (code, err) == (0, "")
-    assert out.splitlines()[0] == f"Made a store at {tmp_path / '.gitmem'} (branch gitmem)."
-    assert json.loads(run("init", "--json")[1]) == {
-        "store": str(tmp_path / ".gitmem"),
-        "branch": "gitmem",
-        "new": False,
-    }
-
-
-@pytest.mark.parametrize("words", [("init", "--user"), ("--user", "init")])
-def test_init_user_says_the_same_before_and_after_the_command(run, home, words):
-    assert run(*words)[0] == 0
-    assert (home / ".gitmem" / "memory.md").is_file()
-    assert json.loads(run("--user", "path", "--json")[1])["store"] == str(home / ".gitmem")
-
-
-def test_init_branch_says_what_a_push_of_all_branches_sends(run, tmp_path, bare_git):
-    assert "push" not in run("init")[1]
-    project = tmp_path / "other"
-    project.mkdir()
-    bare_git(project, "init", "-q")
-    bare_git(project, "commit", "-q", "--allow-empty", "-m", "code")
-    code, out, _ = run("-C", str(project), "init", "--branch")
-    assert code == 0
-    assert "'git push --all' in the project pushes this branch" in out
-    assert "only 'git push --mirror' pushes them" in out
-
-
-def test_path_prints_the_store_alone_and_makes_none(gitmem, tmp_path, run):
-    assert gitmem("path") == (0, f"{tmp_path / '.gitmem'}\n", "")
-    assert gitmem("-C", "/", "path")[0] == 3
-
-
 @pytest.mark.parametrize(
     "words", ["remote add URL other", "sync URL", "remote list URL", "review URL --take ours", "URL"]
 )
@@ -71,12 +36,6 @@ def test_an_address_in_the_wrong_place_does_not_show_its_password(run_in, tmp_pa
     done = run_in(tmp_path, *given, *more, ok=False)
     assert done.code != 0
     assert "hunter2secret" not in done.out + done.err
-
-
-def test_the_next_command_is_for_the_same_store(gitmem, remote):
-    assert gitmem("remote", "add", str(remote))[1].endswith("\nTry: gitmem sync\n")
-    assert '\nTry: gitmem --user save "' in gitmem("init", "--user")[1]
-    assert gitmem("--user", "remote", "add", str(remote))[1].endswith("\nTry: gitmem --user sync\n")
 
 
 @pytest.fixture

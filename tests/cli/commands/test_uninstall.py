@@ -104,8 +104,3 @@ def test_settings_and_lines_of_the_persons_own_hand_stay(bare_project, home):
     assert bare_project("uninstall", "--everything", "--yes")[0] == 0
     assert exclude.read_bytes() == b"/.gitmem/\n"
     assert mine.read_text(encoding="utf-8") == text
-
-
-def test_everything_is_no_scope_of_an_agent(gitmem):
-    assert gitmem("uninstall", "claude", "--everything")[0] == 2
-    assert gitmem("uninstall", "--everything", "--user")[0] == 2
