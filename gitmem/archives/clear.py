@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from datetime import date, timedelta
 
 from gitmem.document.document import Document
@@ -21,6 +20,7 @@ from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import count
+from gitmem.values import Value
 
 CONCEPTS = "concepts"  # as in gitmem.lessons.concept
 OLD_DAYS = 30  # as for consolidated days (spec P4)
@@ -33,8 +33,7 @@ _STAMPED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Cleared:
+class Cleared(Value):
     """The cleared files, their bytes in all, and the commit; None if nothing was cleared, or in a dry run."""
 
     files: tuple[str, ...]

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 
 from gitmem.archives.plans import holders_of, month_of, week_of
@@ -35,6 +34,7 @@ from gitmem.document.entry import (
 from gitmem.document.ids import daily_path, monthly_path, weekly_path
 from gitmem.sessions.cues import is_resolved
 from gitmem.sessions.outcome import Fields, render_fields, split_fields
+from gitmem.values import Value
 
 DAILY, WEEKLY, MONTHLY = "daily", "weekly", "monthly"
 BY_HAND = "Written by hand"
@@ -56,8 +56,7 @@ _OWN_TITLE = re.compile(r"(?:[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?|[0-9]{4}-W[0-9]{2})
 _OWN_SECTIONS = ("", TIMELINE.casefold(), *(kind.label.casefold() for kind in MemoryType))
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Value):
     """One consolidation: the document `target` named `period` takes in `sources`, oldest first."""
 
     target: str

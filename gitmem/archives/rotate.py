@@ -6,7 +6,6 @@ shows a day as it was, and `gitmem undo` of a step restores its days, which are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache, partial
 
@@ -135,16 +134,14 @@ def retain(transaction: Transaction, config: RotationConfig) -> tuple[str, ...]:
 SENTENCES = {WEEKLY: 5, "monthly": 8}  # of a day in its week, of a week in its month
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Value):
     """A step and its commit, None in a dry run."""
 
     step: Step
     commit: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Consolidated:
+class Consolidated(Value):
     """The result of a consolidation; `kept` are due files that stay because their consolidation was undone.
 
     `finished` is False if steps are left because it was late.

@@ -284,11 +284,7 @@ def _keep_raw(transaction: Transaction, archive: str, raw: str, model: str) -> N
         return
     data = (without_entries(clean_text(redact(raw[:MAX_RAW]).text)) + "\n").encode()
     name = archive.rpartition("/")[2]
-    trailers = (
-        (Trailer.OP.value, Op.SUMMARIZE.value),
-        (Trailer.ARCHIVE.value, archive),
-        (Trailer.MODEL.value, model),
-    )
+    trailers = ((Trailer.OP.value, Op.SUMMARIZE.value), (Trailer.ARCHIVE.value, archive), (Trailer.MODEL.value, model))
     transaction.commit(Message(f"Keep an unusable reply about {name} ({model})", trailers), {raw_path(archive): data})
 
 

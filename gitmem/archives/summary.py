@@ -169,12 +169,7 @@ def parse_document(data: bytes) -> Summary:
 
 
 def _schema(**properties: object) -> dict[str, object]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 _STRING = {"type": "string"}

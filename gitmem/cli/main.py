@@ -91,10 +91,7 @@ PARTS = {
         "restore": "read a backup",
         "export": "print all memories as records, a JSON object a line",
     },
-    "status": {
-        "stats": "show the size, growth and use of the memory in figures",
-        "path": "print where the store is",
-    },
+    "status": {"stats": "show the size, growth and use of the memory in figures", "path": "print where the store is"},
     "forget": {
         "clear": "remove old memories, or all; history keeps them",
         "cleanup": "remove episodes and bug patterns that never helped",

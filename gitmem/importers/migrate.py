@@ -10,7 +10,6 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from gitmem.archives.extractive import summarise
 from gitmem.archives.plans import Limits, plan_rotation
@@ -47,6 +46,7 @@ from gitmem.sessions.logs import day_log, memory_of, new_daily
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
+from gitmem.values import Value
 
 BATCH = 200  # items of one transaction
 BATCH_BYTES = 2_000_000  # of archives that may have to be summarized
@@ -59,16 +59,14 @@ _LAYOUTS = {
 _NOTES = "Notes"
 
 
-@dataclass(frozen=True, slots=True)
-class Brought:
+class Brought(Value):
     """A migrated thing: the source file, and its path in the store."""
 
     source: str
     to: str
 
 
-@dataclass(frozen=True, slots=True)
-class Migrated:
+class Migrated(Value):
     """The result for a source: items migrated, the number already there, parts left out, and notices.
 
     `session` is the session of its commits, by which all of them can be undone.
@@ -139,8 +137,7 @@ def session_of(source: Source) -> str:
     return f"migrate-{source.kind.value}-{hashlib.sha256(folder).hexdigest()[:8]}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Result:
+class _Result(Value):
     brought: tuple[Brought, ...] = ()
     there: int = 0
     left: tuple[Left, ...] = ()
@@ -148,8 +145,7 @@ class _Result:
 
 
 def _joined(done: Migrated, more: _Result) -> Migrated:
-    return replace(
-        done,
+    return done._replace(
         brought=(*done.brought, *more.brought),
         there=done.there + more.there,
         left=(*done.left, *more.left),
@@ -170,7 +166,7 @@ def _bring(store: Store, items: Iterable[MigrationItem], session: str, *, dry_ru
         outcome = transact(store, plan, purpose="migrate")
     except _DryRunError:
         return pass_.result
-    return replace(pass_.result, notices=outcome.notices)
+    return pass_.result._replace(notices=outcome.notices)
 
 
 def _bring_transcript(store: Store, item: TranscriptItem, *, dry_run: bool) -> _Result:
@@ -227,8 +223,7 @@ def brought_before(store: Store) -> set[str]:
     return {key for commit in commits for key in commit.values(Trailer.MIGRATED)}
 
 
-@dataclass(frozen=True, slots=True)
-class _Bringing:
+class _Bringing(Value):
     """Adds things to one transaction; `session` names the migration, so that all of it can be taken back at once."""
 
     transaction: Transaction
@@ -303,7 +298,7 @@ class _Bringing:
         if item.whole is not None and not (fresh and is_plain(item)):
             # Where memory.md stays as it is, the archive's commit names the item, so that it is not brought again.
             is_all = changed == memory_of(self.transaction)
-            paths = self._archive(replace(item.whole, key=item.key) if is_all else item.whole)
+            paths = self._archive(item.whole._replace(key=item.key) if is_all else item.whole)
         return [*paths, *self._commit(item, f"{item.source} into {MEMORY}", {MEMORY: changed})]
 
     def _log(self, item: LogItem) -> list[str]:

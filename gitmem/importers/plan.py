@@ -10,12 +10,12 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time, tzinfo
 from enum import StrEnum
 
 from gitmem.archives.summary import Summary
 from gitmem.document.entry import Entry
+from gitmem.values import Value
 
 MAX_ITEMS = 20_000  # of one source; a project's memory has fewer
 _DIGEST = 16  # characters of an item's key
@@ -32,8 +32,7 @@ class SourceKind(StrEnum):
     BASIC = "basic-memory"
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
+class SourceFile(Value):
     """A file of a source: its path in it, with `/`; its bytes; its modification time in the machine's time zone."""
 
     path: str
@@ -41,8 +40,7 @@ class SourceFile:
     modified: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationItem:
+class MigrationItem(Value):
     """An item to migrate: its source file, its date, and a unique key.
 
     The same item of the same file always has the same key, so that it is migrated once.
@@ -53,7 +51,6 @@ class MigrationItem:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
 class ArchiveItem(MigrationItem):
     """An archive, to be named after `stamp` (`YYYYMMDD_HHMMSS`); `summary` is an older tool's summary of it."""
 
@@ -62,7 +59,6 @@ class ArchiveItem(MigrationItem):
     summary: Summary | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class MemoryItem(MigrationItem):
     """A rolling memory; `whole` is all of it as an archive, None where its parts are archives of their own (R10)."""
 
@@ -70,7 +66,6 @@ class MemoryItem(MigrationItem):
     whole: ArchiveItem | None
 
 
-@dataclass(frozen=True, slots=True)
 class FileItem(MigrationItem):
     """A document under a name of its own; `subject` is for its commit."""
 
@@ -79,7 +74,6 @@ class FileItem(MigrationItem):
     subject: str
 
 
-@dataclass(frozen=True, slots=True)
 class LogItem(MigrationItem):
     """A day's log: entries with their sections, in order, and the other text in it."""
 
@@ -88,7 +82,6 @@ class LogItem(MigrationItem):
     prose: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class TranscriptItem(MigrationItem):
     """A raw transcript: lines as the branch l1 has them (docs/format.md, "Tree")."""
 
@@ -96,16 +89,14 @@ class TranscriptItem(MigrationItem):
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Value):
     """A file, or a part of it, that is not migrated, and why."""
 
     source: str
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationPlan:
+class MigrationPlan(Value):
     """The plan for a source: items in order of their dates, and parts left out."""
 
     items: tuple[MigrationItem, ...]

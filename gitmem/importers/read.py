@@ -13,7 +13,6 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, tzinfo
 
 from gitmem.archives.consolidation import period_document
@@ -41,6 +40,7 @@ from gitmem.importers.plan import (
 from gitmem.importers.rivals import DATABASE, is_basic_memory
 from gitmem.importers.split import note, plan_memory, plan_transcript
 from gitmem.platform.safe_open import enter
+from gitmem.values import Value
 
 MAX_FILE = 32 * 1024 * 1024  # bytes; a transcript has some, all else far fewer
 MAX_FILES = 20_000
@@ -55,8 +55,7 @@ _KEEPER = ".claude/memory-keeper/projects"
 _DATABASES = (".db", ".db-wal", ".db-shm", ".sqlite", ".sqlite3")
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Value):
     """A folder with the memory of another tool; of one for all projects, the project's name there."""
 
     kind: SourceKind
@@ -64,8 +63,7 @@ class Source:
     project: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Value):
     """The files of a source and the parts that were skipped."""
 
     files: tuple[SourceFile, ...]

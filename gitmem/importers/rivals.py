@@ -65,7 +65,7 @@ def plan_basic_memory(files: Iterable[SourceFile], _: Limits) -> MigrationPlan:
         item = note(SourceKind.BASIC, file)
         created = _CREATED.match(file.data.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
         when = instant(created[1].strip(), file.modified.tzinfo) if created else None
-        return [type(item)(item.source, when or item.when, item.key, item.path, item.data, item.subject)], []
+        return [item._replace(when=when or item.when)], []
 
     return plan_files(files, read)
 

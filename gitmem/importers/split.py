@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 from gitmem.archives.plans import Limits, needs_rotation
@@ -53,14 +52,14 @@ from gitmem.importers.plan import (
 )
 from gitmem.sessions.transcript import MAX_LINE, objects
 from gitmem.text.stems import BYTES_PER_TOKEN
+from gitmem.values import Value
 
 _DATED = re.compile(rb"^## +\[?([0-9]{4}-[0-9]{2}-[0-9]{2})(?![0-9])", re.MULTILINE)
 _HEADING = re.compile(rb"^## ", re.MULTILINE)
 _MOST_CONTINUED = 3  # bytes of a character after its first
 
 
-@dataclass(frozen=True, slots=True)
-class DatedPart:
+class DatedPart(Value):
     """A part of a memory and its last day, `YYYY-MM-DD`."""
 
     day: str

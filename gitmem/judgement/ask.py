@@ -336,11 +336,7 @@ def ask(
 
 
 def _asked(
-    store: Store,
-    question: Question,
-    subject: str,
-    read: Callable[[Mapping[str, object]], T],
-    tries: Patience | None,
+    store: Store, question: Question, subject: str, read: Callable[[Mapping[str, object]], T], tries: Patience | None
 ) -> Asked[T]:
     config = store.config.summary
     try:

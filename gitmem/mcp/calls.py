@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
@@ -18,6 +17,7 @@ from gitmem.store.findings import Failure, FailureLog
 from gitmem.store.store import Store
 from gitmem.text.fence import fenced
 from gitmem.text.terminal import plain
+from gitmem.values import Value
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
@@ -27,8 +27,7 @@ T = TypeVar("T")
 _BEAT = 1.0  # seconds between two progress reports
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Value):
     """The memory to serve: `open` opens the store, once for each call, and `after_save` runs after a save.
 
     `session` is the host's session that started the server, or "".

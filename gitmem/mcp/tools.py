@@ -163,8 +163,7 @@ def _add_save(server: MCPServer[None], memory: Memory) -> None:
             str, Field(max_length=changes.MAX_CHARACTERS, description="with the reason, in a few sentences")
         ],
         metadata: Annotated[
-            dict[str, Any],
-            Field(description="tags: [words], private: true, session: ID, any 'key: value'"),
+            dict[str, Any], Field(description="tags: [words], private: true, session: ID, any 'key: value'")
         ] = {},  # noqa: B006  # never changed
     ) -> changes.SaveResult:
         """Remember something for later sessions, as one commit.
@@ -232,10 +231,7 @@ def _add_guide(server: MCPServer[None], memory: Memory) -> None:
         context: Context[None],
         *,
         act: answers.TaskAct,
-        text: Annotated[
-            str,
-            Field(max_length=2_000, description="to confirm or reject: the hypothesis's id"),
-        ] = "",
+        text: Annotated[str, Field(max_length=2_000, description="to confirm or reject: the hypothesis's id")] = "",
         steps: Annotated[list[str], Field(max_length=50, description="of the plan, in order")] = [],  # noqa: B006  # never changed
         confidence: Annotated[float, Field(ge=0, le=1, description="of a hypothesis")] = 0.0,
         why: Annotated[str, Field(max_length=2_000, description="evidence or reason")] = "",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gitmem.document.entry import MemoryType, Save, clean_text
@@ -35,6 +34,7 @@ from gitmem.store.headers import known_facts
 from gitmem.store.layers import private_store
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields
+from gitmem.values import Value
 from gitmem.web.pages.facts import blob_id
 from gitmem.web.pages.view import View
 from gitmem.web.visible import lines_between
@@ -42,16 +42,14 @@ from gitmem.web.visible import lines_between
 LASTING = [kind.value for kind in MemoryType if kind.lasts]
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(Value):
     """The page to go on with, and the commit that the act made, "" if there was nothing to do."""
 
     href: str
     commit: str
 
 
-@dataclass(frozen=True)
-class Ask:
+class Ask(Value):
     """A page that says what an act would do and asks whether to do it."""
 
     page: dict[str, Any]

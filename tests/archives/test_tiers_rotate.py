@@ -66,12 +66,6 @@ def test_the_threshold_is_exact(desk, tokens, rotates):
     assert len(archives(desk)) == rotates
 
 
-def test_an_empty_file_never_rotates(desk):
-    configured(desk, "rotation:\n  threshold_tokens: 100\n  carryover_tokens: 0\n")
-    Path(desk.store.root, "memory.md").write_bytes(b"")
-    assert check(desk.store)[0].archive is None
-
-
 def test_a_rotation_is_one_commit_of_archive_and_carryover(desk, bare_git):
     data = write_memory(desk, 100_000)
     result, _ = check(desk.store)

@@ -153,17 +153,6 @@ def test_a_status_says_whether_to_try_again(ask, model_server, status, passing):
     assert "sk-secret" not in f"{caught.value}{caught.value.remedy}"
 
 
-def test_a_slow_server_is_not_waited_for(ask, model_server):
-    model_server.behave = ["slow:20"]
-    with pytest.raises(DeadlineError):
-        ask(0.3)
-
-
-def test_an_answer_of_200_kb_is_read(ask, model_server):
-    model_server.reply = lambda _: {"says": "가" * 70_000}
-    assert len(ask().text) > 70_000
-
-
 def test_an_answer_without_end_is_not_read_to_its_end(ask, model_server):
     model_server.behave = ["huge"]
     with pytest.raises(AnswerError, match="more than"):

@@ -174,11 +174,7 @@ def _nothing(args: argparse.Namespace, known: int, *, in_git: bool) -> str:
     return "No facts yet: `gitmem facts add` adds one, others are learned from sessions."
 
 
-def _table(
-    found: Sequence[Fact],
-    authors: Mapping[str, str],
-    marks: Marks,
-) -> str:
+def _table(found: Sequence[Fact], authors: Mapping[str, str], marks: Marks) -> str:
     lines: list[str] = []
     kind = ""
     for fact in found:

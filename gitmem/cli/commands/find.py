@@ -33,10 +33,7 @@ SEARCH_LIMIT = 10  # hits
 def configure_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="+", metavar="QUERY", help="what to look for")
     parser.add_argument(
-        "--by",
-        choices=("layer", "score"),
-        default="score",
-        help="the best first (default), or by layer",
+        "--by", choices=("layer", "score"), default="score", help="the best first (default), or by layer"
     )
     parser.add_argument("--stores", metavar="FOLDER|all", help="search all stores below a folder, or of this machine")
     parser.add_argument("--deep", action="store_true", help="search the raw transcripts of sessions, too")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from gitmem.cli.app import App, has_sdk, needs_sdk
 from gitmem.cli.host import (
@@ -46,6 +45,7 @@ from gitmem.store.locate import find_store, user_store
 from gitmem.store.settings import read_config
 from gitmem.store.store import private_folder
 from gitmem.text.terminal import plain
+from gitmem.values import Value
 
 OFF = "GITMEM_HOOKS"
 _BRINGS = {
@@ -66,8 +66,7 @@ _SCOPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Value):
     """The planned changes of one host's files, each with its part, and the manifest that records them.
 
     `others` are the paths at which somebody else's file stands, and `hooks` is the file with the hooks.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from gitmem.cli.app import App
 from gitmem.document.ids import PURGED
@@ -20,6 +19,7 @@ from gitmem.store.headers import OthersChange, known_facts, standing_of
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
+from gitmem.values import Value
 
 _SIDES = 20  # documents of which a list says whose versions they are: each takes some walks through history
 _PLACES = 5  # sections that a line names
@@ -41,8 +41,7 @@ _CHOICES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
+class _Waiting(Value):
     """What waits for a decision: documents, pairs of facts, purges, changes of others, numbered in this order."""
 
     documents: Sequence[ToReview]

@@ -263,13 +263,7 @@ def _model_words(models: Spending | None) -> str:
 _BARS = " ▁▂▃▄▅▆▇█"
 _WIDTH = 18
 _TITLE = 80  # characters
-_ASKED = {
-    "prompt": "at prompts",
-    "error": "at errors",
-    "guide": "guidance",
-    "search": "searches",
-    "recall": "recalls",
-}
+_ASKED = {"prompt": "at prompts", "error": "at errors", "guide": "guidance", "search": "searches", "recall": "recalls"}
 _LEARNED = {"patterns": "errors", "reinforced": "errors again", "deprecated": "errors retired", "episodes": "tasks"}
 _TOKENS = {
     "start": "at the start",

@@ -108,12 +108,7 @@ def run_check(args: argparse.Namespace, app: App) -> int:
     return ExitCode.OK
 
 
-CI_FILES = {
-    "github": "action.yml",
-    "gitlab": "gitlab.yml",
-    "pre-receive": "pre-receive",
-    "codeowners": "CODEOWNERS",
-}
+CI_FILES = {"github": "action.yml", "gitlab": "gitlab.yml", "pre-receive": "pre-receive", "codeowners": "CODEOWNERS"}
 
 
 def _check_commits(args: argparse.Namespace, app: App) -> int:

@@ -228,10 +228,7 @@ def test_a_text_that_is_a_command_s_name_is_a_text(gitmem, tmp_path):
 
 @pytest.mark.parametrize(
     "words, complaint",
-    [
-        (["save", "--type", "poem", "x"], "invalid choice: 'poem'"),
-        (["install", "emacs"], "invalid choice: 'emacs'"),
-    ],
+    [(["save", "--type", "poem", "x"], "invalid choice: 'poem'"), (["install", "emacs"], "invalid choice: 'emacs'")],
 )
 def test_a_wrong_command_line_is_a_usage_error_in_one_line_with_a_way_on(gitmem, words, complaint):
     code, out, err = gitmem(*words)

@@ -110,13 +110,6 @@ def test_no_store_has_its_own_exit_code_and_says_how_to_make_one(shell, tmp_path
     assert list(elsewhere.iterdir()) == []
 
 
-def test_errors_are_json_too(shell, tmp_path):
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    shell.here("save", "x", "--json", cwd=elsewhere, code=3)
-    assert json.loads(shell.err)["exit_code"] == 3
-
-
 def test_a_huge_line_is_saved_whole(shell):
     text = ("0123456789abcdef " * 65_536).strip()
     shell.run("save", stdin=text.encode())
