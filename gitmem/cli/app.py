@@ -71,13 +71,6 @@ def chosen_place(args: argparse.Namespace) -> Place:
     return next((place for place in places if getattr(args, place.value)), Place.PROJECT)
 
 
-def needs_sdk() -> str:
-    """Return the sentences that say what the MCP server needs, and how to install it."""
-    from gitmem.platform.shipped import install_command
-
-    return f"The MCP server needs the official SDK, which is not installed. Run: {install_command('mcp')}"
-
-
 def has_sdk() -> bool:
     """Return whether the SDK is installed, without importing it."""
     from importlib.util import find_spec

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from gitmem.cli.app import App
-    from gitmem.store.findings import FailureLog
 
 
 # By name, with a line of help: the first screen of `gitmem --help`, in groups. A command NAME is `run_NAME(args, app)`,
@@ -338,10 +337,9 @@ def _complete(app: App) -> None:
 
 
 def _report(error: GitmemError, app: App, args: argparse.Namespace | None, *, as_json: bool) -> int:
-    journal = _journal(app, args) if error.exit_code in _LOGGED or isinstance(error, GitFailedError) else None
-    if journal is not None:
-        _record(journal, args, error.message)
-    remedy = error.remedy or (_DAMAGE if journal is not None and isinstance(error, GitFailedError) else "")
+    is_git = isinstance(error, GitFailedError)
+    journal = _log(app, args, error.message) if is_git or error.exit_code in _LOGGED else ""
+    remedy = error.remedy or (_DAMAGE if is_git and journal else "")
     _say(app, {"error": error.message, "remedy": remedy, "exit_code": int(error.exit_code)}, as_json=as_json)
     return error.exit_code
 
@@ -353,9 +351,8 @@ def _report_unexpected(error: Exception, app: App, args: argparse.Namespace | No
     trace = "".join(traceback.format_exception(error))
     words = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")[:_SHOWN]
     report = {"error": f"An unexpected error: {words}", "remedy": "", "exit_code": int(ExitCode.FAILURE)}
-    journal = _journal(app, args)
-    if journal is not None and _record(journal, args, words, trace):
-        report["remedy"] = f"The details are in {journal.path}, and 'gitmem doctor' shows them. Please report it."
+    if journal := _log(app, args, words, trace):
+        report["remedy"] = f"The details are in {journal}, and 'gitmem doctor' shows them. Please report it."
     else:
         report["traceback"] = trace
         report["remedy"] = "This is a bug in gitmem. Please report it with this whole text."
@@ -363,22 +360,18 @@ def _report_unexpected(error: Exception, app: App, args: argparse.Namespace | No
     return ExitCode.FAILURE
 
 
-def _journal(app: App, args: argparse.Namespace | None) -> FailureLog | None:
+def _log(app: App, args: argparse.Namespace | None, message: str, trace: str = "") -> str:
+    """Write a failure to the log of the command's store; return the log's path, "" where that is not possible."""
     if args is None:
-        return None
+        return ""
     try:
-        from gitmem.store.findings import FailureLog
+        from gitmem.cli.app import now
+        from gitmem.store.findings import Failure, FailureLog
 
-        return FailureLog(app.open(args).private)
+        journal = FailureLog(app.open(args).private)
+        return journal.path * journal.record(Failure(now(), args.command, message, trace))
     except Exception:  # noqa: BLE001  # no store, or one that is the very trouble
-        return None
-
-
-def _record(journal: FailureLog, args: argparse.Namespace | None, message: str, trace: str = "") -> bool:
-    from gitmem.cli.app import now
-    from gitmem.store.findings import Failure
-
-    return journal.record(Failure(now(), str(getattr(args, "command", "")), message, trace))
+        return ""
 
 
 def _say(app: App, report: dict[str, object], *, as_json: bool) -> None:

@@ -55,6 +55,7 @@ LEDGER_FOLDER = "models"
 _KEPT_DAYS = 60
 _MAX_BYTES = 8_000_000  # of a day's file; a line has 200
 _SUFFIX = ".jsonl"
+_ABOUT = ("purpose", "subject", "provider", "model")  # of a question, in its line
 _CENTS = 100
 
 
@@ -120,8 +121,14 @@ class Ledger:
 
         """
         asking = asking._replace(number=self._token().hex(), at=self._clock())
-        self._forget()
-        self._write(asking.at, _begun(asking))
+        oldest = (self._clock() - timedelta(days=_KEPT_DAYS)).date().isoformat()
+        with contextlib.suppress(OSError):
+            for name in os.listdir(self._folder):
+                if name.endswith(_SUFFIX) and name.removesuffix(_SUFFIX) < oldest:
+                    os.unlink(os.path.join(self._folder, name))
+        about = {name: getattr(asking, name) for name in _ABOUT}
+        at = asking.at.isoformat(timespec="seconds")
+        self._write(asking.at, {"n": asking.number, "at": at, **about, **_spent_value(asking.spent)})
         before: list[Asking] = []
         for other in _read_file(self._path(asking.at)):
             if other.number == asking.number:
@@ -165,14 +172,6 @@ class Ledger:
         finally:
             os.close(descriptor)
 
-    def _forget(self) -> None:
-        """Remove the files of days older than `_KEPT_DAYS`."""
-        oldest = (self._clock() - timedelta(days=_KEPT_DAYS)).date().isoformat()
-        with contextlib.suppress(OSError):
-            for name in os.listdir(self._folder):
-                if name.endswith(_SUFFIX) and name.removesuffix(_SUFFIX) < oldest:
-                    os.unlink(os.path.join(self._folder, name))
-
 
 def _read_file(path: str) -> list[Asking]:
     """Return the questions of a day's file, in order; broken lines are passed over."""
@@ -189,9 +188,17 @@ def _read_file(path: str) -> list[Asking]:
             if values.get("void"):
                 askings.pop(number, None)
             elif "at" in values:
-                askings[number] = _asking(number, values)
+                at = datetime.fromisoformat(str(values["at"]))
+                purpose, subject, provider, model = (str(values.get(name, "")) for name in _ABOUT)
+                askings[number] = Asking(number, at, purpose, subject, provider, model, _spent(values))
             elif number in askings:
-                askings[number] = _ended(askings[number], values)
+                asking = askings[number]
+                askings[number] = asking._replace(
+                    ended=datetime.fromisoformat(str(values["end"])),
+                    spent=_spent(values),
+                    model=str(values.get("model") or asking.model),
+                    failure=str(values.get("failure", "")),
+                )
     return list(askings.values())
 
 
@@ -216,41 +223,8 @@ def _exceeded(spent: Spent, limits: DayLimits) -> str:
     return ""
 
 
-def _begun(asking: Asking) -> dict[str, object]:
-    return {
-        "n": asking.number,
-        "at": asking.at.isoformat(timespec="seconds"),
-        "purpose": asking.purpose,
-        "subject": asking.subject,
-        "provider": asking.provider,
-        "model": asking.model,
-        **_spent_value(asking.spent),
-    }
-
-
 def _spent_value(spent: Spent) -> dict[str, object]:
     return {"tokens": spent.tokens, "dollars": spent.dollars, "seconds": round(spent.seconds, 3)}
-
-
-def _asking(number: str, values: Mapping[str, object]) -> Asking:
-    return Asking(
-        number,
-        datetime.fromisoformat(str(values["at"])),
-        str(values.get("purpose", "")),
-        str(values.get("subject", "")),
-        str(values.get("provider", "")),
-        str(values.get("model", "")),
-        _spent(values),
-    )
-
-
-def _ended(asking: Asking, values: Mapping[str, object]) -> Asking:
-    return asking._replace(
-        ended=datetime.fromisoformat(str(values["end"])),
-        spent=_spent(values),
-        model=str(values.get("model") or asking.model),
-        failure=str(values.get("failure", "")),
-    )
 
 
 def _spent(values: Mapping[str, object]) -> Spent:

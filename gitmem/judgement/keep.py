@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from gitmem.facts.fact import Fact
     from gitmem.judgement.question import Known
     from gitmem.judgement.reply import Claim, Judged, Mend, Subject, Task
-    from gitmem.lessons.concept import Concept
     from gitmem.lessons.error_occurrence import ErrorOccurrence
     from gitmem.sessions.turns import Turn
     from gitmem.store.store import Store
@@ -79,17 +78,14 @@ def keep(store: Store, session: Session, judged: Judged, known: Known) -> str | 
         changes |= _concepts(store, transaction, session, judged.subjects, known)
         changes |= _summary(transaction, session, judged)
         facts = [fact.id for fact in book.known().values() if fact.path in changes]
-        message = fact_message(_subject(session, judged), facts, session.id, session.host).by(session.model)
+        first = judged.facts[0].statement if judged.facts else judged.summary
+        subject = f"Judge session {short_session(session.id)}: {first or 'nothing that lasts'}"
+        message = fact_message(subject, facts, session.id, session.host).by(session.model)
         return transaction.commit(message, changes, when=session.turns[-1].ended)
 
     outcome = transact(store, plan, purpose="judge")
     known_facts(store)  # so that the next session's start finds them in the cache
     return outcome.commit
-
-
-def _subject(session: Session, judged: Judged) -> str:
-    first = judged.facts[0].statement if judged.facts else judged.summary
-    return f"Judge session {short_session(session.id)}: {first or 'nothing that lasts'}"
 
 
 def _fact(book: FactBook, session: Session, claim: Claim, known: Known) -> Changes:
@@ -220,14 +216,11 @@ def _concepts(
         new.remove(concept)
         target = older.get(subject.known)
         if target is not None and target.id != concept.id and target.path not in changes:
-            changes |= merging(transaction, _as_now(store, target), concept)
+            now = next((one for one in known_concepts(store) if one.id == target.id), target)
+            changes |= merging(transaction, now, concept)
         elif target is None and not has_own_name(concept):
             changes |= naming(transaction, concept, subject.name, session.model)
     return changes
-
-
-def _as_now(store: Store, concept: Concept) -> Concept:
-    return next((one for one in known_concepts(store) if one.id == concept.id), concept)
 
 
 def _summary(transaction: Transaction, session: Session, judged: Judged) -> Changes:

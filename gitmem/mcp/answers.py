@@ -130,21 +130,18 @@ def load(store: Store, *, full: bool, max_tokens: int = LOAD_TOKENS) -> str:
     max_tokens -= FENCE_TOKENS
     log = _read(store, daily_path(f"{store.context.clock():%Y-%m-%d}")) if full else None
     log_tokens = min(estimate_tokens(log[1]), max_tokens // 2) if log else 0
-    parts = [_memory(store, max_tokens - log_tokens)]
+    path, body = _read(store, MEMORY) or (MEMORY, "")
+    room = (max_tokens - log_tokens - _TITLE) * 100 // MARGIN_PERCENT
+    plan = plan_rotation(body, header="", stamp="", taken=(), limits=Limits(room, room))
+    selection = "decisions, open issues and the newest of the rest"
+    parts = [_titled(path, body, plan.remaining if plan else body, selection)]
+    if not body.strip():
+        parts = [f"{path} is empty: nothing is remembered yet. memory_save adds to it."]
     if log:
         path, body = log
         kept = tail_of_lines(body, max_tokens // 2 - _TITLE) if log_tokens == max_tokens // 2 else body
         parts.append(_titled(path, body, kept, "the newest of it"))
     return client_text("\n\n".join(parts), "memory_load")
-
-
-def _memory(store: Store, tokens: int) -> str:
-    path, body = _read(store, MEMORY) or (MEMORY, "")
-    if not body.strip():
-        return f"{path} is empty: nothing is remembered yet. memory_save adds to it."
-    room = (tokens - _TITLE) * 100 // MARGIN_PERCENT
-    plan = plan_rotation(body, header="", stamp="", taken=(), limits=Limits(room, room))
-    return _titled(path, body, plan.remaining if plan else body, "decisions, open issues and the newest of the rest")
 
 
 def _titled(path: str, whole: str, kept: str, selection: str) -> str:
@@ -312,7 +309,13 @@ def work(
         raise RefusedError("steps is empty.", "Give the steps of the plan, in order.")
     if waiting := glance(store):  # what hooks delivered comes before what the agent says now
         apply_events(store, waiting.events)
-    own = session or _own_session(store, act)
+    own = session
+    try:
+        own = own or find_working(store, "").session  # the one that was active last
+    except NotFoundError:
+        if act != "start":  # which alone does without one
+            raise
+        own = _SERVER
     at = store.context.clock().isoformat()
     if act == "show":
         memory = find_working(store, own)
@@ -323,13 +326,3 @@ def work(
         )
         memory = change_working(store, own, change)
     return client_text(brief(memory), "memory_task") or "Nothing yet."
-
-
-def _own_session(store: Store, act: TaskAct) -> str:
-    """Return the session that was active last; only `start` does without one."""
-    try:
-        return find_working(store, "").session
-    except NotFoundError:
-        if act != "start":
-            raise
-        return _SERVER

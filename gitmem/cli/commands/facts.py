@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 
 from gitmem.cli.app import App
 from gitmem.cli.hits import as_it_stands, fact_state, fact_value, show_fact
@@ -144,7 +143,8 @@ def _list(store: Store, args: argparse.Namespace, app: App) -> None:
     statuses = standing_of(store, every)
     found = [as_it_stands(fact, statuses) for fact in every if args.all or statuses[fact.id].holds]
     found = [fact for fact in found if args.kind in (None, fact.kind)]
-    found = sorted((fact for fact in found if statuses[fact.id].stale or not args.stale), key=_order)
+    found = [fact for fact in found if statuses[fact.id].stale or not args.stale]
+    found.sort(key=lambda fact: (_KINDS.index(fact.kind), fact.created, fact.id))
     people = People(store)
     authors = {fact.id: people.other(fact.id) for fact in found}
     text = (
@@ -154,10 +154,6 @@ def _list(store: Store, args: argparse.Namespace, app: App) -> None:
     )
     values = [{**fact_value(fact, statuses[fact.id]), "author": authors[fact.id] or None} for fact in found]
     app.answer(args, values, text, "facts" if found else "")
-
-
-def _order(fact: Fact) -> tuple[int, datetime, str]:
-    return _KINDS.index(fact.kind), fact.created, fact.id
 
 
 def _nothing(args: argparse.Namespace, known: int, *, in_git: bool) -> str:

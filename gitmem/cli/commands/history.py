@@ -17,7 +17,6 @@ from gitmem.history.origin import Session, blame, find_session, sessions
 from gitmem.history.records import changed_lines, records, rotations
 from gitmem.judgement.judge import answers_of
 from gitmem.store.headers import marked
-from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 
@@ -137,7 +136,11 @@ def run_sessions(args: argparse.Namespace, app: App) -> None:
         return
     every = sessions(store)
     shown = every[: (LIMIT if args.limit is None else args.limit) or None]
-    lines = [plain(_line(one, store)) for one in shown]
+    lines = []
+    for one in shown:
+        by = "" if store.is_person(one.author, one.email) else f"by {one.author}: "
+        about = f"{count(one.requests, 'request'):<12}  {by}{one.about}"
+        lines.append(plain(f"{one.id[:_SHORT]:<{_SHORT}}  {one.last:{_MINUTES}}  {about}"))
     text = "\n".join(lines) or "No sessions yet."
     app.answer(args, [_value(one) for one in shown], text, "sessions" if lines else "")
     if len(shown) < len(every) and args.limit is None and not args.json:
@@ -146,12 +149,6 @@ def run_sessions(args: argparse.Namespace, app: App) -> None:
 
 def _value(session: Session) -> dict[str, object]:
     return {**fields(session, "id host machine author first last requests about commits"), "file": session.file or None}
-
-
-def _line(session: Session, store: Store) -> str:
-    author = "" if store.is_person(session.author, session.email) else f"by {session.author}: "
-    requests = count(session.requests, "request")
-    return f"{session.id[:_SHORT]:<{_SHORT}}  {session.last:{_MINUTES}}  {requests:<12}  {author}{session.about}"
 
 
 def _heading(session: Session) -> str:

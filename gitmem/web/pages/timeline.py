@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from datetime import date, datetime, time, timedelta
 from typing import Any
@@ -22,8 +23,9 @@ def show_timeline(view: View) -> dict[str, Any]:
     """Return a page of the commits, the newest first, starting behind the commit `after`."""
     given = {name: view.word(name) for name in ("session", "type", "host", "machine", "op", "day")}
     filters: dict[str, Any] = {name: given[name] or None for name in ("session", "host", "machine", "op")}
-    start = _day(given["day"])
-    now = view.store.context.clock()
+    start, now = None, view.store.context.clock()
+    with contextlib.suppress(ValueError):
+        start = date.fromisoformat(given["day"]) if given["day"] else None
     if start:
         filters["since"] = datetime.combine(start, time.min, view.at_home(now).tzinfo)
         filters["until"] = datetime.combine(start, time.max, view.at_home(now).tzinfo)
@@ -72,10 +74,3 @@ def _names(view: View) -> dict[str, list[str]]:
     every, names = view.records(), ("host", "machine", "type")
     found = {name: Counter(getattr(one, name) for one in every) for name in names}
     return {name: [one for one, _ in counts.most_common(_MOST_NAMES) if one] for name, counts in found.items()}
-
-
-def _day(text: str) -> date | None:
-    try:
-        return datetime.strptime(text, "%Y-%m-%d").astimezone().date() if text else None
-    except ValueError:
-        return None
