@@ -99,3 +99,14 @@ def test_instructions_for_a_model_keep_their_lines_and_are_in_no_store(gitmem, g
     assert git("rev-parse", "HEAD") == before
     assert gitmem("config", "prompts.summary", "--unset")[0] == 0
     assert gitmem.json("config", "prompts.summary")["value"] == ""
+
+
+def test_a_file_that_is_not_yaml_is_named_and_left_alone(gitmem, git, file):
+    file.write_text("lock: [\n")
+    code, _, err = gitmem("config", "save.interval", "7")
+    assert code == 1
+    assert "config.yaml cannot be changed: it is not valid YAML" in err
+    assert file.read_text() == "lock: [\n"
+    code, out, err = gitmem("config")
+    assert (code, len(out.splitlines())) == (0, len(RULES) + 1)
+    assert "config.yaml cannot be read and is not used" in err

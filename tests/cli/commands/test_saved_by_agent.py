@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from datetime import timedelta
 
 import pytest
 
-from gitmem.cli.app import App, now
-from gitmem.cli.commands.hook import hook
-from gitmem.cli.main import main
+from gitmem.cli.app import now
 from gitmem.document.entry import MemoryType
 from gitmem.document.ids import exchange_id
 from gitmem.mcp.changes import keep
@@ -20,6 +17,7 @@ from gitmem.sessions.end import save_lessons
 from gitmem.sessions.pending import Session
 from gitmem.store.headers import known_facts
 from gitmem.store.store import Store
+from tests.cli.commands.project import Runner
 
 SAVED = "Package manager: uv instead of pip, because its lock file is the same on all machines."
 PROMPT = "From now on we use uv instead of pip. Please set it up."
@@ -27,31 +25,23 @@ ANSWER = "Decision: we use uv instead of pip as the package manager.\n\nThe lock
 COMMAND = f"gitmem save --type decision - <<'GITMEM'\n{SAVED}\nGITMEM"
 
 
+class Agent(Runner):
+    """Delivers events and runs commands as an agent does."""
+
+    def deliver(self, host: str, event: str, **more: object) -> None:
+        payload = {"hook_event_name": event, "session_id": "s-1", "prompt_id": "t-1", **more}
+        assert self("hook", host, event, stdin=json.dumps(payload).encode())[0] == 0
+
+    def store(self) -> Store:
+        return Store(str(self.root), Context(self.environ, self.environ["HOME"], "here", now))
+
+
 @pytest.fixture
-def desk(tmp_path, home, environ, bare_git, monkeypatch):
-    """Give functions that deliver an event, run a command as the agent does, and open the store."""
+def desk(run, bare_git, initialize, monkeypatch):
     monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
-    folder = tmp_path / "project"
-    folder.mkdir()
-    bare_git(folder, "init", "-q")
-
-    class Desk:
-        def run(self, *args: str, data: bytes = b"", **variables: str) -> None:
-            app = App(
-                environ | variables, str(folder), io.TextIOWrapper(io.BytesIO(data)), io.StringIO(), io.StringIO()
-            )
-            assert (hook(args, app) if args[0] == "hook" else main(args, lambda: app)) == 0
-
-        def deliver(self, host: str, event: str, **more: object) -> None:
-            payload = {"hook_event_name": event, "session_id": "s-1", "prompt_id": "t-1", **more}
-            self.run("hook", host, event, data=json.dumps(payload).encode())
-
-        def store(self) -> Store:
-            return Store(str(folder / ".gitmem"), Context(environ, str(home), "here", now))
-
-    desk = Desk()
-    desk.run("init")
-    return desk
+    bare_git(run.cwd, "init", "-q")
+    initialize(run.cwd)
+    return Agent(run.cwd, run.environ)
 
 
 def by_tool(desk, host: str, session: str) -> None:
@@ -61,7 +51,7 @@ def by_tool(desk, host: str, session: str) -> None:
 
 def by_shell(desk, host: str, session: str) -> None:
     variables = {"CLAUDE_CODE_SESSION_ID": session} if session else {}
-    desk.run("save", "--type", "decision", "-", data=SAVED.encode(), **variables)
+    desk("save", "--type", "decision", "-", stdin=SAVED.encode(), **variables)
     desk.deliver(host, "PostToolUse", tool_name="Bash", tool_use_id="1", tool_input={"command": COMMAND})
 
 
@@ -97,13 +87,7 @@ KOREAN = "로그 보관 기간은 30일이다, 디스크가 부족하기 때문�
 
 def test_korean_words_with_other_endings_are_the_same_statement(desk):
     desk.deliver("claude", "UserPromptSubmit", prompt="앞으로 로그는 30일만 보관합시다. 설정을 바꿔 주세요.")
-    desk.run(
-        "save",
-        "--type",
-        "decision",
-        "로그 보관 기간은 30일이다, 디스크가 부족하기 때문에.",
-        CLAUDE_CODE_SESSION_ID="s-1",
-    )
+    desk("save", "--type", "decision", KOREAN, CLAUDE_CODE_SESSION_ID="s-1")
     desk.deliver("claude", "PostToolUse", tool_name="Bash", tool_use_id="1", tool_input={"command": "gitmem save …"})
     answer = "결정: 로그는 30일만 보관합니다.\n\n설정을 바꾸고 테스트했습니다."
     desk.deliver("claude", "Stop", last_assistant_message=answer)
