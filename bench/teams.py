@@ -46,7 +46,7 @@ from gitmem.store.store import HURRIED, Store
 from gitmem.store.transact import transact
 from gitmem.sync.clone import clone_store
 from gitmem.sync.remotes import add_remote, find_remote
-from gitmem.sync.rounds import LOST, LOST_SECONDS, Options, pause, sync
+from gitmem.sync.rounds import CROWD, LATELY, LOST, LOST_SECONDS, MOST_CROWDED, Options, pause, sync
 
 _BRANCHES = 60
 _FACTS = 300
@@ -273,7 +273,8 @@ def _row(people: int, per_hour: int, window: float, hours: float) -> str:
     """Simulate people who sync at random times; a push wins where nobody pushed since its fetch."""
     chance, every, end = random.Random(1), 3600 / per_hour, 3600 * hours
     events: list[tuple[float, int, int, tuple[int, int] | None, int, float, float | None]] = []
-    has_left = [False] * people
+    since: dict[int, float] = {}  # from when on each sync of a person left its commits
+    merged, at = 0, 0.0  # the last merge: of how many, when
     for person in range(people):
         heapq.heappush(events, (chance.expovariate(1 / every), person, 0, None, 1, 0.0, None))
     version, count, left, pushes, inbox, rounds, waits = 0, 0, 0, 0, 0, [], []
@@ -285,21 +286,27 @@ def _row(people: int, per_hour: int, window: float, hours: float) -> str:
         if seen is None:  # it fetches now, and its push arrives a window later
             took = window * (0.5 + chance.random())
             began = now if began is None else began
+            crowd = max(inbox, merged if now - at < LATELY / 4 else 0, 2 * CROWD * (tries - 1))
+            yields = crowd >= CROWD and now - since.get(person, now) < LATELY
+            if yields and chance.random() * (min(crowd, MOST_CROWDED) + 1) > 1:
+                heapq.heappush(events, (now + took / 2, person, count, (-1, 0), tries, took, began))
+                continue
             heapq.heappush(events, (now + took, person, count, (inbox, version), tries, took, began))
             continue
         assert began is not None
-        crowd, _ = seen
-        yields = crowd >= 2 and not has_left[person] and chance.random() * (crowd + 1) > 1
+        yields = seen[0] < 0
         pushes += not yields
-        over = yields or crowd or tries >= LOST or now - began + took >= LOST_SECONDS
+        over = yields or seen[0] or tries >= LOST or now - began + took >= LOST_SECONDS
         if not yields and seen[1] == version:
-            version, inbox, has_left[person] = version + 1, 0, False
+            merged, at, version, inbox = inbox + 1, now, version + 1, 0
+            since.pop(person, None)
         elif not over:
             again = now + pause(tries, chance.random(), took)
             heapq.heappush(events, (again, person, count, None, tries + 1, 0.0, began))
             continue
         else:
-            left, inbox, pushes, has_left[person] = left + 1, inbox + 1, pushes + 1, True
+            left, inbox, pushes = left + 1, inbox + 1, pushes + 1
+            since.setdefault(person, now)
             now += window / 2  # one more push, to the inbox
         rounds.append(tries)
         waits.append(now - began)
@@ -325,10 +332,11 @@ def clones(home: str, number: int = 20, sessions: int = 2) -> None:
     with ThreadPoolExecutor(number) as pool:
         waits = [wait for found in pool.map(lambda one: _sessions(one, sessions, pushes), stores) for wait in found]
     took = time.monotonic() - began
-    for _ in range(3):
+    for _ in range(9):  # who left its commits lets others go first for a minute
         for store in stores:
             _sync(store, pushes, count=False)
-    tips = {store.tip for store in stores}
+        if len(tips := {store.tip for store in stores}) == 1:
+            break
     git = stores[0].repository.git
     every, merges = (int(git.run("rev-list", "--count", *extra, "HEAD")) for extra in ([], ["--merges"]))
     text = git.run("grep", "-h", "-o", "-E", "said by [0-9]+ in [0-9]+ as [0-9]+", "HEAD", "--", "daily").decode()

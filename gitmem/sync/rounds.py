@@ -23,7 +23,7 @@ from gitmem.git.repository import MEMORY_BRANCH, move_refs
 from gitmem.git.signatures import Signatures
 from gitmem.git.trust import IdentityLookup
 from gitmem.history.changes_by_others import others_changes
-from gitmem.platform.safe_open import replace_file
+from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.purge.records import news, read_state, unfollowed
 from gitmem.purge.rewrite import clean_incoming, follow, sweep
 from gitmem.store.findings import MAKE_ROOM, crowded
@@ -124,7 +124,8 @@ def pause(number: int, random: float, took: float) -> float:
 _REF = f"refs/heads/{MEMORY_BRANCH}"  # of the memory, on every remote
 # After so many lost rounds, or seconds, a sync leaves its commits in the remote's inbox.
 LOST, LOST_SECONDS = 3, 10.0
-_CROWD = 2  # commits in the inbox by which a sync knows that many push now
+CROWD, MOST_CROWDED = 2, 15  # machines that push at once: from so many on a sync may let others go first
+LATELY = 60.0  # seconds for which a machine lets others go first; in a quarter of them a merge tells of a crowd
 _MOST_TAKEN = 64  # commits of the inbox that one sync takes along
 _MACHINE = 40  # characters of a machine's name
 _LEFT = (
@@ -195,7 +196,6 @@ class _Sync:
         self._notices: list[str] = []
         self._inbox: dict[str, str] | None = None if remote.backup else {}
         self._left = left_file(store.private, remote.name)
-        self._yielded = False
         self._since = options.chance.clock()
         self._purges = read_state(store.private)
         self._lost: Mapping[str, float] = {}
@@ -217,6 +217,21 @@ class _Sync:
     def _round(self, number: int) -> Synced | None:
         """Run one round; None if another machine or process was faster."""
         began = self._options.chance.clock()
+        fetched = self._fetch_checked()
+        if fetched is None:
+            return None
+        held, local, both = fetched
+        theirs = both.tips[1] if both else None
+        taken: dict[str, str] = {}
+        if both is not None and held == theirs and self._yields(number, both):
+            if local not in both.bases and (left := self._leave(number, both, local, local)):
+                return left
+        elif both is not None:
+            taken = self._taken(*both.tips)
+        return self._push_merged(number, began, held, both, taken)
+
+    def _fetch_checked(self) -> tuple[str | None, str, Fork | None] | None:
+        """Fetch, and return the remote's commit, the branch here, and how they differ; None if a purge was followed."""
         seen = self._store.repository.tip(self._seen_ref)
         held, local = self._fetch()
         check_extent(self._store, self._remote, held, {local, seen})
@@ -230,9 +245,16 @@ class _Sync:
             check_rewritten(
                 self._store, self._remote, seen, theirs, self._options.accept, purges=unfollowed(self._store)
             )
+        return held, local, both
+
+    def _push_merged(
+        self, number: int, began: float, held: str | None, both: Fork | None, taken: dict[str, str]
+    ) -> Synced | None:
+        """Merge, push and adopt it; None if another machine or process was faster."""
+        local = both.tips[0] if both else self._local or ""
+        theirs = both.tips[1] if both else None
         review: tuple[str, ...] = ()
         target = local
-        taken = {} if theirs is None else self._taken(local, theirs)
         if theirs is not None and both is not None and (theirs not in both.bases or taken):
             check_incoming(self._store, self._remote, local, theirs, self._options.accept, shared=bool(both.bases))
             target, review = self._merged(both, [*taken.values()])
@@ -266,19 +288,27 @@ class _Sync:
         if taken:
             self._connection.empty(self._remote, {ref: self._inbox[ref] for ref in taken if self._inbox})
 
-    def _yields(self) -> bool:
-        """Return whether to let others push: several had to leave theirs, and this machine did not the last time."""
-        crowd = len(self._inbox or ())
-        if crowd >= _CROWD and not os.path.exists(self._left):
-            self._yielded = self._options.chance.random() * (crowd + 1) > 1
-        return self._yielded
+    def _yields(self, number: int, both: Fork) -> bool:
+        """Return whether to let others push, who are many by the inbox, the last merge or lost rounds; not for long."""
+        now = self._store.context.clock().timestamp()
+        if self._inbox is None or now - self._left_since(now) >= LATELY:
+            return False
+        last = next((one for one in both.commits if one.oid == both.tips[1]), None)
+        lately = len(last.parents) - 1 if last and now - last.committed.timestamp() < LATELY / 4 else 0
+        crowd = max(len(self._inbox), lately, 2 * CROWD * (number - 1))
+        return crowd >= CROWD and self._options.chance.random() * (min(crowd, MOST_CROWDED) + 1) > 1
+
+    def _left_since(self, now: float) -> float:
+        """Return since when each sync left its commits in the inbox, `now` if the last one did not."""
+        since = read_text(self._left).partition(" ")[2].strip()
+        return float(since) if since.isdecimal() else now
 
     def _is_over(self, number: int, began: float) -> bool:
         """Return whether to race no more: three rounds or ten seconds are over, or others had to leave theirs."""
         if self._inbox is None:  # the remote takes no such refs
             return False
         now = self._options.chance.clock()
-        return bool(self._yielded or self._inbox) or number >= LOST or 2 * now - began - self._since >= LOST_SECONDS
+        return bool(self._inbox) or number >= LOST or 2 * now - began - self._since >= LOST_SECONDS
 
     def _taken(self, local: str, theirs: str) -> dict[str, str]:
         """Return the commits of the remote's inbox that are fit to be merged, by their refs."""
@@ -301,24 +331,27 @@ class _Sync:
     def _leave(self, number: int, both: Fork, local: str, target: str) -> Synced | None:
         """Leave the commits of this machine in the remote's inbox; None if the remote takes no such ref.
 
-        What others saved is merged here next time, when it comes with these commits and needs no merge; not for longer.
+        What others saved comes here later with these commits and needs no merge then; it waits for a minute at most.
         """
         store, left = self._store, self._left
-        was_left = os.path.exists(left)
+        now = store.context.clock().timestamp()
+        since = self._left_since(now)
         if local in both.bases:  # only what lay in the inbox was to be pushed
             target = both.tips[1]
         else:
             name = re.sub("[^0-9a-z]+", "-", store.context.machine.lower())[:_MACHINE].strip("-") or "machine"
+            ref = f"{INBOX}/{name}-{local[:12]}"
             try:
-                self._connection.push(self._remote, self._signed(local), f"{INBOX}/{name}-{local[:12]}", None)
+                if ref not in (self._inbox or ()):
+                    self._connection.push(self._remote, self._signed(local), ref, None)
             except PushRacedError:  # it is there already
                 pass
             except GitmemError:
-                self._inbox, self._yielded = None, False
+                self._inbox = None
                 return None
-            replace_file(left, f"{local}\n".encode("ascii"))
+            replace_file(left, f"{local} {since:.0f}\n".encode("ascii"))
             self._notices.append(_LEFT.format(self._remote.called))
-        if was_left or local in both.bases:
+        if now - since >= LATELY or local in both.bases:
             self._adopt(local, target, {})
         else:
             target = local
@@ -326,8 +359,6 @@ class _Sync:
 
     def _push(self, target: str, held: str | None, *, purged: bool) -> GitmemError | None:
         """Push, and return the remote's refusal, after which the merge is adopted nevertheless."""
-        if not purged and self._yields():
-            raise PushRacedError
         self._options.progress(SyncStep.PUSH)
         try:
             self._connection.push(self._remote, target, _REF, held)

@@ -106,7 +106,7 @@ def states(store: Store, *, behind: bool = False) -> list[RemoteState]:
     for remote in remotes(store):
         ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
         seen = read_refs(git, ref).get(ref)
-        left = read_text(left_file(store.private, remote.name)).strip()
+        left = read_text(left_file(store.private, remote.name)).partition(" ")[0].strip()
         waiting = None if seen is None else count_commits(git, store.repository.branch(), without=left or seen)
         missing = count_commits(git, seen, without=store.repository.branch()) if behind and seen else None
         record = records.get(remote.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -211,6 +212,31 @@ def test_several_in_the_inbox_become_one_merge(machine: Callable[[str], Machine]
     converge(*machines)
 
 
+def test_where_many_push_a_sync_leaves_its_commits_without_a_race_for_a_minute_at_most(
+    machine: Callable[[str], Machine], remote: Path, bare_git: RunsGit
+):
+    machines = [machine(name) for name in ("laptop", "desktop", "phone", "tablet")]
+    first, last, *others = machines
+    first.save("of all")
+    first.sync()
+    for other in (last, *others):
+        other.sync()
+    for other in others:
+        other.save(f"of {other.name}")
+        _beaten(first, other)
+    crowded = Chance(random=lambda: 1.0, sleep=lambda _: None)
+    steps: list[str] = []
+    last.save("before")
+    last.sync(chance=crowded, progress=steps.append)
+    assert steps == [SyncStep.FETCH]
+    assert len(_inbox(bare_git, remote)) == 3
+    last.now += timedelta(seconds=61)
+    last.save("after")
+    last.sync(chance=crowded)
+    assert not _inbox(bare_git, remote)
+    converge(*machines)
+
+
 def test_others_that_are_always_quicker_are_not_raced_for_ever(
     pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit
 ):
@@ -229,7 +255,7 @@ def test_others_that_are_always_quicker_are_not_raced_for_ever(
     chance = Chance(random=lambda: 1.0, sleep=pauses.append, clock=lambda: next(times) * 1.0)
     with pytest.raises(BusyError, match="first, 4 times"):
         second.sync(progress=interrupt, attempts=4, chance=chance)
-    assert pauses == [3.0, 6.0, 10.0], (
+    assert pauses == [3.0, 4.0, 8.0], (
         "up to a round's time, which doubles up to ten seconds; none where nothing follows"
     )
     second.sound()
