@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 SCRIPT = "hook.sh"
 FOLDER = (".local", "share", "gitmem")
-_LINE = r'h=\S+/hook\.sh"?; \[ -r "\$h" \] && gitmem=[A-Za-z.-]+ \. "\$h"; exit 0'
+# For who reads the settings of a project and has never heard of gitmem.
+_WORDS = ": 'gitmem, where installed, remembers sessions'; "
+_LINE = r'(: \'[^\']*\'; )?h=\S+/hook\.sh"?; \[ -r "\$h" \] && gitmem=[A-Za-z.-]+ \. "\$h"; exit 0'
 _OLD_MARK = "gitmem="  # began the lines of 1,500 characters that gitmem wrote before there was a script
 _PROGRAM = "gitmem_installed=''"
 
@@ -31,7 +33,7 @@ def command(event: str, host: str = "claude", folder: str = f"$HOME/{'/'.join(FO
     """Return the line for an event, in gitmem's word for it; `folder` is where the script is, as a shell reads it."""
     name, dot, when = event.partition(".")
     word = event if host == "claude" else f"{name}.{host}{dot}{when}"
-    return f'h={folder}/{SCRIPT}; [ -r "$h" ] && gitmem={word} . "$h"; exit 0'
+    return _WORDS + f'h={folder}/{SCRIPT}; [ -r "$h" ] && gitmem={word} . "$h"; exit 0'
 
 
 # What a project's settings start as the MCP server: gitmem, or for who has none a server without tools instead of one

@@ -142,9 +142,11 @@ _SESSION = "gitmem-install-check"
 _PATIENCE = 30  # seconds of a command of the test
 _SWEEPS = 20
 _WORD = "wombat"
-_TURN = {  # what a session's test says, by gitmem's name of the event
-    "UserPromptSubmit": {"prompt": f"Which animal is the {_WORD}?"},
-    "Stop": {"last_assistant_message": f"The {_WORD} is a marsupial."},
+_ANSWER = f"The {_WORD} is a marsupial."
+# What a session's test says, by gitmem's name of the event: under the keys of all hosts, each of which reads its own.
+_TURN: dict[str, dict[str, object]] = {
+    "UserPromptSubmit": {**dict.fromkeys(("prompt", "submitted_prompt"), f"Which animal is the {_WORD}?")},
+    "Stop": {**dict.fromkeys(("last_assistant_message", "prompt_response", "text"), _ANSWER)},
 }
 
 
@@ -171,11 +173,13 @@ def arrives(host: Host, project: str, spool: str, environ: Mapping[str, str]) ->
     return done.returncode == 0 and bool(found)
 
 
-def comes_back(host: Host, environ: Mapping[str, str], home: str) -> bool:
+def comes_back(host: Host, environ: Mapping[str, str], home: str) -> bool | None:
     """Return whether a turn, given to the host's own lines, becomes a commit that a search finds, in a passing store.
 
-    Its payloads have Claude Code's keys: for hosts that pass others, it says nothing.
+    None for a host that passes no prompts, as Cline: gitmem reads them from its record of a session, and here is none.
     """
+    if not {*_TURN} <= {name.partition(".")[0] for name in host.events.values()}:
+        return None
     own = tempfile.mkdtemp(prefix="gitmem-")
     try:
         return _comes_back_in(own, host, environ, home)
@@ -190,16 +194,19 @@ def comes_back(host: Host, environ: Mapping[str, str], home: str) -> bool:
 
 
 def _comes_back_in(own: str, host: Host, environ: Mapping[str, str], home: str) -> bool:
-    lines = {host.events[event].partition(".")[0]: line for event, line in host.commands().items()}
+    lines = {host.events[event].partition(".")[0]: (event, line) for event, line in host.commands().items()}
     project = os.path.join(own, "project")
     os.makedirs(os.path.dirname(script_path(own)))
     os.makedirs(project)
     shutil.copyfile(script_path(home), script_path(own))
     names = {name: value for name, value in environ.items() if not name.startswith(("XDG_", "CLAUDE_"))}
     calls = [(own_command("init"), b"")]
-    for event, said in _TURN.items():
-        payload = {"hook_event_name": event, "session_id": _SESSION, "cwd": project, "prompt_id": "1", **said}
-        calls.append((("/bin/sh", "-c", lines[event]), json.dumps(payload).encode()))
+    about: dict[str, object] = {"cwd": project, "workspaceRoots": [project], "prompt_id": "1"}
+    about |= dict.fromkeys(("session_id", "conversation_id", "taskId"), _SESSION)
+    for name, said in _TURN.items():
+        event, line = lines[name]
+        payload = {"hook_event_name": event} | about | said
+        calls.append((("/bin/sh", "-c", line), json.dumps(payload).encode()))
     calls.append((own_command("search", _WORD), b""))
     try:
         for words, given in calls:

@@ -610,9 +610,11 @@ def test_the_line_is_short_and_recognized_as_are_those_of_older_versions():
         assert is_ours(command(event))
         assert is_ours(command(f"{event}{LATE}", "opencode"))
     assert command("PostToolUse") == (
+        ": 'gitmem, where installed, remembers sessions'; "
         'h=$HOME/.local/share/gitmem/hook.sh; [ -r "$h" ] && gitmem=PostToolUse . "$h"; exit 0'
     )
     assert is_ours("gitmem=Stop; { set -C; exit 0")
+    assert is_ours('h=$HOME/.local/share/gitmem/hook.sh; [ -r "$h" ] && gitmem=Stop . "$h"; exit 0')
     assert not is_ours("gitmem hook claude")
     assert not is_ours("h=/x/hook.sh; rm -rf /")
     assert not is_ours(None)

@@ -90,7 +90,7 @@ def test_each_script_that_a_hook_names_is_there(name, root):
     listed = getattr(GENERATE, name)()
     hooks = json.loads(listed["hooks/hooks.json"])["hooks"]
     commands = [hook["command"] for groups in hooks.values() for group in groups for hook in group["hooks"]]
-    named = {found[1] for text in commands if (found := re.match(rf'h="\$\{{{root}\}}"/([\w./-]+);', text))}
+    named = {found[1] for text in commands if (found := re.search(rf'h="\$\{{{root}\}}"/([\w./-]+);', text))}
     assert named == {"hooks/hook.sh", "hooks/missing.sh"}
     assert named <= set(listed)
     assert max(map(len, commands)) <= 160

@@ -20,7 +20,7 @@ from gitmem.cli.host import (
     report_changes,
 )
 from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
-from gitmem.hosts.host import Host, Place, Scope, as_it_is
+from gitmem.hosts.host import Host, Place, Scope
 from gitmem.hosts.install import Change, Manifest, Record, carry_out, is_present, plan_edits, plan_put
 from gitmem.hosts.script import arrives, comes_back, hooked_file, plan_script, put_script
 from gitmem.hosts.settings import (
@@ -344,9 +344,9 @@ def _works(app: App, plan: _Plan) -> bool:
         return True
     spool = HookSpool(private_folder(root, app.environ)).folder
     problem = "and its event did not arrive" * (arrives(plan.host, plan.place.project, spool, app.environ) is False)
-    if not problem and app.can_ask() and os.name == "posix" and plan.host.read is as_it_is:
+    if not problem and app.can_ask() and os.name == "posix":
         back = comes_back(plan.host, app.environ, app.home())
-        problem = "" if back else "and its turn did not become a commit"
+        problem = "and its turn did not become a commit" * (back is False)
         if back:
             said = "a turn, given to the lines in the settings, became a commit that a search finds"
             app.notices((f"Tested, in a store that is gone again: {said}.",))

@@ -1,12 +1,14 @@
 """What holds of every host: install and uninstall leave each file as it was, also after it was edited meanwhile."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from gitmem.hosts.all import NAMES, caller, find_host
-from gitmem.hosts.host import Place, Scope, is_ours
+from gitmem.hosts.host import Place, Scope, is_ours, script, script_path
+from gitmem.hosts.script import comes_back
 from gitmem.hosts.settings import HOOKS, Edit
 from gitmem.sessions.events import HookKind
 
@@ -81,3 +83,16 @@ def test_a_projects_files_are_in_the_project(host):
 def test_a_hook_of_claude_codes_settings_is_told_apart_by_its_payload(payload, host):
     assert caller(payload, "claude") == host
     assert caller(payload, "gemini") == "gemini"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [host.name for host in HOSTS if host.events])
+def test_a_turn_that_its_lines_are_given_becomes_a_commit_and_is_found(name, home, environ):
+    """What `gitmem install` tries for a person; Cline's prompts are in its record of a session, which is not here."""
+    path = Path(script_path(str(home)))
+    path.parent.mkdir(parents=True)
+    path.write_bytes(script(str(Path(sys.executable).with_name("gitmem"))))
+    back = comes_back(find_host(name), environ, str(home))
+    assert back is (None if name == "cline" else True)
+    path.write_text("exit 0\n")
+    assert not comes_back(find_host(name), environ, str(home))
