@@ -15,9 +15,6 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
 
-# A thousand tests start gitmem: without its compiled modules each start compiles them again.
-unexport PYTHONDONTWRITEBYTECODE
-
 .PHONY: try pictures test test-slow test-e2e test-e2e-hosts lint types layers format clean
 
 $(INSTALLED): pyproject.toml

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import hashlib
 import http.server
@@ -42,6 +43,25 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.register_profile("quick", settings.default, max_examples=_QUICK)
         settings.load_profile("quick")
 
+
+@pytest.hookimpl(tryfirst=True)  # before those that `-m` leaves out are
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the cases of a test marked `few(n)` to the slow run, but n of them that lie evenly among all."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("few"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for family in cases.values():
+        (count,) = family[0].get_closest_marker("few").args
+        kept = {len(family) * place // count for place in range(count)}
+        for place, item in enumerate(family):
+            if place not in kept:
+                item.add_marker("slow")
+
+
+# A thousand tests start gitmem: without its compiled modules each start compiles them again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 _IN_MEMORY = "/dev/shm"  # where Linux has one
 _ENOUGH = 4 << 30  # bytes; the suite needs less than half
@@ -111,6 +131,23 @@ def _isolated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         if hasattr(time, "tzset"):
             time.tzset()
         yield home
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_digests() -> Iterator[None]:
+    """Make a digest in a purge's record without the work that keeps others from guessing: hundreds of 40 ms each.
+
+    What `gitmem` does as a process stays slow. `hashlib.scrypt.__wrapped__` is the real one.
+    """
+    real = hashlib.scrypt
+
+    @functools.wraps(real)
+    def quick(text: bytes, **given: object) -> bytes:
+        return real(text, **{**given, "n": 2})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hashlib, "scrypt", quick)
+        yield
 
 
 @pytest.fixture(autouse=True)

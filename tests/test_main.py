@@ -98,6 +98,7 @@ def test_what_cannot_be_written_fails_a_command_and_no_hook(store):
 
 
 @pytest.mark.parametrize("zone", ["XXX-25", "XXX+24:30", ":/etc/passwd", "\udcff"])
+@pytest.mark.few(2)
 def test_time_zones_that_no_clock_can_have(store, bare_git, zone):
     status, _, err = run(store, *GITMEM, "save", "at some time", TZ=zone)
     assert (status, err) == (0, b"")

@@ -186,6 +186,7 @@ def repeated(piece, size):
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.few(3)
 def test_steps_grow_with_the_length_of_a_hostile_archive(grows_linearly, piece):
     assert grows_linearly(lambda text: summarise(ARCHIVE, text), lambda size: memory(context=repeated(piece, size)))
 

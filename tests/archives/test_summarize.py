@@ -223,6 +223,7 @@ def test_a_person_s_own_instructions_take_the_place_of_the_shipped_ones(asking, 
         (["break"] * 4, "", 4),
     ],
 )
+@pytest.mark.few(5)
 def test_however_the_model_fails_the_archive_has_a_summary(asking, model_server, behave, why, requests):
     model_server.behave = list(behave)
     waits = Waits()
@@ -277,6 +278,7 @@ def test_what_passes_is_asked_again_until_it_is_right(asking, model_server):
         "가" * 200_000,
     ],
 )
+@pytest.mark.few(5)
 def test_a_reply_that_is_no_summary_is_kept_beside_the_archive(asking, model_server, reply):
     model_server.reply = lambda _: reply
     done = improve(asking.store, asking.archive, Waits().patience)

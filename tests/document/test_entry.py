@@ -271,6 +271,7 @@ HOSTILE = {
 @pytest.mark.parametrize("function", [find_entries, clean_text])
 @pytest.mark.parametrize("begin", ["", "- [12:00:00] **a**", "- [12:00:00] **a**: ", f"{FIRST}\n"])
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.few(40)
 def test_steps_grow_with_the_length_of_hostile_text(grows_linearly, function, begin, piece):
     assert grows_linearly(function, lambda size: begin + piece * (size // len(piece)))
 

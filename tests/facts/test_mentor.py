@@ -46,6 +46,7 @@ def dialogues(name: str) -> list[Dialogue]:
 @pytest.mark.parametrize(
     "name, count, in_force, replaced", [("mentor.txt", 40, 0.90, 0.0), ("mentor.held-out.txt", 20, 0.90, 0.10)]
 )
+@pytest.mark.few(1)
 def test_the_newest_rule_is_told_and_what_it_replaced_is_not(  # noqa: PLR0917
     tmp_path, home, environ, new_store, name, count, in_force, replaced
 ):

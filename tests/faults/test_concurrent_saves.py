@@ -126,6 +126,7 @@ def test_all_at_once(project: Project, start: Callable[..., Saver], processes: i
 
 @pytest.mark.parametrize("processes, saves", [(3, 4), pytest.param(6, 25, marks=slow)])
 @pytest.mark.timeout(600)
+@pytest.mark.slow
 def test_all_at_once_under_a_lock_that_is_a_ref(
     project: Project, start: Callable[..., Saver], processes: int, saves: int
 ):
@@ -147,6 +148,7 @@ def test_commands_at_once(project: Project):
     project.check()
 
 
+@pytest.mark.slow
 def test_while_memory_md_rotates_again_and_again(project: Project, start: Callable[..., Saver]):
     project.configure("rotation:\n  threshold_tokens: 250\n  carryover_tokens: 60\n")
     run_all([start(project, f"saver-{number}", 8) for number in range(3)])
@@ -203,6 +205,7 @@ def test_while_a_person_edits(project: Project, start: Callable[..., Saver], sec
 
 @pytest.mark.parametrize("rounds", [2, pytest.param(30, marks=slow)])
 @pytest.mark.timeout(600)
+@pytest.mark.slow
 def test_while_the_repository_is_packed(project: Project, start: Callable[..., Saver], rounds: int):
     """Kill commands, with the git processes they started, at any moment."""
     chance = random.Random(13)
@@ -239,6 +242,7 @@ def test_two_who_rotate_at_once(project: Project):
         project.check()
 
 
+@pytest.mark.slow
 def test_linked_work_trees_of_a_project_share_its_store(project: Project, start: Callable[..., Saver], tmp_path: Path):
     folders = [project.root, tmp_path / "linked", tmp_path / "other"]
     for folder in folders[1:]:

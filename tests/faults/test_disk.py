@@ -106,6 +106,7 @@ def test_a_save_on_a_disk_that_fills_up(disk: Disk, projects: Callable[..., Proj
     assert outcomes[-1] == (0, False, False)
 
 
+@pytest.mark.slow
 def test_a_rotation_on_a_disk_that_fills_up(disk: Disk, projects: Callable[..., Project]):
     project = projects(disk.folder / "project")
     project.configure(ROTATES_SOON)
@@ -128,6 +129,7 @@ def test_a_rotation_on_a_disk_that_fills_up(disk: Disk, projects: Callable[..., 
     assert codes[-1] == 0
 
 
+@pytest.mark.slow
 def test_an_init_on_a_disk_that_fills_up(disk: Disk, projects: Callable[..., Project]):
     codes = []
     for room in range(0, 120 * PAGE, 8 * PAGE):
@@ -240,6 +242,7 @@ def unwritable(folder: Path) -> Iterator[None]:
         ("daily/*/*", "committed"),
     ],
 )
+@pytest.mark.few(3)
 def test_a_folder_that_is_not_ours_to_write(project: Project, folder: str, outcome: str):
     project.save(project.text())
     with unwritable(next(project.store.glob(folder)) if folder else project.store):

@@ -149,6 +149,7 @@ def test_what_a_dead_command_started_may_still_run(project: Project, victims: Vi
 
 @pytest.mark.parametrize("command", ["check", "save"])
 @sampled(alone=83, group=127)
+@pytest.mark.few(2)
 def test_a_rotation(project: Project, victims: Victims, how: str, every: int, command: str):
     project.configure(ROTATES_SOON)
     project.save(project.text())

@@ -523,6 +523,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 @root_needed
 @pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize("room", [0, 1, 9, 49, 50, 60, 75, 98])
+@pytest.mark.few(5)
 def test_a_full_disk(disk, bare_git, own, room):
     git = make_repository(disk / "store", bare_git)
     base = put(git, None, {"a": b"0"})

@@ -330,6 +330,7 @@ def test_a_lock_can_be_lost_again_and_again(make):
 
 
 @pytest.mark.parametrize("text", UNREADABLE)
+@pytest.mark.few(3)
 def test_an_unreadable_record_keeps_the_lock_for_its_time(make, project, bare_git, text):
     holder = make().acquire(10)
     if isinstance(holder, FileLock):

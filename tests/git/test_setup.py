@@ -210,6 +210,7 @@ def test_a_memory_that_is_checked_out_elsewhere_is_refused(watched, tmp_path, en
         *("an empty .git and no head", "no .git and no head"),
     ],
 )
+@pytest.mark.few(3)
 def test_one_that_git_did_not_live_to_make_is_added_again(watched, environ, bare_git, state):
     seeded(Git(watched / ".git", None, environ), bare_git, watched, {"memory.md": b"x\n"})
     store = add(watched, environ)

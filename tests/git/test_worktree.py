@@ -418,6 +418,7 @@ def test_whether_modes_mean_something_here(store, tree, git, bare_git):
 
 @posix
 @pytest.mark.parametrize("name", ODD_NAMES)
+@pytest.mark.few(6)
 def test_odd_names_among_the_edits(store, tree, bare_git, name):
     path = store / name
     path.parent.mkdir(exist_ok=True)

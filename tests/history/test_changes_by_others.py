@@ -85,6 +85,7 @@ def sync(*people: Person) -> Ran:
         (lambda person, rule: person.git("rm", "-q", f"facts/rule/{rule}*") or person.commit("-m", "x"), "removed"),
     ],
 )
+@pytest.mark.few(2)
 def test_a_rule_that_another_author_changed_waits_and_is_told(people, rule, act, word):
     ada, mallory = people
     act(mallory, rule)
@@ -110,6 +111,7 @@ def test_a_rule_that_another_author_changed_waits_and_is_told(people, rule, act,
 
 
 @pytest.mark.parametrize("take", ["ours", "theirs"])
+@pytest.mark.few(1)
 def test_an_answer_holds_on_every_machine(people, rule, take, tmp_path):
     ada, mallory = people
     other = ada.on(tmp_path / "notebook")
@@ -249,6 +251,7 @@ def test_a_damaged_record_is_begun_anew(people, rule):
 
 @pytest.mark.parametrize("take", ["ours", "theirs"])
 @pytest.mark.parametrize("kind", ["rule", "decision"])
+@pytest.mark.few(2)
 def test_a_second_file_with_the_id_of_a_rule_waits(people, rule, take, kind):
     ada, mallory = people
     [path] = (mallory.folder / ".gitmem" / "facts" / "rule").iterdir()

@@ -39,6 +39,7 @@ def pair(made_once: Callable[..., tuple[Machine, Machine]]) -> tuple[Machine, Ma
 
 
 @pytest.mark.parametrize("take, stays, goes", [("ours", "fast", "fails"), ("theirs", "fails", "fast")])
+@pytest.mark.few(1)
 def test_one_side_is_taken(pair: tuple[Machine, Machine], take: str, stays: str, goes: str):
     first, second = pair
     assert sides_of(first.store, PATH).our_machines == ("laptop",)
@@ -89,6 +90,7 @@ def test_what_was_added_since_stays(pair: tuple[Machine, Machine]):
 
 
 @pytest.mark.parametrize("take, left", [("ours", "of the laptop"), ("theirs", "of the desktop"), ("both", "")])
+@pytest.mark.few(1)
 def test_a_file_beside_another(machine: Callable[[str], Machine], take: str, left: str):
     first, second = machine("laptop"), machine("desktop")
     first.write("notes.txt", "same\n")

@@ -426,6 +426,7 @@ main(sys.argv[4:], real_app)
 @pytest.mark.parametrize(
     "step", ["Writer.finish", "WorkTree.stage", "WorkTree.publish", "IndexUpdate.finish", "Store.mark"]
 )
+@pytest.mark.few(3)
 def test_killed_and_repeated(memory, environ, step, when):
     one, two, three = memory.save("one"), memory.save("two"), memory.save("three")
     command = ["-c", KILLED, *step.split("."), when, "-C", str(memory.root.parent), "undo", two.commit]

@@ -251,6 +251,7 @@ def test_a_pipe_where_a_linked_work_tree_leads_to_holds_nothing_up(host, project
 
 @pytest.mark.parametrize("step", [".gitmem", ".gitmem/.git", "gitmem", "gitmem/spool", "gitmem/spool/hooks"])
 @pytest.mark.parametrize("branch", [False, True])
+@pytest.mark.few(10)
 def test_nothing_is_written_through_a_link(host, project, tmp_path, bare_git, *, step, branch):
     if branch:
         bare_git(project, "worktree", "add", "-q", "--detach", str(project / ".gitmem"))

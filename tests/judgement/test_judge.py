@@ -161,6 +161,7 @@ def test_a_failure_leaves_the_offline_result_and_is_given_up_after_three_tries(
 
 
 @pytest.mark.parametrize("behave", ["text:not JSON", "text:{}", "cut", "refuse", "fields", "huge"])
+@pytest.mark.few(2)
 def test_garbage_leaves_the_offline_result(asking, recorder, model_server, monkeypatch, behave):
     monkeypatch.setattr("gitmem.judgement.ask.patience", lambda: patience()._replace(tries=1, sleep=lambda _: None))
     closed(asking, recorder)

@@ -180,6 +180,7 @@ def test_a_rule_is_the_persons_when_it_is_said_in_a_second_session(desk, own):
         "배포는 항상 금요일 오전에만 한다.",
     ],
 )
+@pytest.mark.few(3)
 def test_what_is_of_the_project_stays_there(desk, own, rule):
     said(desk, "s-1", rule)
     said(desk, "s-2", rule)

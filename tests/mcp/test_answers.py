@@ -269,6 +269,7 @@ def test_a_day_is_its_log_and_a_past_version_is_read(memory):
         "x" * 100_000 + ".md",
     ],
 )
+@pytest.mark.few(6)
 def test_no_path_leads_out_of_the_store(memory, tmp_path, path):
     secret = tmp_path / "outside.md"
     secret.write_text("the secret outside")

@@ -6,6 +6,7 @@ from gitmem.document.entry import MemoryType
 
 
 @pytest.mark.parametrize("kind", [kind.value for kind in MemoryType])
+@pytest.mark.few(3)
 def test_a_save_is_one_commit_in_its_section_of_the_days_log_and_found_at_once(memory, bare_git, kind):
     before = int(bare_git(memory.root, "rev-list", "--count", "HEAD"))
     result = memory.call("memory_save", type=kind, content="얼룩말 zebra crossings stay")

@@ -182,6 +182,7 @@ def test_it_survives_what_is_no_message(memory, serve):
 
 
 @pytest.mark.parametrize("half", [0xD83E, pytest.param(0xDDEA, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_half_a_character_does_not_leave_a_request_without_an_answer(memory, serve, half):
     memory.put("knowledge/build.md", "We use uv, not pnpm.\n")
     answers, _ = serve(HELLO, STARTED, call(2, "memory_search", query=f"pnpm {chr(half)} \U0001f9ea"))

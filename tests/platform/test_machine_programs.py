@@ -139,6 +139,7 @@ def test_the_script(planted, place):
 
 
 @pytest.mark.parametrize("place", [0, 1], ids=["project", "store"])
+@pytest.mark.few(1)
 def test_python_m_and_a_relative_entry_of_pythonpath(planted, place):
     planted.modules("gitmem", *STARTUP, *_loaded_by_python())
     cwd = planted.folders[place]
@@ -158,6 +159,7 @@ def _loaded_by_python() -> list[str]:
 
 @pytest.mark.parametrize("place", [0, 1], ids=["project", "store"])
 @pytest.mark.parametrize("event", ["SessionStart", "Stop", "PostToolUse"])
+@pytest.mark.few(2)
 def test_a_hook(planted, place, event):
     planted.run(planted.script(), "save", "to be told")
     planted.modules()

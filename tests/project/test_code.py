@@ -94,6 +94,7 @@ def end(project: Project, how: str, name: str = "feature/한글") -> None:
 
 @pytest.mark.parametrize("gone", [False, True])
 @pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
+@pytest.mark.few(2)
 def test_what_was_merged_holds_and_is_stale_once_its_lines_change(project, how, gone):
     said, early, plain = feature(project)
     assert [project.ground(fact) for fact in (said, early, plain)] == [Ground.HERE] * 3

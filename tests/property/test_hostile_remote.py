@@ -439,7 +439,7 @@ _LOOKS = st.lists(st.sampled_from(LOOKS), max_size=1)
 
 
 @given(remote=hostile(), looks=_LOOKS, how=st.sampled_from([(), (), ("--branch",)]))
-@_settings(12)
+@_settings(4)
 def test_a_sync_with_a_hostile_remote(worlds: Worlds, remote: Hostile, looks: list, how: tuple[str, ...]):
     with worlds.copy(*how) as world:
         check(world, remote, looks, world.run)
@@ -458,14 +458,14 @@ def test_a_purge_of_one_statement_waits_for_the_person(worlds: Worlds, how: tupl
 
 
 @given(remote=hostile(), looks=_LOOKS)
-@_settings(6)
+@_settings(3)
 def test_a_clone_of_a_hostile_remote(worlds: Worlds, remote: Hostile, looks: list):
     with worlds.copy() as world:
         check_clone(world, remote, looks, world.run)
 
 
 @given(remote=hostile(), looks=_LOOKS)
-@_settings(6)
+@_settings(3)
 def test_a_project_that_came_with_a_hostile_store(worlds: Worlds, remote: Hostile, looks: list):
     with worlds.copy() as world:
         check_opened(world, remote, looks, world.run)
@@ -473,6 +473,7 @@ def test_a_project_that_came_with_a_hostile_store(worlds: Worlds, remote: Hostil
 
 @given(remote=hostile(), how=st.sampled_from([(), ("--branch",)]))
 @_settings(2)
+@pytest.mark.slow
 def test_a_sync_by_the_command_itself(worlds: Worlds, remote: Hostile, how: tuple[str, ...]):
     with worlds.copy(*how) as world:
         check(world, remote, [], world.run_apart)

@@ -73,6 +73,7 @@ def rich(made_once: Callable[..., tuple[Machine, Machine]]) -> tuple[Machine, Ma
         ("knowledge", "**Note**", "ada@example.org"),
     ],
 )
+@pytest.mark.few(1)
 def test_what_gitmem_goes_by_is_not_purged_unasked(rich: tuple[Machine, Machine], texts: tuple[str, ...]):
     eve, victim = rich
     paths = [plant(eve, text, number=number) for number, text in enumerate(texts)]
@@ -276,6 +277,7 @@ def test_records_of_the_transcripts_branch_count_for_nothing(rich: tuple[Machine
 
 
 @pytest.mark.parametrize("how", ["not listed", "another author", "gitmem"])
+@pytest.mark.few(1)
 def test_a_purge_that_is_not_of_the_persons_own_machine_asks(pair: tuple[Machine, Machine], how: str):
     first, second = pair
     first.save(f"Deploys use {SECRET} on the build machine, and nobody is to know that of us.")
@@ -302,6 +304,7 @@ def test_a_purge_that_is_not_of_the_persons_own_machine_asks(pair: tuple[Machine
 
 
 @pytest.mark.parametrize("how", ["in a merge", "in place of another"])
+@pytest.mark.few(1)
 def test_a_purge_whose_commit_hides_asks(pair: tuple[Machine, Machine], how: str):
     """A record that no commit seems to have added, or that another one stood in before, is not the person's."""
     first, second = pair

@@ -1,5 +1,6 @@
 """A purged text is known again by a record that does not hold it, and leaves in whatever form it was written."""
 
+import hashlib
 import json
 
 import pytest
@@ -13,6 +14,7 @@ from gitmem.purge.marks import (
     Replacer,
     Seeker,
     _overlap,
+    digest_of,
     forms,
     make_record,
     read_record,
@@ -32,6 +34,11 @@ def test_a_text_is_found_by_its_record_wherever_it_stands(text: bytes, before: b
     seeker.seek(before + text + after)
     assert seeker.known == {text}
     assert seeker.done
+
+
+def test_a_digest_is_the_scrypt_that_the_format_says(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hashlib, "scrypt", hashlib.scrypt.__wrapped__)  # of hashlib, where other tests make it quick
+    assert digest_of(b"swordfish", SALT).hex() == "b4db55b642eeaf6dee030b7bd014b11fa303c01157f5a02a032f86fc25638b47"
 
 
 def test_what_is_not_there_is_not_found():

@@ -65,6 +65,7 @@ def test_a_purged_secret_leaves_every_machine_and_the_remote(trio: tuple[Machine
     clean(*trio)
 
 
+@pytest.mark.slow
 def test_machines_that_purge_the_same_come_to_the_same_commits(trio: tuple[Machine, Machine, Machine]):
     first, second, _ = trio
     before = first.git("rev-list", "--count", "HEAD")
@@ -92,6 +93,7 @@ def test_a_machine_that_was_away_for_long_brings_nothing_back(trio: tuple[Machin
     clean(*trio)
 
 
+@pytest.mark.slow
 def test_old_history_that_is_pushed_by_hand_is_cleaned_by_the_next_sync(
     trio: tuple[Machine, Machine, Machine], remote: Path
 ):

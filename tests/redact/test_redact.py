@@ -469,6 +469,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.few(24)
 def test_steps_grow_with_the_length_of_hostile_text(grows_linearly, piece):
     assert grows_linearly(redact, lambda size: (piece * size)[:size])
 

@@ -241,6 +241,7 @@ def payloads(host: Host, number: int) -> list:
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.few(2)
 def test_what_two_hosts_deliver_in_any_order_is_there_once(desk, memory, seed):
     """Two hosts that read one project's hooks; drains come in between, and all comes once more in the end."""
     chance = random.Random(seed)
@@ -562,6 +563,7 @@ def test_what_means_nothing_is_taken_away_and_what_is_no_payload_is_kept_aside(d
         "s\nGitmem-Op: x",
     ],
 )
+@pytest.mark.few(3)
 def test_a_session_of_any_name(desk, memory, session, tmp_path):
     before = sorted(path.name for path in tmp_path.iterdir())
     host = Host(desk, session)

@@ -48,6 +48,7 @@ def exchanges(desk) -> list[str]:
 @pytest.mark.parametrize(
     "host, named", [*((host, host) for host in BY_THEIR_OWN), *((host, "claude") for host in BY_CLAUDES_HOOKS)]
 )
+@pytest.mark.few(3)
 def test_a_session_is_remembered_once_under_the_name_of_its_host(desk, deliver, host, named, bare_git):
     deliver(host, named)
     process_spool(desk.store, lambda _: False)
@@ -67,6 +68,7 @@ def test_what_hooks_leave_out_is_read_from_the_transcript_when_the_turn_ends(des
 
 
 @pytest.mark.parametrize("host", BY_THEIR_OWN)
+@pytest.mark.few(2)
 def test_a_session_that_two_hosts_deliver_and_an_import_bring_is_there_once(desk, deliver, host, tmp_path):
     deliver(host, host)
     if host in BY_CLAUDES_HOOKS:

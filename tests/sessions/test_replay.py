@@ -229,6 +229,7 @@ MUTATIONS = {
 
 
 @pytest.mark.parametrize("mutate", MUTATIONS.values(), ids=MUTATIONS)
+@pytest.mark.few(3)
 def test_what_can_be_read_is_kept(desk, recorder, mutate):
     path = Path(recorder.write())
     path.write_bytes(mutate(path.read_bytes()))
@@ -249,6 +250,7 @@ def test_what_can_be_read_is_kept(desk, recorder, mutate):
     ],
     ids=["nothing", "blanks", "half", "noise", "and more", "huge"],
 )
+@pytest.mark.few(2)
 def test_lines_that_cannot_be_read_are_counted_and_told(desk, recorder, damage, unread):
     path = Path(recorder.write())
     first, rest = path.read_bytes().split(b"\n", 1)
@@ -281,6 +283,7 @@ def test_cut_off_anywhere_it_keeps_what_is_before_the_cut(desk, bare_git, record
 @pytest.mark.parametrize(
     "source", [EVERY_EVENT_TRANSCRIPT, transcript_of("gemini"), SESSIONS[0]], ids=["claude", "gemini", "long"]
 )
+@pytest.mark.few(1)
 def test_recorded_sessions_cut_off_anywhere(desk, bare_git, tmp_path, source):
     data = source.read_bytes()
     path = tmp_path / "cut.jsonl"

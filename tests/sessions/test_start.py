@@ -87,6 +87,7 @@ def test_the_most_binding_comes_first(desk):
 
 @pytest.mark.parametrize("count, size", [(5, 1), (50, 1), (400, 1), (60, 20), (3, 300)])
 @pytest.mark.parametrize("budget", [2_000, 600, 2_400])
+@pytest.mark.few(5)
 def test_the_budget_is_kept_and_no_entry_cut(desk, count, size, budget):
     fill(desk, count, size)
     Path(desk.store.root, "config.yaml").write_text(f"session:\n  budget_tokens: {budget}\n")

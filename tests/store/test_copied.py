@@ -78,6 +78,7 @@ def test_a_save_in_a_copy_is_refused_and_moves_no_branch(original, project, bare
 
 @pytest.mark.parametrize("place", [Place.BRANCH, Place.PROJECT])
 @pytest.mark.parametrize("start", ["", ".gitmem", ".gitmem/daily"])
+@pytest.mark.few(2)
 def test_init_gives_a_copy_a_work_tree_of_its_own(original, project, bare_git, init, *, boxes, place, start):
     copy = copied(project)
     made = init(copy / start, place)

@@ -57,6 +57,7 @@ def nobodys(folder_for_all, context, bare_git) -> Callable[[Path], Box]:
 @root_needed
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("closed", ["", ".git", ".git/objects/pack", ".git/refs/heads", ".git/gitmem", ".tmp", "daily"])
+@pytest.mark.few(3)
 def test_a_folder_that_is_not_ours_to_write(box, boxes, nobodys, folder_for_all, closed):
     box.put({"daily/day.md": b"one\n"})
     root = shutil.copytree(box.root, folder_for_all / "store")

@@ -103,6 +103,7 @@ def _go_through_all(box: Box, name: str = "by hand.md") -> None:
 
 
 @attributes
+@pytest.mark.few(3)
 def test_attributes_of_the_tree_change_no_bytes_and_run_nothing(box, bare_git, ran, content):
     _configure_drivers(bare_git, box.root, ran)
     box.write(".gitattributes", content)
@@ -113,6 +114,7 @@ def test_attributes_of_the_tree_change_no_bytes_and_run_nothing(box, bare_git, r
 
 
 @attributes
+@pytest.mark.few(3)
 def test_attributes_that_a_remote_brings(box, boxes, context, bare_git, tmp_path, ran, content):  # noqa: PLR0917
     remote = tmp_path / "remote.git"
     bare_git(tmp_path, "init", "-q", "--bare", str(remote))
@@ -147,6 +149,7 @@ def _push_attributes(run_git: RunsGit, folder: Path, remote: Path, content: byte
 
 
 @attributes
+@pytest.mark.few(3)
 def test_attributes_of_a_memory_branch_choose_no_driver_of_the_project(  # noqa: PLR0917
     boxes, context, bare_git, tmp_path, ran, content
 ):
@@ -182,6 +185,7 @@ def _project(run_git: RunsGit, folder: Path) -> Path:
 
 @attributes
 @pytest.mark.parametrize("place", ["the person's", "the repository's"])
+@pytest.mark.few(5)
 def test_attributes_of_the_machine(home, box, bare_git, ran, place, content):  # noqa: PLR0917
     _configure_drivers(bare_git, box.root, ran)
     if place == "the person's":

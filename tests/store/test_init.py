@@ -305,6 +305,7 @@ def test_plain_init_completes_a_store_on_a_branch(project, init):
 
 @pytest.mark.parametrize("trailers", ["", "\n\nGitmem-Op: save"])
 @pytest.mark.parametrize("filled", ["nothing", "some files", "all files, no index"])
+@pytest.mark.few(2)
 def test_a_branch_whose_files_were_not_all_checked_out(project, init, boxes, *, trailers, filled):
     """Killed there, no command may take what is missing for removed by hand."""
     box = boxes(init(project, Place.BRANCH).store.root)

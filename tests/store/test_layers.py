@@ -50,6 +50,7 @@ def runner(desk) -> Runner:  # noqa: F811
 
 
 @pytest.mark.parametrize("how", ["all", "session", "folder"])
+@pytest.mark.few(1)
 def test_a_private_session_is_in_no_object_that_is_pushed(desk, runner, tmp_path, bare_git, how):  # noqa: F811
     store = desk.store
     remote = tmp_path / "remote.git"

@@ -254,6 +254,7 @@ def test_a_store_that_cannot_be_written_is_said_in_words(grown):
 
 @posix
 @pytest.mark.parametrize("step", range(STEPS))
+@pytest.mark.few(2)
 def test_killed_between_two_steps_it_leaves_a_whole_store_and_the_next_one_ends_it(grown, step):
     ids = grown.ids()
     victim = [sys.executable, "-c", VICTIM, str(grown.root), str(step)]

@@ -188,6 +188,7 @@ def test_a_connection_that_is_dropped_is_tried_once_more(
 
 
 @pytest.mark.parametrize("options", [["--depth=1"], ["--filter=blob:none"]])
+@pytest.mark.few(1)
 def test_a_clone_by_git_that_lacks_history_is_a_store_that_works(
     pair: tuple[Machine, Machine], remote: Path, tmp_path: Path, bare_git: RunsGit, options: list[str]
 ):

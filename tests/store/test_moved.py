@@ -120,6 +120,7 @@ def test_a_line_that_git_committed_is_followed_below_later_edits_and_saves(peopl
     assert one.review() == []
 
 
+@pytest.mark.slow
 def test_lines_that_a_rotation_took_end_no_fact(people, decided):
     one, other = people
     one.run("config", "rotation.threshold_tokens", "1000")
@@ -138,6 +139,7 @@ def test_lines_that_a_rotation_took_end_no_fact(people, decided):
 
 
 @pytest.mark.parametrize("by", ["pull", "sync"])
+@pytest.mark.few(1)
 def test_an_edit_that_was_committed_and_pushed_with_git_reaches_the_other_machine(people, decided, by):
     one, other = people
     one.reword("The cache is in Redis.")
@@ -182,6 +184,7 @@ def test_two_edits_of_one_line_that_were_committed_with_git_are_both_kept_by_a_s
 
 
 @pytest.mark.parametrize("rebase", ["--no-rebase", "--rebase"])
+@pytest.mark.few(1)
 def test_two_edits_of_one_line_that_were_committed_with_git_are_both_kept_by_a_pull(people, decided, rebase):
     one, other = people
     one.reword("The cache is in Redis.")

@@ -195,6 +195,7 @@ def saved(box) -> None:
 
 @pytest.mark.parametrize("scan", [False, True])
 @pytest.mark.parametrize("point", POINTS)
+@pytest.mark.few(4)
 def test_the_next_command_brings_files_and_index_up_to_the_branch(box, crashed, point, scan):
     crashed(point)
     tip = box.tip()
@@ -271,6 +272,7 @@ def test_a_secret_that_was_taken_out_of_an_edit_does_not_come_back(box, crashing
 
 @pytest.mark.parametrize("scan", [False, True])
 @pytest.mark.parametrize("point", POINTS)
+@pytest.mark.few(3)
 def test_an_edit_in_another_place_is_merged(box, crashed, point, scan):
     crashed(point)
     edited = box.files()["memory.md"].replace(b"# Memory\n", b"# Our memory\n")
@@ -458,6 +460,7 @@ def test_what_was_repaired_is_said_though_the_branch_moves_meanwhile(box, crashe
         ("gc", "-q"),
     ],
 )
+@pytest.mark.few(8)
 def test_a_command_of_the_user_s_after_a_crash(box, crashed, point, command):
     crashed(point)
     box.git(*command)

@@ -139,6 +139,7 @@ def test_a_program_that_the_store_names_is_not_run(
 
 
 @pytest.mark.parametrize("how", ["signed", "unsigned", "signed by another person", "signed with another key"])
+@pytest.mark.few(2)
 def test_a_purge_of_a_machine_that_is_not_listed_is_followed_if_the_person_signed_it(
     pair: tuple[Machine, Machine], signing: Callable[..., Machine], how: str
 ):

@@ -174,6 +174,7 @@ UNSAFE = [
 
 
 @pytest.mark.parametrize("path", UNSAFE)
+@pytest.mark.few(12)
 def test_a_name_that_is_unsafe_is_refused_and_nothing_is_done(box, path, tmp_path):
     before, tip = box.files(), box.tip()
 

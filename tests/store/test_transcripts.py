@@ -319,6 +319,7 @@ for number in range(1 if step else 5):
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("step", ["commit", "finish"])
+@pytest.mark.few(3)
 def test_killed_and_repeated(store, git, environ, step, when):
     run = subprocess.run([sys.executable, "-c", RUN, store.root, "s", step, when], env=environ, timeout=60, check=False)
     assert run.returncode == -signal.SIGKILL

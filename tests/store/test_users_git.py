@@ -181,6 +181,7 @@ def _switch(box):
         (_switch, ("switch", "-q", "gitmem")),
     ],
 )
+@pytest.mark.few(3)
 def test_nothing_is_written_while_an_operation_of_the_user_s_is_unfinished(box, begin, end):
     box.git("config", "merge.gitmem.driver", "false")  # it would leave nothing to be finished
     box.put({"memory.md": b"one\n"})

@@ -156,6 +156,7 @@ def refused(each: Machine, match: str = "would remove much of this memory") -> N
 
 
 @pytest.mark.parametrize("op", OPS)
+@pytest.mark.few(3)
 def test_days_that_go_nowhere_are_not_removed_unasked(days: tuple[Machine, Machine], op: str):
     eve, victim = days
     eve.git("rm", "-q", "-r", "daily")
@@ -246,6 +247,7 @@ FACT = (
 
 
 @pytest.mark.parametrize("how", ["removed", "emptied", "replaced", "retired", "folder", "truncated"])
+@pytest.mark.few(2)
 def test_facts_do_not_go_though_they_are_little_among_much(pair: tuple[Machine, Machine], how: str):
     eve, victim = pair
     victim.write("knowledge/much.md", "".join(f"Line {number} of much that is known.\n" for number in range(3000)))

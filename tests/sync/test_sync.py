@@ -127,6 +127,7 @@ def password_server() -> Iterator[int]:
 
 
 @pytest.mark.parametrize("key", KEYS)
+@pytest.mark.few(10)
 def test_no_key_of_a_repository_starts_a_program(machine, traps: Traps, password_server: int, key: str):
     first = machine("laptop")
     first.save("one")

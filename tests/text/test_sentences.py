@@ -192,6 +192,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.few(6)
 def test_steps_grow_with_the_length_of_hostile_text(grows_linearly, piece):
     def read(text):
         split(text)

@@ -32,6 +32,7 @@ def test_completion_prints_a_script_for_each_shell(run, shell):
         ("gitmem save --", ["--type", "--tag", "--session", "--file", "--json"]),
     ],
 )
+@pytest.mark.few(3)
 def test_a_shell_that_asks_is_told_what_may_come(tmp_path, line, expected):
     """Speak argcomplete's protocol: the line in the environment, the answers in a file."""
     answers = offered(tmp_path, line)

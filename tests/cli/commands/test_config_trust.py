@@ -319,6 +319,7 @@ def test_what_is_set_in_the_store_counts_though_one_s_own_said_otherwise(attacke
     ids=["torn", "bool", "time", "long key", "long number", "date", "merges", "huge", "twice", "unknown"],
 )
 @pytest.mark.timeout(60)
+@pytest.mark.few(4)
 def test_no_file_that_is_wrong_keeps_anything_from_being_saved(attacked, text):
     victim = attacked(text)
     victim.gitmem("save", "saved all the same")

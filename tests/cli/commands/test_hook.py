@@ -268,6 +268,7 @@ IN_A_PROCESS = ("nothing", "binary", "deep", "deep lists")  # those that might e
 
 
 @pytest.mark.parametrize("data", READABLE.values(), ids=READABLE)
+@pytest.mark.few(4)
 def test_what_can_be_read_is_kept(host, data, monkeypatch):
     monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
     assert hook_here(host, data) == ""
@@ -782,6 +783,7 @@ def test_another_users_store_is_left_alone_and_its_events_are_kept(host, home):
 
 
 @pytest.mark.parametrize("step", ["", "/gitmem", "/gitmem/spool", "/gitmem/spool/hooks", "/gitmem/spool/aside"])
+@pytest.mark.few(2)
 def test_a_link_on_the_way_to_the_spool_is_not_written_through_and_told(host, tmp_path, step):
     host.deliver("SessionStart", source="startup")
     host.drain()

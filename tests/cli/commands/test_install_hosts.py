@@ -41,6 +41,7 @@ def tree(*folders: Path) -> dict[str, bytes | None]:
 
 @pytest.mark.parametrize("scope", ["--user", "--project"])
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.few(10)
 def test_uninstall_leaves_every_file_as_it_was(run, project, home, name, scope):
     if scope[2:] not in {one.value for one in find_host(name).scopes}:
         assert run("install", name, scope, "--yes")[0] == 2
@@ -125,6 +126,7 @@ def test_what_one_agent_was_told_another_knows_at_its_start(run):
 
 
 @pytest.mark.parametrize("name", ["claude", "cline", "codex", "copilot", "droid", "pi"])
+@pytest.mark.few(2)
 def test_sessions_are_imported_from_where_the_agent_keeps_them(run, project, home, name):
     shutil.copytree(TRANSCRIPTS / name, home, dirs_exist_ok=True)
     slug = "".join(one if one.isascii() and one.isalnum() else "-" for one in str(project))

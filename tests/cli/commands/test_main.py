@@ -131,6 +131,7 @@ def test_what_is_due_is_done_at_once(gitmem):
         (("path",), {"GIT_PAGER": "cat -n"}, False),
     ],
 )
+@pytest.mark.few(2)
 def test_what_is_longer_than_the_screen_goes_to_gits_pager(tmp_path, gitmem, environ, words, paged):
     import fcntl
     import pty
@@ -185,6 +186,7 @@ def test_the_help_of_every_command_says_what_it_does_and_gives_examples(name, ca
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.few(20)
 def test_help_names_only_options_that_exist(name, capsys, gitmem):
     """Each `gitmem COMMAND … --option` of prose and examples is one of that command's options."""
 

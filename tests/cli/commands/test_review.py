@@ -57,6 +57,7 @@ def test_two_facts_are_shown_once_with_session_date_and_author(disputed):
 
 
 @pytest.mark.parametrize("take, held", [("newer", {SPACES}), ("older", {TABS}), ("both", {TABS, SPACES})])
+@pytest.mark.few(1)
 def test_a_pair_is_decided_by_its_number_and_again_after_an_undo(disputed, take, held):
     code, text, _ = disputed("review", "1", "--take", take)
     assert code == 0

@@ -58,6 +58,7 @@ def by_shell(desk, host: str, session: str) -> None:
 @pytest.mark.parametrize("host, session", [("claude", "s-1"), ("codex", "")])  # Codex tells programs no session
 @pytest.mark.parametrize("save", [by_tool, by_shell])
 @pytest.mark.parametrize("early", [False, True])  # whether a long turn was captured before the agent saved
+@pytest.mark.few(3)
 def test_a_decision_that_the_agent_saves_is_one_fact_with_its_exchange(desk, save, host, session, early):
     desk.deliver(host, "UserPromptSubmit", prompt=PROMPT)
     if early:

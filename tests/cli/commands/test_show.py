@@ -311,7 +311,7 @@ def test_variables_of_a_hook_lead_nowhere(desk, tmp_path):
 
 @pytest.mark.parametrize("argv", [("show",), ("blame", "memory.md"), ("at", "HEAD", "--json")])
 def test_a_reader_that_goes_away(desk, argv):
-    desk.write("memory.md", b"a line of the memory\n" * 100_000, "long")
+    desk.write("memory.md", b"a line of the memory\n" * 10_000, "long")
     running = subprocess.Popen(
         [sys.executable, "-m", "gitmem", *argv],
         cwd=desk.project,
