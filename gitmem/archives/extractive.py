@@ -452,7 +452,9 @@ def _themes(reading: Reading) -> tuple[Theme, ...]:
     held = {word: found for word, found in holders.items() if _FEWEST_OF_A_THEME <= len(found) <= widest}
     themes: list[Theme] = []
     told: set[int] = set()
-    for word in sorted(held, key=lambda word: (-_spread(len(held[word]), len(words)), word)):
+    # High for a word in many items, low for one in nearly all.
+    spread = {word: len(found) * math.log(1 + len(words) / len(found)) for word, found in held.items()}
+    for word in sorted(held, key=lambda word: (-spread[word], word)):
         if len(themes) == MAX_ITEMS:
             break
         if len(told.intersection(held[word])) > len(held[word]) * _SHARED_OF_A_THEME:
@@ -467,11 +469,6 @@ def _themes(reading: Reading) -> tuple[Theme, ...]:
         sessions = tuple(dict.fromkeys(item.session for item in members if item.session))
         themes.append(Theme(", ".join(shown.get(one, one) for one in name), text, sessions))
     return tuple(themes)
-
-
-def _spread(count: int, total: int) -> float:
-    """Return the score of a word in `count` items: high for many, low for nearly all."""
-    return count * math.log(1 + total / count)
 
 
 def _surfaces(items: Sequence[Item]) -> Mapping[str, str]:

@@ -79,6 +79,7 @@ def has_sdk() -> bool:
 
 
 _MAX_CHARACTERS = 400_000  # of an output that is read
+_MAX_BYTES = 4 * _MAX_CHARACTERS + 1
 
 
 # The variables with the session of the agent that started a command or server.
@@ -186,7 +187,7 @@ class App(Value):
         return store
 
     def read_output(self, args: argparse.Namespace, name: str | None) -> str:
-        """Return the output of a command from a file, or from standard input for "-"; "" for None.
+        """Return a text from a file, such as the output of a command, or from standard input for "-"; "" for None.
 
         Raises:
             NotFoundError: the file cannot be read.
@@ -196,11 +197,13 @@ class App(Value):
 
         if name is None:
             return ""
-        if name == "-":
-            return self.stdin.read(_MAX_CHARACTERS)
         try:
-            with open(os.path.join(self.folder(args), name), encoding="utf-8", errors="replace") as file:
-                return file.read(_MAX_CHARACTERS)
+            if name == "-":
+                data = self.stdin.buffer.read(_MAX_BYTES)
+            else:
+                with open(os.path.join(self.folder(args), name), "rb") as file:
+                    data = file.read(_MAX_BYTES)
+            return data.decode("utf-8", "replace")[: _MAX_CHARACTERS + 1]
         except OSError as error:
             raise NotFoundError(f"{name} cannot be read: {error.strerror}.", "Name a file, or - for input.") from None
 

@@ -20,7 +20,6 @@ from gitmem.hosts.all import NAMES, find_host
 from gitmem.hosts.host import Scope
 from gitmem.judgement.judge import is_judged, judge_session, read_session
 from gitmem.judgement.question import windows_of
-from gitmem.llm.protocol import MOST
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.stems import estimate_tokens, tokens_of_size
@@ -106,7 +105,9 @@ def _put(store: Store, args: argparse.Namespace, app: App) -> None:
     session = app.session()
     host = "claude-code" if app.environ.get(SESSIONS[0]) else "cli"
     archive = find_archive(store, args.archive)
-    done = put_reply(store, archive, _reply(args.file, app), method=args.by or host, host=host, session=session)
+    done = put_reply(
+        store, archive, app.read_output(args, args.file), method=args.by or host, host=host, session=session
+    )
     value = {"archive": done.archive, "method": done.method, "commit": done.commit}
     state = (
         f"has the summary of {done.method} now (commit {done.commit[:10]})"
@@ -116,22 +117,6 @@ def _put(store: Store, args: argparse.Namespace, app: App) -> None:
     app.answer(args, value, f"{done.archive} {state}.")
     if done.left_out:
         app.notices((f"A summary holds 10 of each: left out are {', '.join(done.left_out)}, the last ones.",))
-
-
-def _reply(name: str, app: App) -> str:
-    """Read the reply, up to the size that a summary can have.
-
-    Raises:
-        NotFoundError: there is no such file.
-
-    """
-    if name == "-":
-        return app.stdin.buffer.read(4 * MOST + 1).decode("utf-8", "replace")
-    try:
-        with open(os.path.join(app.cwd, name), "rb") as file:
-            return file.read(4 * MOST + 1).decode("utf-8", "replace")
-    except OSError as error:
-        raise NotFoundError(f"{name} cannot be read: {error.strerror}.") from None
 
 
 def _text(archive: str, summary: Summary) -> str:

@@ -42,3 +42,7 @@ def test_a_decision_is_told_for_a_task_and_its_source(desk):
     assert found["kind"] == "general"
     assert [line["part"] for line in found["lines"]] == ["approach"]
     assert found["lines"][0]["sources"][0].startswith("d")
+
+
+def test_an_output_that_is_no_text_is_read_all_the_same(desk):
+    assert desk.run("guide", "--error", "-", stdin=b"\xff\xfe error: KeyError").data == b""
