@@ -148,27 +148,17 @@ def test_an_empty_project_gets_the_memory(first, tmp_path, run_in, bare_git):
     assert run_in(tmp_path / "new place", "remote", "list", "--json").json == []
 
 
-def test_sync_works_after_it(first, remote, tmp_path, run_in):
+@pytest.mark.parametrize("command", ["restore", "clone"])
+def test_sync_works_after_it(first, remote, tmp_path, run_in, command):
     run_in(first, "backup", str(tmp_path / "b"))
     (tmp_path / "new").mkdir()
-    run_in(tmp_path / "new", "restore", str(tmp_path / "b"))
+    run_in(tmp_path / "new", command, str(tmp_path / "b"))
+    assert "of the laptop" in run_in(tmp_path / "new", "show").out
     run_in(tmp_path / "new", "save", "after the restore")
     run_in(tmp_path / "new", "remote", "add", str(remote))
     run_in(tmp_path / "new", "sync")
     run_in(first, "sync")
     assert "after the restore" in run_in(first, "show").out
-
-
-def test_a_clone_of_a_backup_is_a_restore(first, remote, tmp_path, run_in):
-    run_in(first, "backup", str(tmp_path / "b"))
-    (tmp_path / "new").mkdir()
-    run_in(tmp_path / "new", "clone", str(tmp_path / "b"))
-    assert "of the laptop" in run_in(tmp_path / "new", "show").out
-    run_in(tmp_path / "new", "save", "after the clone")
-    run_in(tmp_path / "new", "remote", "add", str(remote))
-    run_in(tmp_path / "new", "sync")
-    run_in(first, "sync")
-    assert "after the clone" in run_in(first, "show").out
 
 
 def test_a_store_takes_what_it_lacks_and_syncs(first, remote, tmp_path, run_in, bare_git):
@@ -204,24 +194,15 @@ def test_transcripts_come_if_they_are_in_it(first, tmp_path, run_in, bare_git):
         assert bool(bare_git(tmp_path / f"new {name}" / ".gitmem", "for-each-ref", "refs/gitmem/l1")) is there
 
 
-def test_what_is_no_backup_is_refused(first, tmp_path, run_in):
-    (tmp_path / "text").write_text("no bundle")
-    assert run_in(first, "restore", str(tmp_path / "text"), ok=False).code == ExitCode.USAGE
-    assert run_in(first, "restore", str(tmp_path / "nowhere"), ok=False).code == ExitCode.NOT_FOUND
-    whole = tmp_path / "b"
-    run_in(first, "backup", str(whole))
-    (tmp_path / "cut").write_bytes(whole.read_bytes()[:-40])
-    (tmp_path / "new").mkdir()
-    assert run_in(tmp_path / "new", "restore", str(tmp_path / "cut"), ok=False).err
-    assert list((tmp_path / "new").iterdir()) == []
-
-
 def test_what_is_wrong_with_a_file_is_said_of_the_file(first, tmp_path, run_in, bare_git):
     run_in(first, "backup", str(tmp_path / "b"))
     (tmp_path / "cut").write_bytes((tmp_path / "b").read_bytes()[:-40])
     bare_git(first / ".gitmem", "bundle", "create", "-q", str(tmp_path / "part"), "HEAD~1..gitmem")
     bare_git(first / ".gitmem", "bundle", "create", "-q", str(tmp_path / "none"), "HEAD")
     (tmp_path / "새 곳").mkdir()
+    (tmp_path / "text").write_text("no bundle")
+    assert run_in(first, "restore", str(tmp_path / "text"), ok=False).code == ExitCode.USAGE
+    assert run_in(first, "restore", str(tmp_path / "nowhere"), ok=False).code == ExitCode.NOT_FOUND
     wrong = {"cut": "is cut off or damaged", "part": "builds on commits that are not here", "none": "holds no memory"}
     for name, words in wrong.items():
         failed = run_in(tmp_path / "새 곳", "restore", str(tmp_path / name), ok=False)

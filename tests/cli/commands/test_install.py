@@ -282,13 +282,6 @@ def test_the_mcp_server_is_registered_and_taken_back(gitmem, project, home, word
     assert sorted(path.name for path in project.iterdir()) == [".git", ".gitmem"]
 
 
-def test_the_mcp_server_of_all_projects_leaves_no_trace(run, home):
-    assert run("install", "claude", "--user", "--only", "mcp")[0] == 0
-    assert set(servers(home / ".claude.json")) == {"gitmem"}
-    assert run("uninstall", "claude", "--user")[0] == 0
-    assert list(home.iterdir()) == []
-
-
 def test_other_servers_stay(gitmem, project):
     path = project / ".mcp.json"
     path.write_text('{"mcpServers": {"other": {"command": "npx"}}}')
