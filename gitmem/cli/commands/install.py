@@ -37,7 +37,6 @@ from gitmem.hosts.settings import (
     tables_edit,
 )
 from gitmem.llm.protocol import JUDGED_TOKENS, OFFLINE, PROVIDER_OF
-from gitmem.platform.shipped import install_command
 from gitmem.store.change_settings import set_for_all
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.init import Place as Where
@@ -169,6 +168,8 @@ def _warn(app: App, parts: tuple[str, ...]) -> None:
             ("'gitmem' is not on your PATH: the hooks keep events, but only a gitmem that they find saves them.",)
         )
     if not has_sdk() and parts != (HOOKS,):
+        from gitmem.platform.shipped import install_command
+
         needed = "The MCP server needs the official SDK, which is not installed."
         app.notices((f"{needed} Run: {install_command('mcp')}",))
 
