@@ -245,6 +245,7 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser with the sub-parsers of these commands; without names, with a line of help for each command."""
     import argparse
 
+    vars(argparse)["_"] = str  # looking for translations of its few words takes a save a millisecond
     help_of = " ".join(("gitmem", *names[:1], "--help"))
 
     class NarrowFormatter(argparse.RawDescriptionHelpFormatter):
