@@ -215,7 +215,7 @@ _SAVES = ("save", "turn", "extract")  # of gitmem.document.message.Op
 _OP, _SESSION = "Gitmem-Op", "Gitmem-Session"  # as in gitmem.document.message.Trailer
 HISTORY = "history"  # the check that finds a history which git cannot read
 _MOST_FACTS = 25  # to parse; the next look reads more of them
-_MOST_SIZES = 2_000  # files to ask for their size
+_MOST_SIZES = 500  # files to ask for their size
 _RECENT_COMMITS = 50  # commits to search first for a save and for a session
 
 
@@ -242,7 +242,7 @@ class StoreStatus(Value):
     `last_event` is when an agent's session was last heard of; `unfinished` counts events of turns that are still
     running; `edited` are files with uncommitted edits by hand; `review` are documents with two versions,
     `contradictions` counts pairs of facts to decide; `attention` are findings of quick checks, except good ones;
-    `bytes` is what the store takes on the disk, without a project's repository; estimated if it has over 2,000 files.
+    `bytes` is what the store takes on the disk, without a project's repository; estimated if it has over 500 files.
     """
 
     store: str

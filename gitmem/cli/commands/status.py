@@ -61,7 +61,7 @@ def run_status(args: argparse.Namespace, app: App) -> None:
       named, used      texts that named a file or command, told to finished sessions, and those that were used
       pending          summaries made without a model
       vectors, models  null where none are used
-      bytes            on the disk; estimated from some files where there are over 2,000
+      bytes            on the disk; estimated from some files where there are over 500
 
     Examples:
       gitmem status
