@@ -11,6 +11,8 @@ import json
 import os
 from functools import partial
 
+from gitmem.store.locate import has_home_stores
+
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -39,14 +41,26 @@ def help_for(store: Store, name: str, payload: dict[str, object]) -> str:
     if isinstance(prompt, str) and prompt and store.config.recall.prompt:
         from gitmem.lessons.prompt import tell_prompt
 
-        texts.append(tell_prompt(store, session, prompt))
+        texts.append(_first_told(store, lambda one: tell_prompt(one, session, prompt)))
     if name == ERROR and isinstance(error, str) and store.config.recall.error:
         from gitmem.lessons.fix import tell_error
 
         given = payload.get("tool_input")
         command = given.get("command") if isinstance(given, dict) else ""
-        texts.append(tell_error(store, session, error, command if isinstance(command, str) else ""))
+        said = command if isinstance(command, str) else ""
+        texts.append(_first_told(store, lambda one: tell_error(one, session, error, said)))
     return "\n\n".join(filter(None, texts))
+
+
+def _first_told(store: Store, tell_from: Callable[[Store], str]) -> str:
+    """Return what is told from a store, else from what is private to its project on this machine."""
+    text = tell_from(store)
+    if text or not has_home_stores(store.context.home):
+        return text
+    from gitmem.store.layers import private_store
+
+    private = private_store(store)
+    return tell_from(private) if private else ""
 
 
 def tell(

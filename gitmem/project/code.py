@@ -126,6 +126,10 @@ def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: fl
     with contextlib.suppress(ValueError, TypeError, KeyError, OSError):
         known = dict(read_json(cached)["facts"])
     keys = {fact.id: _key(fact, there) for fact in facts}
+    with contextlib.suppress(GitmemError, OSError):
+        if carried := _carried(code, facts, known, keys, seconds):
+            known |= carried
+            write_json(cached, {"v": 1, "facts": known})
     asked = [fact for fact in facts if known.get(fact.id, ("",))[0] != keys[fact.id]]
     if asked:
         with contextlib.suppress(GitmemError, OSError, ValueError):
@@ -141,6 +145,31 @@ def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: fl
         for ground, *files in (answer[1:],)
         if ground != Ground.HERE
     }
+
+
+def _carried(
+    code: ProjectCode, facts: Sequence[Fact], known: Mapping[str, list[str]], keys: Mapping[str, str], seconds: float
+) -> dict[str, list[str]]:
+    """Return answers for an ancestor of what is checked out that hold for it, too: none of the fact's files differs.
+
+    What was an ancestor stays one, so only what holds on its branch alone, or on this very commit, is asked again.
+    """
+    old: dict[str, list[Fact]] = {}
+    for fact in facts:
+        key, *answer = known.get(fact.id, ("",))
+        head, _, rest = key.partition(" ")
+        holds_on = answer == [Ground.HERE] or answer[:1] == [Ground.STALE]
+        if holds_on and rest == keys[fact.id].partition(" ")[2]:
+            old.setdefault(head, []).append(fact)
+    now = next(iter(keys.values()), "").partition(" ")[0]
+    old.pop(now, None)
+    before = max(old, key=lambda head: len(old[head]), default="")
+    if not is_object_id(before) or code.git.run("rev-list", "-1", before, f"^{now}", "--", timeout=seconds).strip():
+        return {}
+    listed = code.git.run("diff-tree", "-r", "-t", "-z", "--name-only", before, now, "--", timeout=seconds)
+    changed = set(map(os.fsdecode, listed.split(b"\0")))
+    same = [fact for fact in old[before] if changed.isdisjoint(_cited(fact))]
+    return {fact.id: [keys[fact.id], *known[fact.id][1:]] for fact in same}
 
 
 def _key(fact: Fact, there: _Branches) -> str:

@@ -57,6 +57,9 @@ class Project:
         cached = str(self.root.parent / "places.json")
         first, again = (places_of(self.code, [fact], cached, 60.0).get(fact.id) for _ in range(2))
         assert first == again
+        fresh = self.root.parent / "fresh.json"
+        fresh.unlink(missing_ok=True)
+        assert first == places_of(self.code, [fact], str(fresh), 60.0).get(fact.id), "nothing kept of before"
         return first.ground if first else Ground.HERE
 
 

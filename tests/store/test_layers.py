@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli.recall_hooks import sign_of_use
+from gitmem.cli.recall_hooks import PROMPT, help_for, sign_of_use
+from gitmem.document.entry import MemoryType, Save
+from gitmem.document.ids import make_id
 from gitmem.errors import RefusedError
 from gitmem.mcp.answers import find, get
 from gitmem.sessions.background import process_spool
+from gitmem.sessions.save import save
 from gitmem.store import layers
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.store import Store
@@ -148,3 +151,13 @@ def test_a_pause_is_said_where_recording_is(desk, runner):  # noqa: F811
     assert sign_of_use(desk.store, (), "", recorded=True).endswith("; paused; 'gitmem resume' records again")
     layers.resume(desk.store)
     assert sign_of_use(desk.store, (), "", recorded=True).endswith("; recording")
+
+
+def test_a_prompt_is_told_from_the_private_store_where_the_teams_says_nothing(desk):  # noqa: F811
+    prompt = {"session_id": "later", "prompt": "Which account deploys the billing service to the staging cluster?"}
+    assert help_for(desk.store, PROMPT, prompt) == ""
+    private = desk.store.for_session("", private=True)
+    text = "The billing service is deployed to the staging cluster by the account zebra."
+    save(private, Save(make_id(1, bytes(10)), desk.store.context.clock(), text, MemoryType.NOTE))
+    assert "zebra" in help_for(desk.store, PROMPT, prompt)
+    assert help_for(desk.store, PROMPT, prompt) == "", "a session is told it once"
