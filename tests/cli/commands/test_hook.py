@@ -356,14 +356,16 @@ def test_a_store_that_is_broken_hurts_no_host(host):
 # What a session starts with
 
 
-def test_a_session_starts_with_what_earlier_ones_left(host):
+def test_a_session_starts_with_what_earlier_ones_left(host, monkeypatch):
     assert host.deliver("SessionStart", source="startup") == ""
     host.here("save", "Use uv, not pnpm, 언제나", "--type", "decision")
     host.turn("p-1", "CRLF 파서를 추가해줘", "파서가 이제 CRLF를 읽습니다.")
     host.deliver("SessionEnd", reason="other")
     host.drain()
-    host.session = "sess-2"
-    text = host.deliver("SessionStart", source="startup")
+    monkeypatch.setattr("gitmem.cli.commands.hook.SECONDS", 60.0)  # a busy machine leaves out what it has not read
+    monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
+    start = {"hook_event_name": "SessionStart", "session_id": "sess-2", "source": "startup", "cwd": str(host.project)}
+    text = host.told(hook_here(host, json.dumps(start).encode()))
     assert "Use uv, not pnpm, 언제나" in text
     assert "CRLF 파서를 추가해줘" in text
     assert "## What holds" in text
