@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 MOST_FILES = 60  # read and ranked
-HURRIED_FILES = 40  # for a prompt, which waits
+HURRIED_FILES = 30  # for a prompt, which waits
 # Of a store that is read whole: loading and starting ripgrep would take longer than it saves.
 FEW_FILES, FEW_BYTES = 200, 2_000_000
 MANY_BYTES = 8_000_000  # of a store in which common words of a query are not scanned for (BUDGET)
