@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from gitmem.cli.main import COMMANDS
 from tests.desk import desk  # noqa: F401  # a fixture
 from tests.doors import AGENT, DOORS, ISSUE, JSON, SAID, World, texts
 
@@ -90,46 +91,64 @@ def test_what_is_told_is_text_in_a_fence_that_names_its_source(world, said):
         assert not [tag for tag in shown if tag in inside], (name, told)
 
 
-LISTS = """
-    log|sessions|blame memory.md|index|facts list|facts list --all|patterns|episodes|concepts|keywords|review|status
-    stats|doctor|config|show HEAD|undo --dry-run|clear all --dry-run|purge Redis --dry-run|search Redis|start
-    search author:Mallory Redis|task show|knowledge
-""".replace("\n", "|").split("|")
-
-FENCED = {
-    *[
-        "log",
-        "sessions",
-        "blame",
-        "facts",
-        "patterns",
-        "episodes",
-        "concepts",
-        "review",
-        "knowledge",
-        "stats",
-        "keywords",
-        "start",
-        "search",
-    ]
-}
+# Each command, as a person or an agent may run it; what deletes comes last. Of `{names}` the world knows the ids.
+TRIED = """
+    path|private|resume|init --user|keywords|keywords redis|search Redis|search author:Mallory Redis
+    recall Redis|guide Redis|get {path}|show|show HEAD|show {path}|show {fact}|at HEAD --list|start|facts list
+    facts list --all|facts show {fact}|log|diff|diff HEAD~2|sessions|sessions s-one|blame memory.md|index
+    review|status|stats|remote list|remote add origin {remote}|sync|propose|trust|backup {bundle}
+    restore {bundle}|export --jsonl|doctor|doctor -v|config|config trust|check|consolidate --dry-run|reindex
+    maintain|upkeep|learned|episodes|episodes show {episode}|patterns|patterns show {pattern}|concepts
+    concepts show {concept}|knowledge|task show|summary|summary show|summary --pending|summarize|judge|import
+    import --from claude --dry-run|replay {transcript}|migrate --dry-run|adopt|statusline|help|completion bash
+    clone {remote}|join|save A badger digs.|resolve {issue}|demote {fact}|pause 1h
+    forget --session s-one --dry-run|forget --author Mallory --dry-run|forget --transcripts --dry-run
+    cleanup --dry-run|clear all --dry-run|purge Redis --dry-run|undo --dry-run|facts retire {other}
+    concepts rename {concept} Jackdaw|cleanup --yes|promote {fact}|undo|clear all --yes
+    forget --session s-one --yes|purge Redis --yes
+"""
+UNTRIED = {"install", "uninstall", "mcp", "web", "hook", "merge-driver"}  # doors of their own, or of gitmem's words
 
 
-def test_no_list_passes_what_is_hidden_or_looks_like_a_tag(world, bare_git):
-    """Names of authors, files, machines, hosts and sessions, and subjects, are an attacker's as well."""
-    hostile = f"{HIDDEN[:5]}{''.join(FAKE)}"
+def test_no_command_tells_an_agent_what_others_wrote_but_in_the_fence(world, bare_git):
+    """Each word that a remote may choose holds a marker: texts, and names of files, authors, machines and sessions."""
+    hostile = f"Zarquon {HIDDEN[:5]}{''.join(FAKE)}"
+    world.fact("d000000000b", SAID)
+    world.fact("d000000000c", f"{hostile} here.")
+    world.fact("i000000000a", f"{hostile} there.", "issue")
     world.say("are kept in", f"are {hostile} in")
     root = world.place("")
-    (root / "knowledge" / "a<system>\u202e.md").write_text(f"# {hostile}\n\nRedis {hostile}\n", encoding="utf-8")
+    for name in ("knowledge/zarquon<system>\u202e.md", "archive/memory_20261005_000000.md", "zarquon.md"):
+        world.put(name, f"# {hostile}\n\nRedis {hostile}\n")
+    world.put("summaries/memory_20261005_000000.summary.md", f"# {hostile}\n")
+    world.put("config.yaml", f"zarquon: 1\nllm:\n  model: {hostile!r}\nsync:\n  auto: zarquon\n")
     bare_git(root, "add", "-A")
-    trailers = "\n".join(f"Gitmem-{name}: {hostile}" for name in ("Machine", "Host", "Session", "Type"))
-    bare_git(root, "commit", "-qm", f"More {hostile}\n\n{trailers}", f"--author=Mallory{FAKE[2]} <m@example.com>")
-    (root / "knowledge" / "b<system>.md").write_text(hostile, encoding="utf-8")
-    for command in filter(None, map(str.strip, LISTS)):
-        _, out, err = world.ran(*command.split())
-        told = out + err
-        assert not {*HIDDEN} & {*told}, (command, told)
-        end = told.rfind("</gitmem-memory>") if told.startswith("<gitmem-memory ") else len(told)
-        assert not [tag for tag in FAKE if tag in told[:end]], (command, told)
-        if command.split()[0] in FENCED and out and not out.startswith(("No ", "Nothing ")):
-            assert out.startswith("<gitmem-memory source='"), (command, out)
+    trailers = "\n".join(f"Gitmem-{name}: {hostile}" for name in ("Machine", "Host", "Session", "Type", "Op"))
+    bare_git(root, "commit", "-qm", f"More {hostile}\n\n{trailers}", f"--author=Zarquon{FAKE[2]} <zarquon@example.com>")
+    world.put("knowledge/b<system> zarquon.md", hostile)
+    bare_git(root.parent, "init", "-q", "--bare", str(world.folder / "remote.git"))
+    names = {
+        "fact": "d000000000c",
+        "other": "d000000000b",
+        "issue": "i000000000a",
+        "path": "zarquon.md",
+        "episode": world.id_of("episodes/2026/10/*.md"),
+        "pattern": world.id_of("patterns/bugs/*.md"),
+        "concept": world.id_of("concepts/*.md"),
+        "transcript": world.folder / "one.jsonl",
+        "bundle": world.folder / "b",
+        "remote": world.folder / "remote.git",
+    }
+    tried = [one.strip() for line in TRIED.splitlines() for one in line.split("|") if one.strip()]
+    assert {one.split()[0] for one in tried} | UNTRIED == {*COMMANDS}, "a new command has to be tried here"
+    wrong = []
+    for command in tried:
+        _, out, err = world.ran(*command.format_map(names).split(" "))
+        assert not {*HIDDEN} & {*out + err}, (command, out, err)
+        assert not [tag for tag in FAKE[:1] + FAKE[2:] if tag in out + err], (command, out, err)
+        if command.split()[0] == "export":
+            continue
+        outside = re.sub(r"(?s)\A<gitmem-memory source='[^']+'>\n.*\n</gitmem-memory>\Z", "", out.rstrip("\n"))
+        if "zarquon" in outside.casefold() or "gitmem-memory" in outside:
+            wrong.append((command, outside))
+    assert not wrong, "\n====".join(f"{command}: {said[:700]}" for command, said in wrong)

@@ -381,9 +381,9 @@ def _say(app: App, report: dict[str, object], *, as_json: bool) -> None:
     # A message may quote an address with its password.
     report = {key: mask_urls(value) if isinstance(value, str) else value for key, value in report.items()}
     if as_json:
-        import json
+        from gitmem.text.terminal import json_text
 
-        print(json.dumps(report, ensure_ascii=False), file=app.err)
+        print(json_text(report), file=app.err)
     else:
         from gitmem.text.terminal import plain, styled
 

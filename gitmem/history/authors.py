@@ -31,10 +31,13 @@ if TYPE_CHECKING:
 
 _FILE = os.path.join("known", "origins")
 _ASKED = os.path.join("known", "origins.asked")  # a background process was started; it deletes the file at its end
-_VERSION = "origins 7"
+_VERSION = "origins 8"
 _CHANGED = "\x02"  # before an id: by whom else its file or entry was changed; no path that is listed has it
 _AGAIN = "\x03"  # before the id of an entry that a commit adds: a change of it if an earlier commit brought it
+_MADE = "\x04"  # before a path: whose words its sentences were made of, each author a line
+_COMPOSES = (Op.CONSOLIDATE, Op.ROTATE, Op.SUMMARIZE)
 _OTHER_FOLDERS = {"daily", "weekly", "monthly", "archive", "counts", "purged"}  # their files are of many authors
+_ARE_MADE = ("weekly/", "monthly/", "archive/", "summaries/")
 _HEAD = "\n- ["  # begins an entry, and stands in none
 _OF_ENTRIES = ("memory.md", "daily/", "weekly/", "monthly/", "archive/", "sessions/")
 _BRINGS = (Trailer.ENTRY, Trailer.FACT, Trailer.CONCEPT, Trailer.PATTERN, Trailer.EPISODE)
@@ -45,6 +48,7 @@ _LENGTH = 80  # characters of a name
 _SECONDS = 300.0  # for all of history, in the background
 _A_SECOND = 10_000_000  # bytes of entries that are surely read in one
 _PATIENCE = 0.8  # seconds, twice at most, that a hook or a command waits for the files of all commits by others
+_LATE = "Whose the entries of others' commits are was not looked up in time."
 UNKNOWN = "an author not looked up yet"
 
 
@@ -88,14 +92,8 @@ class People:
 
     def origin(self, identifier: str) -> Origin | None:
         """Return a memory's origin, None if no commit brought it yet."""
-        data = self.read()
-        listed = identifier.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # a path may be no UTF-8
-        line = f"\n{listed}\t".encode()
-        place = data.find(line)
-        if place < 0:
-            return None
-        start = place + len(line)
-        return self._origins[int(data[start : data.index(b"\n", start)])]
+        numbers = _numbers(self.read(), identifier)
+        return self._origins[numbers[0]] if numbers else None
 
     def other(self, identifier: str) -> str:
         """Return the name of the author if that is not the person, else ""."""
@@ -113,7 +111,11 @@ class People:
         if name := self.other(identifier):
             return name
         name = self.other(_CHANGED + identifier)
-        return f"you, changed by {name}" if name not in {"", UNKNOWN} else ""
+        if name not in {"", UNKNOWN}:
+            return f"you, changed by {name}"
+        made = [] if entry else [self._origins[number] for number in _numbers(self.read(), _MADE + path)]
+        names = dict.fromkeys(plain(one.author).strip() or one.email for one in made if not self.is_own(one))
+        return f"you, from {', '.join(names)}" if names else ""
 
     def authors(self) -> dict[str, str]:
         """Return the author of each memory, by its id."""
@@ -198,32 +200,53 @@ def _load(path: str) -> bytes:
     return data if data.startswith(f"{_VERSION}\n".encode()) and data.endswith(b"\n") and b"\n@\n" in data else b""
 
 
+def _numbers(data: bytes, identifier: str) -> list[int]:
+    """Return the numbers of the origins that the lines of an index give to an id or path."""
+    listed = identifier.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # a path may be no UTF-8
+    line, found, place = f"\n{listed}\t".encode(), list[int](), -1
+    while (place := data.find(line, place + 1)) >= 0:
+        start = place + len(line)
+        found.append(int(data[start : data.index(b"\n", start)]))
+    return found
+
+
 def _extended(store: Store, old: bytes, revisions: str, tip: str, seconds: float) -> bytes:
     head, _, ids = old.partition(b"\n@\n")
     origins = {line: number for number, line in enumerate(head.decode().split("\n")[3:])} if head else {}
     seen = b"\n" + ids
-    added: dict[str, int] = {}
+    added: dict[str, list[int]] = {}
+    has_others = any(not store.is_person(*line.split("\t")[:2]) for line in origins)
 
-    def is_known(identifier: str) -> bool:
-        return identifier in added or seen.find(f"\n{identifier}\t".encode()) >= 0
+    def known(identifier: str) -> list[int]:
+        return _numbers(seen, identifier) + added.get(identifier, [])
 
-    for brought, origin in _brought(store, revisions, seconds) if tip else ():
+    for brought, origin, sources in _brought(store, revisions, seconds, has_others=has_others) if tip else ():
         identifier = brought.replace(_AGAIN, _CHANGED)
-        if not is_known(identifier) and (identifier == brought or is_known(identifier[1:])):
-            added[identifier] = origins.setdefault("\t".join(origin._asdict().values()), len(origins))
-    lines = "".join(f"{identifier}\t{number}\n" for identifier, number in added.items())
+        if sources:
+            words = {number for one in sources for number in known(one)}
+            added.setdefault(identifier, []).extend(sorted(words.difference(known(identifier))))
+        elif not known(identifier) and (identifier == brought or known(identifier[1:])):
+            added[identifier] = [origins.setdefault("\t".join(origin._asdict().values()), len(origins))]
+    lines = "".join(f"{identifier}\t{number}\n" for identifier, numbers in added.items() for number in numbers)
     identity = store.identity().result()
     name = one_line(identity.name, _LENGTH).casefold()
     person = f"{one_line(identity.email, _LENGTH)}\t{store.context.home}\t{name}"
     return "\n".join([_VERSION, tip, person, *origins, "@\n"]).encode() + ids + lines.encode()
 
 
-def _brought(store: Store, revisions: str, seconds: float) -> Iterator[tuple[str, Origin]]:
-    """Yield the ids of memories that commits brought, oldest commit first, each with its origin."""
+def _brought(
+    store: Store, revisions: str, seconds: float, *, has_others: bool
+) -> Iterator[tuple[str, Origin, Sequence[str]]]:
+    """Yield the ids of memories that commits brought, oldest commit first, each with its origin.
+
+    Also the files that the person's own commits composed, each with the ids and paths it was made of; `has_others`:
+    of other authors there were commits before.
+    """
     git, end = store.repository.git, time.monotonic() + seconds
     options = ("-z", "--reverse", "--topo-order", "--format=" + "%x00".join(_FIELDS))
     output = git.run("log", *options, "--end-of-options", revisions, "--", timeout=seconds)
     fields = output.decode("utf-8", "replace").split("\0")
+    composing: dict[str, str] = {}  # commits, each with the archive it is about
     looked, foreign = set[str](), set[str]()  # commits whose files are looked at; those of other authors
     found: list[tuple[str, Sequence[str], Origin]] = []
     for place in range(0, len(fields) - 1, len(_FIELDS)):
@@ -238,11 +261,15 @@ def _brought(store: Store, revisions: str, seconds: float) -> Iterator[tuple[str
             foreign.add(oid)
         if by_git or is_foreign:  # another author's trailers may hide what a commit adds
             looked.add(oid)
+        if not is_foreign and dict(trailers).get(Trailer.OP) in _COMPOSES:
+            composing[oid] = dict(trailers).get(Trailer.ARCHIVE, "")
     files = _files(store, looked, end)
     changed = _changed(store, foreign, end)
+    composed = _composed(store, composing, end) if has_others or foreign else {}
     for oid, named, origin in found:
         every = dict.fromkeys((*changed.get(oid, ()), *named, *files.get(oid, ())))
-        yield from ((identifier, origin) for identifier in every)
+        yield from ((identifier, origin, ()) for identifier in every)
+        yield from ((_MADE + path, origin, composed[oid][1]) for path in composed.get(oid, ((), ()))[0])
 
 
 def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:
@@ -285,7 +312,7 @@ def _changed(store: Store, commits: Collection[str], end: float) -> dict[str, li
         def parts(oids: Iterable[str]) -> set[str]:
             named = [oid for oid in oids if oid.strip("0")]
             if sum(objects.sizes(named)) > (end - time.monotonic()) * _A_SECOND:
-                raise GitmemError("Whose the entries of others' commits are was not looked up in time.")
+                raise GitmemError(_LATE)
             texts = (data.decode("utf-8", "replace") for data in objects.existing(named))
             return {part for text in texts for part in f"\n{text}".split(_HEAD)}
 
@@ -294,15 +321,15 @@ def _changed(store: Store, commits: Collection[str], end: float) -> dict[str, li
             return {(one.id, one.label, one.text) for one in found}
 
         for oid, files in _raw(store, commits, "combined", "ADM", end):
-            before, after, memory = list[str](), list[str](), (list[str](), list[str]())
+            before, after, mark = list[str](), dict[str, str](), dict[str, str]()
             for meta, path in files:
                 fields = meta.lstrip(":").split()
                 parents = len(fields) // 2 - 1  # a mode for each, and for the result; as many blobs; their letters
                 if path.startswith(_OF_ENTRIES) and not {"120000", "160000"}.intersection(fields):
-                    (memory[0] if path == MEMORY else before).extend(fields[parents + 1 : -2])
-                    (memory[1] if path == MEMORY else after).append(fields[-2])
-            lines_were, lines_are = map(parts, memory)
-            was, is_now = parts(before) | lines_were, parts(after) | lines_are
+                    before.extend(fields[parents + 1 : -2])
+                    after[path] = fields[-2]
+                    mark[path] = _CHANGED if fields[-1].strip("A") or path == MEMORY else ""
+            was, is_now = parts(before), parts(after.values())
             old = entries(was - is_now)
             known = {one[0] for one in old}
             new = {one[0]: one[0] in known for one in entries(is_now - was) - old}
@@ -310,8 +337,32 @@ def _changed(store: Store, commits: Collection[str], end: float) -> dict[str, li
             found[oid] = [_CHANGED + identifier for identifier in of_files if identifier]
             found[oid] += [(_CHANGED if is_known else _AGAIN) + one for one, is_known in new.items()]
             found[oid] += [one for one, is_known in new.items() if not is_known]
-            if _other_lines(lines_are - lines_were) - _other_lines(lines_were - lines_are):
-                found[oid].append(_CHANGED + MEMORY)
+            gone = _other_lines(was - is_now)
+            for path, blob in after.items():
+                if path.isprintable() and not _identifier(path) and _other_lines(parts([blob]) - was) - gone:
+                    found[oid].append(mark[path] + path)
+    return found
+
+
+def _composed(store: Store, commits: Mapping[str, str], end: float) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
+    """Return by commit the files it composed, and the ids and paths of what these were made of."""
+    found: dict[str, tuple[Sequence[str], Sequence[str]]] = {}
+    if not commits:
+        return found
+    with store.repository.reading() as objects:
+        for oid, files in _raw(store, commits, "first-parent", "ADM", end):
+            archive = commits[oid]
+            made = [
+                path for meta, path in files if meta[-1] != "D" and path.startswith(_ARE_MADE) and path.isprintable()
+            ]
+            gone = {path: meta.split()[2] for meta, path in files if meta[-1] == "D"}
+            read = [f"{oid}:{archive}"] if any(path != archive for path in made) and archive else [*gone.values()]
+            if sum(objects.sizes(read)) > (end - time.monotonic()) * _A_SECOND:
+                raise GitmemError(_LATE)
+            texts = (data.decode("utf-8", "replace") for data in objects.existing(read))
+            ids = [one.entry.id for text in texts for one in find_entries(text)]
+            paths = [MEMORY] if archive in made else [archive] if archive else [*gone]
+            found[oid] = made, [*ids, *(mark + path for path in paths for mark in ("", _CHANGED, _MADE))]
     return found
 
 

@@ -6,7 +6,6 @@ nothing.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -22,6 +21,7 @@ from gitmem.git.treediff import read_tree
 from gitmem.history.authors import People
 from gitmem.store.locate import user_store
 from gitmem.store.store import Store
+from gitmem.text.terminal import json_text
 
 Record = dict[str, object]
 
@@ -73,7 +73,7 @@ def export(store: Store, since: str = "") -> Iterator[str]:
 
 
 def _line(record: Record) -> str:
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    return json_text(record, separators=(",", ":"))
 
 
 def _records(objects: Objects, tree: Mapping[str, tuple[str, str]]) -> Iterator[Record]:

@@ -313,3 +313,39 @@ def test_what_takes_long_to_look_up_has_no_author_yet(team: Team):
     assert People(ada, seconds=0).other(theirs) == UNKNOWN
     look_up_all(ada)
     assert People(ada, seconds=0).other(theirs) == "Kim"
+
+
+def test_what_was_composed_of_another_author_s_words_is_told_with_the_name(team: Team, bare_git: RunsGit):
+    """A day becomes sentences of a week, and these of a month; a full `memory.md` an archive with its summary."""
+    ada, kim = team.of("Ada"), team.of("Kim")
+    root, own = Path(ada.root), {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
+    saved(kim, "The zebra crosses the road at dawn", MemoryType.NOTE)
+    saved(ada, "Use uv for every command of the project", MemoryType.NOTE)
+
+    def whose(pattern: str) -> str:
+        (path,) = (one.relative_to(root).as_posix() for one in root.glob(pattern))
+        return People(ada).whose("", path)
+
+    for days, pattern in ((20, "weekly/*/*.md"), (90, "monthly/*/*.md")):
+        later = Context(ada.context.environ, ada.context.home, "box", lambda days=days: START + timedelta(days=days))
+        assert consolidate_due(Store(ada.root, later)).done
+        assert whose(pattern) == "you, from Kim"
+    memory = root / "memory.md"
+    memory.write_text(memory.read_text(encoding="utf-8") + "\nA line of Mallory's.\n" * 6_000, encoding="utf-8")
+    bare_git(root, "commit", "-qam", "Words", env=author("Mallory"))
+    saved(ada, "And then the memory was full")
+    assert whose("archive/*.md") == "you, from Mallory"
+    assert whose("summaries/*.md") == "you, from Kim, Mallory"
+
+    log = next(root.glob("daily/*/*/*.md"))
+    assert whose(log.relative_to(root).as_posix()) == ""
+    log.write_text(log.read_text(encoding="utf-8") + "\nA line without an id.\n", encoding="utf-8")
+    bare_git(root, "commit", "-qam", "Words", env=author("Mallory"))
+    assert whose(log.relative_to(root).as_posix()) == "you, changed by Mallory"
+    bare_git(root, "rm", "-q", "monthly/2026/2026-11.md")
+    bare_git(root, "commit", "-qm", "Less", env=own)
+    (root / "monthly/2026").mkdir(exist_ok=True, parents=True)
+    (root / "monthly/2026/2026-11.md").write_text("# 2026-11\n\nOther words.\n", encoding="utf-8")
+    bare_git(root, "add", "-A")
+    bare_git(root, "commit", "-qm", "More", env=author("Mallory"))
+    assert whose("monthly/*/*.md") == "Mallory"

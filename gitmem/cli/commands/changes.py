@@ -54,8 +54,10 @@ def run_diff(args: argparse.Namespace, app: App) -> None:
         raise NotFoundError(f"{named!r} is neither a revision or date nor a file in these revisions.", FILES)
     if args.json:
         app.answer(args, output.difference_value(changed), "")
-    else:
+    elif app.out.isatty():
         output.write_patch(app, changed.text)
+    else:
+        app.answer(args, None, changed.text.decode("utf-8", "replace").rstrip("\n"), "diff")
 
 
 def _ends_and_path(store: Store, what: Sequence[str]) -> tuple[list[str], str | None]:
@@ -88,7 +90,10 @@ def _told_edits(store: Store, args: argparse.Namespace, app: App, path: str | No
         value: dict[str, object] = {"from": store.repository.resolve(HEAD), "to": None, "files": [], "diff": text}
         app.answer(args, value, "")
     elif patch:
-        output.write_patch(app, patch)
+        if app.out.isatty():
+            output.write_patch(app, patch)
+        else:
+            app.answer(args, None, patch.decode("utf-8", "replace").rstrip("\n"), "diff")
     return bool(patch)
 
 

@@ -93,7 +93,7 @@ def _print(args: argparse.Namespace, app: App) -> None:
         for item in settings:
             about = item.help if item.untrusted is None else _not_trusted(item.untrusted)
             rows.append((item.key, _as_yaml(item.value), item.origin, about))
-        app.answer(args, [_setting_value(item) for item in settings], table(rows))
+        app.answer(args, [_setting_value(item) for item in settings], table(rows), "config")
         return
     setting = next(item for item in settings if item.key == args.key)
     if setting.untrusted is not None:

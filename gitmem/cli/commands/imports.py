@@ -89,7 +89,7 @@ def _offer(args: argparse.Namespace, app: App) -> None:
     values = [dict(zip(("what", "number", "command"), one, strict=True)) for one in found]
     rows = table([(f"{number:,}", what, command) for what, number, command in found]) if found else ""
     nothing = "Nothing to import was found for this project. Give a transcript, a folder of them, or a memory's folder."
-    app.answer(args, values, plain(rows) or nothing)
+    app.answer(args, values, plain(rows) or nothing, "import" if rows else "")
 
 
 def configure_replay(parser: argparse.ArgumentParser) -> None:

@@ -27,7 +27,7 @@ from gitmem.store.store import Store
 from gitmem.sync.proposals import ERROR, WARNING, examine, open_for_ci, sarif
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.stems import tokens_of_size
-from gitmem.text.terminal import fields, plain
+from gitmem.text.terminal import fields
 from gitmem.vectors.cache import is_news
 from gitmem.vectors.fill import fill
 
@@ -120,7 +120,7 @@ def _check_commits(args: argparse.Namespace, app: App) -> int:
     lines = [f"{one.path or '(commit)'}:{one.line}: {one.level}: {one.message} [{one.check}]" for one in found]
     text = "\n".join([*lines, f"{count(errors, 'error')}, {count(warnings, 'warning')}."])
     args.json = args.json or args.sarif
-    app.answer(args, sarif(found, __version__) if args.sarif else value, plain(text))
+    app.answer(args, sarif(found, __version__) if args.sarif else value, text, "check" if found else "")
     return ExitCode.FAILURE if errors or (args.strict and warnings) else ExitCode.OK
 
 

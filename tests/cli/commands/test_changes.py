@@ -46,7 +46,7 @@ def test_diff_is_coloured_on_a_terminal_only(desk):
     coloured = desk.run("diff", terminal=True).out
     assert "\x1b[31m-one\x1b[0m\n\x1b[32m+two \\x1b[2J\x1b[0m\n" in coloured
     assert "\x1b" not in desk.run("diff", terminal=True, NO_COLOR="1").out
-    assert desk.run("diff").out.endswith("-one\n+two \x1b[2J\n")
+    assert desk.run("diff").out.endswith("-one\n+two \\x1b[2J\n")
     assert "\x1b[33mcommit " in desk.run("show", "HEAD", terminal=True).out
 
 
