@@ -1,6 +1,8 @@
 """What is private is in no object that is pushed; pauses record nothing; facts move between layers."""
 
 import json
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -161,3 +163,13 @@ def test_a_prompt_is_told_from_the_private_store_where_the_teams_says_nothing(de
     save(private, Save(make_id(1, bytes(10)), desk.store.context.clock(), text, MemoryType.NOTE))
     assert "zebra" in help_for(desk.store, PROMPT, prompt)
     assert help_for(desk.store, PROMPT, prompt) == "", "a session is told it once"
+
+
+@pytest.mark.parametrize("value, expected", [("0", False), ("1", True)])
+def test_an_agent_whose_environment_says_so_has_private_sessions(desk, value, expected):  # noqa: F811
+    root = str(Path(desk.store.root).parent)
+    payload = {"hook_event_name": "SessionStart", "session_id": "by-environment", "cwd": root, "source": "startup"}
+    command = [sys.executable, "-m", "gitmem", "hook", "claude"]
+    environ = {**desk.store.context.environ, "GITMEM_PRIVATE": value}
+    subprocess.run(command, cwd=root, env=environ, input=json.dumps(payload).encode(), check=True, timeout=60)
+    assert layers.is_private(desk.store, "by-environment") is expected
