@@ -246,7 +246,9 @@ def main() -> int:
     reached = [report(kind, listed=args.list) for kind in args.kinds or kinds]
     if outcomes.DATA.exists() and not args.kinds:
         real, known = len(list(failures())), sum(piece.kind == "errors" for piece in told())
-        print(f"a known error is told in {known} of {real} real failures, wanted one of ten")
+        # Out of reach here: 14 errors come for the first time, and nothing had mended two that come again.
+        able = sum({row[one] for one in READERS} <= {"helps", "missed"} for row in rows("errors"))
+        print(f"a known error is told in {known} of {real} real failures, wanted one of ten; {able} can be told")
         reached.append(10 * known >= real)
     return 0 if all(reached) else 1
 

@@ -143,9 +143,7 @@ class Found(Value):
     began: datetime
 
 
-def find_hits(
-    args: argparse.Namespace, app: App, *, deep: bool = False, history: bool = False, roomy: bool = False
-) -> Found:
+def find_hits(args: argparse.Namespace, app: App, *, deep: bool = False, history: bool = False) -> Found:
     """Return the answer to the command's query; print once an hour why vectors were left out."""
     from gitmem.search.engine import answer
 
@@ -155,7 +153,7 @@ def find_hits(
     store = app.settled(args)
     began = store.context.clock()
     at = named_commit(args, store)
-    found = answer(store, query, limit=args.limit, deep=deep, history=history, ended=args.all, at=at, roomy=roomy)
+    found = answer(store, query, limit=args.limit, deep=deep, history=history, ended=args.all, at=at)
     if at is None:
         from gitmem.search.recall import with_own
 

@@ -134,7 +134,7 @@ def make_server(memory: Memory) -> DocumentServer:
         try:
             store = memory.open()
             began = store.context.clock()
-            recalled = recall(topic, answer(store, topic, limit=_CANDIDATES, roomy=True).hits, _BUDGET)
+            recalled = recall(topic, answer(store, topic, limit=_CANDIDATES).hits, _BUDGET)
             note_asked(store, GivenText(began, memory.session, RECALL, handles(recalled.whole)), recalled.text)
         except GitmemError as error:
             raise MCPError(INTERNAL_ERROR, client_text(error.sentences)) from error

@@ -1,8 +1,6 @@
-"""Put copies of a memory last and the newest memory on a subject before older ones, and choose the files worth reading.
+"""Put the newest memory on a subject before older ones, and choose the files worth reading.
 
-A copy has nearly all of its words in a hit above it: a fact below the exchange it was learned from. Memories of
-different sessions are on one subject if they share much beside the words of the query, or if the newer says that it
-leaves what the older names: "switch from Flyway to Liquibase".
+Memories of different sessions are on one subject if they share much beside the words of the query.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from gitmem.facts.lines import Marks
     from gitmem.search.query import Term
@@ -31,21 +29,8 @@ if TYPE_CHECKING:
 
 
 MOST = 30  # hits that are compared
-_COPIED = 0.8  # of the words of a copy are in the other hit
-_LEAST_COPIED = 4  # words
 _SHARED = 0.4, 0.15  # of the words of the shorter and the longer of two hits on a subject, without those of the query
 _LEAST_SHARED = 6  # words
-# Words before the name of something given up; in Korean behind it, by a verb within some characters.
-_LEAVES = (
-    *(
-        f"{verb} from "
-        for verb in ("switch", "switched", "switching", "moved", "moving", "migrate", "migrated", "migrating")
-    ),
-    *("away from ", "changed from ", "replace ", "replaced ", "replaces ", "replacing ", "instead of ", "rather than "),
-    *("no longer use ", "no longer uses ", "dropped "),
-)
-_LEAVES_KOREAN = {"대신": ("",), "에서 ": ("로 바", "로 전환", "로 이전", "로 옮")}
-_WITHIN = 40
 _ABOUT_AS_GOOD = 0.5  # of the score of an older hit, in the newer one that takes its place
 _WORD = re.compile(r"(?<![\^#\w])[^\W_](?:[\w.-]*\w)?")  # neither an id nor a tag
 _FROM_HERE = re.compile(r"(?:the )?[`*\"']*([\w.-]*\w)?")
@@ -56,33 +41,25 @@ _HANGUL = "가"
 
 
 class _Told(Value):
-    """A hit's words, their forms, the names it gives up, its date, session and handle, and whether it holds."""
+    """A hit's words, its date, session and handle, and whether it holds."""
 
     words: frozenset[str]
-    forms: frozenset[str]
-    left: frozenset[str]
     date: str
     session: str
     handle: str
     holds: bool
 
 
-def in_order_of_news(hits: Sequence[Ranked], marks: Marks, most: int = MOST, *, few: bool = False) -> list[Ranked]:
-    """Return the hits, the best first; of the first `most`, copies come last and the newest of a subject first.
+def in_order_of_news(hits: Sequence[Ranked], marks: Marks, most: int = MOST) -> list[Ranked]:
+    """Return the hits, the best first; of the first `most`, the newest of a subject stands before older ones.
 
-    An older hit has the handle of the newer in `before`. With `few`, a hit below that has nearly all words of one above
-    takes its place.
+    An older hit has the handle of the newer in `before`.
     """
     first = list(hits[:most])
     if len(first) < 2 or not first[0].says:  # noqa: PLR2004  # a pair
         return list(hits)
     told = {at: _told(hit, marks) for at, hit in enumerate(first) if hit.units.memory(hit.index)}
-    copies = {at for at, one in told.items() if any(_copies(one, told[other]) for other in told if other < at)}
     order = list(range(len(first)))
-    for at, fuller in _fuller(first, told, copies) if few else ():
-        copies.add(at)
-        order.insert(order.index(at), order.pop(order.index(fuller)))
-    order.sort(key=copies.__contains__)
     asked = frozenset(
         _form(word[1])
         for hit in first
@@ -90,7 +67,7 @@ def in_order_of_news(hits: Sequence[Ranked], marks: Marks, most: int = MOST, *, 
         if (word := _FROM_HERE.match(hit.units.low, place)) and word[1]
     )
     before: dict[int, int] = {}
-    for newest, *others in _subjects([at for at in told if at not in copies], first, told, asked):
+    for newest, *others in _subjects(told, first, asked):
         before |= {at: newest for at in others if told[at].date < told[newest].date}
         order.insert(min(map(order.index, (newest, *others))), order.pop(order.index(newest)))
     scores = sorted((hit.score for hit in first), reverse=True)
@@ -99,17 +76,6 @@ def in_order_of_news(hits: Sequence[Ranked], marks: Marks, most: int = MOST, *, 
         for at, score in zip(order, scores, strict=True)
     ]
     return [*ordered, *hits[most:]]
-
-
-def _fuller(hits: Sequence[Ranked], told: Mapping[int, _Told], copies: set[int]) -> Iterator[tuple[int, int]]:
-    """Yield hits with the one below, of the same session and about as good, that has nearly all of their words."""
-    for at, one in told.items():
-        below = (other for other in told if other > at and told[other].session == one.session and other not in copies)
-        for other in below if at not in copies else ():
-            good = hits[other].score >= hits[at].score * _ABOUT_AS_GOOD
-            if good and told[other].holds >= one.holds and _copies(one, told[other]):
-                yield at, other
-                break
 
 
 def _told(hit: Ranked, marks: Marks) -> _Told:
@@ -126,47 +92,18 @@ def _told(hit: Ranked, marks: Marks) -> _Told:
     lead = units.parts(hit.index).lead
     spans = [(start, max(lead, start)), hit.part] if hit.part[0] > lead else [(start, unit.end)]
     words = frozenset(word for span in spans for word in _WORD.findall(units.low, *span)) - stop_words() - _LABELS
-    forms = words if units.low.isascii() else frozenset(map(_form, words))
-    left = frozenset(_form(word) for span in spans for word in _left(units.low, *span)) - stop_words()
     own = "" if units.path.startswith(_VIEWS) else handle
-    return _Told(words, forms, left, facts.date, short_session(session), own, not marks.has_ended(handle))
-
-
-def _left(text: str, start: int, end: int) -> Iterator[str]:
-    """Yield the names of things that a text gives up."""
-    for cue in _LEAVES:
-        for place in _places(text, cue, start, end):
-            word = _FROM_HERE.match(text, place + len(cue), end)
-            if word and word[1]:
-                yield word[1]
-    for cue, verbs in _LEAVES_KOREAN.items():
-        for place in _places(text, cue, start, end):
-            before = text[max(start, place - _WITHIN) : place].split()
-            if before and any(verb in text[place : place + _WITHIN] for verb in verbs):
-                yield before[-1].strip("`'\"*").rstrip("을를")
-
-
-def _places(text: str, cue: str, start: int, end: int) -> Iterator[int]:
-    place = text.find(cue, start, end)
-    while place >= 0:
-        yield place
-        place = text.find(cue, place + 1, end)
+    forms = words if units.low.isascii() else frozenset(map(_form, words))
+    return _Told(forms, facts.date, short_session(session), own, not marks.has_ended(handle))
 
 
 def _form(word: str) -> str:
     return word[:_SYLLABLES] if word[0] >= _HANGUL else word
 
 
-def _copies(one: _Told, other: _Told) -> bool:
-    """Return whether the other hit has nearly all words of this one."""
-    return len(one.words) >= _LEAST_COPIED and len(one.words & other.words) >= _COPIED * len(one.words)
-
-
-def _subjects(
-    places: Iterable[int], hits: Sequence[Ranked], told: Mapping[int, _Told], asked: frozenset[str]
-) -> Iterable[list[int]]:
+def _subjects(told: Mapping[int, _Told], hits: Sequence[Ranked], asked: frozenset[str]) -> Iterable[list[int]]:
     """Yield groups of hits on one subject, the newest that holds first."""
-    left = [at for at in places if told[at].date and told[at].handle]
+    left = [at for at, one in told.items() if one.date and one.handle]
     while left:
         best, *rest = left
         group = [best, *(at for at in rest if _on_one_subject(told[best], told[at], asked))]
@@ -181,10 +118,7 @@ def _on_one_subject(one: _Told, other: _Told, asked: frozenset[str]) -> bool:
     """Return whether two hits of different sessions share many words beside the query's."""
     if one.session == other.session and (one.session or one.date[:10] == other.date[:10]):
         return False
-    older, newer = sorted((one, other), key=lambda told: told.date)
-    if not newer.left.isdisjoint(older.forms - older.left):
-        return True
-    own, others = one.forms - asked, other.forms - asked
+    own, others = one.words - asked, other.words - asked
     shared = len(own & others)
     sizes = sorted((len(own), len(others)))
     return shared >= _LEAST_SHARED and all(shared >= share * size for share, size in zip(_SHARED, sizes, strict=True))

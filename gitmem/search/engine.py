@@ -77,7 +77,7 @@ def _holding(marks: Marks, *facts: str) -> tuple[str, ...]:
 
 LIMIT = 10
 _WEIGHED = 30  # hits beyond the limit that are reordered by layer and age
-_COMPARED = 10  # hits beyond the limit of which copies are looked for
+_COMPARED = 10  # hits beyond the limit that are compared by their subject
 _BARE_HEADING = 0.5  # factor for a heading without text below it
 _UNANSWERED = 0.5  # factor for a request without an answer
 _LINKS = 0.5  # factor for a concept or an episode: they link to exchanges, which say more
@@ -107,7 +107,6 @@ def answer(
     at: str | None = None,
     vectors: bool = True,
     beside: str = "",
-    roomy: bool = False,
     scanner: Scanner | None = None,
     hurried: bool = False,
 ) -> Answer:
@@ -115,8 +114,7 @@ def answer(
 
     `deep` adds the raw transcripts, `history` lines that only old commits hold; `at` is the id of a commit whose files
     are searched instead of the working tree, without `vectors`. `beside` is a folder whose best hits follow the others,
-    `limit` of them at most. A `roomy` answer, for a text that fills a budget, keeps a
-    fact before an exchange with its words. Facts that no longer hold are left out, unless nothing else is found, or
+    `limit` of them at most. Facts that no longer hold are left out, unless nothing else is found, or
     `ended`, `history` or `at` is given. A `hurried` search may miss a text that was edited in place and not committed
     yet.
 
@@ -127,7 +125,7 @@ def answer(
     query = parse_query(text)
     filters = read_filters(store, query)
     similar = _begin_vectors(store, query) if vectors and at is None else None
-    scope = _Scope(limit, deep, history, ended, at, beside, roomy, scanner, hurried)
+    scope = _Scope(limit, deep, history, ended, at, beside, scanner, hurried)
     top, result = _search(store, query, filters, scope, similar)
     if not any(item.found.counts for item in top) and (decomposed := query.decomposed()) is not None:
         other_top, other = _search(store, decomposed, filters, scope, similar)
@@ -145,7 +143,6 @@ class _Scope(Value):
     ended: bool
     at: str | None
     beside: str
-    roomy: bool
     scanner: Scanner | None
     hurried: bool
 
@@ -236,7 +233,7 @@ def _needs_text(query: Query, filters: Filters) -> bool:
 
 
 def best(store: Store, ranked: list[Ranked], query: Query, scope: _Scope, marks: Marks) -> list[Ranked]:
-    """Return the first units, their scores weighed by layer and age, newer ones before older ones and copies.
+    """Return the first units, their scores weighed by layer and age, newer ones before older ones.
 
     Some more than the limit are weighed: the weights are small and move a unit only a few places.
     """
@@ -247,7 +244,7 @@ def best(store: Store, ranked: list[Ranked], query: Query, scope: _Scope, marks:
     weighed = [weigh(store, item) for item in first[: limit + _WEIGHED]]
     weighed.sort(key=lambda item: -item.score)
     most = min(limit + _COMPARED, MOST) if limit else MOST
-    weighed = in_order_of_news(weighed, marks, most, few=not scope.roomy)
+    weighed = in_order_of_news(weighed, marks, most)
     return [*weighed, *first[limit + _WEIGHED :]][: limit or None]
 
 

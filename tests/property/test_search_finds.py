@@ -116,5 +116,5 @@ def test_what_the_files_have_every_door_finds(home, environ, tmp_path, new_store
         assert hits, query
         assert query == "neutral" or any(word in fold(hits[0].text) for word in query.split()), query
     for query in asked[::10]:
-        assert recall(query, answer(store, query, roomy=True).hits, 2_000).text, query
+        assert recall(query, answer(store, query).hits, 2_000).text, query
         assert json.loads(unfenced(find(store, query)[0]))["hits"], query

@@ -1,4 +1,4 @@
-"""Hits that say again what another says: copies, and what was before a newer memory of the same subject."""
+"""The newest memory of a subject stands before older ones, which are told as what was before."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def told(shelf, query, **options):
 
 
 def commands(shelf):
-    """Put an exchange on commands of the database, the best hit for them, and a newer one that leaves its tool."""
-    asked, reply = "Which database migration command?", "The database migration command is `flyway migrate`."
-    log(shelf, "2026-10-01", "aaaaaaaa", OLD, (asked, reply))
+    """Put an exchange on commands of the database, the best hit for them, and a newer one on the same subject."""
     more = "The README names the commands, the ini file is made, and the first start was tried on a copy of the data."
+    asked, reply = "Which database migration command?", "The database migration command is `flyway migrate`."
+    log(shelf, "2026-10-01", "aaaaaaaa", OLD, (asked, f"{reply} {more}"))
     log(
         shelf,
         "2026-11-01",
@@ -77,22 +77,3 @@ def test_a_fact_that_no_longer_holds_is_not_the_newest_of_its_subject(shelf):
     hits = answer(shelf.store, "database migration", ended=True).hits
     standings = {hit.entry: hit.standing for hit in hits}
     assert standings == {NEW: "", OLD: f"before, now ^{NEW}", "d000000000b": "retired"}
-
-
-def test_a_fact_in_the_words_of_an_exchange_above_it_gives_way_to_what_says_more(shelf):
-    rule = "Never cache prices of products for longer than one minute in Redis."
-    log(shelf, "2026-11-01", "bbbbbbbb", NEW, (f"Cache prices of products? {rule}", f"Prices: {rule} {rule}"))
-    put(shelf, "d000000000a", rule)
-    log(shelf, "2026-11-02", "cccccccc", OLD, ("Products without a price?", "They are shown with a dash."))
-
-    assert [entry for entry, _ in told(shelf, "cache prices of products")] == [NEW, OLD, "d000000000a"]
-
-
-def test_an_exchange_takes_the_place_of_its_fact_among_few_hits_and_recall_keeps_the_fact_first(shelf):
-    rule = "Never cache prices of products longer than a minute in Redis."
-    put(shelf, "d000000000a", rule, more=f"origin: {{session: bbbbbbbb, exchange: {NEW}}}\n")
-    said = f"{rule} The shop showed old ones on Monday, and nobody found out why before noon, as the log was off."
-    log(shelf, "2026-11-01", "bbbbbbbb", NEW, ("What went wrong with the shop?", said))
-
-    assert [entry for entry, _ in told(shelf, "cache prices of products")] == [NEW, "d000000000a"]
-    assert told(shelf, "cache prices of products", roomy=True)[0][0] == "d000000000a"

@@ -24,7 +24,7 @@ def test_facts_come_first_then_exchanges_without_the_marks_of_a_log(shelf):
         "  **Answer:** Take railings of pure zinc.\n\n  **Error:** `make` no zinc\n",
     )
 
-    text = recall("zinc railings", shelf.search("zinc railings", roomy=True), 2_000).text
+    text = recall("zinc railings", shelf.search("zinc railings"), 2_000).text
 
     assert "Railings are of zinc." in text.partition("Which zinc")[0]
     assert "Take railings of pure zinc." in text
@@ -75,7 +75,7 @@ def test_an_exchange_is_told_once_in_every_door_and_names_its_concept_and_episod
 
     (hit,) = shelf.search("galvanized zinc railings")
     found = json.loads(unfenced(find(shelf.store, "galvanized zinc railings")[0]))["hits"]
-    recalled = recall("galvanized zinc railings", shelf.search("galvanized zinc railings", roomy=True), 2_000)
+    recalled = recall("galvanized zinc railings", shelf.search("galvanized zinc railings"), 2_000)
     told = remembered(shelf.store, "Are the railings of bridges made of galvanized zinc?")
 
     assert len(hit.views) == 3

@@ -153,7 +153,7 @@ def run_recall(args: argparse.Namespace, app: App) -> None:
     from gitmem.search.recall import recall
     from gitmem.text.stems import estimate_tokens
 
-    answered = find_hits(args, app, roomy=True)
+    answered = find_hits(args, app)
     answer = answered.answer
     found = recall(answered.query, answer.hits, args.budget)
     value = {
