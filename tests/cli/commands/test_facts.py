@@ -44,8 +44,8 @@ def test_facts_are_listed_shown_edited_and_retired(gitmem, store):
     assert listed(gitmem, "--kind", "rule")[0]["description"] == "린터를 항상 먼저 실행한다."
     said = gitmem("facts", "retire", rule["id"], "--why", "the linter is gone")
     assert said[0] == 0
-    assert f"\n{rule['id']} is retired now: " in said[1]
-    assert "\nSessions and searches go by this from now on.\n" in said[1]
+    assert said[1].startswith(f"{rule['id']} is retired now: ")
+    assert said[1].endswith("\nSessions and searches go by this from now on.\n")
     assert listed(gitmem, "--kind", "rule") == []
     assert "the linter is gone" in gitmem("facts", "show", rule["id"])[1]
     assert len(listed(gitmem, "--all")) == 2
@@ -59,7 +59,7 @@ def test_a_pinned_fact_is_told_before_all_others_whatever_its_age(gitmem, store)
         gitmem("save", f"Service number {number} of the depot {'is described at length ' * 5}", "--type", "rule")
     gitmem("config", "session.budget_tokens", "500")
     assert "port 8081" not in gitmem("start")[1]
-    assert f"{old['id']} is active, pinned now" in gitmem("facts", "pin", old["id"])[1]
+    assert gitmem("facts", "pin", old["id"])[1].startswith(f"{old['id']} is active, pinned now")
     told = gitmem("start")[1]
     assert told.index("port 8081") < told.index("Service number")
     assert "pinned: true\n" in (store_file := store.read(old["path"]).decode())

@@ -27,7 +27,7 @@ def project(gitmem, tmp_path):
 def test_it_finds_what_belongs_to_the_project_and_says_what_went_where(gitmem, project):
     code, out, err = gitmem("migrate")
     assert (code, err) == (0, "")
-    lines = out.splitlines()[2:-1]
+    lines = out.splitlines()
     assert lines[:2] + lines[3:] == [
         f"{project / '.claude/memory'} (rotation): 1 imported, 0 already here",
         "  memory_20260113_112700.md -> archive/memory_20260113_112700.md",
@@ -55,7 +55,7 @@ def test_a_folder_can_be_named_with_its_layout(gitmem, project, tmp_path):
     assert gitmem("migrate", str(old))[0] == 9
     assert gitmem("migrate", str(old), "--from", "jikime")[0] == 0
     assert "hello" in (project / ".gitmem/daily/2026/01/2026-01-28.md").read_text(encoding="utf-8")
-    assert gitmem("migrate", "../old one", "--from", "jikime")[1].count("0 imported, 1 already here\n") == 1
+    assert gitmem("migrate", "../old one", "--from", "jikime")[1].endswith("0 imported, 1 already here\n")
 
 
 def test_a_folder_that_is_missing_is_said_to_be_also_without_a_store(run):
