@@ -89,7 +89,7 @@ class Kept:
         return {path.relative_to(self.root).as_posix(): path.read_bytes() for path in found}
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(episodes, patterns)
 def test_a_cleanup_removes_what_is_of_no_use_and_an_undo_restores_it(done, errors):
     folder = Path(tempfile.mkdtemp(prefix="gitmem-cleanup-"))
