@@ -211,6 +211,19 @@ CHECKS = (
 )
 
 
+# The checks of a store that nobody accepted here: a few objects can make a tree without end, so they read none.
+OPENED = (check_acceptance, check_branch, check_config)
+
+
+def is_accepted(store: Store) -> bool:
+    """Return whether the store was made, cloned or accepted on this machine."""
+    try:
+        store.acceptance.check()
+    except NotAcceptedError:
+        return False
+    return True
+
+
 _SAVES = ("save", "turn", "extract")  # of gitmem.document.message.Op
 _OP, _SESSION = "Gitmem-Op", "Gitmem-Session"  # as in gitmem.document.message.Trailer
 HISTORY = "history"  # the check that finds a history which git cannot read
@@ -280,7 +293,9 @@ class StatusReader:
         store = self._store
         self._tip = tip = _tip(store)
         self._look = self._open.enter_context(store.files.look(tip))
-        self._look.start()
+        self._accepted = is_accepted(store)
+        if self._accepted:
+            self._look.start()
         from gitmem.git.log import EarlyLog
 
         self._log = self._open.enter_context(EarlyLog(store.repository.git, tip or "HEAD", _RECENT_COMMITS))
@@ -297,7 +312,7 @@ class StatusReader:
 
         store = self._store
         tracked = tracked_files(store.repository.git)
-        edited = _edited(self._look.edited)
+        edited = _edited(self._look.edited) if self._accepted else ()
         gone = {path for path in edited or () if not os.path.lexists(f"{store.root}/{path}")}
         names = [path for path in dict.fromkeys([*tracked, *edited]) if path not in gone] if edited else tracked
         listed = "\0".join(["", *names])  # searched in one go: a store may have 50,000
@@ -452,5 +467,5 @@ def _attention(
         yield attributes_finding(store, names)
 
     checks: tuple[Check, ...] = (*CHECKS, check_attributes, check_documents_that_changed)
-    found = examine(store, checks)
+    found = examine(store, checks if is_accepted(store) else OPENED)
     return tuple(finding for finding in found if finding.level is not Level.OK), tuple(review)

@@ -16,6 +16,7 @@ from gitmem.hosts.settings import HOOKS, MCP, Edit
 from gitmem.platform.shipped import install_command
 from gitmem.store.doctor import DEEP, FULL
 from gitmem.store.findings import Finding, Level, examine
+from gitmem.store.status import OPENED, is_accepted
 from gitmem.text.sentences import count
 
 
@@ -39,7 +40,8 @@ def run_doctor(args: argparse.Namespace, app: App) -> int:
     """
     store = app.open(args)
     with Progress(app.err) as progress:
-        found = examine(store, DEEP if args.deep else FULL, progress.step)
+        checks = DEEP if args.deep else FULL
+        found = examine(store, checks if is_accepted(store) else OPENED, progress.step)
         found = [*found, *_examine_hosts(args, app), *_examine_servers(args, app)]
     levels = [finding.level for finding in found]
     problems, warnings = levels.count(Level.PROBLEM), levels.count(Level.WARNING)

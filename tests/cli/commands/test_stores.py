@@ -85,6 +85,20 @@ def test_a_session_is_told_one_line_and_nothing_is_recorded_or_sent(opened, tmp_
     assert not (opened.cwd / ".gitmem" / ".git" / "gitmem" / "given").exists(), "and what they ask is not recorded"
 
 
+@pytest.mark.timeout(120)
+def test_status_and_doctor_end_where_an_opened_store_has_a_tree_without_end(opened, bare_git):
+    """Ten trees of ten entries each hold ten thousand million files in a dozen objects."""
+    store = opened.cwd / ".gitmem"
+    oid, mode = bare_git(store, "rev-parse", "HEAD:memory.md").strip(), "100644 blob"
+    for _ in range(10):
+        entries = "".join(f"{mode} {oid}\t{number}\n" for number in range(10))
+        oid, mode = bare_git(store, "mktree", stdin=entries.encode()).strip(), "040000 tree"
+    tip = bare_git(store, "commit-tree", oid, "-p", "HEAD", "-m", "Much").strip()
+    bare_git(store, "update-ref", "HEAD", tip)
+    assert "came from elsewhere" in opened("status")[1]
+    assert "came from elsewhere" in opened("doctor")[1]
+
+
 def test_a_private_folder_that_came_along_speaks_for_nobody(opened, bare_git):
     """It may hold events, and say that the person wrote what others did."""
     private = opened.cwd / ".gitmem" / ".git" / "gitmem"
