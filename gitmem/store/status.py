@@ -319,7 +319,7 @@ class StatusReader:
         days = sorted(day.removesuffix(".md") for day in re.findall(r"\0daily/(?:[^\0]*/)?([^\0/]*)", listed))
         rotation, hooks, memory = store.config.rotation, HookSpool(store.private), _memory(store)
         contradictions = _contradictions(store, names if edited is None else edited) if "\0facts/" in listed else 0
-        attention, review = _attention(store, names, names if edited is None else edited)
+        attention, review = _attention(store, names, names if edited is None else edited, accepted=self._accepted)
         recent, damage = _recent(self._log, self._tip)
         return StoreStatus(
             store=store.root,
@@ -451,7 +451,7 @@ def _contradictions(store: Store, edited: Iterable[str]) -> int:
 
 
 def _attention(
-    store: Store, names: Sequence[str], edited: Iterable[str]
+    store: Store, names: Sequence[str], edited: Iterable[str], *, accepted: bool
 ) -> tuple[tuple[Finding, ...], tuple[ToReview, ...]]:
     """Return the findings of the quick checks, except good ones, and the documents to review."""
     from gitmem.store.document_checks import AT_ONCE, attributes_finding, look
@@ -467,5 +467,5 @@ def _attention(
         yield attributes_finding(store, names)
 
     checks: tuple[Check, ...] = (*CHECKS, check_attributes, check_documents_that_changed)
-    found = examine(store, checks if is_accepted(store) else OPENED)
+    found = examine(store, checks if accepted else OPENED)
     return tuple(finding for finding in found if finding.level is not Level.OK), tuple(review)
