@@ -77,26 +77,22 @@ def episodes(number: int, chance: random.Random) -> Iterator[tuple[str, bytes]]:
     for count in range(number):
         at = BEGAN + timedelta(hours=count)
         exchange = f"x{count:010d}"
-        yield (
-            episode_path(episode_id(f"s-{count}", exchange), at),
-            render_episode(
-                Episode(
-                    episode_id(f"s-{count}", exchange),
-                    f"s-{count}",
-                    "bench",
-                    at,
-                    at,
-                    TaskType.FEATURE,
-                    sentence(chance),
-                    chance.choice(list(Outcome)),
-                    (exchange,),
-                    files=(f"src/{chance.choice(THINGS)}_{count % 97}.py",),
-                    solution=sentence(chance),
-                    tips=(sentence(chance), sentence(chance)),
-                    gotchas=(f"{sentence(chance)} did not help",),
-                )
-            ),
+        made = Episode(
+            episode_id(f"s-{count}", exchange),
+            f"s-{count}",
+            "bench",
+            at,
+            at,
+            TaskType.FEATURE,
+            sentence(chance),
+            chance.choice(list(Outcome)),
+            (exchange,),
+            files=(f"src/{chance.choice(THINGS)}_{count % 97}.py",),
+            solution=sentence(chance),
+            tips=(sentence(chance), sentence(chance)),
+            gotchas=(f"{sentence(chance)} did not help",),
         )
+        yield episode_path(made), render_episode(made)
 
 
 def patterns(number: int, chance: random.Random) -> Iterator[tuple[str, bytes]]:

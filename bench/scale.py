@@ -35,7 +35,7 @@ from gitmem.document.ids import exchange_id, session_path
 from gitmem.facts.fact import FactKind, make_fact
 from gitmem.facts.file import render_fact
 from gitmem.lessons.concept import Concept, concept_id, render_new
-from gitmem.lessons.episode import Episode, episode_id, render_episode
+from gitmem.lessons.episode import Episode, episode_id, episode_path, render_episode
 from gitmem.lessons.error import ErrorSignature
 from gitmem.lessons.pattern import BugPattern, pattern_id, render_pattern
 from gitmem.sessions.exchange import Exchange, render
@@ -85,7 +85,7 @@ def session_files(number: int, start: datetime) -> Iterator[tuple[str, bytes]]:
         )
         if place % 5 == 0:
             ASKED.append(asked)
-            yield f"episodes/{at:%Y/%m}/{episode.id}.md", render_episode(episode)
+            yield episode_path(episode), render_episode(episode)
         if place == 3 and number % 2:
             pattern = BugPattern(pattern_id(error), error, at, at, (entry,), files=(file,), episodes=(episode.id,))
             yield pattern.path, render_pattern(pattern)

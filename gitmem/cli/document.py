@@ -7,7 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from gitmem.cli import output
-from gitmem.document.ids import ARCHIVE, check_path
+from gitmem.document.ids import ARCHIVE, check_path, id_in
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.text.terminal import fields, plain
 
@@ -118,10 +118,11 @@ def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
     from gitmem.lessons.read import episode_paths, read_episode
 
     wanted = prefix.strip().removeprefix("^").casefold()
-    paths = [path for path in episode_paths(store) if path.rpartition("/")[2].startswith(wanted)]
-    episode = read_episode(store, paths[0]) if len(paths) == 1 and len(wanted) >= _SHORTEST else None
+    paths = [path for path in episode_paths(store) if id_in(path).startswith(wanted)]
+    ids = {*map(id_in, paths)}  # a plain git merge may have left two files of one
+    episode = read_episode(store, paths[0]) if len(ids) == 1 and len(wanted) >= _SHORTEST else None
     if episode is None:
-        reason = "More than one episode begins" if len(paths) > 1 else "There is no episode that begins"
+        reason = "More than one episode begins" if len(ids) > 1 else "There is no episode that begins"
         raise NotFoundError(f"{reason} with {prefix[:80]!r}.", "'gitmem episodes list' lists them with their ids.")
     return episode, paths[0]
 
@@ -147,7 +148,7 @@ def show_pattern(store: Store, prefix: str, args: argparse.Namespace, app: App) 
             "'gitmem patterns list' lists them with their ids.",
         )
     pattern, others = named[0], related(named[0], found)
-    paths = (path for path in episode_paths(store) if path.rpartition("/")[2].removesuffix(".md") in pattern.episodes)
+    paths = (path for path in episode_paths(store) if id_in(path) in pattern.episodes)
     times = [one.mended_in for path in paths if (one := read_episode(store, path)) and one.mended_in]
     seconds = mean(times) if times else None
     value = {**pattern_value(pattern), "related": [one.id for one in others], "mended_in": seconds}

@@ -191,6 +191,17 @@ def slug(text: str, *, length: int = SLUG_LENGTH) -> str:
     return f"{result}-" if result in _DEVICES else result
 
 
+def file_name_of(identifier: str, text: str) -> str:
+    """Return the name of a memory's file: its id, and the beginning of a text for people."""
+    words = slug(text)
+    return f"{identifier}{f'-{words}' if words else ''}.md"
+
+
+def id_in(path: str) -> str:
+    """Return the id that the name of a memory's file begins with."""
+    return path.rpartition("/")[2].partition(".")[0].partition("-")[0]
+
+
 def daily_path(date: str) -> str:
     """Return the path of the daily log of `date`, `YYYY-MM-DD`."""
     return f"daily/{date[:4]}/{date[5:7]}/{date}.md"

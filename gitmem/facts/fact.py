@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from gitmem.document.ids import ALPHABET, FACTS, slug
+from gitmem.document.ids import ALPHABET, FACTS, file_name_of, slug
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -102,8 +102,7 @@ class Fact(Value):
         """Return the path it was read from, else the path of a new file."""
         if self.file:
             return self.file
-        words = slug(self.description or self.text)
-        return f"{FOLDER}/{self.kind.value}/{self.id}{f'-{words}' if words else ''}.md"
+        return f"{FOLDER}/{self.kind.value}/{file_name_of(self.id, self.description or self.text)}"
 
     @property
     def binds(self) -> bool:

@@ -19,11 +19,11 @@ from gitmem.facts.compare import SAID, contradict, stems_of
 from gitmem.facts.extract import Finding, as_statement, files_named, repeated
 from gitmem.facts.fact import FactKind
 from gitmem.facts.statements import with_reason
-from gitmem.history.records import last_version
 from gitmem.judgement.question import CONFIRMS, PERSON, REPLACES, RESOLVES
 from gitmem.lessons.concept import has_own_name
 from gitmem.lessons.concepts import known_concepts, merging, naming
 from gitmem.lessons.episode import Episode, episode_id, episode_path, parse_episode, render_episode, title_of
+from gitmem.lessons.episodes import find_episode_file, was_cleared
 from gitmem.lessons.error_occurrence import find_occurrences
 from gitmem.lessons.learn import patterns_with, rendered
 from gitmem.sessions.cleaned import find_session_file
@@ -162,9 +162,10 @@ def _episodes(store: Store, transaction: Transaction, session: Session, tasks: S
     changes: Changes = {}
     for task in tasks:
         turns = [session.turns[number - 1] for number in sorted(task.requests)]
-        paths = [(episode_path(episode_id(session.id, one.exchange_id), one.started), one) for one in turns]
-        path, data = next(((path, data) for path, _ in paths if (data := transaction.read(path))), (paths[0][0], None))
-        if data is None and last_version(store.repository, path) is not None:
+        ids = [(episode_id(session.id, one.exchange_id), one.started) for one in turns]
+        path = next(filter(None, (find_episode_file(transaction, *one) for one in ids)), "")
+        data = transaction.read(path) if path else None
+        if data is None and was_cleared(store, *ids[0]):
             continue
         there = parse_episode(data) if data is not None else _episode(session, turns)
         if there is None or (data is not None and render_episode(there) != data):
@@ -177,7 +178,7 @@ def _episodes(store: Store, transaction: Transaction, session: Session, tasks: S
             outcome=Outcome(task.outcome),
             by=session.model,
         )
-        changes[path] = render_episode(made)
+        changes[path or episode_path(made)] = render_episode(made)
     return changes
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from gitmem.document.document import Document
-from gitmem.document.ids import ALPHABET, is_id, slug
+from gitmem.document.ids import ALPHABET, file_name_of, is_id
 from gitmem.platform.clock import UTC, datetime
 from gitmem.values import Value
 
@@ -69,8 +69,7 @@ def concept_id(first: str) -> str:
 
 def concept_path(identifier: str, name: str) -> str:
     """Return the file of a new concept."""
-    words = slug(name)
-    return f"{FOLDER}/{identifier}{f'-{words}' if words else ''}.md"
+    return f"{FOLDER}/{file_name_of(identifier, name)}"
 
 
 def affinity(exchange: Exchange | Concept, concept: Concept) -> float:

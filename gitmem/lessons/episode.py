@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from gitmem.document.document import Document
-from gitmem.document.ids import kind_id, tail_of
+from gitmem.document.ids import file_name_of, kind_id, tail_of
 from gitmem.document.plain import as_line, as_moment, as_texts, flow, plain_value
 from gitmem.lessons.error import ErrorSignature, names_in
 from gitmem.sessions.outcome import Outcome
@@ -106,10 +106,14 @@ _LISTS = {
 _CONTEXT = "Context"
 
 
-def episode_path(identifier: str, created: datetime) -> str:
-    """Return the file of an episode."""
-    day = created.astimezone(UTC)
-    return f"{FOLDER}/{day:%Y}/{day:%m}/{identifier}.md"
+def episode_folder(created: datetime) -> str:
+    """Return the folder of the episodes of a month."""
+    return f"{FOLDER}/{created.astimezone(UTC):%Y/%m}"
+
+
+def episode_path(episode: Episode) -> str:
+    """Return the file of a new episode."""
+    return f"{episode_folder(episode.created)}/{file_name_of(episode.id, episode.task)}"
 
 
 def render_episode(episode: Episode) -> bytes:

@@ -9,10 +9,10 @@ from datetime import datetime
 from math import log
 from typing import TYPE_CHECKING
 
+from gitmem.document.ids import id_in
 from gitmem.document.message import Message, Op, Trailer, one_line, session_message
-from gitmem.history.records import last_version
 from gitmem.lessons.counts import Count
-from gitmem.lessons.episode import FOLDER, Episode, ending, episode_path, parse_episode, render_episode
+from gitmem.lessons.episode import FOLDER, Episode, ending, episode_folder, episode_path, parse_episode, render_episode
 from gitmem.lessons.episodes_from_turns import episodes_of, noting_growth
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness, read_error
 from gitmem.lessons.read import counts, episode_paths, read_episode
@@ -172,24 +172,35 @@ def save_episodes(
             return False
         project = os.path.dirname(store.root)
         made = episodes_of(clean, exchanges_in(data), path, working=working, project=project, grown=grown)
-        new = {one.id: one for one in made if _is_new(store, transaction, one)}
-        changes: dict[str, bytes | None] = {
-            episode_path(one.id, one.created): render_episode(one) for one in new.values()
-        }
+        new = {path: one for one in made if (path := _path_of(store, transaction, one))}
+        changes: dict[str, bytes | None] = {path: render_episode(one) for path, one in new.items()}
         message = _message(list(new.values()), session, host)
         return bool(changes) and transaction.commit(message, changes, when=turns[-1].ended)
 
     return transact(store, plan, purpose="episodes").commit
 
 
-def _is_new(store: Store, transaction: Transaction, episode: Episode) -> bool:
-    """Return whether to write an episode: it is missing and was never cleared, or has more exchanges now."""
-    path = episode_path(episode.id, episode.created)
-    data = transaction.read(path)
+def _path_of(store: Store, transaction: Transaction, episode: Episode) -> str:
+    """Return where to write an episode that is missing and was never cleared, or has more exchanges now; else ""."""
+    path = find_episode_file(transaction, episode.id, episode.created)
+    data = transaction.read(path) if path else None
     if data is None:
-        return last_version(store.repository, path) is None
+        return "" if was_cleared(store, episode.id, episode.created) else episode_path(episode)
     known = parse_episode(data)
-    return known is not None and set(known.exchanges) < set(episode.exchanges) and render_episode(known) == data
+    grown = known is not None and set(known.exchanges) < set(episode.exchanges) and render_episode(known) == data
+    return path if grown else ""
+
+
+def find_episode_file(transaction: Transaction, identifier: str, created: datetime) -> str:
+    """Return the file of an episode, "" if it has none; older versions named it by the id alone."""
+    folder = episode_folder(created)
+    names = (name for name in sorted(transaction.names(folder)) if id_in(name) == identifier)
+    return next((f"{folder}/{name}" for name in names), "")
+
+
+def was_cleared(store: Store, identifier: str, created: datetime) -> bool:
+    """Return whether history has a file of an episode."""
+    return store.repository.ever_had(f":(glob){episode_folder(created)}/{identifier}[-.]*")
 
 
 def _message(episodes: Sequence[Episode], session: str, host: str) -> Message:

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 
-from gitmem.document.ids import BUGS, tail_of
+from gitmem.document.ids import BUGS, id_in, tail_of
 from gitmem.document.message import Message, Op, Trailer, one_line, session_message
 from gitmem.errors import RefusedError
 from gitmem.facts.book import learn_findings
@@ -22,7 +22,8 @@ from gitmem.facts.extract import find_facts
 from gitmem.facts.fact import FactKind
 from gitmem.facts.validity import in_force
 from gitmem.lessons.counts import USELESS, Count
-from gitmem.lessons.episode import episode_id, episode_path
+from gitmem.lessons.episode import episode_id
+from gitmem.lessons.episodes import find_episode_file
 from gitmem.lessons.episodes_from_turns import tasks_in
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness
 from gitmem.lessons.error_occurrence import find_occurrences, with_errors
@@ -100,11 +101,11 @@ def patterns_with(
     """Return the patterns that change with these sights, by path, and how many of them are new."""
     known = {header.path: signature_of(header) for header in pattern_headers(store)}
     changed: dict[str, BugPattern] = {}
-    new = 0
+    new, there = 0, {*map(id_in, transaction.names(BUGS))}
     for sight in sights:
         pattern = _known(transaction, known, changed, sight.error)
         after = begun(sight) if pattern is None else seen_again(pattern, sight)
-        if pattern is None and transaction.read(after.path) is not None:
+        if pattern is None and after.id in there:
             continue  # a person rewrote the file
         new += pattern is None
         known[after.path] = after.error
@@ -119,7 +120,7 @@ def _episodes(transaction: Transaction, turns: Sequence[Turn], wanted: set[str])
         own = [turn.exchange_id for turn in task]
         if wanted & set(own):
             ids = (episode_id(task[0].session, exchange) for exchange in own)
-            there = (one for one in ids if transaction.read(episode_path(one, task[0].started)) is not None)
+            there = (one for one in ids if find_episode_file(transaction, one, task[0].started))
             found |= dict.fromkeys(own, next(there, ""))
     return found
 
@@ -128,8 +129,8 @@ def _known(
     transaction: Transaction, known: dict[str, ErrorSignature], changed: dict[str, BugPattern], error: ErrorSignature
 ) -> BugPattern | None:
     """Return the pattern that matches an error best; None if none does, or its file cannot be parsed."""
-    own = f"{BUGS}/{pattern_id(error)}.md"
-    likely = sorted(((likeness(one, error), path == own, path) for path, one in known.items()), reverse=True)
+    own = pattern_id(error)
+    likely = sorted(((likeness(one, error), id_in(path) == own, path) for path, one in known.items()), reverse=True)
     for score, _, path in likely:
         if score <= MATCH:
             break
@@ -139,8 +140,8 @@ def _known(
             data = transaction.read(path)
         except (RefusedError, OSError):
             continue
-        pattern = parse_pattern(data) if data is not None else None
-        if pattern is not None and pattern.path == path:
+        pattern = parse_pattern(data, path) if data is not None else None
+        if pattern is not None:
             return pattern
     return None
 

@@ -16,7 +16,7 @@ from itertools import islice
 from statistics import mean, median
 from typing import Any
 
-from gitmem.document.ids import digest, short_session, slug
+from gitmem.document.ids import digest, id_in, short_session, slug
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.facts.edit import BOTH_HOLD
 from gitmem.facts.fact import Fact
@@ -360,8 +360,8 @@ def _most(store: Store, rows: Rows) -> dict[str, list[dict[str, Any]]]:
     """Return the patterns and episodes that were told most often and still exist."""
     counts = {identifier: count_of(told) for identifier, told in rows.items()}
     often = sorted((one for one in counts if counts[one].retrieved), key=lambda one: (-counts[one].retrieved, one))
-    episodes = {_id_of(path): path for path in episode_paths(store)}
-    patterns = {_id_of(header.path): header.path for header in pattern_headers(store)}
+    episodes = {id_in(path): path for path in episode_paths(store)}
+    patterns = {id_in(header.path): header.path for header in pattern_headers(store)}
     bugs = (read_pattern(store, patterns[one]) for one in often if one in patterns)
     done = (read_episode(store, episodes[one]) for one in often if one in episodes)
     return {
@@ -379,10 +379,6 @@ def _most(store: Store, rows: Rows) -> dict[str, list[dict[str, Any]]]:
             for one in islice(filter(None, done), MOST)
         ],
     }
-
-
-def _id_of(path: str) -> str:
-    return path.rpartition("/")[2].removesuffix(".md")
 
 
 def _mended(mended: Sequence[Mended]) -> dict[str, Any]:

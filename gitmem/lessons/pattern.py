@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from gitmem.document.document import Document
-from gitmem.document.ids import BUGS, kind_id
+from gitmem.document.ids import BUGS, file_name_of, kind_id
 from gitmem.document.plain import as_line, as_moment, as_texts, flow, plain_value
 from gitmem.lessons.error import ErrorSignature, names_in
 from gitmem.sessions.events import is_place
@@ -64,7 +64,8 @@ class Cause(Value):
 class BugPattern(Value):
     """A known error, with the ids of the exchanges in which it came; `updated` is the last time.
 
-    `episodes` are those in which something mended it, `stale` says that its files changed a lot since then.
+    `episodes` are those in which something mended it, `stale` says that its files changed a lot since then. `file` is
+    the path it was read from, `source` its content; both are empty for a new one.
     """
 
     id: str
@@ -78,12 +79,13 @@ class BugPattern(Value):
     causes: tuple[Cause, ...] = ()
     stale: bool = False
     episodes: tuple[str, ...] = ()
-    source: bytes = b""  # the file it was read from
+    file: str = ""
+    source: bytes = b""
 
     @property
     def path(self) -> str:
         """The pattern's file."""
-        return f"{BUGS}/{self.id}.md"
+        return self.file or f"{BUGS}/{file_name_of(self.id, self.title)}"
 
     def best(self, command: str = "") -> Solution | None:
         """Return the solution that worked in most of its trials and most often; None if none says what it did.
@@ -198,7 +200,7 @@ def _tie(one: BugPattern, other: BugPattern) -> int:
     return 4 * len(mends[0] & mends[1]) + (2 * together if together >= _TOGETHER else 0) + (files if alike else 0)
 
 
-def parse_pattern(data: bytes) -> BugPattern | None:
+def parse_pattern(data: bytes, path: str = "") -> BugPattern | None:
     """Return the bug pattern of a document, None if it is none."""
     given = Document.parse(data).metadata
     error = given.get("error")
@@ -229,6 +231,7 @@ def parse_pattern(data: bytes) -> BugPattern | None:
         causes=causes,
         stale=given.get("stale") is True,
         episodes=_each(given.get("episodes")),
+        file=path,
         source=data,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.document.ids import BUGS
+from gitmem.document.ids import BUGS, id_in
 from gitmem.errors import GitmemError
 from gitmem.history.experience import experience, own_counts
 from gitmem.lessons.counts import FOLDER as COUNTS
@@ -89,8 +89,8 @@ def last_episode(store: Store, session: str) -> Episode | None:
             exchanges = exchanges_in(store.read(f"{_SESSIONS}/{month}/{name}") or b"")
             ids = [episode_id(session, exchange.id) for exchange in reversed(exchanges)]
             later = [other for other in _months(store, EPISODES) if other >= month]
-            known = {name: f"{EPISODES}/{other}/{name}" for other in later for name in _names(store, EPISODES, other)}
-            return next((read_episode(store, known[f"{one}.md"]) for one in ids if f"{one}.md" in known), None)
+            known = {id_in(path): path for other in later for path in _episodes_in(store, other)}
+            return next((read_episode(store, known[one]) for one in ids if one in known), None)
     return None
 
 
@@ -188,7 +188,7 @@ def read_pattern(store: Store, path: str) -> BugPattern | None:
         data = store.read(path)
     except GitmemError:
         return None
-    return None if data is None else parse_pattern(data)
+    return None if data is None else parse_pattern(data, path)
 
 
 def signature_of(header: Header) -> ErrorSignature:
@@ -198,7 +198,7 @@ def signature_of(header: Header) -> ErrorSignature:
 
 
 def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
-    pattern = parse_pattern(data) if path.startswith(f"{BUGS}/") else None
+    pattern = parse_pattern(data, path) if path.startswith(f"{BUGS}/") else None
     if pattern is None:
         return None
     error = pattern.error

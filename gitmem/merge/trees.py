@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gitmem.document.document import Document
-from gitmem.document.ids import ARCHIVE, fold
+from gitmem.document.ids import ARCHIVE, fold, id_in, is_id
 from gitmem.merge.documents import MergeStatus, beside_path, merge
 
 
@@ -40,6 +40,10 @@ def merge_trees(
     for path, targets in sorted(names.items()):  # not by side: two may have renamed two files to one name
         _merge_renamed(merged, path, targets, base, sides)
     followed = set(names) | {target for targets in names.values() for target in targets if target}
+    for name, other in _twins(base, sides, followed):
+        _put(merged, other, None, MergeStatus.REMOVED)
+        _add(merged, name, None, ours.get(name, ours.get(other)), theirs.get(name, theirs.get(other)))
+        followed |= {name, other}
     for path in sorted({*base, *ours, *theirs} - followed):
         _add(merged, path, base.get(path), ours.get(path), theirs.get(path))
     _part_names(merged, base, around)
@@ -83,6 +87,20 @@ def _renamed(
         for old, new in _pairs(base, side, wanted, come):
             found.setdefault(old, [None, None])[number] = new
     return {path: (targets[0], targets[1]) for path, targets in found.items()}
+
+
+def _twins(
+    base: Mapping[str, bytes], sides: tuple[Mapping[str, bytes], ...], followed: Collection[str]
+) -> Iterable[tuple[str, str]]:
+    """Return the names of each document that both sides made in one folder under two names, the lesser one first."""
+    made = [
+        {(path.rpartition("/")[0], name): path for path in side if path not in followed and is_id(name := id_in(path))}
+        for side in ({path: side[path] for path in sorted(set(side) - set(base))} for side in sides)
+    ]
+    for key in sorted(made[0].keys() & made[1].keys()):
+        one, other = made[0][key], made[1][key]
+        if one not in sides[1] and other not in sides[0] and _keys(sides[0][one])[0] == _keys(sides[1][other])[0]:
+            yield min(one, other), max(one, other)
 
 
 def _pairs(

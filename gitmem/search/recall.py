@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from gitmem.document.ids import ARCHIVE, FACTS, ID_FORM, is_id, short_session, summary_path
+from gitmem.document.ids import ARCHIVE, FACTS, ID_FORM, id_in, is_id, short_session, summary_path
 from gitmem.errors import NotFoundError
 from gitmem.search.engine import Answer, answer
 from gitmem.search.files import list_paths, stat_file
@@ -290,7 +290,7 @@ def hit_head(hit: Hit) -> str:
     """
     place = f"{hit.path}:{hit.start}" + (f"-{hit.end}" if hit.end > hit.start else "")
     handle = f"^{hit.entry}" if hit.entry else place
-    links = dict.fromkeys(re.split("[-.]", view.rpartition("/")[2])[0] for view in hit.views if view.startswith(LINKED))
+    links = dict.fromkeys(id_in(view) for view in hit.views if view.startswith(LINKED))
     attributes = (
         hit.date.replace("T", " ", 1)[:16],
         hit.label or hit.field or hit.heading,

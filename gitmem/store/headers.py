@@ -13,7 +13,7 @@ import stat
 from functools import lru_cache
 from itertools import islice
 
-from gitmem.document.ids import MEMORY, SHORT_LENGTH, is_id
+from gitmem.document.ids import MEMORY, SHORT_LENGTH, id_in, is_id
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import BINDING, FOLDER, Fact, FactKind, FactStatus
 from gitmem.platform.clock import datetime
@@ -335,9 +335,7 @@ def disputing_facts(store: Store, bounds: Bounds) -> list[Fact]:
     wanted = [
         header
         for header in headers
-        if not header.line.endswith(_NO_REVIEW)
-        or header.key[0] not in BINDING
-        or header.path.rpartition("/")[2].partition("-")[0] in named
+        if not header.line.endswith(_NO_REVIEW) or header.key[0] not in BINDING or id_in(header.path) in named
     ]
     return facts_of(store, wanted)
 
@@ -428,7 +426,7 @@ def marked(store: Store, text: str, name: str = "") -> str:
     """
     from gitmem.facts.lines import with_marks
 
-    stem = name.rpartition("/")[2].partition("-")[0]
+    stem = id_in(name)
     return with_marks(text, known_marks(store), stem if is_id(stem) else "")
 
 

@@ -31,7 +31,7 @@ PAST = Episode(
 def test_of_episodes_about_as_good_those_of_the_type_of_the_task_come_first(desk):
     asked = PAST._replace(id="e22222222222", session="s-2", type=TaskType.QUESTION, gotchas=("Mind the feed's clock.",))
     for episode in (PAST, asked):
-        path = Path(desk.store.root, episode_path(episode.id, episode.created))
+        path = Path(desk.store.root, episode_path(episode))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(render_episode(episode))
     judge(desk.store, asked.id, helped=True)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitmem.document.ids import id_in
 from gitmem.history.undo import undo
 from gitmem.lessons.counts import ALPHA, BEGINS, USELESS, Count, moving_average, parse_counts, total, with_told
 from gitmem.lessons.episode import render_episode
@@ -93,7 +94,7 @@ def test_of_episodes_with_an_error_those_that_succeeded_come_first(desk, recorde
 def test_old_episodes_that_did_not_help_go_and_an_undo_brings_them_back(desk, recorder):
     replay(desk.store, recorder.write())
     [path] = episode_paths(desk.store)
-    identifier = path.rpartition("/")[2].removesuffix(".md")
+    identifier = id_in(path)
     for _ in range(2):
         judge(desk.store, identifier, helped=False)
         desk.clock.now += timedelta(seconds=1)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from gitmem.history.undo import undo
 from gitmem.lessons.episodes import save_episodes
 from gitmem.lessons.read import known_patterns, last_episode, read_episode
@@ -52,6 +54,28 @@ def test_each_task_of_a_session_becomes_an_episode_in_one_commit(desk, recorder,
     assert bare_git(root, "status", "--porcelain") == ""
     ops = bare_git(root, "log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)").split()
     assert ops.count("episode") == 1
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_an_episode_is_named_for_people_and_once_cleared_does_not_come_back(desk, recorder, bare_git, old):
+    replay(desk.store, recorder.write())
+    root, (path,) = Path(desk.store.root), paths_of(desk)
+    episode = read_episode(desk.store, path)
+    assert path == f"episodes/2026/10/{episode.id}-crlf-파서를-추가해줘.md"
+    if old:
+        bare_git(root, "mv", path, path := f"episodes/2026/10/{episode.id}.md")
+        bare_git(root, "commit", "-qm", "As it was named")
+    recorder.turn(4, "And its tests, too", "They are written.")
+    desk.store = Store(desk.store.root, desk.store.context)
+    replay(desk.store, recorder.write())
+    assert paths_of(desk) == [path]
+    assert len(read_episode(desk.store, path).exchanges) == len(episode.exchanges) + 1
+    bare_git(root, "rm", "-q", path)
+    bare_git(root, "commit", "-qm", "Clear it")
+    recorder.turn(5, "And its changelog, too", "It is written.")
+    desk.store = Store(desk.store.root, desk.store.context)
+    replay(desk.store, recorder.write())
+    assert paths_of(desk) == []
 
 
 def test_a_live_sessions_plan_stands_once_and_each_task_has_its_notes(desk, tmp_path):

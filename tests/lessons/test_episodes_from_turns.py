@@ -246,11 +246,11 @@ def test_thanks_stay_the_feedback_if_only_a_follow_up_came_after_them():
     assert episode.feedback == ""
 
 
-def test_the_file_of_an_episode_follows_from_its_session_alone():
+def test_the_file_of_an_episode_follows_from_its_session_and_names_its_task():
     [episode] = told([turn(1, "Fix the loader: 'a' & [b]", files=("a.py",))])
     assert episode.id == episode_id("s", episode.exchanges[0])
     assert episode.id[0] == "e"
-    assert episode_path(episode.id, episode.created) == f"episodes/2026/11/{episode.id}.md"
+    assert episode_path(episode) == f"episodes/2026/11/{episode.id}-fix-the-loader-a-b.md"
     assert f"](../../../{LINK}) {episode.exchanges[0]}" in render_episode(episode).decode()
     assert parse_episode(b"---\nkind: concept\nid: k1\n---\n") is None
     assert parse_episode(b"---\nkind: episode\nid: e1\ncreated: soon\n---\n") is None

@@ -156,7 +156,7 @@ def episode(number: int, outcome: Outcome, **more) -> Episode:
 
 def remember(desk, *episodes: Episode) -> None:
     for one in episodes:
-        path = Path(desk.store.root, episode_path(one.id, one.created))
+        path = Path(desk.store.root, episode_path(one))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(render_episode(one))
 

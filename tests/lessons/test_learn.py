@@ -67,6 +67,21 @@ def test_it_grows_with_each_exchange_and_with_no_second_telling(desk):
     assert learn_bugs(desk.store, "s-3", "claude-code", [third]) is None
 
 
+def test_a_pattern_is_named_for_people_and_an_older_name_stays(desk):
+    first = failed(desk, "s-1", FIRST, "uv sync")
+    [pattern] = known_patterns(desk.store)
+    assert pattern.path == f"patterns/bugs/{pattern.id}-modulenotfounderror-no-module-named-yaml.md"
+    old = Path(desk.store.root, "patterns", "bugs", f"{pattern.id}.md")
+    Path(desk.store.root, pattern.path).rename(old)
+    second = failed(desk, "s-2", AGAIN)
+    assert [path.name for path in old.parent.iterdir()] == [old.name]
+    [known] = known_patterns(desk.store)
+    assert (known.path, known.seen) == (f"patterns/bugs/{old.name}", (first.exchange_id, second.exchange_id))
+    old.write_text("mine now\n", encoding="utf-8")  # a person's: no second file is made beside it
+    failed(desk, "s-3", FIRST)
+    assert [path.name for path in old.parent.iterdir()] == [old.name]
+
+
 def test_what_is_undone_is_not_known(desk):
     failed(desk, "s-1", FIRST, "uv sync")
     undo(desk.store, revision=desk.store.tip)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gitmem.document.ids import id_in
 from gitmem.facts.book import learn
 from gitmem.judgement.ask import Asking, DayLimits, Ledger, Spent
 from gitmem.lessons.counts import Count
@@ -121,11 +122,11 @@ def test_what_was_told_most_is_named_with_its_title(desk):
     at = desk.clock.now
     remember(desk, turn("s-1", at))
     [header] = pattern_headers(desk.store)
-    pattern = header.path.rpartition("/")[2].removesuffix(".md")
+    pattern = id_in(header.path)
     made = []
     for number in range(MOST + 2):
         episode = Episode(f"e{number}4f7k2m9q0", "s", "h", at, at, TaskType.TEST, f"Task {number}", Outcome.SUCCESS, ())
-        path = Path(desk.store.root, episode_path(episode.id, at))
+        path = Path(desk.store.root, episode_path(episode))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(render_episode(episode))
         made.append(episode.id)
@@ -175,7 +176,7 @@ def test_tasks_are_counted_with_what_they_took_and_whether_they_were_told(desk):
         kind = TaskType.TEST if number else TaskType.BUG_FIX
         episode = Episode(f"e{number}4f7k2m9q0", f"s-{number}", "h", at, at, kind, "Run the tests", outcome, ())
         took = episode._replace(seconds=60 * (number + 1), tokens=1_000 if number < 2 else 0)
-        path = Path(desk.store.root, episode_path(took.id, at))
+        path = Path(desk.store.root, episode_path(took))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(render_episode(took))
     record(desk.store.private, GivenText(at, "s-1", "prompt", ("x",), 40))

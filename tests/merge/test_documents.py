@@ -210,6 +210,20 @@ def test_two_files_made_under_one_name_become_one_document():
     assert b"Use merge.\n" in merged.data
 
 
+def test_one_memory_made_on_both_sides_under_two_names_is_one_document():
+    head = b"---\nid: e4f7k2m9q0x\nkind: episode\nexchanges: [%s]\n---\n# A task\n\n## Tips\n\n- %s\n"
+    old, new = "episodes/2026/11/e4f7k2m9q0x.md", "episodes/2026/11/e4f7k2m9q0x-a-task.md"
+    one, two = head % (b"x1", b"Run it twice."), head % (b"x2", b"Run it once.")
+    trees = merge_trees({}, {old: one}, {new: two})
+    assert trees.files == merge_trees({}, {new: two}, {old: one}).files
+    merged = trees.files[new] or b""
+    assert trees.files[old] is None
+    assert all(part in merged for part in (b"x1", b"x2", b"Run it twice.", b"Run it once."))
+    other = one.replace(b"e4f7k2m9q0x", b"e5f7k2m9q0x")  # a name that says the id of another one
+    assert merge_trees({}, {old: other}, {new: two}).files == {old: other, new: two}
+    assert merge_trees({}, {old: one, new: two}, {old: one}).files == {old: one, new: two}
+
+
 def test_two_names_that_some_file_system_takes_for_one_become_one_document():
     trees = merge_trees({}, {"knowledge/Git.md": b"one\n"}, {"knowledge/git.md": b"two\n", "Knowledge/x.md": b"x\n"})
     kept = {path: data for path, data in trees.files.items() if data is not None}

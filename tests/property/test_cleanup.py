@@ -65,7 +65,7 @@ class Kept:
     def episode(self, number: int, days: int, told: list[float | None], judged: list[float]) -> None:
         at = NOW - timedelta(days=days)
         made = Episode(f"e{number}4f7k2m9q0", "s", "h", at, at, TaskType.TEST, f"Task {number}", Outcome.FAILED, ())
-        path = episode_path(made.id, at)
+        path = episode_path(made)
         self.add(path, render_episode(made))
         self.tell(made.id, told)
         self.tell(made.id, [*judged], "!")

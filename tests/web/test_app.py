@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.document.ids import id_in
 from gitmem.facts.book import learn_findings
 from gitmem.facts.extract import Finding
 from gitmem.facts.fact import FactKind
@@ -195,7 +196,7 @@ def test_a_long_session_goes_on_behind_an_exchange(demo, monkeypatch):
 def test_a_session_shows_what_it_was_told_and_its_tokens(demo):
     fact = next(one for one in demo.json("/facts.json")["facts"] if "argon2id" in one["description"])
     private = demo.open().private
-    bug = next(path.stem for path in sorted(Path(demo.open().root, "patterns", "bugs").glob("*.md")))
+    bug = next(id_in(path.name) for path in sorted(Path(demo.open().root, "patterns", "bugs").glob("*.md")))
     for how, tokens in (("start", 900), ("prompt", 80), ("recall", 40), ("search", 0)):
         record(private, GivenText(NOW, fact["session"], how, (fact["id"],) if tokens else (), tokens, (), 12))
     record(private, GivenText(NOW, "another", "prompt", (), 70))

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gitmem.document.entry import without_ids
+from gitmem.document.ids import id_in
 from gitmem.errors import GitmemError
 from gitmem.facts.validity import Standing
 from gitmem.history.records import resolve
@@ -96,13 +97,12 @@ def _hit(hit: Hit) -> dict[str, Any]:
 
 def _page_of(hit: Hit) -> str:
     """Return the address of the page on which a hit stands, "" if none shows it."""
-    name = hit.path.rpartition("/")[2].removesuffix(".md")
     if is_fact(hit.entry):
         return f"/fact/{hit.entry}"
     if hit.commit:
         return f"/commit/{hit.commit}"
     if hit.path.startswith("concepts/"):
-        return f"/concept/{name.partition('-')[0]}"
+        return f"/concept/{id_in(hit.path)}"
     if hit.session:
         at = f"?at={hit.entry}#{hit.entry}" if hit.entry else ""
         return f"/session/{quote(hit.session, safe='')}{at}"

@@ -139,4 +139,5 @@ def test_errors_are_listed_and_shown(gitmem, pattern):
 
 def test_a_search_finds_them(gitmem, pattern):
     [hit] = json.loads(gitmem("search", "yaml ModuleNotFoundError", "--json")[1])
-    assert (hit["path"], hit["entry"]) == (f"patterns/bugs/{pattern}.md", pattern)
+    assert hit["path"] == f"patterns/bugs/{pattern}-modulenotfounderror-no-module-named-yaml.md"
+    assert hit["entry"] == pattern

@@ -192,11 +192,10 @@ def test_it_says_how_told_turns_ended_and_what_was_told_most(desk):
     store = Store(str(desk.store), Context({}, os.environ["HOME"], "desk", lambda: at))
     ids = [f"e{number}4f7k2m9q0" for number in range(2)]
     for one in ids:
-        path = desk.store / episode_path(one, at)
+        made = Episode(one, "s", "h", at, at, TaskType.TEST, f"Mend {one}", Outcome.SUCCESS, ())
+        path = desk.store / episode_path(made)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(
-            render_episode(Episode(one, "s", "h", at, at, TaskType.TEST, f"Mend {one}", Outcome.SUCCESS, ()))
-        )
+        path.write_bytes(render_episode(made))
     record(store.private, GivenText(at, "s-1", "guide", (ids[0],), 40))
     add_told(store, {ids[0]: {at.isoformat(): 0.5}}, "Count")
     record_use(store.private, SessionUse(at, "s-1", {"guide": 1}, {}, 4, 3))
