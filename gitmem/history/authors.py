@@ -12,6 +12,7 @@ import os
 import re
 import time
 from enum import StrEnum
+from itertools import islice
 
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import ID_FORM, MEMORY
@@ -92,7 +93,7 @@ class People:
 
     def origin(self, identifier: str) -> Origin | None:
         """Return a memory's origin, None if no commit brought it yet."""
-        numbers = _numbers(self.read(), identifier)
+        numbers = list(islice(_numbers(self.read(), identifier), 1))
         return self._origins[numbers[0]] if numbers else None
 
     def other(self, identifier: str) -> str:
@@ -200,14 +201,13 @@ def _load(path: str) -> bytes:
     return data if data.startswith(f"{_VERSION}\n".encode()) and data.endswith(b"\n") and b"\n@\n" in data else b""
 
 
-def _numbers(data: bytes, identifier: str) -> list[int]:
-    """Return the numbers of the origins that the lines of an index give to an id or path."""
+def _numbers(data: bytes, identifier: str) -> Iterator[int]:
+    """Yield the numbers of the origins that the lines of an index give to an id or path."""
     listed = identifier.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # a path may be no UTF-8
-    line, found, place = f"\n{listed}\t".encode(), list[int](), -1
+    line, place = f"\n{listed}\t".encode(), -1
     while (place := data.find(line, place + 1)) >= 0:
         start = place + len(line)
-        found.append(int(data[start : data.index(b"\n", start)]))
-    return found
+        yield int(data[start : data.index(b"\n", start)])
 
 
 def _extended(store: Store, old: bytes, revisions: str, tip: str, seconds: float) -> bytes:
@@ -218,7 +218,7 @@ def _extended(store: Store, old: bytes, revisions: str, tip: str, seconds: float
     has_others = any(not store.is_person(*line.split("\t")[:2]) for line in origins)
 
     def known(identifier: str) -> list[int]:
-        return _numbers(seen, identifier) + added.get(identifier, [])
+        return [*_numbers(seen, identifier), *added.get(identifier, [])]
 
     for brought, origin, sources in _brought(store, revisions, seconds, has_others=has_others) if tip else ():
         identifier = brought.replace(_AGAIN, _CHANGED)

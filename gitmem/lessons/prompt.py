@@ -9,8 +9,9 @@ import re
 from itertools import chain
 
 from gitmem.document.ids import BUGS, tail_of
+from gitmem.history.authors import People
 from gitmem.lessons.usage_log import HOWS, PROMPT, GivenText, known_to, note_asked
-from gitmem.search.engine import answer
+from gitmem.search.engine import answer, with_authors
 from gitmem.search.query import INSIDE, fold, parse_query
 from gitmem.search.recall import hit_head
 from gitmem.search.units import LINKED, bare_text, fields_in
@@ -142,7 +143,8 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
         and not _came_to_nothing(hit)
     ]
     room = TOKENS - sum(estimate_tokens(text) + 1 for text in mends)
-    return _told(mends | {piece: (_handle(hit),) for hit, piece in _pieces(store, new, query, room)})
+    hits = with_authors(People(store), new[: len(_SHARES)])
+    return _told(mends | {piece: (_handle(hit),) for hit, piece in _pieces(store, hits, query, room)})
 
 
 def _told(pieces: Mapping[str, Sequence[str]]) -> Recalled:
