@@ -88,15 +88,16 @@ class _Pages:
         path = str(request.path_params["path"])
         with self._reading:  # else the first page would read them, too
             pass
+        view = None
         try:
-            return self._page(request, path)
+            view, path = self._view(path, request.query_params, request.cookies)
+            return self._page(view, path)
         except (GitmemError, OSError) as error:
-            return self._trouble(error, twin=path.endswith(TWIN))
+            return self._trouble(error, view, twin=path.endswith(TWIN))
         finally:
             self._shown.set()
 
-    def _page(self, request: Request, path: str) -> Response:
-        view, path = self._view(path, request.query_params, request.cookies)
+    def _page(self, view: View, path: str) -> Response:
         name = path.removesuffix(TWIN)
         if name in FILES:
             return Response(read_resource("templates", "web", name), media_type=FILES[name])
@@ -120,7 +121,7 @@ class _Pages:
         key, _, rest = rest.partition("/") if first == "p" else ("", "", path)
         here = next((one for one in projects if one.key == key), None)
         if here is None:
-            raise NotFoundError("There is no such project on this machine.", "The menu above lists them.")
+            raise NotFoundError("There is no such project on this machine.", "The header of each page lists them.")
         if key:
             store = Store(here.root, store.context)
         return View(store, dict(asked), self._kept[key], here, tuple(projects), cookies.get(_ZONE, "")), rest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
@@ -29,6 +30,7 @@ from gitmem.web.pages.view import View, in_zone
 from gitmem.web.visible import inline, markdown, marked_words, visible
 
 TWIN = ".json"
+_ENTRY = re.compile(r"(?<=<li>)\[(\d{4}-\d\d-\d\d \d\d:\d\d)]")
 _LISTS: dict[str, tuple[str, Callable[[View], dict[str, Any]]]] = {
     "": ("home", show_home),
     "home": ("home", show_home),
@@ -71,7 +73,7 @@ def page_of(view: View, path: str) -> tuple[str, dict[str, Any]]:
         return template, show(view)
     if name in _ITEMS and item and "/" not in item:
         return name, _ITEMS[name](view, item)
-    raise NotFoundError("There is no such page.", "The menu above lists the pages.")
+    raise NotFoundError("There is no such page.", "The menu lists the pages.")
 
 
 def to_html(template: str, page: Mapping[str, Any], **around: Any) -> str:
@@ -106,8 +108,18 @@ def _environment() -> Environment:
         "words": marked_words,
         "size": bytes_of,
     }
-    made.filters |= {"time": _time, "day": pass_context(lambda around, text: _time(around, text, "%Y-%m-%d"))}
+    made.filters |= {
+        "told": _told,
+        "time": _time,
+        "day": pass_context(lambda around, text: _time(around, text, "%Y-%m-%d")),
+    }
     return made
+
+
+@pass_context
+def _told(around: Context, text: str) -> Markup:
+    """Return lines that an agent is told as HTML, with the moments of entries by the reader's clock."""
+    return Markup(_ENTRY.sub(lambda found: f"[{_time(around, found[1])}]", markdown(text)))  # noqa: S704  # it was cleaned just now
 
 
 @pass_context
@@ -115,5 +127,8 @@ def _time(around: Context, text: str | None, form: str = "%Y-%m-%d %H:%M") -> Ma
     """Return a moment by the reader's clock; a day without a time, as it is."""
     if not text or len(text) <= len("2026-11-21"):
         return text or ""
-    moment = in_zone(datetime.fromisoformat(text), around["zone"])
+    try:
+        moment = in_zone(datetime.fromisoformat(text), around["zone"])
+    except (ValueError, OverflowError):  # a person wrote it
+        return text
     return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(), moment.strftime(form))

@@ -118,13 +118,15 @@ def _act(before: Fact | None, now: Fact | None) -> str:
         return "learned" if before is None else "removed"
     if now.status != before.status:
         return now.status.value if now.status in _ENDED else "restored"
-    if now.text != before.text:
-        return "edited"
-    if len(now.review) > len(before.review):
-        return "disputed"
-    if now.commit != before.commit or (now.confidence or 0) > (before.confidence or 0) or before.review != now.review:
-        return "confirmed"
-    return "heard again" if now.sources != before.sources else "changed"
+    acts = (
+        (now.text != before.text, "edited"),
+        (now.pinned != before.pinned, "pinned" if now.pinned else "unpinned"),
+        (len(now.review) > len(before.review), "disputed"),
+        ((now.commit, now.review) != (before.commit, before.review), "confirmed"),
+        ((now.confidence or 0) > (before.confidence or 0), "confirmed"),
+        (now.sources != before.sources, "heard again"),
+    )
+    return next((act for is_it, act in acts if is_it), "changed")
 
 
 def _changes(before: Fact | None, now: Fact | None) -> dict[str, Any]:

@@ -24,9 +24,6 @@
     document.getElementById("as-of").textContent = Number(target.value) ? day(at) : "now";
   });
 
-  const edit = document.querySelector("details:target");
-  if (edit) edit.open = true;
-
   // A page in which nobody writes, ticks or selects shows what is new by itself; another one says that there is something.
   const live = document.body.dataset.live;
   const busy = () =>

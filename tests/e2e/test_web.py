@@ -18,6 +18,8 @@ import pytest
 
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
+from gitmem.facts.edit import pin
+from gitmem.hosts.host import command
 from gitmem.lessons.usage_log import GivenText, record
 from gitmem.platform.clock import Context
 from gitmem.sessions.replay import replay
@@ -75,7 +77,7 @@ class Site:
 
 
 @pytest.fixture
-def site(home, environ, tmp_path, new_store):
+def site(home, environ, tmp_path, new_store, request):
     playwright = pytest.importorskip("playwright.sync_api")
     if CHROMIUM is None:
         pytest.skip("there is no chromium here: apt-get install chromium")
@@ -83,7 +85,7 @@ def site(home, environ, tmp_path, new_store):
     project.mkdir()
     context = Context(environ, str(home), "box", lambda: NOW)
     store = new_store(project, context, NOW)
-    for name in ("1-login.jsonl", "2-orders.jsonl"):
+    for name in getattr(request, "param", ("1-login.jsonl", "2-orders.jsonl")):
         replay(store, str(DEMO / name))
     (tmp_path / "bakery").mkdir()
     new_store(tmp_path / "bakery", context, NOW)
@@ -395,11 +397,22 @@ def test_a_page_of_another_server_changes_nothing(site):
         assert page.goto(f"{site.base}/?{site.token}").status == 403
 
 
+@pytest.mark.parametrize(
+    "site", [["1-login.jsonl"]], indirect=True
+)  # the machine that makes them may have no Korean font
 def test_pictures(site, tmp_path):
     folder = Path(PICTURES or tmp_path)
     folder.mkdir(exist_ok=True)
     fact = site.fact("argon2id")
     subprocess.run(["git", "-C", site.store.root, "config", "user.name", "Ada"], check=True)
+    hook = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command("Stop")}]}]}}  # "it is recording"
+    settings = Path(os.path.dirname(site.store.root), ".claude", "settings.json")
+    settings.parent.mkdir()
+    settings.write_text(json.dumps(hook))
+    pin(site.store, site.add(1, "Always write a test before the code.", "rule"), pinned=True)
+    site.add(2, "Prices are integer cents, because floats lose money.")
+    for number, text in enumerate(("Always use tabs in Go files.", "Never use tabs in Go files."), 3):
+        site.add(number, text)
     with site.tab() as page:
         page.set_viewport_size({"width": 1000, "height": 640})
         page.goto(f"{site.base}/fact/{fact.id}")

@@ -241,3 +241,4 @@ def test_a_fact_is_pinned_and_unpinned(viewer):
     assert '<button name="verb" value="unpin">Unpin</button>' in viewer.get("/")
     done(viewer.post("/facts/many", fact=ticked(viewer, facts[0]), verb="unpin", back="/"))
     assert [seen(viewer, fact)["pinned"] for fact in facts] == [False, True]
+    assert [step["act"] for step in seen(viewer, facts[0])["life"]] == ["learned", "pinned", "unpinned"]

@@ -35,7 +35,7 @@ def show_facts(view: View) -> dict[str, Any]:
     page, around = view.page_of(found)
     return {
         **around,
-        "facts": [{**fact_value(view, fact, statuses[fact.id]), "blob": blob_of(view, fact)} for fact in page],
+        "facts": [ticked(view, fact, statuses[fact.id]) for fact in page],
         "show": which,
         "kind": kind,
         "q": view.word("q"),
@@ -77,7 +77,13 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
             if one.kind == fact.kind and one.binds and one.id != fact.id
         ][:_CHOICES],
         "path": known.path,
+        "edit": bool(view.word("edit")),
     }
+
+
+def ticked(view: View, fact: Fact, status: Status) -> dict[str, Any]:
+    """Return a fact for a list in which it can be ticked."""
+    return {**fact_value(view, fact, status), "blob": blob_of(view, fact)}
 
 
 def fact_value(view: View, fact: Fact, status: Status) -> dict[str, Any]:

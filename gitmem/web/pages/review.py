@@ -13,7 +13,7 @@ from gitmem.history.review import ToReview, sides_of, waiting_pairs
 from gitmem.purge.purge import preview_purge, waiting_purges
 from gitmem.store.headers import OthersChange
 from gitmem.text.terminal import fields
-from gitmem.web.pages.facts import blob_id, fact_value
+from gitmem.web.pages.facts import blob_id, fact_value, ticked
 from gitmem.web.pages.view import View
 from gitmem.web.visible import lines_between
 
@@ -50,8 +50,8 @@ def show_review(view: View) -> dict[str, Any]:
         "pairs": [{"older": side(pair.older), "newer": side(pair.newer)} for pair in pairs[:_MOST]],
         "changes": [_change(view, one) for one in changes[:_MOST]],
         "documents": [_document(view, item) for item in documents[:_MOST]],
-        "stale": [fact_value(view, fact, statuses[fact.id]) for fact in stale[:_MOST]],
-        "gone": [fact_value(view, fact, statuses[fact.id]) for fact in gone[:_MOST]],
+        "stale": [ticked(view, fact, statuses[fact.id]) for fact in stale[:_MOST]],
+        "gone": [ticked(view, fact, statuses[fact.id]) for fact in gone[:_MOST]],
         "purges": [_purge(view, one.path, one.why) for one in waiting_purges(store)[:_MOST]],
         "summaries": pending_archives(store, _MOST),
         "more": {name: len(found) - _MOST for name, found in long if len(found) > _MOST},

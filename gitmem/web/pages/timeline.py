@@ -35,6 +35,7 @@ def show_timeline(view: View) -> dict[str, Any]:
         found = records(view.store, kind=given["type"] or None, limit=LENGTH + 1, after=after or None, **filters)
     except NotFoundError:
         found = []
+    found = [record for record in found if record.parents]  # the first commit of every store is dated 1970
     days: dict[str, list[dict[str, Any]]] = {}
     for record in found[:LENGTH]:
         days.setdefault(view.at_home(record.date).date().isoformat(), []).append(commit_value(record))
