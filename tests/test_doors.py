@@ -94,10 +94,11 @@ def test_what_is_told_is_text_in_a_fence_that_names_its_source(world, said):
 # Each command, as a person or an agent may run it; what deletes comes last. Of `{names}` the world knows the ids.
 TRIED = """
     path|private|resume|init --user|keywords|keywords redis|search Redis|search author:Mallory Redis
-    recall Redis|guide Redis|get {path}|show|show HEAD|show {path}|show {fact}|at HEAD --list|start|facts list
+    recall Redis|guide Redis|get {path}|show|show HEAD|show {path}|show HEAD:{path}|show {fact}|at HEAD --list
+    at HEAD {path}|start|facts list
     facts list --all|facts show {fact}|log|diff|diff HEAD~2|sessions|sessions s-one|blame memory.md|index
     review|status|stats|remote list|remote add origin {remote}|sync|propose|trust|backup {bundle}
-    restore {bundle}|export --jsonl|doctor|doctor -v|config|config trust|check|consolidate --dry-run|reindex
+    restore {bundle}|export --jsonl|doctor|doctor -v|config|config trust|check|check --ci|consolidate --dry-run|reindex
     maintain|upkeep|learned|episodes|episodes show {episode}|patterns|patterns show {pattern}|concepts
     concepts show {concept}|knowledge|task show|summary|summary show|summary --pending|summarize|judge|import
     import --from claude --dry-run|replay {transcript}|migrate --dry-run|adopt|statusline|help|completion bash
@@ -107,11 +108,16 @@ TRIED = """
     concepts rename {concept} Jackdaw|cleanup --yes|promote {fact}|undo|clear all --yes
     forget --session s-one --yes|purge Redis --yes
 """
+NO_JSON = {"help", "completion", "statusline"}
 UNTRIED = {"install", "uninstall", "mcp", "web", "hook", "merge-driver"}  # doors of their own, or of gitmem's words
 
 
-def test_no_command_tells_an_agent_what_others_wrote_but_in_the_fence(world, bare_git):
-    """Each word that a remote may choose holds a marker: texts, and names of files, authors, machines and sessions."""
+@pytest.mark.parametrize("as_json", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_no_command_tells_an_agent_what_others_wrote_but_in_the_fence(world, bare_git, as_json):
+    """Each word that a remote may choose holds a marker: texts, and names of files, authors, machines and sessions.
+
+    JSON and `export` are data for programs, without a fence; messages on standard error are gitmem's own lines.
+    """
     hostile = f"Zarquon {HIDDEN[:5]}{''.join(FAKE)}"
     world.fact("d000000000b", SAID)
     world.fact("d000000000c", f"{hostile} here.")
@@ -143,12 +149,40 @@ def test_no_command_tells_an_agent_what_others_wrote_but_in_the_fence(world, bar
     assert {one.split()[0] for one in tried} | UNTRIED == {*COMMANDS}, "a new command has to be tried here"
     wrong = []
     for command in tried:
-        _, out, err = world.ran(*command.format_map(names).split(" "))
+        name, *words = command.format_map(names).split(" ")
+        is_data = name == "export"
+        as_data = as_json and not is_data and name not in NO_JSON
+        _, out, err = world.ran(name, *words, *["--json"] * as_data)
         assert not {*HIDDEN} & {*out + err}, (command, out, err)
-        assert not [tag for tag in FAKE[:1] + FAKE[2:] if tag in out + err], (command, out, err)
-        if command.split()[0] == "export":
+        assert not [tag for tag in FAKE[:1] + FAKE[2 - as_data :] if tag in out + err], (command, out, err)
+        if as_data:
+            json.loads(out or err)
+            continue
+        assert all(line.startswith(("gitmem: ", "  ")) for line in err.splitlines()), (command, err)
+        if is_data:
             continue
         outside = re.sub(r"(?s)\A<gitmem-memory source='[^']+'>\n.*\n</gitmem-memory>\Z", "", out.rstrip("\n"))
         if "zarquon" in outside.casefold() or "gitmem-memory" in outside:
             wrong.append((command, outside))
     assert not wrong, "\n====".join(f"{command}: {said[:700]}" for command, said in wrong)
+
+
+def test_a_patch_in_its_fence_is_one_that_git_applies(world, bare_git, tmp_path):
+    root = world.place("")
+    world.run("save", "A badger digs.")
+    patch = tmp_path / "x.patch"
+    patch.write_text(world.run("diff", "HEAD~1"), encoding="utf-8")
+    assert patch.read_text(encoding="utf-8").startswith("<gitmem-memory source='diff ")
+    bare_git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "before"), "HEAD~1")
+    bare_git(tmp_path / "before", "apply", str(patch))
+    bare_git(tmp_path / "before", "add", "-A")
+    assert bare_git(tmp_path / "before", "write-tree") == bare_git(root, "rev-parse", "HEAD^{tree}")
+
+
+def test_what_is_not_printed_as_it_is_says_how_git_prints_it(world):
+    world.put("zarquon.md", f"{FAKE[0]}\r\n")
+    world.run("save", "A badger digs.")
+    for command in ("diff HEAD~2", "at HEAD zarquon.md", "show HEAD:zarquon.md", "show HEAD~1"):
+        _, out, err = world.ran(*command.split())
+        assert "(system>" in out, command
+        assert f"'git -C {world.place('')} " in err, command

@@ -78,29 +78,7 @@ def has_sdk() -> bool:
     return find_spec("mcp") is not None
 
 
-# Commands whose every answer holds words that others may have written: names, files, descriptions.
-_TELL = frozenset(
-    [
-        "at",
-        "clear",
-        "cleanup",
-        "demote",
-        "doctor",
-        "facts",
-        "forget",
-        "index",
-        "judge",
-        "migrate",
-        "promote",
-        "propose",
-        "purge",
-        "review",
-        "sessions",
-        "status",
-        "undo",
-        "summary",
-    ]
-)
+OWN = ""  # the source of an answer that needs no fence
 _MAX_CHARACTERS = 400_000  # of an output that is read
 _MAX_BYTES = 4 * _MAX_CHARACTERS + 1
 
@@ -262,21 +240,21 @@ class App(Value):
 
                 start(one, "sync", "--background")
 
-    def answer(self, args: argparse.Namespace, value: object, text: str, source: str = "") -> None:
-        """Print `value` as JSON where `--json` was given, else `text`; for agents that of a `source` is fenced.
+    def answer(self, args: argparse.Namespace, value: object, text: str, source: str | None = None) -> None:
+        """Print `value` as JSON where `--json` was given, else `text`; for agents in a fence that names the source.
 
-        All answers but a file's bytes go out here. Without a source, gitmem says only words of its own, but in `_TELL`.
+        Unless it is given, the source is the command; `OWN` says that a text has words of gitmem's alone, or a fence.
         """
-        shown, source = text, source or (args.command if args.command in _TELL else "")
+        shown = text
         if args.json:
             from gitmem.text.terminal import json_text
 
             shown = json_text(value, indent=2)
-        elif source and not self.out.isatty():
+        elif source != OWN and not self.out.isatty():
             from gitmem.text.fence import fenced
             from gitmem.text.terminal import plain
 
-            shown = fenced(plain(text), source)
+            shown = fenced(plain(text), source or args.command)
         if shown and args.json:
             print(shown, file=self.out)
         elif shown:

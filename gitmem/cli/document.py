@@ -6,7 +6,6 @@ import os
 import unicodedata
 from typing import TYPE_CHECKING
 
-from gitmem.cli import output
 from gitmem.document.ids import ARCHIVE, check_path, id_in
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.text.terminal import fields, plain
@@ -23,14 +22,6 @@ if TYPE_CHECKING:
 
 _SHORTEST = 4  # characters of an episode's id
 FILES = "'gitmem at HEAD --list' lists the files."
-
-
-def print_document(args: argparse.Namespace, app: App, value: object, data: bytes) -> None:
-    """Print `value` as JSON with `--json`, else the document's bytes."""
-    if args.json:
-        app.answer(args, value, "")
-    else:
-        output.write_file(app, data)
 
 
 def refuse_folder(store: Store, path: str) -> None:

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 
+from gitmem.cli.app import OWN
 from gitmem.errors import StoreNotFoundError, UsageError
 from gitmem.hosts.all import NAMES, find_host
 from gitmem.hosts.host import Host, Place, Scope
@@ -133,7 +134,7 @@ def report_changes(
     if args.dry_run:
         value["diff"] = "".join(_diff(change) for _, change in changes)
         text = plain(str(value["diff"]).rstrip("\n")) or text
-    app.answer(args, value, text)
+    app.answer(args, value, text, OWN)
 
 
 def _diff(change: Change) -> str:

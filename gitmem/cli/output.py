@@ -1,7 +1,7 @@
 """Commits, entries, differences and findings as JSON with stable keys and as text for people; questions and progress.
 
-Text from a file or a commit loses its control characters on the way to a terminal: an escape sequence in it could
-rewrite the screen.
+Text from a file or a commit loses its control characters on the way out: an escape sequence in it could rewrite the
+screen.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from gitmem.errors import RefusedError
 from gitmem.text.terminal import cells, clipped, fields, padded, plain
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
     from datetime import datetime
     from typing import TextIO
@@ -133,26 +134,26 @@ _PATCH = (
 )
 
 
-def write_file(app: App, data: bytes) -> None:
-    """Print a file: on a terminal as text without control characters, elsewhere byte for byte."""
-    if app.out.isatty():
-        app.write(plain(data.decode("utf-8", "replace")).rstrip("\n"))
-        return
-    app.out.flush()
-    app.out.buffer.write(data)
-    app.out.buffer.flush()
+def answer_bytes(args: argparse.Namespace, app: App, value: object, data: bytes, command: str) -> None:
+    """Print `value` as JSON with `--json`, else what a `command` of git prints, as text; where that differs, say so.
 
-
-def write_patch(app: App, data: bytes) -> None:
-    """Print a commit or a diff as git printed it, in colour on a terminal."""
-    if not app.colour():
-        write_file(app, data)
-        return
-    lines = []
-    for line in plain(data.decode("utf-8", "replace")).rstrip("\n").split("\n"):
-        style = next((style for prefix, style in _PATCH if line.startswith(prefix)), "")
-        lines.append(app.styled(style, line) if style else line)
-    app.write("\n".join(lines), wrap=False)
+    The fence stands where `git apply` looks for no patch.
+    """
+    text = data.decode("utf-8", "replace")
+    shown = plain(text)
+    if args.json:
+        app.answer(args, value, "")
+    elif ":" in command or not app.colour():  # a file, or no colours
+        app.answer(args, value, shown.rstrip("\n"), command)
+    else:
+        lines = []
+        for line in shown.rstrip("\n").split("\n"):
+            style = next((style for prefix, style in _PATCH if line.startswith(prefix)), "")
+            lines.append(app.styled(style, line) if style else line)
+        app.write("\n".join(lines), wrap=False)
+    if shown.encode("utf-8", "surrogatepass") != data and not args.json:
+        git = f"git -C {app.open(args).root} {command}"
+        app.notices((f"Tags and characters that are not seen are written as text; '{git}' prints the bytes.",))
 
 
 def commit_value(record: CommitRecord) -> dict[str, object]:

@@ -25,7 +25,7 @@ def configure_diff(parser: argparse.ArgumentParser) -> None:
 
 
 def run_diff(args: argparse.Namespace, app: App) -> None:
-    """Print what changed between two revisions or dates, as a unified diff.
+    """Print what changed between two revisions or dates, as a unified diff, which 'git apply' takes.
 
     Without A: your edits by hand that are not committed yet; if there are none, what the last commit changed. With A:
     from A to the last commit. A and B are revisions or dates (see 'gitmem at --help'); a last argument that is
@@ -52,12 +52,9 @@ def run_diff(args: argparse.Namespace, app: App) -> None:
     changed = difference(store, old, new, path, brief=args.stat)
     if path and not any(store.repository.files(side, path) for side in (changed.new, changed.old)):
         raise NotFoundError(f"{named!r} is neither a revision or date nor a file in these revisions.", FILES)
-    if args.json:
-        app.answer(args, output.difference_value(changed), "")
-    elif app.out.isatty():
-        output.write_patch(app, changed.text)
-    else:
-        app.answer(args, None, changed.text.decode("utf-8", "replace").rstrip("\n"), "diff")
+    output.answer_bytes(
+        args, app, output.difference_value(changed), changed.text, f"diff {changed.old[:SHORT]} {changed.new[:SHORT]}"
+    )
 
 
 def _ends_and_path(store: Store, what: Sequence[str]) -> tuple[list[str], str | None]:
@@ -85,15 +82,10 @@ def _ends_and_path(store: Store, what: Sequence[str]) -> tuple[list[str], str | 
 def _told_edits(store: Store, args: argparse.Namespace, app: App, path: str | None) -> bool:
     """Print the edits by hand that are not committed yet; return False if there are none."""
     patch = edits_by_hand(store, path)
-    if patch and args.json:
+    if patch:
         text = patch.decode("utf-8", "replace")
         value: dict[str, object] = {"from": store.repository.resolve(HEAD), "to": None, "files": [], "diff": text}
-        app.answer(args, value, "")
-    elif patch:
-        if app.out.isatty():
-            output.write_patch(app, patch)
-        else:
-            app.answer(args, None, patch.decode("utf-8", "replace").rstrip("\n"), "diff")
+        output.answer_bytes(args, app, value, patch, "diff")
     return bool(patch)
 
 

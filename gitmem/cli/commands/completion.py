@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from gitmem.archives.archives import archive_summaries
-from gitmem.cli.app import App
+from gitmem.cli.app import OWN, App
 from gitmem.cli.main import COMMANDS, GROUPS, PARTS, listed, parse, unfolded
 from gitmem.cli.output import SHORT
 from gitmem.config import RULES
@@ -78,11 +78,11 @@ def run_help(args: argparse.Namespace, app: App) -> None:
         text = io.StringIO()
         with contextlib.redirect_stdout(text), contextlib.suppress(SystemExit):
             parse(unfolded([*args.words, "--help"]))
-        app.answer(args, None, text.getvalue().rstrip("\n"))
+        app.answer(args, None, text.getvalue().rstrip("\n"), OWN)
         return
     more = {f"gitmem {front} …" if front in COMMANDS else front: parts for front, parts in PARTS.items()}
     codes = {"exit codes": {str(int(code)): code.meaning for code in ExitCode}}
-    app.answer(args, None, listed({**GROUPS, **more, **codes}))
+    app.answer(args, None, listed({**GROUPS, **more, **codes}), OWN)
 
 
 def offer_words(parser: argparse.ArgumentParser, app: App) -> None:

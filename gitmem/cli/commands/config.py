@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from gitmem.cli.app import App
+from gitmem.cli.app import OWN, App
 from gitmem.cli.output import agreed, table
 from gitmem.config import Untrusted, shown, value_of
 from gitmem.document.plain import flow
@@ -98,7 +98,7 @@ def _print(args: argparse.Namespace, app: App) -> None:
     setting = next(item for item in settings if item.key == args.key)
     if setting.untrusted is not None:
         app.notices((_not_trusted(setting.untrusted),))
-    app.answer(args, _setting_value(setting), _as_yaml(setting.value))
+    app.answer(args, _setting_value(setting), _as_yaml(setting.value), OWN)
 
 
 def _change(args: argparse.Namespace, app: App) -> None:
@@ -115,7 +115,7 @@ def _change(args: argparse.Namespace, app: App) -> None:
     text = f"{args.key} is not set any more" if value is None else f"{args.key} is {_as_yaml(value)}"
     commit = changed.commit
     said = {"key": args.key, "value": value, "file": changed.path, "commit": commit}
-    app.answer(args, said, f"{text} in {changed.path}{note}" + (f" (commit {commit[:10]})." if commit else "."))
+    app.answer(args, said, f"{text} in {changed.path}{note}" + (f" (commit {commit[:10]})." if commit else "."), OWN)
 
 
 def _setting_value(item: EffectiveSetting) -> dict[str, object]:
@@ -141,7 +141,7 @@ def _trust(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
     asked = [item for item in store.config.untrusted if args.value in {None, item.key}]
     if not asked:
-        app.answer(args, {"store": store.root, "trusted": []}, "No setting waits for your agreement.")
+        app.answer(args, {"store": store.root, "trusted": []}, "No setting waits for your agreement.", OWN)
         return
     would = f"{count(len(asked), 'setting')} of {asked[0].file} would count, for this store and on this machine"
     # Shown with --yes as well: the values may have changed since the person looked.
@@ -156,7 +156,7 @@ def _trust(args: argparse.Namespace, app: App) -> None:
         asked = []
     values = [fields(item, "key value file") for item in asked]
     text = f"You trust {count(len(asked), 'setting')} now." if asked else "Nothing was changed."
-    app.answer(args, {"store": store.root, "trusted": values}, text)
+    app.answer(args, {"store": store.root, "trusted": values}, text, OWN)
 
 
 def _untrust(args: argparse.Namespace, app: App) -> None:
@@ -167,7 +167,7 @@ def _untrust(args: argparse.Namespace, app: App) -> None:
         raise RefusedError(f"You have not trusted {args.value} in this store.", "'gitmem config' lists what counts.")
     withdraw(store.context, store.root, keys)
     text = f"You do not trust {', '.join(keys)} any more." if keys else "You have trusted no setting of this store."
-    app.answer(args, {"store": store.root, "untrusted": keys}, text)
+    app.answer(args, {"store": store.root, "untrusted": keys}, text, OWN)
 
 
 def _exactly(value: object) -> str:

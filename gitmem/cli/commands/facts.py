@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Mapping, Sequence
 
-from gitmem.cli.app import App
+from gitmem.cli.app import OWN, App
 from gitmem.cli.hits import as_it_stands, fact_state, fact_value, show_fact
 from gitmem.document.entry import MemoryType, Save, clean_tag, clean_text
 from gitmem.document.ids import TAIL_BYTES, make_id
@@ -135,7 +135,7 @@ def _add(store: Store, args: argparse.Namespace, app: App) -> None:
     app.notices(saved.notices)
     fact = find_fact(store, saved.id)
     value = {**fact_value(fact), "commits": [saved.commit] if saved.commit else []}
-    app.answer(args, value, f"{fact.id} is {fact_state(fact)} now.")
+    app.answer(args, value, f"{fact.id} is {fact_state(fact)} now.", OWN)
 
 
 def _list(store: Store, args: argparse.Namespace, app: App) -> None:
@@ -207,4 +207,4 @@ def run_resolve(args: argparse.Namespace, app: App) -> None:
         raise RefusedError(f"{known.id} is no issue, but a {known.kind}.", f"'gitmem facts retire {known.id}' ends it.")
     commits = retire(store, known, args.how) if known.binds else ()
     value = {"id": known.id, "status": "resolved", "commits": list(commits)}
-    app.answer(args, value, f"{known.id} is resolved{'' if commits else ' already'}.")
+    app.answer(args, value, f"{known.id} is resolved{'' if commits else ' already'}.", OWN)

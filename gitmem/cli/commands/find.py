@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gitmem.cli.app import OWN
 from gitmem.cli.hits import (
     LAYERS,
     add_search_arguments,
@@ -164,7 +165,7 @@ def run_recall(args: argparse.Namespace, app: App) -> None:
         "without_vectors": answer.without_vectors or None,
         "left_out": answer.left_out,
     }
-    app.answer(args, value, found.text)
+    app.answer(args, value, found.text, OWN)
     note_hits(app, answered, RECALL, found.text, found.whole)
     if not found.text and not args.json:
         app.notices(

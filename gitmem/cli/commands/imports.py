@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from gitmem.cli.app import App, read_date
+from gitmem.cli.app import OWN, App, read_date
 from gitmem.cli.host import place_of
 from gitmem.cli.output import Bar, table
 from gitmem.errors import ExitCode, NotFoundError, UsageError
@@ -66,7 +66,7 @@ def run_import(args: argparse.Namespace, app: App) -> int:
     if args.dry_run:
         files = [one for path in _transcripts(args, app) for one in find_transcripts(path)]
         lines = [*_listed(files), f"{count(len(files), 'transcript')} would be imported."]
-        app.answer(args, {"dry_run": True, "files": files}, "\n".join(lines))
+        app.answer(args, {"dry_run": True, "files": files}, "\n".join(lines), OWN)
         return ExitCode.OK
     return run_replay(args, app)
 
@@ -130,7 +130,7 @@ def run_replay(args: argparse.Namespace, app: App) -> int:
     lines = [app.rotated(archive) for archive in archives]
     outcome = f"{saved} saved, {turns - saved} already there or empty"
     lines.append(f"{count(len(found), 'transcript')}, {count(turns, 'turn')}: {outcome}.")
-    app.answer(args, value, "\n".join(lines))
+    app.answer(args, value, "\n".join(lines), OWN)
     app.maintain_later(store, much=True)
     # A file in a folder may be anything; a file that a person names should hold a transcript.
     failed = not turns and any(one.notices and one.path in paths for one in done)
@@ -292,4 +292,4 @@ def run_adopt(args: argparse.Namespace, app: App) -> None:
     done = adopt(store, folder)
     value = {"folder": folder, "new": list(done.new), "changed": list(done.changed), "retired": list(done.retired)}
     counts = f"{count(len(done.new), 'new fact')}, {len(done.changed)} changed, {len(done.retired)} retired"
-    app.answer(args, {**value, "commits": list(done.commits)}, f"{folder}: {counts}.")
+    app.answer(args, {**value, "commits": list(done.commits)}, f"{folder}: {counts}.", OWN)

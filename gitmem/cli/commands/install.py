@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Mapping, Sequence
 
-from gitmem.cli.app import App, has_sdk
+from gitmem.cli.app import OWN, App, has_sdk
 from gitmem.cli.host import (
     add_host_arguments,
     by_path,
@@ -191,7 +191,7 @@ def _list(args: argparse.Namespace, app: App) -> None:
     text = "\n".join(lines) or "No agent that gitmem knows is on this machine."
     if lines:
         text += "\n\n'gitmem install --all' installs for all of them; --user for all your projects."
-    app.answer(args, values, text)
+    app.answer(args, values, text, OWN)
 
 
 def _parts(args: argparse.Namespace) -> tuple[str, ...]:

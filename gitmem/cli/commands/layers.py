@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from gitmem.cli.app import App
+from gitmem.cli.app import OWN, App
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.facts.edit import find_fact, move
 from gitmem.store import layers
@@ -42,7 +42,7 @@ def run_private(args: argparse.Namespace, app: App) -> None:
     is_on = layers.is_private(store, session, store.folder)
     whose = "This session" if session else "Each session of this project"
     text = f"{whose} is {'private: it is kept on this machine alone' if is_on else 'recorded in the project memory'}."
-    app.answer(args, {"session": session or None, "private": is_on}, text)
+    app.answer(args, {"session": session or None, "private": is_on}, text, OWN)
 
 
 def configure_pause(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +68,7 @@ def run_pause(args: argparse.Namespace, app: App) -> None:
     store.acceptance.check()
     layers.pause(store, int(found[1]) * _UNITS[found[2]] if found else None)
     until = f"for {args.time}" if found else "until 'gitmem resume'"
-    app.answer(args, {"paused": True}, f"Nothing is recorded {until}.")
+    app.answer(args, {"paused": True}, f"Nothing is recorded {until}.", OWN)
 
 
 def run_resume(args: argparse.Namespace, app: App) -> None:
@@ -81,7 +81,7 @@ def run_resume(args: argparse.Namespace, app: App) -> None:
 
     """
     ended = layers.resume(app.open(args))
-    app.answer(args, {"paused": False}, "Sessions are recorded again." if ended else "There was no pause.")
+    app.answer(args, {"paused": False}, "Sessions are recorded again." if ended else "There was no pause.", OWN)
 
 
 def configure_promote(parser: argparse.ArgumentParser) -> None:

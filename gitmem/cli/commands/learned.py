@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gitmem.cli.app import App
+from gitmem.cli.app import OWN, App
 from gitmem.cli.app import whole_number as number
 from gitmem.cli.document import episode_value, find_episode, pattern_value, show_episode, show_pattern
 from gitmem.cli.output import table
@@ -49,7 +49,7 @@ def run_learned(args: argparse.Namespace, app: App) -> None:
         "knowledge": len(known_knowledge(store)),
     }
     rows = [(name, f"{number:,}", f"gitmem {name}") for name, number in numbers.items()]
-    app.answer(args, numbers, table(rows))
+    app.answer(args, numbers, table(rows), OWN)
 
 
 def configure_concepts(parser: argparse.ArgumentParser) -> None:
@@ -177,7 +177,7 @@ def run_episodes(args: argparse.Namespace, app: App) -> None:
     commit = judge(store, episode.id, helped=helped)
     now, what = counts(store)[episode.id], "helped" if helped else "did not help"
     message = f"Noted that {episode.id} {what}: its usefulness is {now.usefulness:.2f}."
-    app.answer(args, {**episode_value(episode, path, now), "commit": commit}, message)
+    app.answer(args, {**episode_value(episode, path, now), "commit": commit}, message, OWN)
 
 
 def _find(store: Store, args: argparse.Namespace, app: App) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
+from gitmem.cli.app import OWN
 from gitmem.document.entry import MemoryType
 from gitmem.errors import NotSavedError, RefusedError
 
@@ -71,7 +72,7 @@ def run_save(args: argparse.Namespace, app: App) -> None:
     lines = [f"Saved {request.type.label.lower()} ^{saved.id}" + (f" in {saved.commit[:10]}" if saved.commit else "")]
     if saved.archive:
         lines.insert(0, app.rotated(saved.archive))
-    app.answer(args, value, "\n".join(lines))
+    app.answer(args, value, "\n".join(lines), OWN)
     app.maintain_later(store)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gitmem.cli.app import whole_number
+from gitmem.cli.app import OWN, whole_number
 from gitmem.errors import GitmemError, UsageError
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _serve_http(args: argparse.Namespace, app: App, server: DocumentServer) -> N
     with listen(args.port or 0) as listening:
         url = f"http://{LOOPBACK}:{listening.getsockname()[1]}{PATH}"
         shown = f"the token in {TOKEN}" if given else token
-        app.answer(args, {"url": url, "token": None if given else token}, f"{url}\nAuthorization: Bearer {shown}")
+        app.answer(args, {"url": url, "token": None if given else token}, f"{url}\nAuthorization: Bearer {shown}", OWN)
         app.out.flush()
         serve_http(server, listening, token)
 
@@ -118,7 +118,7 @@ def run_web(args: argparse.Namespace, app: App) -> None:
     if args.export is not None:
         folder = os.path.join(app.cwd, args.export)
         pages = export(app.settled(args), folder)
-        app.answer(args, {"folder": folder, "pages": pages}, f"{pages} pages in {folder}: open index.html there.")
+        app.answer(args, {"folder": folder, "pages": pages}, f"{pages} pages in {folder}: open index.html there.", OWN)
         return
     from gitmem.platform.loopback import LOOPBACK, listen, make_token
 
@@ -126,7 +126,7 @@ def run_web(args: argparse.Namespace, app: App) -> None:
     token = make_token()
     with listen(args.port or 0) as listening:
         url = f"http://{LOOPBACK}:{listening.getsockname()[1]}/?token={token}"
-        app.answer(args, {"url": url}, f"{url}\nThe address is good once. Ctrl-C ends it.")
+        app.answer(args, {"url": url}, f"{url}\nThe address is good once. Ctrl-C ends it.", OWN)
         app.out.flush()
         if args.open:
             import webbrowser

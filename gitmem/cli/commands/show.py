@@ -8,7 +8,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.cli import output
-from gitmem.cli.document import FILES, named_path, print_document, refuse_folder, show_episode, show_pattern
+from gitmem.cli.app import OWN
+from gitmem.cli.document import FILES, named_path, refuse_folder, show_episode, show_pattern
 from gitmem.cli.hits import show_fact
 from gitmem.document.ids import ALPHABET, FACT_LETTERS, MEMORY, daily_path, is_fact_id, is_id, is_timed
 from gitmem.errors import NotFoundError, RefusedError
@@ -44,7 +45,7 @@ def run_show(args: argparse.Namespace, app: App) -> None:
     """Print a file of the store, the log of a day, an entry, a fact, an episode, an error, or a commit.
 
     A file is printed as it is now; a line of a fact that does not hold any more, or is in dispute, says so before its
-    id ('gitmem show HEAD:PATH' prints the bytes alone). Its path is relative to the store, or to the current folder
+    id ('gitmem show HEAD:PATH' prints the words alone). Its path is relative to the store, or to the current folder
     inside the store, or absolute. A day is written as 2026-11-21, today or yesterday; if it was consolidated, its last
     log is printed. An entry is found by the id at the end of its first line, wherever it is now, and in history if it
     was removed; a fact by its id or the beginning of it; an episode (e…) and a known error (b…) by its id. A commit is
@@ -80,7 +81,8 @@ def run_show(args: argparse.Namespace, app: App) -> None:
     elif (file := _document(store, args, app, name)) is not None:
         path, data = file
         if ":" in args.what:
-            print_document(args, app, {"path": path, "text": data.decode("utf-8", "replace")}, data)
+            value = {"path": path, "text": data.decode("utf-8", "replace")}
+            output.answer_bytes(args, app, value, data, f"show {args.what}")
         else:
             now = marked(store, data.decode("utf-8", "replace"), path)
             app.answer(args, {"path": path, "text": now}, plain(now).rstrip("\n"), path)
@@ -138,17 +140,12 @@ def _show_commit(args: argparse.Namespace, app: App, store: Store, commit: str) 
     from gitmem.git.log import show
     from gitmem.history.records import difference, read_records
 
+    value: dict[str, object] = {}
     if args.json:
-        changed = difference(store, None, commit)
-        app.answer(
-            args, output.commit_value(read_records(store, [commit])[commit]) | output.difference_value(changed), ""
-        )
-    else:
-        patch = show(store.repository.git, commit)
-        if app.out.isatty():
-            output.write_patch(app, patch)
-        else:
-            app.answer(args, None, plain(patch.decode("utf-8", "replace")).rstrip("\n"), f"commit {commit}")
+        value = output.commit_value(read_records(store, [commit])[commit])
+        value |= output.difference_value(difference(store, None, commit))
+    patch = show(store.repository.git, commit)
+    output.answer_bytes(args, app, value, patch, f"show {commit[: output.SHORT]}")
 
 
 def _day_path(store: Store, text: str) -> str:
@@ -219,7 +216,7 @@ def configure_at(parser: argparse.ArgumentParser) -> None:
 
 
 def run_at(args: argparse.Namespace, app: App) -> None:
-    """Print a file as it was at a revision or a date, byte for byte.
+    """Print a file as it was at a revision or a date; 'git -C "$(gitmem path)" show REV:PATH' prints its bytes.
 
     A date stands for the last commit made by then; a day or a minute for its end. It is written as 2026-11-21,
     '2026-11-21 14:03' (in your time zone; or with an offset, '2026-11-21 14:03+09:00'), today, yesterday, '3 days ago',
@@ -231,7 +228,7 @@ def run_at(args: argparse.Namespace, app: App) -> None:
       gitmem at yesterday
       gitmem at 2026-11-21 daily/2026/11/2026-11-21.md
       gitmem at HEAD~3 --list
-      gitmem at '3 days ago' > memory-then.md
+      gitmem at '3 days ago'
 
     """
     from gitmem.history.records import read_records, resolve
@@ -253,7 +250,8 @@ def run_at(args: argparse.Namespace, app: App) -> None:
         raise NotFoundError(
             f"There was no {path} at {args.when}.", f"'gitmem at {commit[: output.SHORT]} --list' lists the files."
         )
-    print_document(args, app, about | {"path": path, "text": data.decode("utf-8", "replace")}, data)
+    value = about | {"path": path, "text": data.decode("utf-8", "replace")}
+    output.answer_bytes(args, app, value, data, f"show {commit[: output.SHORT]}:{path}")
 
 
 def run_start(args: argparse.Namespace, app: App) -> None:
@@ -284,4 +282,4 @@ def run_start(args: argparse.Namespace, app: App) -> None:
         "budget": store.config.session.budget_tokens,
         "parts": [{"title": one.title, "tokens": one.tokens, "pieces": one.pieces, "of": one.of} for one in shown],
     }
-    app.answer(args, value, text or "Nothing is remembered yet: a session would start without a word.")
+    app.answer(args, value, text or "Nothing is remembered yet: a session would start without a word.", OWN)

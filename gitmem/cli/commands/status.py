@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from gitmem.archives.archives import pending_archives
-from gitmem.cli.app import VECTORS, App
+from gitmem.cli.app import OWN, VECTORS, App
 from gitmem.cli.host import project_top
 from gitmem.cli.output import finding_lines
 from gitmem.hosts.script import recorded_agents
@@ -43,7 +43,7 @@ def run_path(args: argparse.Namespace, app: App) -> None:
 
     """
     store = app.find(args)
-    app.answer(args, {"store": store, "memory": os.path.join(store, "memory.md")}, store)
+    app.answer(args, {"store": store, "memory": os.path.join(store, "memory.md")}, store, OWN)
 
 
 def run_status(args: argparse.Namespace, app: App) -> None:

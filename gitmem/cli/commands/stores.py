@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from gitmem.cli.app import App, add_places, chosen_place
+from gitmem.cli.app import OWN, App, add_places, chosen_place
 from gitmem.cli.output import Progress, agreed
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.git.packing import is_bundle
@@ -51,7 +51,7 @@ def run_init(args: argparse.Namespace, app: App) -> None:
     verb = "Made a store" if made.new else "There already is a store"
     save = f'gitmem {"--user " * args.user}save "Use uv, not pnpm" --type decision'
     text = f"{verb} at {store.root} (branch {branch}).\nTry: {save}"
-    app.answer(args, value, text if store.own_repository else f"{text}\n{_PUSHED}")
+    app.answer(args, value, text if store.own_repository else f"{text}\n{_PUSHED}", OWN)
 
 
 def configure_clone(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +83,7 @@ def run_clone(args: argparse.Namespace, app: App) -> None:
         else:
             store = clone_store(start, app.context(), chosen_place(args), url, asks=app.can_ask(), options=options)
     value = {"store": store.root, "commit": store.tip}
-    app.answer(args, value, plain(f"Cloned the memory to {store.root}."))
+    app.answer(args, value, plain(f"Cloned the memory to {store.root}."), OWN)
 
 
 POINTER, REMOTE = ".gitmem-remote", "GITMEM_REMOTE"
@@ -111,7 +111,9 @@ def run_join(args: argparse.Namespace, app: App) -> None:
     found = find_store(start, app.home())
     if found is not None:
         store = app.open(args)
-        app.answer(args, {"store": store.root, "commit": store.tip}, plain(f"There is a store already: {store.root}."))
+        app.answer(
+            args, {"store": store.root, "commit": store.tip}, plain(f"There is a store already: {store.root}."), OWN
+        )
         return
     url = app.environ.get(REMOTE, "").strip()
     if not url:
@@ -158,7 +160,7 @@ def run_trust(args: argparse.Namespace, app: App) -> None:
             store.acceptance.set_aside()
         store.acceptance.give(tuple(url for one in known for url in (one.url, one.push_url)))
         HookSpool(store.private).make()
-    app.answer(args, value, plain(f"Sessions are recorded in {store.root}."))
+    app.answer(args, value, plain(f"Sessions are recorded in {store.root}."), OWN)
 
 
 def configure_remote(parser: argparse.ArgumentParser) -> None:
@@ -188,14 +190,14 @@ def run_remote(args: argparse.Namespace, app: App) -> None:
         remote = add_remote(store, name, url)
         value = {"name": remote.name, "url": remote.shown}
         text = plain(f"Memory is synced with {remote.name} ({remote.shown}) from now on.")
-        app.answer(args, value, f"{text}\nTry: gitmem {'--user ' * args.user}sync")
+        app.answer(args, value, f"{text}\nTry: gitmem {'--user ' * args.user}sync", OWN)
         return
     if args.action == "remove":
         if len(args.words) != 1:
             raise UsageError("Name the remote to remove.", "'gitmem remote list' lists them.")
         remove_remote(store, args.words[0])
         write_record(store.private, args.words[0], None)
-        app.answer(args, {"removed": args.words[0]}, plain(f"Memory is not synced with {args.words[0]} any more."))
+        app.answer(args, {"removed": args.words[0]}, plain(f"Memory is not synced with {args.words[0]} any more."), OWN)
         return
     if args.words:
         raise UsageError("'gitmem remote list' takes no further words.", "To add one: gitmem remote add [NAME] URL")

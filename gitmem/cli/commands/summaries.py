@@ -9,7 +9,7 @@ import os
 from gitmem.archives.archives import archive_summaries, pending_archives
 from gitmem.archives.summarize import as_of_now, improve, put_reply, read_summary
 from gitmem.archives.summary import SCHEMA, Summary
-from gitmem.cli.app import SESSIONS, App, read_date
+from gitmem.cli.app import OWN, SESSIONS, App, read_date
 from gitmem.cli.document import find_archive
 from gitmem.cli.host import place_of
 from gitmem.cli.output import Bar, table
@@ -114,7 +114,7 @@ def _put(store: Store, args: argparse.Namespace, app: App) -> None:
         if done.commit
         else "had this summary already"
     )
-    app.answer(args, value, f"{done.archive} {state}.")
+    app.answer(args, value, f"{done.archive} {state}.", OWN)
     if done.left_out:
         app.notices((f"A summary holds 10 of each: left out are {', '.join(done.left_out)}, the last ones.",))
 

@@ -6,7 +6,7 @@ import argparse
 import os
 from dataclasses import asdict
 
-from gitmem.cli.app import App, add_places, chosen_place, now
+from gitmem.cli.app import OWN, App, add_places, chosen_place, now
 from gitmem.cli.output import Progress
 from gitmem.errors import StoreNotFoundError, UnreachableError
 from gitmem.git.remote import Connection
@@ -62,7 +62,8 @@ def run_sync(args: argparse.Namespace, app: App) -> None:
     for one in done:
         app.notices(one.notices)
     value = [asdict(one) for one in done]
-    app.answer(args, value[0] if len(value) == 1 else value, "\n".join(map(_words, done)))
+    source = None if any(one.review for one in done) else OWN  # names of documents
+    app.answer(args, value[0] if len(value) == 1 else value, "\n".join(map(_words, done)), source)
     app.maintain_later(store)
 
 
@@ -169,7 +170,7 @@ def run_backup(args: argparse.Namespace, app: App) -> None:
         done = back_up(store, file, transcripts=args.transcripts)
     held = (count(done.records[name], noun) for name, noun in _NOUNS.items())
     text = f"Backed up to {done.file} ({bytes_of(done.bytes)}), read back and found whole: {', '.join(held)}."
-    app.answer(args, asdict(done), plain(text))
+    app.answer(args, asdict(done), plain(text), OWN)
 
 
 def configure_restore(parser: argparse.ArgumentParser) -> None:
@@ -216,4 +217,4 @@ def run_restore(args: argparse.Namespace, app: App) -> None:
             commit, came, review = done.commit, done.came, done.review
             text = f"Merged {count(done.came, 'commit')} of the backup." if done.came else "The backup has nothing new."
     value = {"store": store.root, "commit": commit, "came": came, "review": list(review)}
-    app.answer(args, value, plain(text))
+    app.answer(args, value, plain(text), OWN)

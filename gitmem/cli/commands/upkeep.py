@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gitmem import __version__
 from gitmem.archives.rotate import check, consolidate_due
-from gitmem.cli.app import App, whole_number
+from gitmem.cli.app import OWN, App, whole_number
 from gitmem.cli.output import Bar, Progress
 from gitmem.document.ids import MEMORY
 from gitmem.errors import BusyError, ExitCode, GitmemError
@@ -53,7 +53,7 @@ def run_upkeep(args: argparse.Namespace, app: App) -> int:
         own = argparse.Namespace(**{**vars(args), **off, "if_needed": True})
         code = max(code, run(own, app._replace(out=out)) or 0)
         done[part] = json.loads(out.getvalue()) if args.json else out.getvalue().rstrip("\n")
-    app.answer(args, done, "\n".join(map(str, done.values())))
+    app.answer(args, done, "\n".join(map(str, done.values())), OWN)
     return code
 
 
@@ -104,7 +104,7 @@ def run_check(args: argparse.Namespace, app: App) -> int:
         text = "Nothing to do: another process has just rotated memory.md."
     else:
         text = f"Nothing to do: memory.md has {result.tokens:,} of {result.threshold:,} tokens."
-    app.answer(args, value, text)
+    app.answer(args, value, text, OWN)
     return ExitCode.OK
 
 
@@ -156,7 +156,7 @@ def run_consolidate(args: argparse.Namespace, app: App) -> None:
         files = "1 file stays: its" if len(done.kept) == 1 else f"{len(done.kept)} files stay: their"
         lines.append(f"{files} consolidation was undone.")
     value = {"dry_run": bool(args.dry_run), "done": steps, "kept": list(done.kept)}
-    app.answer(args, value, "\n".join(lines) or "Nothing is old enough to be consolidated.")
+    app.answer(args, value, "\n".join(lines) or "Nothing is old enough to be consolidated.", OWN)
 
 
 _BACKGROUND_SECONDS = 600.0
@@ -204,7 +204,7 @@ def run_reindex(args: argparse.Namespace, app: App) -> int:
     chosen = choose(store.config.embedding, environ)
     if embedder is None:
         value = {"provider": chosen.provider, "model": None, "reason": chosen.reason}
-        app.answer(args, value, f"Nothing to do: searches compare words only ({chosen.reason}).")
+        app.answer(args, value, f"Nothing to do: searches compare words only ({chosen.reason}).", OWN)
         return ExitCode.OK
     bar = Bar(app.err)
     try:
@@ -218,7 +218,7 @@ def run_reindex(args: argparse.Namespace, app: App) -> int:
     made = f"{filled.embedded:,} made now ({filled.tokens:,} tokens{cost})" if filled.embedded else ""
     left = f"; {filled.left:,} are still missing" if filled.left else ""
     of = f"{count(filled.chunks, 'chunk')}, vectors from {embedder.name} ({embedder.model})"
-    app.answer(args, value, f"{of}: {made or 'no vector was missing'}{left}.")
+    app.answer(args, value, f"{of}: {made or 'no vector was missing'}{left}.", OWN)
     if filled.problem and not args.json:
         app.notices((filled.problem,))
     return ExitCode.FAILURE if filled.problem and not args.seconds else ExitCode.OK
@@ -281,13 +281,13 @@ def run_maintain(args: argparse.Namespace, app: App) -> None:
     elif args.if_needed and not is_due(store):
         reason = "Nothing to do: the repository is well packed."
     if reason:
-        app.answer(args, {"done": False, "reason": reason}, reason)
+        app.answer(args, {"done": False, "reason": reason}, reason, OWN)
         return
     with Progress(app.err) as progress:
         done = maintain(store, progress.step)
     app.notices(done.notices)
     sizes = {"before": done.before._asdict(), "after": done.after._asdict()}
-    app.answer(args, {"done": True, **done._asdict(), **sizes}, _maintain_words(done))
+    app.answer(args, {"done": True, **done._asdict(), **sizes}, _maintain_words(done), OWN)
 
 
 def _maintain_words(done: Maintenance) -> str:

@@ -103,13 +103,16 @@ def test_reading_goes_on_in_the_middle_of_a_merge(desk):
         assert "merge" in ran.err
 
 
-def test_show_is_the_file_as_text_and_of_a_commit_byte_for_byte(desk):
+def test_show_is_the_file_as_text_now_and_of_a_commit(desk):
     data = b"\xef\xbb\xbfone\r\n\xff\x1b[31m\0two\nno end"
     desk.write("memory.md", data)
     desk.write(KOREAN, data, "Write them")
 
     assert desk.run("show").out == desk.run("show", KOREAN).out == "one\n\ufffd\\x1b[31m\\x00two\nno end\n"
-    assert desk.run("show", f"HEAD:{KOREAN}").data == data
+    then = desk.run("show", f"HEAD:{KOREAN}")
+    assert then.out == desk.run("show").out
+    assert f"show HEAD:{KOREAN}' prints the bytes." in then.err
+    assert desk.run("show", f"HEAD:{KOREAN}", "--json").json["text"] == data.decode("utf-8", "replace")
     assert desk.run("show", KOREAN, "--json").json == {"path": KOREAN, "text": data.decode("utf-8", "replace")}
 
 
@@ -336,11 +339,11 @@ def test_show_takes_names_of_days_and_a_file_as_it_was(desk):
     assert "Nothing was saved on 20" in missing.err
     desk.write("a b.md", b"one\n", "first")
     desk.write("a b.md", b"two\n", "second")
-    assert desk.run("show", "HEAD~1:a b.md").data == b"one\n"
+    assert desk.run("show", "HEAD~1:a b.md").out == "one\n"
     assert desk.ran("show", "HEAD~1:nowhere.md").code == ExitCode.NOT_FOUND
 
 
-def test_at_gives_back_every_byte(desk):
+def test_at_is_the_file_of_that_time(desk):
     data = b"one\r\n\xff no end"
     desk.write("memory.md", data, "first", "2026-01-05T10:00:00+0000")
     desk.write(KOREAN, b"later\n", "second", "2026-01-06T10:00:00+0000")
@@ -348,9 +351,11 @@ def test_at_gives_back_every_byte(desk):
     first = desk.git(desk.store, "rev-parse", "HEAD~2")
 
     for when in ("HEAD~2", first, "2026-01-05", "2026-01-06 09:59", "2026-01-06T18:30+09:00"):
-        assert desk.run("at", when).data == data, when
-    assert desk.run("at", "2026-01-06", KOREAN).data == b"later\n"
-    assert desk.run("at", "yesterday").data == b"now\n"
+        then = desk.run("at", when)
+        assert then.out == "one\n\ufffd no end\n", when
+        assert f"'git -C {desk.store} show {first[:10]}:memory.md' prints the bytes." in then.err
+    assert desk.run("at", "2026-01-06", KOREAN).out == "later\n"
+    assert desk.run("at", "yesterday").out == "now\n"
     assert desk.ran("at", "2026-01-05", KOREAN).code == 9
     value = desk.run("at", "2026-01-05", "--json").json
     assert value == {
