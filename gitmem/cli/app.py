@@ -160,8 +160,10 @@ class App(Value):
         store.folder = self.folder(args)
         return store.for_session("", private=True) if args.private else store
 
-    def settled(self, args: argparse.Namespace) -> Store:
+    def settled(self, args: argparse.Namespace, *, read: bool = True) -> Store:
         """Return the command's store, with its spool committed and the traces of a crash repaired.
+
+        Without `read` the command reads no tree of a store that nobody accepted.
 
         If that is not possible now (busy, read-only, a merge in progress), stderr says why, and the store can be read.
         """
@@ -169,6 +171,8 @@ class App(Value):
 
         store = self.open(args)
         if not store.may_write():  # it can be read
+            if read:
+                self.check_opened(store)
             return store
         try:
             if store.spool.names() or store.tip != store.marked():
@@ -186,6 +190,19 @@ class App(Value):
             FailureLog(store.private).record(Failure(now(), f"{args.command}, saving first what waited", error.message))
             self.notices((error.sentences,))
         return store
+
+    def check_opened(self, store: Store) -> None:
+        """Refuse a store that nobody accepted whose trees cannot be read to their end: a few objects make such ones.
+
+        Raises:
+            RefusedError: it has such trees, or far too many files.
+
+        """
+        if store.acceptance.given() or store.tip is None:
+            return
+        from gitmem.sync.remotes import check_extent
+
+        check_extent(store.repository, store.root, store.tip, ())
 
     def read_output(self, args: argparse.Namespace, name: str | None) -> str:
         """Return a text from a file, such as the output of a command, or from standard input for "-"; "" for None.

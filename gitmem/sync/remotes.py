@@ -83,8 +83,8 @@ def check_extent(repository: Repository, source: str, commit: str, known: Collec
     content = f"a commit with {files:,} files" if files is not None else "folders that cannot be read to their end"
     raise RefusedError(
         f"{source} has {content if is_commit else 'something else than commits'}, which is no memory. "
-        "Nothing was merged.",
-        "See who pushed that: 'git log' there. Then take it out of that branch, or use another remote.",
+        "Nothing of it was used.",
+        "See who made that: 'git log' there. Then take it out of that branch, or use another memory.",
     )
 
 

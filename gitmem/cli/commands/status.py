@@ -68,7 +68,7 @@ def run_status(args: argparse.Namespace, app: App) -> None:
       gitmem status --json
 
     """
-    store = app.settled(args)
+    store = app.settled(args, read=False)
     with StatusReader(store) as reader:  # git looks meanwhile
         agents = recorded_agents(project_top(app.folder(args)), app.home(), app.environ)
         used = _used(store)

@@ -143,6 +143,7 @@ def run_trust(args: argparse.Namespace, app: App) -> None:
 
     """
     store = app.open(args)
+    app.check_opened(store)
     known = remotes(store)
     shown = [f"{one.name} ({one.shown})" for one in known]
     value = {"store": store.root, "remotes": [{"name": one.name, "url": one.shown} for one in known]}

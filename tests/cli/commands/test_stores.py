@@ -85,18 +85,39 @@ def test_a_session_is_told_one_line_and_nothing_is_recorded_or_sent(opened, tmp_
     assert not (opened.cwd / ".gitmem" / ".git" / "gitmem" / "given").exists(), "and what they ask is not recorded"
 
 
-@pytest.mark.timeout(120)
-def test_status_and_doctor_end_where_an_opened_store_has_a_tree_without_end(opened, bare_git):
-    """Ten trees of ten entries each hold ten thousand million files in a dozen objects."""
+@pytest.fixture(params=["now", "earlier"])
+def endless(request, opened: Runner, bare_git: RunsGit) -> Runner:
+    """An opened store with a tree without end: ten of ten entries each hold ten thousand million files."""
     store = opened.cwd / ".gitmem"
-    oid, mode = bare_git(store, "rev-parse", "HEAD:memory.md").strip(), "100644 blob"
+    before, oid = (bare_git(store, "rev-parse", name).strip() for name in ("HEAD^{tree}", "HEAD:memory.md"))
+    mode = "100644 blob"
     for _ in range(10):
         entries = "".join(f"{mode} {oid}\t{number}\n" for number in range(10))
         oid, mode = bare_git(store, "mktree", stdin=entries.encode()).strip(), "040000 tree"
-    tip = bare_git(store, "commit-tree", oid, "-p", "HEAD", "-m", "Much").strip()
-    bare_git(store, "update-ref", "HEAD", tip)
-    assert "came from elsewhere" in opened("status")[1]
-    assert "came from elsewhere" in opened("doctor")[1]
+    for tree in [oid, before][: 2 if request.param == "earlier" else 1]:
+        tip = bare_git(store, "commit-tree", tree, "-p", "HEAD", "-m", "Much").strip()
+        bare_git(store, "update-ref", "HEAD", tip)
+    return opened
+
+
+@pytest.mark.timeout(120)
+def test_status_and_doctor_end_where_an_opened_store_has_a_tree_without_end(endless):
+    assert "came from elsewhere" in endless("status")[1]
+    assert "came from elsewhere" in endless("doctor")[1]
+
+
+@pytest.mark.timeout(120)
+def test_no_command_looks_through_a_tree_without_end(endless, tmp_path):
+    """They ran on for ever, or until memory was full; after a yes a save would."""
+    for words in (
+        *("show HEAD", "show HEAD~1", "export", "diff HEAD~2 HEAD", "review", "purge --dry-run Eve", "at HEAD --list"),
+        *("search Eve --at HEAD~1", "log", "web --export pages"),
+    ):
+        code, _, err = endless(*words.split())
+        assert (code, "cannot be read to their end" in err or "files, which is no memory" in err) == (8, True), words
+    assert endless("trust", answer="y\n")[0] == 8
+    assert endless("save", "mine")[0] == 8
+    assert not (tmp_path / "project" / "pages").exists()
 
 
 def test_a_private_folder_that_came_along_speaks_for_nobody(opened, bare_git):
