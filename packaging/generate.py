@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING
 import frontmatter
 
 from gitmem import __version__
-from gitmem.cli.main import COMMANDS, GROUPS, PARTS, PLUMBING, build_parser
+from gitmem.cli.commands import COMMANDS, GROUPS, PARTS, PLUMBING
+from gitmem.cli.parser import build_parser, own_commands
 from gitmem.config import RULES, Config
 from gitmem.errors import ExitCode
 from gitmem.hosts.agents import claude_code, gemini
@@ -197,15 +198,25 @@ def man_pages() -> dict[str, bytes]:
     parsers = {NAME: (build_parser([]), "a memory for coding agents that lives in git")}
     for name in COMMANDS:
         if name not in PLUMBING:
-            parsers[f"{NAME}-{name}"] = _choices(build_parser([name]))[name], COMMANDS[name]
+            parsers[f"{NAME}-{name}"] = (
+                {word: own for word, _, own in own_commands(build_parser([name]))}[name],
+                COMMANDS[name],
+            )
     pages = {}
     for name, (parser, line) in parsers.items():
         parser.man_short_description, parser.prog = line, name if parser.prog == NAME else parser.prog
         # Without a date, so that it does not change from day to day.
         page = Manpage(parser, {"project_name": NAME, "version": __version__, "manual_title": "gitmem manual"})
         page.date = ""
-        pages[f"{MAN}/{name}.1"] = f"{page}\n".encode()
+        pages[f"{MAN}/{name}.1"] = _read_right(f"{page}\n", name).encode()
     return pages
+
+
+def _read_right(page: str, name: str) -> str:
+    """Return a man page with what argparse-manpage has wrong: its name, a title, quotes that begin a line."""
+    page = re.sub(r"\A\.TH .*? \"1\"", f'.TH {name.upper()} "1"', page)
+    page = re.sub(r"(?m)^\.SH COMMENTS\nexamples:", ".SH EXAMPLES", page)
+    return re.sub(r"(?m)^(?=')", r"\\&", page)
 
 
 def _with_table(page: Path, table: str) -> bytes:
@@ -258,7 +269,7 @@ def _files(host: Host, scope: Scope, part: str) -> str:
 
 def commands_reference() -> str:
     """Return the reference of all commands, made of their parsers."""
-    parsers = _choices(build_parser([name for name in COMMANDS if name not in PLUMBING]))
+    parsers = {name: own for name, _, own in own_commands(build_parser([*COMMANDS]))}
     parts = []
     for title, group in {**GROUPS, "more": PARTS["more"]}.items():
         parts.append(f"## {title[:1].upper()}{title[1:]}")
@@ -279,31 +290,19 @@ def _command(name: str, line: str, parser: argparse.ArgumentParser) -> Iterator[
     yield f"### gitmem {name}"
     yield f"`{_usage(name, parser)}`: {line}"
     yield _escaped(parser.description or "")
-    own = _choices(parser)
+    own = [*own_commands(parser)]
     examples = (parser.epilog or "").removeprefix("examples:\n").rstrip()
     if own:
         yield "| command | | example |\n| --- | --- | --- |\n" + "\n".join(
-            f"| `{_cell(_usage(f'{name} {word}', one))}` | {_cell(_sentence(parser, word))} "
+            f"| `{_cell(_usage(f'{name} {word}', one))}` | {_cell(sentence)} "
             f"| `{_cell(_example(examples, f'{name} {word}'))}` |"
-            for word, one in own.items()
+            for word, sentence, one in own
         )
-    rows = [row for one in (parser, *own.values()) for row in _arguments(one)]
+    rows = [row for one in (parser, *(one for _, _, one in own)) for row in _arguments(one)]
     if rows:
         yield "| | |\n| --- | --- |\n" + "\n".join(dict.fromkeys(rows))
     if examples:
         yield "```\n" + "\n".join(example.removeprefix("  ") for example in examples.split("\n")) + "\n```"
-
-
-def _choices(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the commands below a parser, by name."""
-    found = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    return dict(found[0].choices) if found else {}
-
-
-def _sentence(parser: argparse.ArgumentParser, word: str) -> str:
-    """Return the line of help of one of a command's own commands."""
-    (action,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    return next(choice.help or "" for choice in action._choices_actions if choice.dest == word)
 
 
 def _example(examples: str, words: str) -> str:
@@ -319,7 +318,7 @@ def _usage(words: str, parser: argparse.ArgumentParser) -> str:
         if not action.option_strings:
             name = _metavar(action)
             parts.append({"?": f"[{name}]", "*": f"[{name}...]", "+": f"{name}..."}.get(str(action.nargs), name))
-    return " ".join([*parts, *(["..."] if _choices(parser) else [])])
+    return " ".join([*parts, *(["..."] if any(own_commands(parser)) else [])])
 
 
 def _arguments(parser: argparse.ArgumentParser) -> Iterator[str]:

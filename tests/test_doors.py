@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from gitmem.cli.main import COMMANDS
+from gitmem.cli.commands import COMMANDS
 from tests.desk import desk  # noqa: F401  # a fixture
 from tests.doors import AGENT, DOORS, ISSUE, JSON, SAID, World, texts
 

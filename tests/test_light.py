@@ -38,7 +38,7 @@ MODULES = {
 # Each row: a program, and what it must not have imported at its end.
 PROGRAMS = {
     "a command is looked up": (
-        "import gitmem.cli.main as m; m.build_parser(['mcp']); m._function('run', 'search')",
+        "import gitmem.cli.parser as p; p.build_parser(['mcp']); p.function('run', 'search')",
         {"mcp", "yaml", "git"},
     ),
     "settings that say nothing are read": (

@@ -57,7 +57,7 @@ def exists(name: str) -> bool:
         if path.with_suffix(".py").is_file():
             return not rest or rest in names_of(path.with_suffix(".py"))
         if (path / "__init__.py").is_file():
-            return not rest
+            return not rest or rest in names_of(path / "__init__.py")
     return False
 
 

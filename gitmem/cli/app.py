@@ -283,13 +283,11 @@ class App(Value):
 
     def write(self, text: str, *, wrap: bool = True) -> None:
         """Print a text: on a terminal wrapped at words, and in a pager where it is longer than the screen."""
-        size = self.screen()
+        size = self.screen(self.out)
         if size is None:
             print(text, file=self.out)
             return
-        from gitmem.text.terminal import wrapped
-
-        text = wrapped(text, size.columns) if wrap and size.columns else text
+        text = _fitted(text, size) if wrap else text
         pager = self._pager() if self.pages and text.count("\n") >= size.lines > 0 else ""
         if not pager:
             print(text, file=self.out)
@@ -300,10 +298,14 @@ class App(Value):
         with contextlib.suppress(BrokenPipeError), os.popen(command, "w") as pipe:  # noqa: S605  # quit before the end
             pipe.write(f"{text}\n")
 
-    def screen(self) -> os.terminal_size | None:
-        """Return the size of the terminal that the output goes to, None if it goes elsewhere."""
+    def say(self, text: str) -> None:
+        """Print a text on stderr, on a terminal wrapped at words."""
+        print(_fitted(text, self.screen(self.err)), file=self.err)
+
+    def screen(self, stream: TextIO) -> os.terminal_size | None:
+        """Return the size of the terminal that a stream goes to, None if it goes elsewhere."""
         try:
-            return os.get_terminal_size(self.out.fileno())
+            return os.get_terminal_size(stream.fileno())
         except (OSError, ValueError, AttributeError):
             return None
 
@@ -325,7 +327,7 @@ class App(Value):
         for notice in notices:
             from gitmem.text.terminal import plain
 
-            print(f"gitmem: {plain(notice)}", file=self.err)
+            self.say(f"gitmem: {plain(notice)}")
 
     def session(self) -> str:
         """Return the agent's session that this command runs in, "" if none is known."""
@@ -353,6 +355,14 @@ class App(Value):
         from gitmem.text.terminal import styled
 
         return styled(style, text)
+
+
+def _fitted(text: str, size: os.terminal_size | None) -> str:
+    if size is None or not size.columns:
+        return text
+    from gitmem.text.terminal import wrapped
+
+    return wrapped(text, size.columns)
 
 
 class _Harmless:

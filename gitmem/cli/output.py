@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _PATIENCE = 1.0  # seconds of silence before progress is shown
-_BAR, _WIDTH = 24, 78  # characters of the bar, and of its line
+_BAR, _WIDTH = 24, 78  # columns of the bar, and of its line
 
 
 def agreed(
@@ -108,7 +108,8 @@ class Bar:
 
     def _draw(self, text: str) -> None:
         if self._err.isatty():
-            print(f"\r{text:{_WIDTH}.{_WIDTH}}\r{text[:_WIDTH]}", end="", file=self._err, flush=True)
+            text = clipped(text, _WIDTH)
+            print(f"\r{padded(text, _WIDTH)}\r{text}", end="", file=self._err, flush=True)
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
@@ -166,7 +167,7 @@ def commit_value(record: CommitRecord) -> dict[str, object]:
 def commit_line(record: CommitRecord, app: App) -> str:
     """Return a commit as one line, on a terminal no longer than that is wide."""
     line = plain(f"{record.commit[:SHORT]} {record.date:{_MINUTES}} {_who(record)}  {record.subject}")
-    screen = app.screen()
+    screen = app.screen(app.out)
     return clipped(line, screen.columns) if screen and screen.columns else line
 
 

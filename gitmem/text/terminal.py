@@ -105,8 +105,10 @@ def wrapped(text: str, width: int) -> str:
 
 def _wrapped_line(line: str, width: int) -> str:
     bare = re.sub(_CODE, "", line)
-    columns = [found.end() for found in re.finditer(_COLUMN, bare) if cells(bare[: found.end()]) <= width // 2]
-    indent = cells(bare[: columns[-1]]) if columns else len(bare) - len(bare.lstrip())
+    columns = [cells(bare[: found.end()]) for found in re.finditer(_COLUMN, bare)]
+    # A row of a table may go on in its right half; two blanks in prose are no column there.
+    most = width * 2 // 3 if len(columns) > 2 else width // 2  # noqa: PLR2004
+    indent = max((column for column in columns if column <= most), default=len(bare) - len(bare.lstrip()))
     lines, left = [""], width
     # Chinese and Japanese may be parted anywhere; a word longer than the screen is left to the terminal.
     for piece in re.findall(rf"{_CODE}|\s+|[{_UNSPACED}][{_CLOSING}]*|[^\s{_UNSPACED}\x1b]+", line):

@@ -27,8 +27,8 @@ def export(store: Store, folder: str) -> int:
         RefusedError: the folder holds something.
 
     """
-    if os.path.isdir(folder) and os.listdir(folder):
-        raise RefusedError(f"{folder} is not empty.", "Name a folder that does not exist yet.")
+    if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+        raise RefusedError(f"{folder} is not an empty folder.", "Name a folder that does not exist yet.")
     kept, written = Kept(), 0
     for name in FILES:
         _write(folder, name, read_resource("templates", "web", name))

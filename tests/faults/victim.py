@@ -168,7 +168,7 @@ def main() -> None:
     import gitmem.sessions.save
     import gitmem.store.init
     import gitmem.store.store  # noqa: F401
-    from gitmem.cli.main import COMMANDS, MODULES
+    from gitmem.cli.commands import COMMANDS, MODULES
 
     for command in COMMANDS:
         with contextlib.suppress(ModuleNotFoundError):

@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from gitmem import __version__
-from gitmem.cli.main import COMMANDS, PLUMBING, build_parser
+from gitmem.cli.commands import COMMANDS, PLUMBING
+from gitmem.cli.parser import build_parser
 from gitmem.hosts.agents import claude_code
 from gitmem.text.stems import estimate_tokens
 
@@ -182,7 +183,9 @@ def test_each_command_has_a_man_page_with_its_options():
         page = (folder / f"gitmem-{name}.1").read_text(encoding="utf-8").replace("\\-", "-")
         options = {word for action in parser._actions for word in action.option_strings} - {"-h", "--help"}
         assert sorted(word for word in options if f"\\fB{word}\\fR" not in page) == [], "run: packaging/generate.py"
-        assert f'"gitmem {__version__}"' in page
+        assert page.startswith(f'.TH GITMEM-{name.upper()} "1" "" "gitmem {__version__}"')
+        assert re.search(r"(?m)^'", page) is None, "such a line is a request of troff, and is not shown"
+        assert "\n.SH EXAMPLES\n" in page
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / ".github").rglob("*.yml")), ids=lambda path: path.stem)

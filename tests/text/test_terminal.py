@@ -91,6 +91,9 @@ def test_lines_are_wrapped_at_words_below_the_column_they_began_in():
     row = "  d4f7k2  2026-11-21  The loader reads files with CRLF, too"
     assert wrapped(row, 80) == row
     assert wrapped(row, 50).split("\n") == ["  d4f7k2  2026-11-21  The loader reads files with", " " * 22 + "CRLF, too"]
+    row = "rotation.retention   0   default   days an archive stays"
+    assert wrapped(row, 54).split("\n") == ["rotation.retention   0   default   days an archive", " " * 35 + "stays"]
+    assert wrapped("Failed: with a message of E   ModuleNotFoundError", 45).split("\n")[1] == "ModuleNotFoundError"
     assert wrapped("- one two three", 9) == "- one two\n  three"
     assert wrapped("a/path/without/a/blank", 5) == "a/path/without/a/blank"
 

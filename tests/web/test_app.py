@@ -278,6 +278,8 @@ def test_an_export_overwrites_nothing(viewer, tmp_path):
     (tmp_path / "mine").write_text("x")
     with pytest.raises(RefusedError):
         export(viewer.open(), str(tmp_path))
+    with pytest.raises(RefusedError):
+        export(viewer.open(), str(tmp_path / "mine"))
 
 
 def test_style_and_script_stay_small():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -12,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from gitmem.archives.archives import archive_summaries
 from gitmem.cli.app import OWN, App
-from gitmem.cli.main import COMMANDS, GROUPS, PARTS, listed, parse, unfolded
+from gitmem.cli.commands import COMMANDS, GROUPS, PARTS, unfolded
 from gitmem.cli.output import SHORT
+from gitmem.cli.parser import listed, own_commands, parse
 from gitmem.config import RULES
 from gitmem.errors import ExitCode, GitmemError
 from gitmem.facts.fact import FactKind
@@ -75,11 +74,7 @@ def run_help(args: argparse.Namespace, app: App) -> None:
 
     """
     if not args.all:
-        text = io.StringIO()
-        with contextlib.redirect_stdout(text), contextlib.suppress(SystemExit):
-            parse(unfolded([*args.words, "--help"]))
-        app.answer(args, None, text.getvalue().rstrip("\n"), OWN)
-        return
+        parse(unfolded([*args.words, "--help"]))
     more = {f"gitmem {front} …" if front in COMMANDS else front: parts for front, parts in PARTS.items()}
     codes = {"exit codes": {str(int(code)): code.meaning for code in ExitCode}}
     app.answer(args, None, listed({**GROUPS, **more, **codes}), OWN)
@@ -87,11 +82,10 @@ def run_help(args: argparse.Namespace, app: App) -> None:
 
 def offer_words(parser: argparse.ArgumentParser, app: App) -> None:
     """Complete arguments of a parser from the store: facts, sessions, settings, paths."""
+    for _, _, own in own_commands(parser):
+        offer_words(own, app)
     for action in parser._actions:  # noqa: SLF001  # argparse has no other way to list them
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            for sub in action.choices.values():
-                offer_words(sub, app)
-        elif (offered := _offered_for(action)) is not None:
+        if (offered := _offered_for(action)) is not None:
             action.completer = _completer(offered, app)  # type: ignore[attr-defined]
 
 

@@ -178,7 +178,8 @@ def _table(found: Sequence[Fact], authors: Mapping[str, str], marks: Marks) -> s
             kind = fact.kind
             lines += ["", f"{kind}:"] if lines else [f"{kind}:"]
         note = f"  (by {authors[fact.id]})" if authors[fact.id] else ""
-        mark = f" [{words}]" if (words := marks.mark(fact.id)) else ""
+        words = ", ".join(filter(None, ("pinned" * fact.pinned, marks.mark(fact.id))))
+        mark = f" [{words}]" if words else ""
         lines.append(f"  {fact.id}  {fact.created:%Y-%m-%d}  {fact.description}{mark}{note}")
     return plain("\n".join(lines))
 

@@ -16,7 +16,7 @@ from gitmem.cli.hits import (
     named_commit,
     note_hits,
 )
-from gitmem.errors import UsageError
+from gitmem.errors import NotFoundError, UsageError
 from gitmem.lessons.usage_log import RECALL, SEARCH
 from gitmem.text.terminal import plain
 
@@ -95,6 +95,8 @@ def _search_stores(args: argparse.Namespace, app: App) -> None:
     if args.deep or args.history or args.at:
         raise UsageError("--stores searches the files as they are now.", "Leave out --deep, --history and --at.")
     where = args.stores if args.stores == ALL else os.path.join(app.folder(args), os.path.expanduser(args.stores))
+    if where != ALL and not os.path.isdir(where):
+        raise NotFoundError(f"There is no folder {where}.", "--stores takes a folder with stores below it, or 'all'.")
     roots = find_stores(where, app.home())
     found = search_stores(roots, app.context(), " ".join(args.query), limit=args.limit, ended=args.all)
     value = [{"store": one.store, **hit_value(one.hit)} for one in found.hits]

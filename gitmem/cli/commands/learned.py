@@ -276,7 +276,7 @@ def run_knowledge(args: argparse.Namespace, app: App) -> None:
         for known, data in known_knowledge(store)
         if args.kind in (None, known.kind.value)
     ]
-    text = "\n\n".join(_text(known, lines, sources=bool(args.kind)) for known, lines in documents)
+    text = "\n\n".join(_text(known, lines, sources=bool(args.kind)) for known, lines in documents if lines)
     empty = "Nothing is known yet. 'gitmem knowledge --learn' reads the project now."
     values = [_knowledge_value(known, lines) for known, lines in documents]
     app.answer(args, values, plain(text or empty), "knowledge" if text else "")

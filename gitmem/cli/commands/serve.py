@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gitmem.cli.app import OWN, whole_number
-from gitmem.errors import GitmemError, UsageError
+from gitmem.errors import GitmemError, NotFoundError, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -117,7 +117,10 @@ def run_web(args: argparse.Namespace, app: App) -> None:
 
     if args.export is not None:
         folder = os.path.join(app.cwd, args.export)
-        pages = export(app.settled(args), folder)
+        try:
+            pages = export(app.settled(args), folder)
+        except OSError as error:
+            raise NotFoundError(f"{error.filename or folder} cannot be written: {error.strerror}.") from error
         app.answer(args, {"folder": folder, "pages": pages}, f"{pages} pages in {folder}: open index.html there.", OWN)
         return
     from gitmem.platform.loopback import LOOPBACK, listen, make_token

@@ -203,9 +203,9 @@ def run_remote(args: argparse.Namespace, app: App) -> None:
     if args.words:
         raise UsageError("'gitmem remote list' takes no further words.", "To add one: gitmem remote add [NAME] URL")
     found = states(store)
-    app.answer(
-        args, [one.as_value() for one in found], "\n".join(plain(f"{state.name}  {state.url}") for state in found)
-    )
+    text = "\n".join(plain(f"{state.name}  {state.url}") for state in found)
+    none = "No remote yet: 'gitmem remote add URL' adds one."
+    app.answer(args, [one.as_value() for one in found], text or none, None if found else OWN)
 
 
 def _name_and_url(words: list[str], cwd: str) -> tuple[str, str | None]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +18,8 @@ from gitmem.cli.main import main
 from tests.own_settings import own_file
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tests.conftest import RunsGit
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -45,6 +50,30 @@ class Terminal(io.TextIOWrapper):
 
     def isatty(self) -> bool:
         return True
+
+
+def on_terminal(
+    words: Sequence[str], cwd: Path, *, columns: int = 80, rows: int = 24, typed: str = "", **environ: str
+) -> tuple[int, str]:
+    """Run a command at a terminal of this size on POSIX; return its exit code and all that the terminal was sent."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    asked = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", **environ}
+    command = [sys.executable, "-m", "gitmem", *words]
+    with subprocess.Popen(command, cwd=cwd, env=asked, stdout=theirs, stdin=theirs, stderr=theirs) as run:
+        os.close(theirs)
+        os.write(ours, typed.encode())
+        said = b""
+        with contextlib.suppress(OSError):  # how the end of a terminal reads on Linux
+            while data := os.read(ours, 65536):
+                said += data
+    os.close(ours)
+    return run.returncode, said.decode().replace("\r\n", "\n")
 
 
 def _stream(data: bytes = b"") -> io.TextIOWrapper:

@@ -60,6 +60,7 @@ def test_a_pinned_fact_is_told_before_all_others_whatever_its_age(gitmem, store)
     gitmem("config", "session.budget_tokens", "500")
     assert "port 8081" not in gitmem("start")[1]
     assert gitmem("facts", "pin", old["id"])[1].startswith(f"{old['id']} is active, pinned now")
+    assert f"  {old['id']}" in gitmem("facts")[1].split(" [pinned]")[0].split("\n")[-1]
     told = gitmem("start")[1]
     assert told.index("port 8081") < told.index("Service number")
     assert "pinned: true\n" in (store_file := store.read(old["path"]).decode())

@@ -242,3 +242,8 @@ def test_own_rules_and_preferences_are_found_after_the_project_s_and_marked(gitm
     assert [hit["own"] for hit in gitmem.json("--user", "search", "stripes")] == [False]
     gitmem("--user", "facts", "retire", gitmem.json("--user", "facts", "list")[0]["id"])
     assert len(gitmem.json("search", "zebra")) == 1
+
+
+def test_a_folder_of_stores_that_is_not_there_is_named(gitmem, tmp_path):
+    code, _, err = gitmem("search", "--stores", "nowhere", "x")
+    assert (code, f"There is no folder {tmp_path / 'nowhere'}" in err) == (9, True)

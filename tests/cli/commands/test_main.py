@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import contextlib
+import io
 import json
 import os
 import re
@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 
 from gitmem import __version__
+from gitmem.cli.commands import COMMANDS, GROUPS, PLUMBING, command_word
 from gitmem.cli.commands import status as command
-from gitmem.cli.main import COMMANDS, GROUPS, PLUMBING, command_word
+from gitmem.cli.output import Bar
 from gitmem.errors import BusyError, ExitCode, GitFailedError, NotFoundError, NotSavedError
 from gitmem.store.findings import FailureLog
+from gitmem.text.terminal import cells
+from tests.cli.commands.project import Terminal, on_terminal
 
 ROOT = Path(__file__).resolve().parents[3]
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
@@ -133,26 +136,34 @@ def test_what_is_due_is_done_at_once(gitmem):
 )
 @pytest.mark.few(2)
 def test_what_is_longer_than_the_screen_goes_to_gits_pager(tmp_path, gitmem, environ, words, paged):
-    import fcntl
-    import pty
-    import struct
-    import termios
-
     gitmem("init")
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    asked = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", **environ}
-    command = [sys.executable, "-m", "gitmem", *words]
-    with subprocess.Popen(command, cwd=tmp_path, env=asked, stdout=theirs, stdin=theirs) as run:
-        os.close(theirs)
-        said = b""
-        with contextlib.suppress(OSError):  # how the end of a terminal reads on Linux
-            while data := os.read(ours, 65536):
-                said += data
-    os.close(ours)
-    assert run.returncode == 0
-    assert bool(re.match(rb" +1\t", said)) is paged
-    assert "--all" not in words or all(len(line.rstrip()) <= 80 + 8 * paged for line in said.decode().splitlines())
+    code, said = on_terminal(words, tmp_path, **environ)
+    assert code == 0
+    assert bool(re.match(r" +1\t", said)) is paged
+    assert "--all" not in words or all(len(line.rstrip()) <= 80 + 8 * paged for line in said.splitlines())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal as POSIX has it")
+@pytest.mark.parametrize("columns", [80, 200])
+@pytest.mark.few(1)
+def test_no_line_is_wider_than_the_terminal(tmp_path, gitmem, columns):
+    gitmem("init")
+    gitmem("save", "A rule that is too long for a line of any terminal. " * 5, "--type", "rule")
+    gitmem("save", "빌드는 잠금 파일로만 하고, 새 스크립트도 마찬가지로 그렇게 한다. " * 7, "--type", "decision")
+    for words in ("facts", "log", "config", "search rule", "search 빌드는", "help web", "forget", "-C /nope log"):
+        _, said = on_terminal(words.split(), tmp_path, columns=columns, NO_COLOR="1", GIT_PAGER="cat")
+        assert "\x1b" not in said
+        assert max(map(cells, said.split("\n"))) <= columns, words
+        assert columns == 80 or words not in {"facts", "search rule"} or max(map(cells, said.split("\n"))) > 170
+
+
+def test_a_bar_takes_one_line_whatever_is_written_in_it(tmp_path):
+    err = Terminal()
+    Bar(err).show(1, 2, "환불 목록도 커서를 쓸 수 있어? 앞으로는 코드보다 테스트를 먼저 작성해줘. " * 3)
+    assert isinstance(err.buffer, io.BytesIO)
+    drawn = err.buffer.getvalue().decode().split("\r")
+    assert "환불" in drawn[1]
+    assert max(map(cells, drawn)) <= 78
 
 
 @pytest.mark.parametrize(
@@ -169,11 +180,9 @@ def test_what_a_person_reads_is_coloured_on_a_terminal_only_and_unless_refused(d
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_help_of_every_command_says_what_it_does_and_gives_examples(name, capsys, gitmem):
-    with pytest.raises(SystemExit) as ended:
-        gitmem(name, "--help")
-    assert ended.value.code == 0
-    said = capsys.readouterr().out
+def test_the_help_of_every_command_says_what_it_does_and_gives_examples(name, gitmem):
+    code, said, _ = gitmem(name, "--help")
+    assert code == 0
     about, _, examples = said.partition("examples:\n")
     assert f"usage: gitmem {name}" in about
     assert len(about.split("\n\n")[1]) > 20
@@ -187,13 +196,11 @@ def test_the_help_of_every_command_says_what_it_does_and_gives_examples(name, ca
 
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.few(20)
-def test_help_names_only_options_that_exist(name, capsys, gitmem):
+def test_help_names_only_options_that_exist(name, gitmem):
     """Each `gitmem COMMAND … --option` of prose and examples is one of that command's options."""
 
     def help_of(*words: str) -> str:
-        with pytest.raises(SystemExit):
-            gitmem(*words, "--help")
-        return capsys.readouterr().out
+        return str(gitmem(*words, "--help")[1])
 
     for called, rest in re.findall(r"gitmem ([a-z]+)((?: [^\s'();,]+)*)", help_of(name).partition("\n\n")[2]):
         words = rest.split()
