@@ -16,8 +16,15 @@ if TYPE_CHECKING:
 
 NO_SUCH_REF = "couldn't find remote ref"
 _MOVED = "stale info"  # the remote named another value than the expected one
-_RACES = ("fetch first", "non-fast-forward", "is at ", "incorrect old value", "reference already exists")
-_LOCKS = ("cannot lock ref", "failed to lock", "Unable to create", "failed to update ref", "unable to update")
+_UNFORCED = "is not ancestor of"  # git-remote-s3, of a push that replaces history
+_RACES = (
+    *("fetch first", "non-fast-forward", "is at ", "incorrect old value", "reference already exists"),
+    *("stale remote", _UNFORCED),
+)
+_LOCKS = (
+    *("cannot lock ref", "failed to lock", "Unable to create", "failed to update ref", "unable to update"),
+    *("ref lock", "PreconditionFailed"),
+)
 _DROPPED = (
     *("early EOF", "unexpected disconnect", "hung up unexpectedly", "RPC failed", "Connection reset", "error: 50"),
     *("expected flush after", "unexpected EOF", "Could not read from remote"),
@@ -82,6 +89,11 @@ _REFUSALS = (
 )
 _FAILURES = (
     _Kind(
+        ("transport 's3' not allowed", "remote helper for 's3'"),
+        "{name} is reached by a program, git-remote-s3, that is not there or that you have not allowed",
+        "'pip install git-remote-s3' and 'git config --global protocol.s3.allow always'.",
+    ),
+    _Kind(
         ("fsck error", "hasDot", "hasDotgit", "fullPathname", "in fsck_object", "fsck_objects"),
         "What {name} has was not taken: git finds it unsafe or damaged",
         "Run 'git fsck' in that repository.",
@@ -129,6 +141,11 @@ def is_dropped(error: GitFailedError) -> bool:
     output = f"{_rejection(error)}\n{error.stderr}"
     kind = None if _fitting(_REFUSALS, output) else _fitting(_FAILURES, output)
     return (kind is None or kind.error is UnreachableError) and any(words in output for words in _DROPPED)
+
+
+def is_unforced(error: GitFailedError) -> bool:
+    """Return whether a push failed since it replaces history and git-remote-s3 was not told to."""
+    return _UNFORCED in _rejection(error)
 
 
 def is_locked(error: GitFailedError) -> bool:

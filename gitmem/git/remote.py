@@ -13,18 +13,19 @@ import re
 import shlex
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gitmem.errors import GitFailedError, RefusedError
 from gitmem.git.process import Git, unfiltered_settings
-from gitmem.git.refusals import NO_SUCH_REF, explain_fetch, explain_push, is_dropped, is_locked, is_race
+from gitmem.git.refusals import NO_SUCH_REF, explain_fetch, explain_push, is_dropped, is_locked, is_race, is_unforced
 from gitmem.git.repository import MEMORY_BRANCH, Layout, is_object_id
 from gitmem.platform.safe_open import read_text
 from gitmem.text.terminal import mask_urls
 from gitmem.values import Value
 
-# Allowed schemes: not `ext::`, which starts any program.
-_SCHEMES = ("https://", "http://", "ssh://", "git://", "file://", "git+ssh://")
+# Allowed schemes: not `ext::`, which starts any program. `s3://` starts git-remote-s3 where the person allows it.
+_S3 = "s3"
+_SCHEMES = ("https://", "http://", "ssh://", "git://", "file://", "git+ssh://", f"{_S3}://")
 
 
 class Remote(Value):
@@ -75,9 +76,13 @@ def check_url(url: str) -> str:
     if bad or helper or scheme:
         raise RefusedError(
             f"{mask_urls(ascii(url))} is no address of a repository that gitmem goes to.",
-            "Use an https, ssh, git or file URL, host:path, or a path.",
+            "Use an https, ssh, git, file or s3 URL, host:path, or a path.",
         )
     return url
+
+
+def _is_s3(url: str) -> bool:
+    return url.lower().startswith(f"{_S3}://")
 
 
 FETCHED = "refs/worktree/fetched"  # a ref of the git folder alone, not of the common one
@@ -127,6 +132,13 @@ class Quarantine:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(path)
         return oid
+
+    def check(self, git: Git) -> None:
+        """Have git check the objects that were fetched; raises GitFailedError."""
+        folder = os.path.join(self._objects, "pack")
+        for name in [name for name in os.listdir(folder) if name.endswith(".pack")]:
+            checked = os.path.join(self._folder, f"{name}.idx")
+            git.run("index-pack", "--fsck-objects", "-o", checked, os.path.join(folder, name), env=self.variables)
 
     def inbox(self) -> dict[str, str]:
         """Return the commits of the remote's inbox that were fetched, by the name of their ref."""
@@ -205,6 +217,8 @@ class Connection(Value):
             try:
                 refs = [f"+{ref}:{FETCHED}", *([] if inbox is None else [f"+{INBOX}/*:{_INBOX}/*"])]
                 self._run(git, remote.url, *kept, *_FETCH, "--", remote.url, *refs, env=place.variables)
+                if _is_s3(remote.url):  # git checks no objects that a program brings
+                    place.check(git)
             except GitFailedError as error:
                 if NO_SUCH_REF in error.stderr:
                     return None
@@ -228,20 +242,27 @@ class Connection(Value):
 
         """
         git = self._git(remote.push_url)
-        lease = f"--force-with-lease={ref}:{expected or ''}"
-        for is_first in (True, False):
-            try:
-                self._run(git, remote.push_url, *_PUSH, lease, "--", remote.push_url, f"{oid}:{ref}")
-            except GitFailedError as error:
-                if is_first and is_locked(error):
-                    time.sleep(_LOCK_PAUSE)
-                    continue
-                race = is_race(error)
-                if race or (race is None and self._tip(git, remote, ref) != expected):
-                    raise PushRacedError from None
-                raise explain_push(error, remote) from error
-            else:
-                return
+        lease, force = f"--force-with-lease={ref}:{expected or ''}", ""
+        here = Git(self.layout.git_dir, self.layout.work_tree, self.environ)
+        # By name, since git-remote-s3 bundles no object that has none.
+        with quarantine(here, self.layout.common_dir, [oid]) as place:
+            for is_first in (True, False):
+                words = (*_PUSH, lease, "--", remote.push_url, f"{force}{_KNOWN}0:{ref}")
+                try:
+                    self._run(git, remote.push_url, *words, env=place.variables)
+                except GitFailedError as error:
+                    if is_first and is_locked(error):
+                        time.sleep(_LOCK_PAUSE)
+                        continue
+                    race = is_race(error)
+                    if race or (race is None and self._tip(git, remote, ref) != expected):
+                        raise PushRacedError from None
+                    if is_first and is_unforced(error):  # git-remote-s3 is told of no lease
+                        force = "+"
+                        continue
+                    raise explain_push(error, remote) from error
+                else:
+                    return
 
     def empty(self, remote: Remote, taken: Mapping[str, str]) -> None:
         """Delete refs of a remote that still are where they were seen; what fails is left to the next sync."""
@@ -268,8 +289,6 @@ class Connection(Value):
         """
         check_url(url)
         settings, variables = unfiltered_settings(self.layout.git_dir)
-        allowed = self.environ.get("GIT_ALLOW_PROTOCOL")
-        chosen = [name for name in _TRANSPORTS if allowed is None or name in allowed.split(":")]
         return Git(
             self.layout.git_dir,
             self.layout.work_tree,
@@ -277,7 +296,7 @@ class Connection(Value):
             user_config=True,
             # So that `includeIf "hasconfig:remote.*.url:…"` of the person's configuration knows where git goes.
             settings={**settings, "remote.gitmem.url": url},
-            variables={**variables, "GIT_ALLOW_PROTOCOL": ":".join(chosen), "GIT_NO_LAZY_FETCH": "1"},
+            variables={**variables, "GIT_NO_LAZY_FETCH": "1"},
         )
 
     def _run(self, git: Git, url: str, *args: str, env: Mapping[str, str] | None = None) -> bytes:
@@ -290,14 +309,23 @@ class Connection(Value):
             return git.run(*args, timeout=self.seconds, env=surroundings)
 
     def _surroundings(self, git: Git, url: str) -> dict[str, str]:
-        """Return the variables that let git prompt on the terminal, or not at all."""
+        """Return the variables that let git use some transports, and prompt on the terminal or not at all."""
+        allowed = {"GIT_ALLOW_PROTOCOL": ":".join(self._transports(git, url))}
         if self.asks:
-            return {"GIT_TERMINAL_PROMPT": "1"}
-        quiet = {"GIT_TERMINAL_PROMPT": "0", "SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}
+            return {**allowed, "GIT_TERMINAL_PROMPT": "1"}
+        quiet = {**allowed, "GIT_TERMINAL_PROMPT": "0", "SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}
         if os.name == "posix":  # empty: no program prompts; elsewhere variables cannot be empty
             quiet["GIT_ASKPASS"] = ""
         command = self._ssh(git) if is_ssh(url) else None
         return {**quiet, "GIT_SSH_COMMAND": command} if command else quiet
+
+    def _transports(self, git: Git, url: str) -> Sequence[str]:
+        """Return the transports git may use: S3 if the person's environment or configuration allows it."""
+        own = self.environ.get("GIT_ALLOW_PROTOCOL")
+        if own is not None:
+            return [name for name in (*_TRANSPORTS, _S3) if name in own.split(":")]
+        said = git.run("config", "--get", f"protocol.{_S3}.allow", ok=(0, 1)) if _is_s3(url) else b""
+        return (*_TRANSPORTS, _S3) if said.strip() == b"always" else _TRANSPORTS
 
     def _ssh(self, git: Git) -> str | None:
         """Return the user's ssh command with options against prompts, or None if it is not OpenSSH."""

@@ -1,4 +1,4 @@
-"""Real git servers on loopback: sshd with git-shell or gitolite, nginx with git's http-backend."""
+"""Real git servers on loopback: sshd with git-shell or gitolite, nginx with git's http-backend, a stand-in of S3."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import shlex
 import shutil
 import socket
 import subprocess
+import sys
 import time
+import urllib.request
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_PATH = f"{os.environ.get('PATH', '')}{os.pathsep}/usr/sbin{os.pathsep}/usr/share/gitolite3"
+_OWN = os.path.dirname(sys.executable)  # where pip puts the stand-in of S3
+_PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/share/gitolite3", _OWN))
 
 
 def program(name: str) -> str:
@@ -95,7 +98,7 @@ http {{
   access_log off; client_body_temp_path {folder}/body; fastcgi_temp_path {folder}/fastcgi;
   proxy_temp_path {folder}/proxy; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
   server {{
-    listen 127.0.0.1:{port};
+    listen 127.0.0.1:{port}{listen};
     location / {{
       {rules}
       fastcgi_pass unix:{folder}/socket;
@@ -110,14 +113,46 @@ http {{
 """
 
 
+_TLS = " ssl; ssl_certificate {0}/site.pem; ssl_certificate_key {0}/site.key"
+_AUTH = "auth_basic memory; auth_basic_user_file {}/people;"
+PASSWORD = "ada:s3cr3t"
+
+
+def _certify(folder: Path) -> None:
+    """Make an authority, and a certificate of it for this machine."""
+    openssl, new = program("openssl"), ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    for name, subject, more in (
+        ("ca", "/CN=The authority of a test", ()),
+        ("site", "/CN=127.0.0.1", ("-addext", "subjectAltName=IP:127.0.0.1", "-CA", "ca.pem", "-CAkey", "ca.key")),
+    ):
+        words = ("req", "-x509", *new, "-keyout", f"{name}.key", "-out", f"{name}.pem", "-days", "2", "-subj", subject)
+        subprocess.run([openssl, *words, *more], cwd=folder, capture_output=True, check=True)
+
+
 @contextlib.contextmanager
-def nginx(folder: Path, root: Path, rules: str = "") -> Iterator[str]:
+def https(folder: Path, root: Path, home: Path) -> Iterator[str]:
+    """As `nginx`, over TLS and with a password; the configuration in `home` names the authority and a helper."""
+    _certify(folder)
+    name, password = PASSWORD.split(":")
+    (folder / "people").write_text(f"{name}:{{PLAIN}}{password}\n")
+    (folder / "people").chmod(0o644)
+    with nginx(folder, root, _AUTH.format(folder), _TLS.format(folder)) as address:
+        (folder / "passwords").write_text(address.replace("://", f"://{PASSWORD}@").rstrip("/") + "\n")
+        (home / ".gitconfig").write_text(
+            f"[http]\n\tsslCAInfo = {folder}/ca.pem\n[credential]\n\thelper = store --file={folder}/passwords\n"
+        )
+        yield address
+
+
+@contextlib.contextmanager
+def nginx(folder: Path, root: Path, rules: str = "", tls: str = "") -> Iterator[str]:
     """Serve the repositories in a folder by nginx and git's http-backend; yield the beginning of their URLs."""
     daemon, port = program("nginx"), free_port()
     execs = subprocess.run(["git", "--exec-path"], capture_output=True, text=True, check=True).stdout.strip()
     backend = program(os.path.join(execs, "git-http-backend"))
     settings, user = folder / "nginx.conf", "user root;" if os.geteuid() == 0 else ""
-    settings.write_text(_NGINX.format(folder=folder, port=port, root=root, backend=backend, rules=rules, user=user))
+    values = {"folder": folder, "port": port, "root": root, "backend": backend, "rules": rules, "user": user}
+    settings.write_text(_NGINX.format(**values, listen=tls))
     with (folder / "fcgi.log").open("wb") as log:
         relay = subprocess.Popen([program("fcgiwrap"), "-s", f"unix:{folder}/socket"], stderr=log, stdout=log)
     try:
@@ -127,7 +162,7 @@ def nginx(folder: Path, root: Path, rules: str = "") -> Iterator[str]:
                 break
             time.sleep(0.05)
         with running([daemon, "-c", str(settings), "-e", f"{folder}/nginx.log"], port, folder / "nginx.out"):
-            yield f"http://127.0.0.1:{port}/"
+            yield f"http{'s' * bool(tls)}://127.0.0.1:{port}/"
     finally:
         relay.terminate()
         relay.wait()
@@ -152,3 +187,43 @@ def gitolite(folder: Path, rights: str = "R") -> Iterator[Ssh]:
             words = [command, step, *["POST_COMPILE"] * (step == "trigger")]
             subprocess.run(words, env=env, capture_output=True, check=True)
         yield server
+
+
+@contextlib.contextmanager
+def s3(folder: Path, home: Path, environ: dict[str, str]) -> Iterator[str]:
+    """Start a stand-in of S3 (moto) with a bucket; the person's configuration allows its addresses, git-remote-s3."""
+    server, port = program("moto_server"), free_port()
+    program("git-remote-s3")
+    bucket = f"http://127.0.0.1:{port}/bucket"
+    with running([server, "-H", "127.0.0.1", "-p", str(port)], port, folder / "s3.log"):
+        urllib.request.urlopen(urllib.request.Request(bucket, method="PUT")).close()
+        environ |= {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGION": "us-east-1"}
+        environ |= {"AWS_ENDPOINT_URL": bucket.removesuffix("/bucket")}
+        environ["PATH"] += os.pathsep + _OWN
+        (home / ".gitconfig").write_text('[protocol "s3"]\n\tallow = always\n')
+        yield "s3://bucket/memory"
+
+
+KINDS = ("path", "ssh", "https", "gitolite", "s3")
+
+
+@contextlib.contextmanager
+def serve(kind: str, folder: Path, remote: Path, home: Path, environ: dict[str, str]) -> Iterator[str]:
+    """Serve an empty repository as one of `KINDS`; yield its address, which `environ` and the home let one reach."""
+    if kind == "path":
+        yield str(remote)
+    elif kind == "ssh":
+        with sshd(folder, f'{program("git-shell")} -c "$SSH_ORIGINAL_COMMAND"') as server:
+            server.enter(environ)
+            yield server.url(remote)
+    elif kind == "https":
+        subprocess.run(["git", "-C", str(remote), "config", "http.receivepack", "true"], check=True)
+        with https(folder, remote.parent, home) as address:
+            yield address + remote.name.replace(" ", "%20")
+    elif kind == "gitolite":
+        with gitolite(folder, "RW+") as server:
+            server.enter(environ)
+            yield server.url("/memory")
+    else:
+        with s3(folder, home, environ) as address:
+            yield address
