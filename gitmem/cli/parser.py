@@ -73,6 +73,8 @@ class _Formatter(argparse.HelpFormatter):
 class Parser(argparse.ArgumentParser):
     """Raises usage errors, and the help that is asked for, for the error boundary to print."""
 
+    asked = ""  # the command whose help explains an error, where it is not this parser's own
+
     def __init__(self, *, json: bool = True, **options: Any) -> None:
         # argparse formats each argument once to check it; asking the terminal its width for that imports shutil.
         super().__init__(formatter_class=lambda prog: _Formatter(prog, width=80), allow_abbrev=False, **options)
@@ -97,8 +99,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise a usage error."""
-        words = " ".join(self.prog.split()[:2])
-        raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"'{words} --help' shows how it is used.")
+        raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"'{self.asked or self.prog} --help' shows how.")
 
 
 def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
@@ -106,6 +107,7 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
     usage = None if names else "gitmem [-h] [-V] [-C DIR] [--no-pager] [--user | --private] COMMAND ..."
     about = _ABOUT if names else f"{_ABOUT}\n\n{listed(GROUPS)}"
     parser = Parser(json=False, prog="gitmem", usage=usage, description=about, epilog=_EPILOG)
+    parser.asked = " ".join(("gitmem", *names[:1]))
     parser.set_defaults(json=False)
     parser.add_argument("-V", "--version", action="version", version=f"gitmem {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", help="work as if started in this folder")

@@ -245,7 +245,7 @@ def test_a_wrong_command_line_is_a_usage_error_in_one_line_with_a_way_on(gitmem,
     first, second = err.rstrip("\n").split("\n")
     assert first.startswith("gitmem: ")
     assert complaint in first
-    assert "--help' shows how it is used" in second
+    assert "--help' shows how" in second
 
 
 def test_an_unexpected_error_is_one_line_and_its_traceback_is_in_the_log(gitmem, fails, journal):
