@@ -61,6 +61,7 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, app: App) -> 
         ("said in", ", ".join(known.sources)),
         ("files", ", ".join(known.files) + (f" as of {known.commit}" if known.commit else "")),
         ("branch", known.branch),
+        ("scope", ", ".join(known.scope)),
         ("supersedes", ", ".join(fact.supersedes)),
         ("file", known.path),
     )
@@ -88,6 +89,7 @@ def fact_value(fact: Fact, status: Status | None = None) -> dict[str, object]:
         **fields(fact, "confidence sources files"),
         "commit": fact.commit or None,
         "branch": fact.branch or None,
+        "scope": list(fact.scope),
         "stale": list(status.stale) if status else [],
         "place": str(status.place) if status and status.place else None,
         "review": list(fact.review),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from gitmem.document.entry import MemoryType, find_entries
 from gitmem.document.ids import MEMORY, is_timed, milliseconds_of, tail_of
 from gitmem.document.message import Message, Op, Trailer, session_message
+from gitmem.document.scope import scopes_in
 from gitmem.facts.compare import WEIGHED, candidates, rivals_of, says_the_same
 from gitmem.facts.extract import (
     Finding,
@@ -141,6 +142,7 @@ class FactBook:
             sources=(found.source,),
             keywords=fact_keywords(found.text),
             files=found.files,
+            scope=found.scope,
         )
         same = self._same(made)
         if same is None:
@@ -151,7 +153,8 @@ class FactBook:
             return {}
         if same.id != made.id and not same.binds:
             return {}
-        kept = self.keep(same, found.source, again=again and same.when < found.at)
+        said_here = same._replace(scope=_wider(same, made))
+        kept = self.keep(said_here, found.source, again=again and same.when < found.at)
         changes = kept[1] if kept else {}
         if kept and made.created < kept[0].created:
             changes |= self._changes([kept[0]._replace(created=made.created)])
@@ -240,6 +243,7 @@ class FactBook:
         there = self._read(known or made)  # or made by an earlier commit of the transaction
         if known is not None and there is None:
             return None  # its file cannot be changed
+        there = there and there._replace(scope=_wider(there, made))
         if there is not None and there.binds:
             fact = _with_source(there, source)
             return fact, self._changes([fact])
@@ -304,6 +308,7 @@ def fact_of(event: Save, text: str) -> Fact | None:
     if event.type not in KINDS or len(text) > LONGEST:
         return None
     origin = {"tool": event.host, "session": event.session}
+    tags = (tag for tag in event.tags if not scopes_in((tag,)))
     return make_fact(
         KINDS[event.type],
         text,
@@ -311,7 +316,8 @@ def fact_of(event: Save, text: str) -> Fact | None:
         confidence=_SAVED,
         origin={key: value for key, value in origin.items() if value},
         sources=(event.id,),
-        keywords=tuple(dict.fromkeys((*(tag.casefold() for tag in event.tags), *fact_keywords(text)))),
+        keywords=tuple(dict.fromkeys((*(tag.casefold() for tag in tags), *fact_keywords(text)))),
+        scope=scopes_in(event.tags),
     )
 
 
@@ -325,6 +331,11 @@ def _alike(one: str, other: str) -> bool:
     """Return whether facts of two kinds can say the same: the kinds are equal, or both are `WEIGHED`."""
     kinds = [kind.value for kind in WEIGHED]
     return one == other or (one in kinds and other in kinds)
+
+
+def _wider(one: Fact, other: Fact) -> tuple[str, ...]:
+    """Return the parts of the project in which one of two facts that say the same is told."""
+    return tuple(dict.fromkeys((*one.scope, *other.scope))) if one.scope and other.scope else ()
 
 
 def _with_source(fact: Fact, source: str) -> Fact:
@@ -344,7 +355,7 @@ def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
 
     """
     project = os.path.dirname(store.root)
-    clean = [redacted(turn, store.config.redaction.allow) for turn in turns]
+    clean = [redacted(turn, store) for turn in turns]
     findings = find_facts(clean, (project,), boot_lines(store))
     when = turns[-1].ended if turns else store.context.clock()
     return _commit(store, session, host, findings, clean, when=when)

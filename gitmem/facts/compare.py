@@ -15,6 +15,7 @@ from functools import lru_cache
 from heapq import nlargest
 from itertools import takewhile
 
+from gitmem.document.scope import do_meet
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.statements import cue_words
 from gitmem.text.keywords import keywords
@@ -383,13 +384,17 @@ def winner_over(own: Fact, project: Iterable[Fact]) -> Fact | None:
 
 
 def rivals_of(new: Fact, facts: Iterable[Fact], is_mine: Callable[[Fact], bool] = lambda _: False) -> Rivals:
-    """Return the rivals of a new fact among facts in force.
+    """Return the rivals of a new fact among facts in force, those of other parts of the project left out.
 
     A statement of change ends earlier statements, and of two rules of the person (`is_mine`) the newer ends the older;
     a new fact from a recorded session may be the older one. Of those that it contradicts otherwise the newest
     `MOST_DISPUTED` count.
     """
-    others = [fact for fact in facts if is_weighed(new) and is_weighed(fact) and fact.id != new.id]
+    others = [
+        fact
+        for fact in facts
+        if is_weighed(new) and is_weighed(fact) and fact.id != new.id and do_meet(fact.scope, new.scope)
+    ]
     ended: list[Fact] = []
     by: list[Fact] = []
     disputed: list[Fact] = []

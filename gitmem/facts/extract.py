@@ -163,7 +163,7 @@ _FILE_NAME = re.compile(r"(?<![\w/.-])(?:[\w-][\w.-]{0,80}/){0,12}[\w-][\w.-]{0,
 
 
 class Finding(Value):
-    """A fact found in a session; `source` is the id of its turn's entry, `by` the model that found it."""
+    """A fact found in a session, with its `scope`; `source` is its turn's entry, `by` the model that found it."""
 
     kind: FactKind
     text: str
@@ -172,6 +172,7 @@ class Finding(Value):
     source: str
     files: tuple[str, ...] = ()
     by: str = ""
+    scope: tuple[str, ...] = ()
 
 
 def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collection[str] = ()) -> list[Finding]:
@@ -196,7 +197,8 @@ def facts_of_prompt(turn: Turn, answer_before: str, files: Sequence[str]) -> Ite
     prompt = human_text(turn.prompt)
     for said in (*picks_of(prompt, answer_before), *statements_of(prompt)):
         text = with_reason(as_statement(said.text), as_statement(said.why) if said.why else "")
-        yield Finding(said.kind, text, _SURE, turn.started, turn.exchange_id, files_named(text, files))
+        scope = (turn.scope,) if turn.scope else ()
+        yield Finding(said.kind, text, _SURE, turn.started, turn.exchange_id, files_named(text, files), scope=scope)
 
 
 class Fix(Value):

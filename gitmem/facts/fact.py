@@ -69,9 +69,10 @@ class Fact(Value):
     `session`, `exchange`, `commit`, and `by`, the model that judged it.
     `sources` are all entries, exchanges and sessions with it. `files` are the
     project's files it is about, as of `commit` on `branch`; `lines` are digests of the lines in them that it speaks of
-    (`gitmem.project.code`). `review` are the ids of facts that contradict it, to be decided by a
-    person (spec V6); `pinned` ones are told at every start. `file` is the path it was read from, `source` its content;
-    both are empty for a new fact, `source` and `text` for one out of the cache of headers.
+    (`gitmem.project.code`); `scope` are the parts of the project it is of, none: all of it.
+    `review` are the ids of facts that contradict it, to be decided by a person (spec V6); `pinned` ones are told at
+    every start. `file` is the path it was read from, `source` its content; both are empty for a new fact, `source` and
+    `text` for one out of the cache of headers.
     """
 
     id: str
@@ -90,6 +91,7 @@ class Fact(Value):
     commit: str = ""
     branch: str = ""
     lines: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
     pinned: bool = False  # the cache of headers looks at the end of a line for the three below
     supersedes: tuple[str, ...] = ()
     superseded_by: str = ""

@@ -52,10 +52,14 @@ class Ground(StrEnum):
     UNKNOWN = "its commit is not known here"
     BRANCH = "on its branch only"
     WAITS = "its branch is gone"
+    BESIDE = "of another part of the project"
 
 
 class Place(Value):
-    """The ground of a fact; the `files` of which lines changed, and the `author` if that is somebody else."""
+    """The ground of a fact; the `author` if that is somebody else.
+
+    `files` are those of which lines changed, or the parts of the project that it is of.
+    """
 
     ground: Ground
     branch: str = ""
@@ -67,9 +71,11 @@ class Place(Value):
         """Return the ground in words, for a mark."""
         branch = one_line(self.branch or "a commit without a branch", _LONGEST_BRANCH)
         learned = f"learned on {branch}" + (f" by {self.author}" if self.author else "")
+        files = ", ".join(one_line(file, _LONGEST_BRANCH) for file in self.files[:_FILES])
         if self.ground is Ground.STALE:
-            files = ", ".join(one_line(file, _LONGEST_BRANCH) for file in self.files[:_FILES])
             return f"may be out of date, since changed: {files}"
+        if self.ground is Ground.BESIDE:
+            return f"of {files}, and told there and above"
         return {
             Ground.LEARNED: f"{learned}, which is not merged here",
             Ground.UNKNOWN: f"{learned} at {self.commit[:_SHORT]}, a commit that is not known here",
@@ -125,6 +131,7 @@ class Standing(StrEnum):
     RESOLVED = "resolved"
     DISPUTED = "disputed"  # in force, with a contradiction that waits for a person
     ELSEWHERE = "on its branch only"
+    BESIDE = "of another part of the project"
     WAITING = "not merged"  # learned on a branch that is gone: it waits for a person
 
 
@@ -159,7 +166,7 @@ class Status(Value):
 
 
 _LONGEST_BRANCH, _FILES, _SHORT = 80, 3, 7
-_ELSEWHERE = {Ground.BRANCH: Standing.ELSEWHERE, Ground.WAITS: Standing.WAITING}
+_ELSEWHERE = {Ground.BRANCH: Standing.ELSEWHERE, Ground.WAITS: Standing.WAITING, Ground.BESIDE: Standing.BESIDE}
 _IN_FORCE = Status(Standing.IN_FORCE)
 _ENDED = {
     FactStatus.SUPERSEDED: Standing.SUPERSEDED,

@@ -106,7 +106,7 @@ def _document(path: str, data: bytes) -> Record:
         "status": as_text(given.get("status")),
         "session": session,
         "branch": as_text(given.get("branch")),
-        "tags": [*as_texts(given.get("keywords"))],
+        "tags": [*as_texts(given.get("keywords")), *map("in/{}".format, as_texts(given.get("scope")))],
         "files": [*as_texts(given.get("files"))],
         "path": path,
     }

@@ -142,7 +142,7 @@ def read_session(
         told = told or (filed_turns(store.read(path) or b"", session, host) if path else [])
         turns = [turn for turn in told if not people.whose(turn.exchange_id, "")]
     outputs = [record.text for record in records if record.role is Role.RESULT]
-    return [redacted_with_runs(turn, store.config.redaction.allow) for turn in turns], outputs
+    return [redacted_with_runs(turn, store) for turn in turns], outputs
 
 
 def is_judged(store: Store, session: str, path: str) -> bool:

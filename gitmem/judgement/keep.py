@@ -131,7 +131,8 @@ def _finding(session: Session, turn: Turn, kind: FactKind, text: str, why: str, 
     whole = with_reason(as_statement(text), as_statement(why) if why else "")
     files = files_named(whole, relative_files(turn.files, (turn.cwd,)))
     confidence = SAID if said else _LESS_SURE
-    return Finding(kind, whole, confidence, turn.ended, turn.exchange_id, files, session.model)
+    scope = (turn.scope,) if turn.scope else ()
+    return Finding(kind, whole, confidence, turn.ended, turn.exchange_id, files, session.model, scope)
 
 
 def _mends(store: Store, transaction: Transaction, book: FactBook, session: Session, mends: Sequence[Mend]) -> Changes:

@@ -158,7 +158,7 @@ def save_episodes(
     if not turns:
         return None
     allow = store.config.redaction.allow
-    clean = [redacted_with_runs(turn, allow) for turn in turns]
+    clean = [redacted_with_runs(turn, store) for turn in turns]
     noted = read_working(store, session)
     grown: list[tuple[datetime, int]] = []
     events = (clean_event(event, allow) for event in hook_events(noting_growth(records, grown), None))

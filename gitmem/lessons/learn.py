@@ -78,8 +78,8 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
         GitmemError: the patterns could not be committed.
 
     """
-    allow, project = store.config.redaction.allow, os.path.dirname(store.root)
-    sights = find_occurrences([redacted_with_runs(turn, allow) for turn in with_errors(turns)], project)
+    project = os.path.dirname(store.root)
+    sights = find_occurrences([redacted_with_runs(turn, store) for turn in with_errors(turns)], project)
     if not sights:
         return None
 
@@ -242,9 +242,9 @@ def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Tur
         for fact in in_force(known_facts(store))
         if fact.kind in _OF_PERSONS and any(tail_of(source) not in mine for source in fact.sources)
     ]
-    clean = [redacted(turn, store.config.redaction.allow) for turn in turns]
+    clean = [redacted(turn, store) for turn in turns]
     findings = [
-        finding
+        finding._replace(scope=())
         for finding in find_facts(clean, (os.path.dirname(store.root),), boot_lines(store))
         if finding.kind in _OF_PERSONS and _is_persons(finding, before)
     ]

@@ -95,7 +95,7 @@ def note_mended(store: Store, turns: Iterable[Turn], known: Collection[tuple[str
     An error that comes for the first time has the id that its pattern gets when its session is over. The second record
     of one place replaces the first.
     """
-    failed = [redacted_with_runs(turn, store.config.redaction.allow) for turn in turns if turn.failures]
+    failed = [redacted_with_runs(turn, store) for turn in turns if turn.failures]
     sessions = {turn.exchange_id: turn.session for turn in failed}
     sights = [sight for sight in find_occurrences(failed) if sight.commands]
     headers = pattern_headers(store) if sights else []

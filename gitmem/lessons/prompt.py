@@ -140,6 +140,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
         and tail_of(_handle(hit)) not in tails
         and not hit.is_of(session)
         and not hit.path.startswith(LINKED)
+        and not hit.is_beside
         and not _came_to_nothing(hit)
     ]
     room = TOKENS - sum(estimate_tokens(text) + 1 for text in mends)

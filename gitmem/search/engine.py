@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import islice
 
+from gitmem.document.scope import do_meet, scopes_in
+from gitmem.facts.validity import Standing
 from gitmem.history.authors import People
 from gitmem.search import sources
 from gitmem.search.dedupe import MOST, in_order_of_news
@@ -33,9 +35,18 @@ if TYPE_CHECKING:
 
 
 def holding(hits: list[Ranked], marks: Marks) -> list[Ranked]:
-    """Return the hits that hold, or are no facts; all where none is."""
-    kept = [hit for hit in hits if not marks.has_ended(hit.units.memory(hit.index))]
+    """Return the hits that hold, be it in another part of the project, or are no facts; all where none is."""
+    memories = ((hit, hit.units.memory(hit.index)) for hit in hits)
+    kept = [hit for hit, one in memories if not marks.has_ended(one) or marks.statuses[one].standing is Standing.BESIDE]
     return kept or hits
+
+
+def _is_beside(hit: Ranked, marks: Marks, here: str) -> bool:
+    """Return whether a hit is of another part of the project than the one that the command works in."""
+    status = marks.statuses.get(hit.units.memory(hit.index))
+    if status is not None:
+        return status.standing is Standing.BESIDE
+    return not do_meet(scopes_in(facts_of(hit.units, hit.units.unit(hit.index)).tags), (here,))
 
 
 def marked(hit: Hit, marks: Marks) -> Hit:
@@ -80,6 +91,7 @@ _WEIGHED = 30  # hits beyond the limit that are reordered by layer and age
 _COMPARED = 10  # hits beyond the limit that are compared by their subject
 _BARE_HEADING = 0.5  # factor for a heading without text below it
 _UNANSWERED = 0.5  # factor for a request without an answer
+_BESIDE = 0.5  # factor for what is of another part of the project
 _LINKS = 0.5  # factor for a concept or an episode: they link to exchanges, which say more
 
 
@@ -179,6 +191,12 @@ def _search(
         marked(make_hit(item)._replace(worth=worth, weak=worth.weak), marks)
         for item, worth in zip(top, worths(top, query), strict=True)
     ]
+    if here := store.here:
+        beside = (_is_beside(item, marks, here) for item in top)
+        hits = [
+            hit._replace(status=Standing.BESIDE.value) if is_so else hit
+            for hit, is_so in zip(hits, beside, strict=True)
+        ]
     complete = len(matches) != most and all(pool.complete for pool in pools)
     problem = similar.problem if similar else ""
     return top, Answer(hits, problem, len(memories), complete, len(matches) - len(kept))
@@ -246,6 +264,10 @@ def best(store: Store, ranked: list[Ranked], query: Query, scope: _Scope, marks:
         return ranked[: limit or None]
     first = ranked[: limit + _WEIGHED] if limit else ranked
     weighed = [weigh(store, item) for item in first[: limit + _WEIGHED]]
+    if here := store.here:
+        weighed = [
+            item._replace(score=item.score * _BESIDE) if _is_beside(item, marks, here) else item for item in weighed
+        ]
     weighed.sort(key=lambda item: -item.score)
     most = min(limit + _COMPARED, MOST) if limit else MOST
     weighed = in_order_of_news(weighed, marks, most)

@@ -8,7 +8,9 @@ import unicodedata
 from functools import cache
 
 from gitmem.document.ids import SHORT_LENGTH, is_git_folder, session_tag, short_session
+from gitmem.document.scope import scopes_in
 from gitmem.errors import NotFoundError, RefusedError
+from gitmem.facts.validity import Standing
 from gitmem.search.files import is_searched
 from gitmem.search.rank import Worth
 from gitmem.search.units import ENTRY, Units, first_line
@@ -199,9 +201,16 @@ class Hit(Value):
     def standing(self) -> str:
         """What to say of a hit that is the person's own, does not hold, is in dispute or older than another, or ""."""
         links = " and ".join(f"^{other}" for other in self.others)
+        if self.is_beside and (scopes := scopes_in(self.tags)):
+            return f"of {' and '.join(scopes)}"
         if self.own:
             return f"your own; in this project {links} goes before it" if links else "your own, in every project"
         return f"{BEFORE}, now {links}" if links and self.status == BEFORE else self.status
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether it is of another part of the project than the one that the command works in."""
+        return self.status == Standing.BESIDE
 
     def is_of(self, session: str) -> bool:
         """Return whether a session said it: it is of its file, or has its tag."""

@@ -132,7 +132,7 @@ def _possible_logs(transaction: Transaction, placed: Placed, tags: tuple[str, ..
     tail = tail_of(placed.entry.id)
     for found in find_entries(memory_of(transaction).decode("utf-8", "surrogateescape")):
         view = found.entry
-        if tail_of(view.id) == tail or (view.tags and view.tags == tags):
+        if tail_of(view.id) == tail or (tags and view.tags[:1] == tags[:1]):
             with contextlib.suppress(ValueError):  # a person may have edited it
                 days.append(datetime.fromisoformat(view.time[: len("2026-01-13")]).strftime("%Y-%m-%d"))
     return tuple(dict.fromkeys(map(daily_path, days)))
@@ -232,7 +232,7 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
         RefusedError: a file of the store cannot hold the entry, or is a link.
 
     """
-    clean = redacted(turn, store.config.redaction.allow)
+    clean = redacted(turn, store)
     remembered = _entries(transaction, store, clean, boot)
     if remembered is None:
         return []
@@ -301,7 +301,7 @@ def _answer_before(transaction: Transaction, store: Store, turn: Turn) -> str:
     for found in find_entries(log.decode("utf-8", "surrogateescape")):
         if tail_of(found.entry.id) == own:
             break
-        if found.entry.label == EXCHANGE and found.entry.tags == tag:
+        if found.entry.label == EXCHANGE and found.entry.tags[:1] == tag:
             before = found.entry.text
     return split_fields(before).answer
 

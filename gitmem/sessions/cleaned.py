@@ -16,7 +16,6 @@ from gitmem.sessions.turns import BOOT_FILES, content_lines, fold
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from gitmem.sessions.exchange import Exchange
@@ -42,8 +41,12 @@ def boot_lines(store: Store) -> frozenset[str]:
     return content_lines(texts)
 
 
-def redacted(turn: Turn, allow: Sequence[str]) -> Turn:
-    """Return a turn without secrets. Call it before texts are shortened, which could cut off a secret's end."""
+def redacted(turn: Turn, store: Store) -> Turn:
+    """Return a turn without secrets, with the part of the project in which it was.
+
+    Call it before texts are shortened, which could cut off a secret's end.
+    """
+    allow, scope = store.config.redaction.allow, turn.scope or store.scope_of(turn.cwd)
 
     def clean(text: str) -> str:
         return redact(text, allow=allow).text
@@ -59,17 +62,18 @@ def redacted(turn: Turn, allow: Sequence[str]) -> Turn:
     )
     files, said = tuple(map(clean, turn.files)), tuple(map(clean, turn.said))
     prompt, answer = clean(turn.prompt), clean(turn.answer)
-    return turn._replace(prompt=prompt, answer=answer, files=files, failures=failures, said=said)
+    return turn._replace(prompt=prompt, answer=answer, files=files, failures=failures, said=said, scope=scope)
 
 
-def redacted_with_runs(turn: Turn, allow: Sequence[str]) -> Turn:
+def redacted_with_runs(turn: Turn, store: Store) -> Turn:
     """Return a turn without secrets, in the commands it ran as well."""
+    allow = store.config.redaction.allow
 
     def clean(text: str) -> str:
         return redact(text, allow=allow).text
 
     runs = tuple(run._replace(command=clean(run.command), after=tuple(map(clean, run.after))) for run in turn.runs)
-    return redacted(turn._replace(runs=runs, edits=tuple(map(clean, turn.edits))), allow)
+    return redacted(turn._replace(runs=runs, edits=tuple(map(clean, turn.edits))), store)
 
 
 _USAGE_BYTES = 262_144  # at the end of a transcript, searched for the last message's token usage

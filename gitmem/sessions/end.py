@@ -8,6 +8,7 @@ from gitmem.document.document import Document
 from gitmem.document.entry import Entry, MemoryType, find_entries
 from gitmem.document.ids import daily_path, session_tag, tail_of
 from gitmem.document.message import Op, Trailer, session_message
+from gitmem.document.scope import scopes_in
 from gitmem.errors import UnreadableError
 from gitmem.hosts.all import read_transcript
 from gitmem.platform.clock import local
@@ -86,7 +87,7 @@ def logged_turns(store: Store, session: str, host: str) -> list[Turn]:
         name = day.strftime("%Y-%m-%d")
         text = (store.read(daily_path(name)) or b"").decode("utf-8", "replace")
         for entry in (found.entry for found in find_entries(text)):
-            if entry.label == EXCHANGE and entry.tags == tag:
+            if entry.label == EXCHANGE and entry.tags[:1] == tag:
                 at = datetime.fromisoformat(f"{name} {entry.time}").replace(tzinfo=now.tzinfo)
                 turns.append(_turn(entry, at, session, host))
         day += timedelta(days=1)
@@ -126,6 +127,7 @@ def _turn(entry: Entry, at: datetime, session: str, host: str) -> Turn:
         closed=True,
         logged=entry.id,
         said=fields.said,
+        scope="".join(scopes_in(entry.tags)[:1]),
     )
 
 

@@ -10,6 +10,7 @@ import re
 
 from gitmem.document.entry import RECENT_CONTEXT, STATE, TIMELINE, Entry, MemoryType, clean_text
 from gitmem.document.ids import session_tag
+from gitmem.document.scope import scope_tags
 from gitmem.sessions.cues import find_cues
 from gitmem.sessions.events import PLACE
 from gitmem.sessions.exchange import PROMPT_LENGTH, headline, texts_between, without_middle
@@ -217,7 +218,7 @@ def _outcome(turn: Turn, done: str) -> str:
 def _timeline(turn: Turn, fields: Fields) -> Placed:
     """Return the entry of a turn in the daily log."""
     text = clean_text(render_fields(fields))
-    entry = Entry(turn.exchange_id, turn.started.strftime("%H:%M:%S"), EXCHANGE, text, session_tag(turn.session))
+    entry = Entry(turn.exchange_id, turn.started.strftime("%H:%M:%S"), EXCHANGE, text, _tags(turn))
     return Placed(TIMELINE, entry, turn.started)
 
 
@@ -233,7 +234,7 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
         end = _mended(failure, words) if _is_mended(failure) else words.unfixed
         lines.append(f"{words.failed}: {_code(failure.command or failure.tool)}: {told_error(failure.error)} → {end}")
     text = clean_text("\n".join(lines))
-    return Entry(turn.exchange_id, _stamp(turn.ended), EXCHANGE, text, session_tag(turn.session))
+    return Entry(turn.exchange_id, _stamp(turn.ended), EXCHANGE, text, _tags(turn))
 
 
 def _is_mended(failure: Failure) -> bool:
@@ -282,9 +283,11 @@ def _state(turn: Turn, head: str, files: Sequence[str]) -> Entry:
     left = [failure for failure in turn.failures if not _is_mended(failure)]
     if left:
         parts.append(f"{words.open}: {_code(left[-1].command or left[-1].tool)}")
-    return Entry(
-        turn.entry_id("state"), _stamp(turn.ended), STATE, clean_text(" · ".join(parts)), session_tag(turn.session)
-    )
+    return Entry(turn.entry_id("state"), _stamp(turn.ended), STATE, clean_text(" · ".join(parts)), _tags(turn))
+
+
+def _tags(turn: Turn) -> tuple[str, ...]:
+    return (*session_tag(turn.session), *scope_tags(turn.scope))
 
 
 def cue_entries(text: str, at: datetime, boot_lines: Collection[str], types: Sequence[MemoryType]) -> list[Placed]:

@@ -264,10 +264,10 @@ def turns_of(parts: Iterable[Record], session: str, host: str) -> list[Turn]:
 
 def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
     """Return the significant exchanges of a session, in order, redacted and made without a model."""
-    allow, boot, project = store.config.redaction.allow, boot_lines(store), os.path.dirname(store.root)
+    boot, project = boot_lines(store), os.path.dirname(store.root)
     made = []
     for turn, following in zip(turns, (*turns[1:], None), strict=False):  # without turns there is one None
-        clean = redacted(turn, allow)
+        clean = redacted(turn, store)
         read = clean._replace(prompt=clean.prompt[:_MAX_READ], answer=clean.answer[:_MAX_READ])
         entry = exchange_of(read, (project, turn.cwd), boot)
         answer = human_text(clean.answer)

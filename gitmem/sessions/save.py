@@ -11,6 +11,7 @@ from functools import cache, partial
 from gitmem.archives.plans import Limits, needs_rotation
 from gitmem.document.entry import UnknownEventError, parse_event
 from gitmem.document.ids import MEMORY
+from gitmem.document.scope import scope_tags, scopes_in
 from gitmem.errors import BusyError, DoesNotFitError, GitmemError, RefusedError
 from gitmem.store.transact import transact
 from gitmem.values import Value
@@ -65,6 +66,8 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
 
     """
     store.check_writes()
+    if (scope := store.scope_of(store.folder)) and not scopes_in(event.tags):
+        event = event._replace(tags=(*event.tags, *scope_tags(scope)))
     spool, held = store.spool, store.marked()
     name = spool.deliver(event.to_event())
     try:

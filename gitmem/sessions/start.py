@@ -8,6 +8,7 @@ import re
 from gitmem.document.document import Document
 from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, find_section, without_ids
 from gitmem.document.ids import MEMORY, tail_of
+from gitmem.document.scope import do_meet, scopes_of_line
 from gitmem.errors import GitmemError
 from gitmem.facts.lines import normalized, with_marks
 from gitmem.history.authors import People
@@ -164,7 +165,8 @@ def start_parts(
     agent is asked to summarize (spec R6), `stands` is what the session itself was at before a compaction, `offer` a
     line about other archives. A bounded part of each file is read (spec X2), and none once it is `late`.
     """
-    body = Document.parse(_glance(store, MEMORY, _MEMORY_BYTES)).body
+    here = store.here
+    body = _of_here(Document.parse(_glance(store, MEMORY, _MEMORY_BYTES)).body, here)
     config = store.config.session
     near = " ".join((project.branch, *project.files, *project.commits)) if project else ""
     facts = choose_facts(store, f"{without_ids(body[-_RECENT:])}\n{near}", late)
@@ -211,10 +213,19 @@ def _judged(store: Store, late: Late, marks: Marks, people: People) -> tuple[str
     names = [name for name in store.files.names(folder) if name.endswith(".md")]
     path = f"{folder}/{max(names, default='')}"
     body = Document.parse(_glance(store, path, _SESSION_BYTES)).body if names else ""
+    if "**Exchange**" in body and "**Exchange**" not in _of_here(body, store.here):
+        return ()
     found = [(title, find_section(body, title)) for title in ("Summary", "Open")]
     texts = {title: body[one.body : one.end].strip() for title, one in found if one is not None}
     lines = [texts.get("Summary", ""), *texts.get("Open", "").splitlines()]
     return tuple(_by(with_marks(line, marks), people.whose("", path)) for line in lines if line.strip())
+
+
+def _of_here(body: str, here: str) -> str:
+    """Return a text without the entries of other parts of the project."""
+    if not here or " #in/" not in body:
+        return body
+    return _PIECE.sub(lambda piece: piece[0] if do_meet(scopes_of_line(piece[0]), (here,)) else "", body)
 
 
 def _close(store: Store) -> str:
@@ -333,7 +344,7 @@ def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:
 
     texts: list[str] = []
     for turn in turns:
-        remembered = remember(redacted(turn, store.config.redaction.allow), (os.path.dirname(store.root), turn.cwd))
+        remembered = remember(redacted(turn, store), (os.path.dirname(store.root), turn.cwd))
         entries = [placed.entry for placed in remembered.memory] if remembered else []
         texts += [render_entry(entry).rstrip() for entry in entries if entry.label == EXCHANGE]
-    return tuple(_brief(without_ids(text)) for text in texts)
+    return tuple(_brief(without_ids(text)) for text in texts if _of_here(text, store.here))

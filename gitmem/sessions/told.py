@@ -197,6 +197,8 @@ def _line(
         about = f"{fact.kind}; {change}; not decided yet, see `gitmem review`"
     if author := authors.get(fact.id):
         about = f"by {author}, {about}"
+    if fact.scope:
+        about += f"; of {', '.join(fact.scope)}"
     if place := marks.statuses[fact.id].place if fact.id in marks.statuses else None:
         about += f"; {place}"
     return f"- {fact.description}{f' {reason}' if reason else ''} ({about})"

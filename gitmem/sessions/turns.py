@@ -135,7 +135,7 @@ class Turn(Value):
     `closed` says that it was answered, or that the next prompt came; `interrupted` that the person broke it off. `said`
     is what the agent said between its tool calls, where a transcript tells; `used` are the tools of its
     calls, in order. `sources` are the names of its events, `logged` is the id of the entry that it was read back from,
-    `edits` are those after its last command.
+    `edits` are those after its last command, `scope` is the part of the project it is of, "" for all of it.
     """
 
     session: str
@@ -157,6 +157,7 @@ class Turn(Value):
     interrupted: bool = False
     logged: str = ""
     edits: tuple[str, ...] = ()
+    scope: str = ""
 
     @property
     def exchange_id(self) -> str:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 KNOWN_FOLDER = "known"
-_VERSION = "6"
+_VERSION = "7"
 _SUFFIX = ".md"
 _NO_HEADER = "-"  # instead of the values of a document without a usable header
 _NO_HEADER_END = f"\t{_NO_HEADER}"
@@ -447,6 +447,17 @@ def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:
 
 
 def _places(store: Store, facts: Sequence[Fact]) -> dict[str, Place]:
+    from gitmem.document.scope import do_meet
+    from gitmem.facts.validity import Ground, Place
+
+    scoped = [fact for fact in facts if fact.scope and fact.binds]
+    here = (store.here,) if scoped else ()
+    beside = [fact for fact in scoped if not do_meet(fact.scope, here)]
+    there = {fact.id: Place(Ground.BESIDE, fact.branch, fact.commit, fact.scope) for fact in beside}
+    return _places_in_code(store, facts) | there
+
+
+def _places_in_code(store: Store, facts: Sequence[Fact]) -> dict[str, Place]:
     placed = [fact for fact in facts if (fact.commit or fact.branch or fact.lines) and fact.binds]
     code = store.code() if placed else None
     if code is None:

@@ -7,11 +7,15 @@ driver without a working `gitmem` falls back to `git merge-file`, since a failin
 from __future__ import annotations
 
 import os
+import re
 from enum import Enum
 
+from gitmem.document.document import Document
 from gitmem.document.ids import CONFIG, FORMAT, MEMORY, README
 from gitmem.document.message import Message, Op, Trailer
-from gitmem.errors import GitmemError, NotSavedError, RefusedError
+from gitmem.document.plain import as_texts
+from gitmem.document.scope import LONGEST
+from gitmem.errors import GitmemError, NotSavedError, RefusedError, UsageError
 from gitmem.git.lock import open_lock
 from gitmem.git.process import Git
 from gitmem.git.repository import Layout, Repository, find_layout
@@ -327,6 +331,31 @@ def plan_unexclude(start: str, home: str) -> tuple[str, bytes, bytes] | None:
     path = os.path.join(common_dir or "", "info", "exclude")
     data = read_small(path, follow=False) if common_dir else None
     return (path, data, unexcluded(data)) if data and unexcluded(data) != data else None
+
+
+def add_scope(store: Store, folder: str) -> str:
+    """Make a folder of the project a part whose memories are told there and above, in a commit; return its name.
+
+    Raises:
+        UsageError: it is no folder in the project, the project itself, or has too long a path.
+
+    """
+    scope = store.part_of(folder) if os.path.isdir(folder) else ""
+    if not scope or len(scope) > LONGEST or not re.fullmatch(r"[\w/-]+", scope):
+        raise UsageError(
+            f"{folder} cannot be a part of the project.",
+            f"Name a folder inside of it whose path there has at most {LONGEST} characters.",
+        )
+
+    def plan(transaction: Transaction) -> None:
+        document = Document.parse(transaction.read(FORMAT) or b"")
+        scopes = dict.fromkeys((*as_texts(document.get("scopes")), scope))
+        message = Message(f"Keep what is of {scope} apart", ((Trailer.OP.value, Op.CONFIG.value),))
+        transaction.commit(message, {FORMAT: document.set("scopes", list(scopes)).render()})
+
+    if scope not in store.scopes:
+        transact(store, plan, purpose="init")
+    return scope
 
 
 def _add_files(store: Store) -> None:

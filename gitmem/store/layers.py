@@ -47,7 +47,7 @@ def private_store(store: Store, *, make: bool = False) -> Store | None:
             return None
         init_store(root, store.context, Place.PRIVATE)
     private = Store(root, store.context)
-    private.folder, private.patience = store.folder, store.patience
+    private.folder, private.patience, private.scopes = store.folder, store.patience, store.scopes
     return private
 
 

@@ -168,6 +168,47 @@ class Store:
         return project_code(self.folder, self.context.environ) or project_code(top, self.context.environ)
 
     @cached_property
+    def scopes(self) -> tuple[str, ...]:
+        """The parts of the project that have memories of their own (`gitmem init --scope`), as FORMAT.md names them."""
+        if b"\nscopes:" not in self.format_document:
+            return ()
+        from gitmem.document.document import Document
+        from gitmem.document.plain import as_texts
+        from gitmem.document.scope import LONGEST, scope_name
+
+        names = as_texts(Document.parse(self.format_document).get("scopes"))
+        return tuple(map(scope_name, (name for name in names if len(name) <= LONGEST)))
+
+    @property
+    def here(self) -> str:
+        """The part of the project that the command works in; "" for all of it, or in a project without scopes."""
+        return self.part_of(self.folder) if self.scopes else ""
+
+    def scope_of(self, folder: str) -> str:
+        """Return the innermost scope that a folder is in, "" if none."""
+        if not self.scopes or not folder:
+            return ""
+        from gitmem.document.scope import is_within
+
+        here = self.part_of(folder)
+        return max((scope for scope in self.scopes if is_within(here, scope)), key=len, default="")
+
+    def part_of(self, folder: str) -> str:
+        """Return the name of the part of the project that a folder is; "" for the project's, and for any outside."""
+        from gitmem.document.scope import scope_name
+        from gitmem.project.files import project_code
+        from gitmem.store.locate import find_project
+
+        folder = os.path.realpath(folder)
+        try:
+            project, code = find_project(folder, self.context.home), project_code(folder, self.context.environ)
+        except GitmemError:
+            return ""
+        top = code.root if code and code.common_dir == project.common_dir else project.root  # of a linked work tree
+        inside = os.path.relpath(folder, os.path.realpath(top)).replace(os.sep, "/")
+        return "" if inside.startswith("..") else scope_name(inside)
+
+    @cached_property
     def acceptance(self) -> Acceptance:
         """Whether the person said yes to this store, and to which remotes."""
         return Acceptance(self.repository.layout, self.private, self.context.home)

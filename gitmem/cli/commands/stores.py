@@ -10,7 +10,7 @@ from gitmem.cli.output import Progress, agreed
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.git.packing import is_bundle
 from gitmem.store.hook_spool import HookSpool
-from gitmem.store.init import init_store
+from gitmem.store.init import add_scope, init_store
 from gitmem.store.locate import find_project, find_store
 from gitmem.store.settings import read_small
 from gitmem.store.store import READ_ONLY
@@ -25,6 +25,7 @@ from gitmem.text.terminal import mask_urls, plain
 
 def configure_init(parser: argparse.ArgumentParser) -> None:
     add_places(parser)
+    parser.add_argument("--scope", metavar="DIR", help="a part of the project: what is of it is told there and above")
 
 
 _PUSHED = (
@@ -36,10 +37,11 @@ _PUSHED = (
 def run_init(args: argparse.Namespace, app: App) -> None:
     """Make a store for this project, or add missing files to the one that exists.
 
-    With --json: {store, branch, new}.
+    With --json: {store, branch, new, scopes}.
 
     Examples:
       gitmem init
+      gitmem init --scope packages/a      in a monorepo: what is learned there is not told in packages/b
       gitmem init --branch      on an orphan branch of the project's own repository
       gitmem init --user        your own store, for all projects
 
@@ -47,10 +49,14 @@ def run_init(args: argparse.Namespace, app: App) -> None:
     made = init_store(app.folder(args), app.context(), chosen_place(args))
     store = made.store
     branch = store.repository.branch().removeprefix("refs/heads/")
-    value = {"store": store.root, "branch": branch, "new": made.new}
+    scopes, apart = [*store.scopes], ""
+    if args.scope:
+        scope = add_scope(store, os.path.join(app.folder(args), os.path.expanduser(args.scope)))
+        scopes, apart = [*dict.fromkeys((*scopes, scope))], f"\nWhat is of {scope} is told there and above."
+    value = {"store": store.root, "branch": branch, "new": made.new, "scopes": scopes}
     verb = "Made a store" if made.new else "There already is a store"
     save = f'gitmem {"--user " * args.user}save "Use uv, not pnpm" --type decision'
-    text = f"{verb} at {store.root} (branch {branch}).\nTry: {save}"
+    text = f"{verb} at {store.root} (branch {branch}).{apart}\nTry: {save}"
     app.answer(args, value, text if store.own_repository else f"{text}\n{_PUSHED}", OWN)
 
 

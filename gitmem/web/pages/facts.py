@@ -103,6 +103,7 @@ def fact_value(view: View, fact: Fact, status: Status) -> dict[str, Any]:
         "files": list(fact.files),
         "commit": fact.commit,
         "branch": fact.branch,
+        "scope": list(fact.scope),
         "stale": list(status.stale),
     }
 

@@ -192,3 +192,117 @@ class TestJoin:
         (fresh.cwd / ".gitmem-remote").write_text("ext::sh -c 'touch pwned'\n")
         assert fresh("join", "--yes")[0] == 8
         assert not fresh.root.exists()
+
+
+class TestScope:
+    """`gitmem init --scope`: a memory of a part of a monorepo is told there and above, not beside."""
+
+    starts = 0
+
+    @pytest.fixture
+    def mono(self, environ: dict[str, str], home: Path, tmp_path: Path, bare_git: RunsGit) -> Runner:
+        root = Runner(tmp_path / "mono", environ)
+        bare_git(tmp_path, "init", "-q", str(root.cwd))
+        for folder in ("packages/a.js/src", "packages/b", "docs"):
+            (root.cwd / folder).mkdir(parents=True)
+            (root.cwd / folder / "index.js").write_text("export const zebra = 1\n")
+        bare_git(root.cwd, "add", "-A")
+        bare_git(root.cwd, "commit", "-q", "-m", "All")
+        for folder in ("packages/a.js", "packages/b"):
+            assert root("init", "--scope", folder)[0] == 0
+        return root
+
+    def of(self, mono: Runner, folder: str) -> Runner:
+        return Runner(mono.cwd / folder, mono.environ)
+
+    def work(self, run: Runner, session: str, prompt: str, answer: str) -> None:
+        """Have a session of one turn, and its end."""
+        about = {"session_id": session, "prompt_id": f"{session}-1"}
+        hook(run, "UserPromptSubmit", prompt=prompt, **about)
+        hook(run, "Stop", last_assistant_message=answer, **about)
+        hook(run, "SessionEnd", **about)
+        assert run("hook", "claude", "--drain")[0] == 0
+
+    def told(self, run: Runner) -> dict[str, bool]:
+        self.starts += 1
+        start = hook(run, "SessionStart", session_id=f"s-{self.starts}")
+        words = ("Use pnpm", "deno", "never the token", "yak", "gnu")
+        return {word: word in start for word in words}
+
+    def test_init_names_the_parts_once_in_one_store(self, mono, bare_git):
+        before = bare_git(mono.root, "rev-parse", "HEAD")
+        made = json.loads(mono("init", "--scope", "packages/b", "--json")[1])
+        assert (made["new"], made["scopes"]) == (False, ["packages/a-js", "packages/b"])
+        assert bare_git(mono.root, "rev-parse", "HEAD") == before
+        assert "scopes: [packages/a-js, packages/b]\n" in (mono.root / "FORMAT.md").read_text()
+        assert json.loads(self.of(mono, "packages").json and mono("init", "--json")[1])["scopes"] == made["scopes"]
+        assert not list(mono.cwd.glob("packages/**/.gitmem"))
+        (mono.cwd / ("long/" * 12)).mkdir(parents=True)
+        for folder in (".", "..", "/", "nowhere", "packages/b/index.js", "long/" * 12):
+            assert mono("init", "--scope", folder)[0] == ExitCode.USAGE, folder
+
+    def test_what_is_of_a_part_is_told_there_and_above(self, mono):
+        a, b, inner = self.of(mono, "packages/a.js"), self.of(mono, "packages/b"), self.of(mono, "packages/a.js/src")
+        assert a("save", "Use pnpm to install the widgets.", "--type", "decision")[0] == 0
+        assert b("save", "Use deno, not pnpm, to install the widgets.", "--type", "decision")[0] == 0
+        assert mono("save", "Logs get never the token of a user.", "--type", "rule")[0] == 0
+        self.work(inner, "aaaaaaaa-1", "Please rename the yak counter in index.js.", "I renamed the yak counter there.")
+        self.work(b, "bbbbbbbb-1", "Please rename the gnu counter in index.js.", "I renamed the gnu counter there.")
+        everywhere = {"never the token": True}
+        assert self.told(a) == {"Use pnpm": True, "deno": False, "yak": True, "gnu": False} | everywhere
+        assert self.told(inner) == self.told(a)
+        assert self.told(b) == {"Use pnpm": False, "deno": True, "yak": False, "gnu": True} | everywhere
+        assert self.told(mono) == dict.fromkeys(self.told(a), True)
+        assert self.told(self.of(mono, "packages")) == self.told(mono)
+        assert (
+            self.told(self.of(mono, "docs"))
+            == {"Use pnpm": False, "deno": False, "yak": False, "gnu": False} | everywhere
+        )
+        assert mono.json("review") == [], "they do not contradict each other"
+
+    def test_facts_and_searches_say_of_which_part_they_are(self, mono):
+        a, b = self.of(mono, "packages/a.js"), self.of(mono, "packages/b")
+        a("save", "Deploy the zebra with helm and the green chart.", "--type", "decision")
+        self.work(
+            a, "aaaaaaaa-1", "Where does the zebra chart of helm live?", "The zebra chart of helm lives in ops/charts."
+        )
+        (fact,) = a.json("facts", "list")
+        assert fact["scope"] == ["packages/a-js"]
+        assert b.json("facts", "list") == []
+        assert "of packages/a-js, and told there and above" in b("facts", "list", "--all")[1]
+        assert "packages/a-js" in mono("show", fact["id"])[1]
+        hits = b.json("search", "zebra chart")
+        assert {hit["status"] for hit in hits} == {"of another part of the project"}
+        assert "of packages/a-js" in b("search", "zebra chart")[1]
+        assert {hit["status"] for hit in a.json("search", "zebra chart")} == {None}
+        b("save", "The zebra has a note, which says chart and little else of use.", "--type", "decision")
+        first, *rest = b.json("search", "zebra chart")
+        assert ("little else" in first["text"], rest != []) == (True, True)
+        asked = {"prompt": "How do we deploy the zebra with helm and the green chart?", "prompt_id": "p-9"}
+        assert "Deploy the zebra" in hook(a, "UserPromptSubmit", session_id="s-9", **asked)
+        assert "Deploy the zebra" not in hook(b, "UserPromptSubmit", session_id="s-9", **asked)
+        assert "Deploy the zebra" in a("recall", "zebra chart")[1]
+        assert "Deploy the zebra" not in b("recall", "zebra chart")[1]
+
+    def test_what_two_parts_say_is_told_in_both_and_what_all_say_everywhere(self, mono):
+        a, b, docs = self.of(mono, "packages/a.js"), self.of(mono, "packages/b"), self.of(mono, "docs")
+        for run in (a, b):
+            run("save", "Run the yak linter first.", "--type", "rule")
+        (fact,) = b.json("facts", "list")
+        assert fact["scope"] == ["packages/a-js", "packages/b"]
+        assert docs.json("facts", "list") == []
+        mono("save", "Run the yak linter first.", "--type", "rule")
+        assert [one["scope"] for one in docs.json("facts", "list")] == [[]]
+
+    def test_a_linked_work_tree_has_the_same_parts(self, mono, bare_git):
+        self.of(mono, "packages/a.js")("save", "Use pnpm to install the widgets.", "--type", "decision")
+        bare_git(mono.cwd, "worktree", "add", "-q", str(mono.cwd.parent / "side"))
+        assert Runner(mono.cwd.parent / "side" / "packages" / "b", mono.environ).json("facts", "list") == []
+        assert len(Runner(mono.cwd.parent / "side" / "packages" / "a.js", mono.environ).json("facts", "list")) == 1
+
+    @pytest.mark.parametrize("scopes", ["[../../x, /etc, '', 7, {a: b}]", "x", "[" + "a, " * 999 + "]", "{", "[a b]"])
+    def test_what_a_hostile_file_names_reads_nothing(self, mono, scopes):
+        form = mono.root / "FORMAT.md"
+        form.write_text(form.read_text().replace("scopes: [packages/a-js, packages/b]", f"scopes: {scopes}"))
+        assert self.of(mono, "packages/b")("save", "Use pnpm to install the widgets.", "--type", "decision")[0] == 0
+        assert len(self.of(mono, "docs").json("facts", "list")) == 1
