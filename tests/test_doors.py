@@ -68,6 +68,20 @@ def test_who_asks_where_something_is_kept_gets_the_fact_in_force(world):
         )
 
 
+def test_whose_words_are_told_where_another_author_changed_them(world, bare_git):
+    """Every document of the person's says something else since Mallory's commit."""
+    world.fact("d000000000b", SAID)
+    root = world.place("")
+    world.run("save", "A badger digs.")  # commits what was edited by hand, too
+    world.say("Redis cache", "Redis cache of the quokka")
+    bare_git(root, "add", "-A")
+    bare_git(root, "commit", "-qm", "Theirs", "--author=Mallory <mallory@example.com>")
+    told = {name: ask(world) for name, ask in DOORS.items()}
+    assert sum("quokka" in text for text in told.values()) > 20, "the test has to see something"
+    silent = [name for name, text in told.items() if "quokka" in text and "Mallory" not in text]
+    assert not silent
+
+
 HIDDEN = "\u200b\u2066\u202e\U000e0041\U000e0101\ufeff\u00ad\x1b\x9b\x07\x85"
 FAKE = ("<system>", "</gitmem-memory>", "<|im_start|>", "[INST]", "</function_results>")
 

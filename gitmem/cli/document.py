@@ -89,12 +89,12 @@ def find_archive(store: Store, name: str | None) -> str:
 
 def show_episode(store: Store, prefix: str, args: argparse.Namespace, app: App) -> None:
     """Print the episode whose id begins with a text, with what its task took."""
+    from gitmem.history.named import named
     from gitmem.lessons.counts import Count
     from gitmem.lessons.read import counts
-    from gitmem.store.headers import marked
 
     episode, path = find_episode(store, prefix)
-    body = marked(store, (store.read(path) or b"").decode("utf-8", "replace"))
+    body = named(store, (store.read(path) or b"").decode("utf-8", "replace"), path)
     value = {**episode_value(episode, path, counts(store).get(episode.id, Count())), "text": body}
     app.answer(args, value, plain("\n\n".join(filter(None, (body.rstrip(), _took(episode), path)))), "episode")
 
@@ -127,23 +127,24 @@ def show_pattern(store: Store, prefix: str, args: argparse.Namespace, app: App) 
     """
     from statistics import mean
 
+    from gitmem.history.named import named
     from gitmem.lessons.pattern import related
     from gitmem.lessons.read import episode_paths, known_patterns, read_episode
-    from gitmem.store.headers import marked
 
     found = known_patterns(store)
-    named = [one for one in found if one.id.startswith(prefix.strip().removeprefix("^").casefold())]
-    if len(named) != 1:
+    these = [one for one in found if one.id.startswith(prefix.strip().removeprefix("^").casefold())]
+    if len(these) != 1:
         raise NotFoundError(
-            f"There is {'more than one' if named else 'no'} pattern {prefix[:80]!r}.",
+            f"There is {'more than one' if these else 'no'} pattern {prefix[:80]!r}.",
             "'gitmem patterns list' lists them with their ids.",
         )
-    pattern, others = named[0], related(named[0], found)
+    pattern, others = these[0], related(these[0], found)
     paths = (path for path in episode_paths(store) if id_in(path) in pattern.episodes)
     times = [one.mended_in for path in paths if (one := read_episode(store, path)) and one.mended_in]
     seconds = mean(times) if times else None
     value = {**pattern_value(pattern), "related": [one.id for one in others], "mended_in": seconds}
-    app.answer(args, value, plain(marked(store, "\n".join(_pattern_lines(pattern, others, seconds)))), "pattern")
+    text = named(store, "\n".join(_pattern_lines(pattern, others, seconds)), pattern.path)
+    app.answer(args, value, plain(text), "pattern")
 
 
 def episode_value(episode: Episode, path: str, count: Count) -> dict[str, object]:

@@ -43,7 +43,8 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, app: App) -> 
         found = find_entry(store, known.id)
     except NotFoundError:  # it has no line
         found = None
-    origin = People(store).origin(known.id)
+    people = People(store)
+    origin, whose = people.origin(known.id), people.whose(known.id)
     value |= {
         "author": origin.author if origin else None,
         "standing": status.standing,
@@ -56,6 +57,7 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, app: App) -> 
         ("holds", _standing(status, facts)),
         ("since", f"{known.created:%Y-%m-%d}"),
         ("came", str(origin or "")),
+        ("whose", whose if origin and whose != origin.author else ""),
         ("confidence", "" if known.confidence is None else f"{known.confidence:g}"),
         ("origin", ", ".join(f"{key} {value}" for key, value in fact.origin.items())),
         ("said in", ", ".join(known.sources)),

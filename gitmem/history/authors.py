@@ -90,6 +90,7 @@ class People:
         self._data: bytes | None = None
         self._address = self._name = ""
         self._origins: Sequence[Origin] = ()
+        self._alone: bool | None = None
 
     def origin(self, identifier: str) -> Origin | None:
         """Return a memory's origin, None if no commit brought it yet."""
@@ -106,8 +107,10 @@ class People:
         name = plain(origin.author).strip()  # one that shows as nothing, or as the person's, is told with the address
         return origin.author if name.casefold() not in {"", "you", "me", self._name} else f"{name} <{origin.email}>"
 
-    def whose(self, entry: str, path: str) -> str:
+    def whose(self, entry: str, path: str = "") -> str:
         """Return the author of an entry, else of a file, as `other` does; of the person's own, who else changed it."""
+        if self.are_alone():
+            return ""
         identifier = entry or _identifier(path) or path
         if name := self.other(identifier):
             return name
@@ -122,6 +125,13 @@ class People:
         """Return the author of each memory, by its id."""
         listed = self.read().partition(b"\n@\n")[2].decode("utf-8", "replace").splitlines()
         return {one: self._origins[int(number)].author for one, _, number in (line.partition("\t") for line in listed)}
+
+    def are_alone(self) -> bool:
+        """Return whether all that history brought is the person's own."""
+        if self._alone is None:
+            self.read()
+            self._alone = self._complete and all(map(self.is_own, self._origins))
+        return self._alone
 
     def is_own(self, origin: Origin) -> bool:
         """Return whether an author is the person, as git named it when the index was written, or gitmem itself."""

@@ -140,7 +140,7 @@ def read_session(
         people = People(store)
         told = logged_turns(store, session, host)
         told = told or (filed_turns(store.read(path) or b"", session, host) if path else [])
-        turns = [turn for turn in told if not people.whose(turn.exchange_id, "")]
+        turns = [turn for turn in told if not people.whose(turn.exchange_id)]
     outputs = [record.text for record in records if record.role is Role.RESULT]
     return [redacted_with_runs(turn, store) for turn in turns], outputs
 

@@ -64,7 +64,7 @@ def of_authors(store: Store, lines: Iterable[Line]) -> Iterator[Line]:
     people = People(store)
     for line in lines:
         handle = line.sources[0]  # of a pattern the parts have authors of their own
-        author = "" if handle.startswith(LETTER) else people.whose(handle.partition(":")[0], "")
+        author = "" if handle.startswith(LETTER) else people.whose(handle.partition(":")[0])
         if author and handle[0] in _EXPERIENCE:
             yield line._replace(text=from_other(line.text, author, handle))
         elif author:

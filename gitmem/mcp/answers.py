@@ -14,6 +14,7 @@ from gitmem.archives.plans import MARGIN_PERCENT, Limits, plan_rotation, tail_of
 from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY, daily_path
 from gitmem.errors import NotFoundError, RefusedError
+from gitmem.history.named import named
 from gitmem.history.origin import blame, versions
 from gitmem.history.records import CommitRecord, resolve
 from gitmem.lessons.guide import as_text, guide
@@ -25,7 +26,6 @@ from gitmem.search.recall import is_handle, layer_of, read_memory, with_own
 from gitmem.sessions.memory import apply_events, brief, change_working, find_working
 from gitmem.sessions.pending import glance
 from gitmem.sessions.working import change_of
-from gitmem.store.headers import marked
 from gitmem.store.store import Store
 from gitmem.text.fence import FENCE_TOKENS, fenced
 from gitmem.text.stems import BYTES_PER_TOKEN, estimate_tokens
@@ -154,7 +154,7 @@ def _titled(path: str, whole: str, kept: str, selection: str) -> str:
 
 def _read(store: Store, path: str) -> tuple[str, str] | None:
     data = store.read(path)
-    return None if data is None else (path, marked(store, Document.parse(data).body))
+    return None if data is None else (path, named(store, Document.parse(data).body, path))
 
 
 def get(

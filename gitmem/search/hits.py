@@ -11,10 +11,10 @@ from gitmem.document.ids import SHORT_LENGTH, is_git_folder, session_tag, short_
 from gitmem.document.scope import scopes_in
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.validity import Standing
+from gitmem.history.named import named
 from gitmem.search.files import is_searched
 from gitmem.search.rank import Worth
 from gitmem.search.units import ENTRY, Units, first_line
-from gitmem.store.headers import marked
 from gitmem.text.stems import estimate_tokens
 from gitmem.values import Value
 
@@ -89,8 +89,8 @@ def read_passage(
 ) -> Passage:
     """Return lines of a file: `first` to `last`, or the entry or section around `first`, or the whole file.
 
-    They have marks on what does not hold (`gitmem.store.headers.marked`). `commit` is the id of a commit to read
-    instead of the working tree, without marks.
+    They have the names of others, and marks on what does not hold (`gitmem.history.named`). `commit` is the id of a
+    commit to read instead of the working tree, without marks.
 
     Raises:
         NotFoundError: there is no such file or line.
@@ -117,7 +117,7 @@ def read_passage(
     elif first is not None:
         start, end = _around(units, lines, first)
     text = "\n".join(line.rstrip("\r") for line in lines[start - 1 : end])
-    shown = text if commit else marked(store, text, path)
+    shown = named(store, text, path, commit)
     return Passage(path, start, end, shown, estimate_tokens(shown), commit or "")
 
 

@@ -107,7 +107,7 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     texts = frozenset(normalized(fact.description) for fact in told)
     reasons = ["" if late() else _reason(store, group[0]) for group in groups[:_WITH_REASON]]
     people = People(store)
-    authors = {fact.id: people.other(fact.id) for fact in told}
+    authors = {fact.id: (people.other if fact.id in changes else people.whose)(fact.id) for fact in told}
     return ChosenFacts(texts, _digests(told), settled, marks, tuple(current), groups, reasons, authors, changes)
 
 

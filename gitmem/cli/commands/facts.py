@@ -146,7 +146,7 @@ def _list(store: Store, args: argparse.Namespace, app: App) -> None:
     found = [fact for fact in found if statuses[fact.id].stale or not args.stale]
     found.sort(key=lambda fact: (_KINDS.index(fact.kind), fact.created, fact.id))
     people = People(store)
-    authors = {fact.id: people.other(fact.id) for fact in found}
+    authors = {fact.id: people.whose(fact.id) for fact in found}
     text = (
         _table(found, authors, known_marks(store))
         if found

@@ -13,10 +13,10 @@ from gitmem.cli.document import named_path, refuse_folder
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Op
 from gitmem.errors import UsageError
+from gitmem.history.named import named
 from gitmem.history.origin import Session, blame, find_session, sessions
 from gitmem.history.records import changed_lines, records, rotations
 from gitmem.judgement.judge import answers_of
-from gitmem.store.headers import marked
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 
@@ -129,7 +129,7 @@ def run_sessions(args: argparse.Namespace, app: App) -> None:
             app.answer(args, {"asked": asked}, plain(body) or "No model was asked about it on this machine.")
             return
         data = store.read(found.file) if found.file else None
-        text = "" if data is None else marked(store, data.decode("utf-8", "replace"))
+        text = "" if data is None else named(store, data.decode("utf-8", "replace"), found.file)
         body = text or f"It has no file; its commits: gitmem log --session {found.id[:_SHORT]}"
         told = plain(f"{_heading(found)}\n\n{body}".rstrip("\n"))
         app.answer(args, {**_value(found), "text": text}, told, f"session {found.id}")

@@ -10,6 +10,8 @@ from gitmem.cli.document import episode_value, find_episode, pattern_value, show
 from gitmem.cli.output import table
 from gitmem.document.document import Document
 from gitmem.errors import UsageError
+from gitmem.history.authors import People
+from gitmem.history.named import named
 from gitmem.lessons.concept import Concept
 from gitmem.lessons.concepts import find_concept, known_concepts, merge, split
 from gitmem.lessons.counts import Count
@@ -22,7 +24,6 @@ from gitmem.lessons.project_knowledge import command_lines, read_commands
 from gitmem.lessons.read import counts, known_knowledge, known_patterns, newest_episodes
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.state import TaskType
-from gitmem.store.headers import marked
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
@@ -93,7 +94,7 @@ def run_concepts(args: argparse.Namespace, app: App) -> None:
         return
     concept = find_concept(store, args.concept)
     if args.action == "show":
-        body = marked(store, Document.parse(store.read(concept.path) or b"").body)
+        body = named(store, Document.parse(store.read(concept.path) or b"").body, concept.path)
         text = plain(f"{body.rstrip()}\n\n{concept.id}, in {concept.path}")
         app.answer(args, {**_value(concept), "text": body}, text, f"concept {concept.id}")
         return
@@ -257,8 +258,8 @@ def run_knowledge(args: argparse.Namespace, app: App) -> None:
     sessions; it runs no code of the project. Each kind is a file below patterns/project/, to which you may add sections
     of your own. Authors are learned only with 'gitmem config knowledge.people true'.
 
-    With --json: a list of {kind, lines, files, sources, confidence, commit, updated, path}; 'files' are its sources in
-    the project, 'sources' ids of exchanges.
+    With --json: a list of {kind, lines, files, sources, confidence, commit, updated, path, author}; 'files' are its
+    sources in the project, 'sources' ids of exchanges, 'author' is null if it is you.
 
     Examples:
       gitmem knowledge
@@ -276,9 +277,12 @@ def run_knowledge(args: argparse.Namespace, app: App) -> None:
         for known, data in known_knowledge(store)
         if args.kind in (None, known.kind.value)
     ]
-    text = "\n\n".join(_text(known, lines, sources=bool(args.kind)) for known, lines in documents if lines)
+    people = People(store)
+    whose = {known.kind: people.whose("", known.kind.path) for known, _ in documents}
+    texts = (_text(known, lines, whose[known.kind], sources=bool(args.kind)) for known, lines in documents if lines)
+    text = "\n\n".join(texts)
     empty = "Nothing is known yet. 'gitmem knowledge --learn' reads the project now."
-    values = [_knowledge_value(known, lines) for known, lines in documents]
+    values = [{**_knowledge_value(known, lines), "author": whose[known.kind] or None} for known, lines in documents]
     app.answer(args, values, plain(text or empty), "knowledge" if text else "")
 
 
@@ -292,10 +296,11 @@ def _knowledge_value(known: Knowledge, lines: list[str] | tuple[str, ...]) -> di
     }
 
 
-def _text(known: Knowledge, lines: list[str] | tuple[str, ...], *, sources: bool) -> str:
+def _text(known: Knowledge, lines: list[str] | tuple[str, ...], author: str, *, sources: bool) -> str:
     day = f", {known.updated:%Y-%m-%d}" if known.updated else ""
+    by = f", by {author}" if author else ""
     text = [
-        f"{known.kind.value.capitalize()} (confidence {known.confidence:.1f}{day})",
+        f"{known.kind.value.capitalize()} (confidence {known.confidence:.1f}{day}{by})",
         *(f"  {line}" for line in lines),
     ]
     if sources:

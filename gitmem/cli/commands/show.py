@@ -13,6 +13,7 @@ from gitmem.cli.document import FILES, named_path, refuse_folder, show_episode, 
 from gitmem.cli.hits import show_fact
 from gitmem.document.ids import ALPHABET, FACT_LETTERS, MEMORY, daily_path, is_fact_id, is_id, is_timed
 from gitmem.errors import NotFoundError, RefusedError
+from gitmem.history.named import named
 from gitmem.lessons.episode import LETTER as EPISODE_LETTER
 from gitmem.lessons.pattern import LETTER as BUG_LETTER
 from gitmem.store.headers import marked
@@ -84,7 +85,7 @@ def run_show(args: argparse.Namespace, app: App) -> None:
             value = {"path": path, "text": data.decode("utf-8", "replace")}
             output.answer_bytes(args, app, value, data, f"show {args.what}")
         else:
-            now = marked(store, data.decode("utf-8", "replace"), path)
+            now = named(store, data.decode("utf-8", "replace"), path)
             app.answer(args, {"path": path, "text": now}, plain(now).rstrip("\n"), path)
     elif name != args.what:
         raise NotFoundError(f"Nothing was saved on {name[-len('2026-11-21.md') : -len('.md')]}.", "See 'gitmem log'.")
@@ -185,7 +186,7 @@ def _show_entry(args: argparse.Namespace, app: App, store: Store, identifier: st
     from gitmem.history.origin import find_entry
 
     found = find_entry(store, identifier)
-    whose = People(store).whose(identifier, "")
+    whose = People(store).whose(identifier)
     words = marked(store, found.entry.text, identifier)
     found = found._replace(entry=found.entry._replace(text=words), text=marked(store, found.text))
     app.answer(

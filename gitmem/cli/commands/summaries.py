@@ -15,6 +15,7 @@ from gitmem.cli.host import place_of
 from gitmem.cli.output import Bar, table
 from gitmem.document.ids import summary_path
 from gitmem.errors import ExitCode, NotFoundError
+from gitmem.history.authors import People
 from gitmem.history.origin import sessions
 from gitmem.hosts.all import NAMES, find_host
 from gitmem.hosts.host import Scope
@@ -74,7 +75,9 @@ def run_summary(args: argparse.Namespace, app: App) -> None:
     if summary is None:
         raise NotFoundError(f"{archive} has no summary.", "'gitmem summary list' shows which archives have one.")
     summary = as_of_now(summary, store)
-    app.answer(args, summary.to_json(), plain(_text(archive, summary)), f"summary of {archive}")
+    whose = People(store).whose("", summary_path(archive))
+    text = _text(archive, summary) + (f"\n\nby {whose}" if whose else "")
+    app.answer(args, {**summary.to_json(), "author": whose or None}, plain(text), f"summary of {archive}")
 
 
 def _list(store: Store, args: argparse.Namespace, app: App) -> None:

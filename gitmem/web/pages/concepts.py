@@ -9,9 +9,9 @@ from datetime import date, datetime
 from typing import Any
 
 from gitmem.document.document import Document
+from gitmem.history.named import named
 from gitmem.lessons.concept import SECTION, Concept, affinity
 from gitmem.lessons.concepts import find_concept, known_concepts
-from gitmem.store.headers import marked
 from gitmem.text.terminal import fields
 from gitmem.web.pages.view import View, circle, over_time
 
@@ -36,11 +36,12 @@ def show_concept(view: View, identifier: str) -> dict[str, Any]:
     concept = find_concept(view.store, identifier)
     others = [(affinity(concept, one), one) for one in known_concepts(view.store) if one.id != concept.id]
     near = sorted(((score, one) for score, one in others if score >= _LEAST), key=lambda pair: (-pair[0], pair[1].id))
-    body = marked(view.store, Document.parse(view.store.read(concept.path) or b"").body)
+    body = named(view.store, Document.parse(view.store.read(concept.path) or b"").body)
     days = Counter(day for line in _LINE.finditer(body) if (day := _day(line["day"])))
     places = circle([one.name for _, one in near[:_NEIGHBOURS]], WIDTH, HEIGHT)
     return {
         **_value(concept),
+        "author": view.people.whose("", concept.path),
         "text": _LINE.sub("", body.partition(f"## {SECTION}")[2] or body).strip(),
         "times": [
             {"day": line["day"], "text": line["text"].replace("\\", ""), "session": line["session"], "id": line["id"]}

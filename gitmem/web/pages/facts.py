@@ -98,7 +98,7 @@ def fact_value(view: View, fact: Fact, status: Status) -> dict[str, Any]:
         "updated": moment(fact.when),
         "confidence": fact.confidence,
         "session": fact.session,
-        "author": view.people.other(fact.id),
+        "author": view.people.whose(fact.id),
         "by": fact.origin.get("by", ""),
         "files": list(fact.files),
         "commit": fact.commit,

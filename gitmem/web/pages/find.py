@@ -79,7 +79,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "heading": hit.heading or hit.field,
         "layer": hit.layer,
         "type": hit.label,
-        **fields(hit, "tags date session"),
+        **fields(hit, "tags date session author"),
         "at": datetime.fromisoformat(hit.date).astimezone().isoformat() if len(hit.date) == _WITH_TIME else hit.date,
         "fact": hit.entry if is_fact(hit.entry) else None,
         "entry": hit.entry,

@@ -29,6 +29,7 @@ def show_knowledge(view: View) -> dict[str, Any]:
     documents = [
         {
             **fields(known, "kind confidence updated"),
+            "author": view.people.whose("", known.kind.path),
             "lines": list(known.lines[:_MAX_LINES]),
             "more": max(len(known.lines) - _MAX_LINES, 0),
         }
@@ -48,6 +49,7 @@ def _bug(pattern: BugPattern, view: View) -> dict[str, Any]:
     told = [(marked(view.store, one.text), len(one.worked), len(one.worked) + len(one.failed)) for one in solutions]
     return {
         **fields(pattern, "id title updated files commands"),
+        "author": view.people.whose("", pattern.path),
         "seen": len(pattern.seen),
         "solutions": [{"text": text, "worked": worked, "tried": tried} for text, worked, tried in told],
     }

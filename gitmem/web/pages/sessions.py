@@ -10,11 +10,11 @@ from gitmem.document.document import Document
 from gitmem.document.entry import Entry, find_entries, find_section
 from gitmem.document.ids import daily_path
 from gitmem.errors import NotFoundError
+from gitmem.history.named import named
 from gitmem.history.origin import Session, find_session, sessions
 from gitmem.lessons.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
 from gitmem.sessions.exchange import parse
 from gitmem.store import transcripts
-from gitmem.store.headers import marked
 from gitmem.text.terminal import fields
 from gitmem.web.pages.facts import fact_value
 from gitmem.web.pages.view import View, commit_value
@@ -46,7 +46,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
     store = view.store
     found = _session(view, identifier)
     text = (store.read(found.file) or b"").decode("utf-8", "replace") if found.file else ""
-    document = Document.parse(marked(store, text).encode("utf-8", "replace"))
+    document = Document.parse(named(store, text).encode("utf-8", "replace"))
     sections = filter(None, (find_section(document.body, title) for title in ("Summary", "Open")))
     entries = list(find_entries(document.body))
     place = {one.entry.id: place for place, one in enumerate(entries)}
@@ -57,11 +57,12 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
     for one in entries[first:last]:
         exchange = parse(one.entry)
         if exchange is None:
-            exchanges.append({"id": one.entry.id, "time": one.entry.time, "text": one.entry.text})
+            exchanges.append({"id": one.entry.id, "time": one.entry.time, "text": one.entry.text})  # with its author
             continue
         exchanges.append(
             {
                 **fields(exchange, "id time asked summary details files"),
+                "author": view.people.whose(exchange.id),
                 "failed": [line.partition(": ")[2] or line for line in exchange.failed],
                 "outcome": exchange.outcome.value,
                 "answer": answers.get(exchange.id, ""),
@@ -115,7 +116,7 @@ def _answers(view: View, entries: Iterable[Entry]) -> dict[str, str]:
     found = {}
     for day in {*wanted.values()}:
         text = (view.store.read(daily_path(day)) or b"").decode("utf-8", "replace") if day.count("-") == 2 else ""  # noqa: PLR2004
-        for one in find_entries(marked(view.store, text)):
+        for one in find_entries(named(view.store, text)):
             if one.entry.id in wanted:
                 found[one.entry.id] = one.entry.text.partition("\n\n")[2]
     return found
