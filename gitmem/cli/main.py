@@ -74,7 +74,7 @@ def _complete(app: App) -> None:
     words = app.environ.get("COMP_LINE", "").split()
     parser = build_parser([name for name in COMMANDS if name in words])
     offer_words(parser, app)
-    argcomplete.autocomplete(parser)
+    argcomplete.autocomplete(parser, always_complete_options=False)
 
 
 def _report(error: GitmemError, app: App, args: argparse.Namespace | None, *, as_json: bool) -> int:

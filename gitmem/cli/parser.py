@@ -118,7 +118,7 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", required=True, prog="gitmem", help=None if names else argparse.SUPPRESS
     )
-    for name in names or COMMANDS:  # completion offers them all
+    for name in names or (one for one in COMMANDS if one not in PLUMBING):  # completion offers them
         if not names:
             commands.add_parser(name, help=COMMANDS[name])
             continue

@@ -24,6 +24,7 @@ from gitmem.lessons.read import known_patterns, newest_episodes
 from gitmem.search.files import list_paths
 from gitmem.store.headers import known_facts
 from gitmem.store.store import Store
+from gitmem.text.terminal import clipped
 
 if TYPE_CHECKING:
     Offered = Mapping[str, str]  # words, each with its description
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 _LISTS = ("63", "33", "64", "37")  # COMP_TYPE of bash when it only lists completions
 _NEWEST = 100  # commits and episodes that are offered
-_TEXT = 60  # characters of a fact beside its id
+_TEXT = 60  # columns of a fact beside its id
 _SAID = re.compile(r"[^\w.,/+-]+")  # characters that a shell escapes or breaks words at
 _BLANK = "\u00a0"  # looks like a blank, and needs no escape
 
@@ -95,7 +96,7 @@ def _offered_for(action: argparse.Action) -> Callable[[Store], Offered] | None:
     if name in _IDS or action.dest in _IDS:
         return _IDS.get(name) or _IDS[action.dest]
     if name == "A B PATH" or name.startswith("PATH"):
-        return (lambda store: {**_paths(store), **_facts(store)}) if "FACT" in name else _paths
+        return (lambda store: {**_paths(store), **_facts(store), **_episodes(store)}) if "FACT" in name else _paths
     return None
 
 
@@ -120,15 +121,19 @@ def _completer(offered: Callable[[Store], Offered], app: App) -> Callable[..., O
 
 
 def _facts(store: Store, kinds: Collection[FactKind] = tuple(FactKind)) -> Offered:
-    return {fact.id: fact.description[:_TEXT] for fact in in_force(known_facts(store)) if fact.kind in kinds}
+    return {fact.id: clipped(fact.description, _TEXT) for fact in in_force(known_facts(store)) if fact.kind in kinds}
 
 
 def _commits(store: Store) -> Offered:
-    return {one.commit[:SHORT]: one.subject[:_TEXT] for one in records(store, limit=_NEWEST)}
+    return {one.commit[:SHORT]: clipped(one.subject, _TEXT) for one in records(store, limit=_NEWEST)}
 
 
 def _concepts(store: Store) -> Offered:
-    return {one.id: one.name[:_TEXT] for one in known_concepts(store)}
+    return {one.id: clipped(one.name, _TEXT) for one in known_concepts(store)}
+
+
+def _episodes(store: Store) -> Offered:
+    return {one.id: clipped(one.task, _TEXT) for one, _ in newest_episodes(store, _NEWEST)[0]}
 
 
 def _paths(store: Store) -> Offered:
@@ -140,9 +145,9 @@ _IDS: Mapping[str, Callable[[Store], Offered]] = {
     **dict.fromkeys(("FACT", "OLD", "NEW"), _facts),
     "ISSUE": lambda store: _facts(store, (FactKind.ISSUE,)),
     **dict.fromkeys(("CONCEPT", "OTHER"), _concepts),
-    "episode": lambda store: {one.id: one.task[:_TEXT] for one, _ in newest_episodes(store, _NEWEST)[0]},
-    "pattern": lambda store: {one.id: one.title[:_TEXT] for one in known_patterns(store)},
-    "session": lambda store: {one.id: f"{one.last:%Y-%m-%d} {one.about}"[:_TEXT] for one in sessions(store)},
+    "episode": _episodes,
+    "pattern": lambda store: {one.id: clipped(one.title, _TEXT) for one in known_patterns(store)},
+    "session": lambda store: {one.id: clipped(f"{one.last:%Y-%m-%d} {one.about}", _TEXT) for one in sessions(store)},
     "ARCHIVE": lambda store: {
         os.path.basename(one.archive)[:-3]: one.method or "no summary" for one in archive_summaries(store)
     },

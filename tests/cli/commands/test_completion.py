@@ -83,20 +83,46 @@ def test_without_a_store_nothing_but_options_is_offered(tmp_path):
 
 
 @posix
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
-def test_a_real_bash_completes(tmp_path):
+@pytest.mark.parametrize("shell, start", [("bash", "eval"), ("zsh", "autoload -U compinit; compinit -u; eval")])
+def test_a_person_who_presses_tab_sees_each_id_with_its_sentence(gitmem, home, tmp_path, shell, start):
+    import pty
+
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} here")
+    ids = [gitmem.json("save", text, "--type", "rule")["id"] for text in ("Use uv; not $(pnpm)", "Deploy on Fridays")]
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "gitmem").write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m gitmem "$@"\n')
     (folder / "gitmem").chmod(0o755)
-    script = """
-        eval "$(gitmem completion bash)"
-        complete -p gitmem
-        COMP_LINE="gitmem config --un" COMP_POINT=18 COMP_TYPE=9 COMP_WORDS=(gitmem config --un) COMP_CWORD=2
-        _python_argcomplete gitmem --un config
-        printf '%s\n' "answer: ${COMPREPLY[@]}"
-    """
-    environ = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
-    run = subprocess.run(["bash", "-c", script], env=environ, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "complete " in run.stdout
-    assert "answer: --unset" in run.stdout, run.stderr
+    for name in (".bashrc", ".zshrc"):
+        (home / name).write_text(f'{start} "$(gitmem completion {shell})"\nPS1="ready"\n')
+    environ = {
+        **os.environ,
+        "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
+        "TERM": "xterm",
+    }
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([shell, "-i"], env=environ, cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs) as run:
+        os.close(theirs)
+        try:
+            _until(ours, "ready")
+            os.write(ours, b"gitmem facts retire r\t" + b"\t" * (shell == "bash"))
+            listed = _until(ours, "Deploy", "pnpm").replace("\u00a0", " ")
+            assert all(one in listed for one in ids)
+            os.write(ours, b"\x15gitmem facts retire " + ids[0][:9].encode() + b"\t")
+            assert _until(ours, ids[0])
+        finally:
+            run.kill()
+    os.close(ours)
+
+
+def _until(terminal, *words):
+    """Read from a terminal until it has shown these words."""
+    import select
+    import time
+
+    said, end = "", time.monotonic() + 30
+    while not all(word in said for word in words):
+        assert select.select([terminal], [], [], max(end - time.monotonic(), 0))[0], said
+        said += os.read(terminal, 65536).decode("utf-8", "replace")
+    return said
