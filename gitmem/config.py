@@ -145,10 +145,9 @@ class CaptureConfig(Value):
 
 
 class KnowledgeConfig(Value):
-    """Whether gitmem learns about the project; with `people` also its authors and the folders they changed most."""
+    """Whether gitmem learns about the project."""
 
     automatic: bool = True
-    people: bool = False
 
 
 class RecallConfig(Value):
@@ -346,7 +345,6 @@ RULES = {
         tracked=(1_000, 20_000),
     ),
     "knowledge.automatic": Rule("read the project's files and history once a day"),
-    "knowledge.people": Rule("learn from git the folders that each author changed most"),
     "recall.prompt": Rule("answer a prompt with memories that clearly match it"),
     "recall.error": Rule("answer a known error with its mend"),
     "cleanup.max_age_days": Rule("days after which an episode of no use may go, 0 never", maximum=36_500),

@@ -51,7 +51,6 @@ DEFAULTS = {
     "cleanup.max_age_days": 180,
     "cleanup.min_usage_count": 2,
     "knowledge.automatic": True,
-    "knowledge.people": False,
     "recall.prompt": True,
     "recall.error": True,
     "prompts.summary": "",

@@ -12,7 +12,6 @@ from gitmem.text.terminal import fields, plain
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
     from gitmem.cli.app import App
     from gitmem.lessons.counts import Count
@@ -119,7 +118,7 @@ def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
 
 
 def show_pattern(store: Store, prefix: str, args: argparse.Namespace, app: App) -> None:
-    """Print the bug pattern whose id begins with a text, with related ones and the time until it was mended.
+    """Print the bug pattern whose id begins with a text, with the time until it was mended.
 
     Raises:
         NotFoundError: there is none, or there are several.
@@ -128,7 +127,6 @@ def show_pattern(store: Store, prefix: str, args: argparse.Namespace, app: App) 
     from statistics import mean
 
     from gitmem.history.named import named
-    from gitmem.lessons.pattern import related
     from gitmem.lessons.read import episode_paths, known_patterns, read_episode
 
     found = known_patterns(store)
@@ -138,19 +136,19 @@ def show_pattern(store: Store, prefix: str, args: argparse.Namespace, app: App) 
             f"There is {'more than one' if these else 'no'} pattern {prefix[:80]!r}.",
             "'gitmem patterns list' lists them with their ids.",
         )
-    pattern, others = these[0], related(these[0], found)
+    pattern = these[0]
     paths = (path for path in episode_paths(store) if id_in(path) in pattern.episodes)
     times = [one.mended_in for path in paths if (one := read_episode(store, path)) and one.mended_in]
     seconds = mean(times) if times else None
-    value = {**pattern_value(pattern), "related": [one.id for one in others], "mended_in": seconds}
-    text = named(store, "\n".join(_pattern_lines(pattern, others, seconds)), pattern.path)
+    value = {**pattern_value(pattern), "mended_in": seconds}
+    text = named(store, "\n".join(_pattern_lines(pattern, seconds)), pattern.path)
     app.answer(args, value, plain(text), "pattern")
 
 
 def episode_value(episode: Episode, path: str, count: Count) -> dict[str, object]:
     """Return an episode as JSON with stable keys."""
     return {
-        **fields(episode, "id task type complexity"),
+        **fields(episode, "id task type"),
         "outcome": episode.outcome.value if episode.outcome else "",
         **fields(episode, "created files exchanges seconds tokens mended_in"),
         "told": count.retrieved,
@@ -168,7 +166,7 @@ def pattern_value(pattern: BugPattern) -> dict[str, object]:
     return {
         "id": pattern.id,
         "error": {"type": error.type, "message": error.message, "frames": error.frames},
-        **fields(pattern, "created updated seen commands files file_types"),
+        **fields(pattern, "created updated seen commands files"),
         "causes": [one._asdict() for one in pattern.causes],
         "solutions": solutions,
         "stale": pattern.stale,
@@ -186,7 +184,7 @@ def _took(episode: Episode) -> str:
     return f"Took {' and '.join(took)}{mended}." if took else ""
 
 
-def _pattern_lines(pattern: BugPattern, others: Sequence[BugPattern], seconds: float | None) -> list[str]:
+def _pattern_lines(pattern: BugPattern, seconds: float | None) -> list[str]:
     from gitmem.text.sentences import age, count
 
     lines = [pattern.title, ""]
@@ -201,5 +199,4 @@ def _pattern_lines(pattern: BugPattern, others: Sequence[BugPattern], seconds: f
         after = f" when {', '.join(one.commands)} failed" if one.commands else ""
         ids = " ".join(one.worked or one.failed)
         lines += ["", f"{one.text}", f"  worked in {len(one.worked)} of {tried}{after}: {ids}"]
-    lines += ["", "Related:", *(f"  {other.id}  {other.title}" for other in others)] if others else []
     return [*lines, "", f"{pattern.id}, in {pattern.path}"]

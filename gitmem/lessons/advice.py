@@ -34,11 +34,6 @@ _WORD = re.compile(r"\w+")
 _FEWEST = 4  # words of a line that can be compared
 _SAME = 0.7  # of the words of the shorter of two lines that say the same
 _EXPERIENCE = ("e", "x")  # letters of the ids of episodes and exchanges
-_KINDS = {
-    "convention": r"\b(?:conventions?|style|format(?:ting)?|naming|lint\w*)\b|관례|규칙|스타일",
-    "past_approach": r"\b(?:did we|have we|had we|last time|before|previously|earlier)\b|전에|지난번|예전",
-    "how_to": r"^how\b|\bhow (?:do|to|can|should)\b|어떻게",
-}
 
 
 class Part(StrEnum):
@@ -71,14 +66,6 @@ def of_authors(store: Store, lines: Iterable[Line]) -> Iterator[Line]:
             yield line._replace(text=f"{without_risk(line.text, handle)} (by {author})")
         else:
             yield line
-
-
-def kind_of(task: str, error: str = "") -> str:
-    """Return the kind of guidance that a task or an error asks for."""
-    if error:
-        return "similar_error"
-    low = task.casefold()
-    return next((kind for kind, words in _KINDS.items() if re.search(words, low)), "general")
 
 
 def is_repeated(text: str, others: Iterable[str]) -> bool:
@@ -188,11 +175,6 @@ def _nearest(lines: Sequence[str], needles: Sequence[str], sure: float) -> list[
     return near[:_PAST_LINES] or (tried[:1] if sure >= _THE_SAME else [])
 
 
-def complexity_of(episodes: Sequence[Episode]) -> str:
-    """Return the highest complexity of these tasks, "" without one."""
-    return max((one.complexity for one in episodes), key=("", "low", "medium", "high").index, default="")
-
-
 _PROJECT_LINES = 3  # of one document
 _RECIPE = NEW_FILE.capitalize()
 _SHARED = 2  # words of the task that a line has to have
@@ -209,7 +191,7 @@ _FAILS = re.compile(
 )
 
 
-def of_project(store: Store, task: str, kind: str, files: Sequence[str] = ()) -> Iterator[Line]:
+def of_project(store: Store, task: str, files: Sequence[str] = ()) -> Iterator[Line]:
     """Yield the lines of project knowledge that match a task; `files` are the files of similar tasks."""
     words = _words(task)
     asked = files_in(task)
@@ -221,9 +203,6 @@ def of_project(store: Store, task: str, kind: str, files: Sequence[str] = ()) ->
         elif known.kind in {KnowledgeKind.HOTSPOTS, KnowledgeKind.CHANGES}:
             yield from _of_files(known, named)
             yield from _told(known, [line for line in known.lines if _is_recipe(line, task, new)], Part.TRY)
-        elif known.kind is KnowledgeKind.CONVENTIONS and kind == "convention":
-            ordered = sorted(known.lines, key=lambda line: -_shared(line, words))
-            yield from _told(known, ordered, Part.APPROACH)
         else:
             yield from _told(known, [line for line in known.lines if _shared(line, words) >= _SHARED], Part.APPROACH)
 

@@ -30,13 +30,6 @@ _FEWEST = 2  # files and keywords in common
 _GOES_ON = 0.3  # bonus for the concept of the exchange before in the same session
 _SAYS_LITTLE = 0.25  # affinity below which an exchange without files joins the concept of the one before
 _SOON = 3_600  # seconds between the two, at most
-# Words without a topic.
-_NOT_TELLING = """
-    start skip complete completed commit push draft comment comments list main step steps default case cases tool def
-    requirement requirements question feedback reply prompt loc hook debug email summary session sessions medium low
-    hmm thanks miss missing 프롬프트 더 최신 最新 更新
-"""
-_EMPTY = frozenset(_NOT_TELLING.split())
 # No names: a comment's number, an address, the stem of a verb.
 _NO_NAME = r"[0-9]{5}|^[\w-]+\.(?:com|org|net|io|dev)/|[가-힣][았었했됐났갔왔]$"
 _NAMED_AFTER = 8  # exchanges from which the name stays
@@ -111,7 +104,7 @@ def choose(exchange: Exchange, concepts: Mapping[str, Concept], before: str = ""
 def name_of(keywords: Sequence[str], files: Sequence[str], fallback: str) -> str:
     """Return a name for a concept: a file and its most telling words, else the summary of an exchange."""
     file = files[0].rpartition("/")[2] if files else ""
-    words = [word for word in keywords if len(word) > 1 and word.casefold() not in _EMPTY]
+    words = [word for word in keywords if len(word) > 1]
     words = [word for word in words if not re.search(_NO_NAME, word)]
     words = [word for word in words if word.rpartition("/")[2].casefold() not in file.casefold()]
     phrases = [word for word in words if " " in word]  # they say more than a word, and a name more than a verb

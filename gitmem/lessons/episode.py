@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 LETTER = "e"
 UNMENDED = ": nothing mended it"  # ends the line of an error
 REJECTED = "Rejected by the person: "  # begins the line of a result
-_FEW_FILES, _MANY_FILES = 3, 6  # from which a task was of medium, of high complexity
-_MANY = 3  # errors, and steps of a plan
 
 
 class Episode(Value):
@@ -51,7 +49,6 @@ class Episode(Value):
     tests: str = ""
     feedback: str = ""
     files: tuple[str, ...] = ()
-    symbols: tuple[str, ...] = ()
     errors: tuple[ErrorSignature, ...] = ()
     steps: int = 0
     failed: int = 0
@@ -67,14 +64,6 @@ class Episode(Value):
     tokens: int = 0
     mended_in: int = 0
     by: str = ""  # the model whose words it has
-
-    @property
-    def complexity(self) -> str:
-        """How much the task took, by its files, errors and changes of course: `low`, `medium` or `high`."""
-        if len(self.files) >= _MANY_FILES or len(self.errors) >= _MANY or len(self.changes) > 1:
-            return "high"
-        taxing = len(self.files) >= _FEW_FILES or self.errors or self.changes or len(self.plan) > _MANY
-        return "medium" if taxing else "low"
 
 
 def episode_id(session: str, exchange: str) -> str:
@@ -142,7 +131,6 @@ def parse_episode(data: bytes) -> Episode | None:
         tests=as_line(given.get("tests")),
         feedback=as_line(given.get("feedback")),
         files=as_texts(given.get("files")),
-        symbols=as_texts(given.get("symbols")),
         errors=_errors(given.get("errors")),
         steps=_number(given, "steps"),
         failed=_number(given, "failed"),
@@ -170,7 +158,6 @@ def _fields(episode: Episode) -> dict[str, object]:
         "tests": episode.tests,
         "feedback": episode.feedback,
         "files": episode.files,
-        "symbols": episode.symbols,
         "errors": [
             {key: value for key in ("type", "message", "frames") if (value := getattr(error, key))}
             for error in episode.errors
@@ -193,7 +180,6 @@ def _body(episode: Episode) -> list[str]:
             lines += [f"## {title}", "", text, ""]
     context = {
         "Files": episode.files,
-        "Symbols": episode.symbols,
         "Errors": tuple(map(title_of, episode.errors)),
     }
     context_lines = [f"- {name}: {', '.join(values)}" for name, values in context.items() if values]

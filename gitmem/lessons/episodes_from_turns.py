@@ -45,15 +45,13 @@ if TYPE_CHECKING:
 
 
 _TASK, _LINE, _SUMMARY = 200, 240, 160  # characters
-_MAX_FILES = _MAX_SYMBOLS = 12
+_MAX_FILES = 12
 _MAX_ERRORS, _MAX_TOOLS, _MAX_PLAN, _MAX_LINES = 5, 8, 12, 6
 _RESULTS = 3
 _READ = 8_000  # characters of what was said in a task
-_SYMBOL = re.compile(r"`([A-Za-z_][\w.]{2,60})(?:\(\))?`")
 _ASKS = ("?", "\uff1f")
 _NUMBER = re.compile(r"(?<![\w.])#?([0-9]{1,2})(?![\w.]*[0-9])\b")
 _KEY = re.compile(r"(?m)^[\s|*_-]*#?([0-9]{1,2})(?:[*_]*[.):|]|\s*\|)")
-_COMMIT = re.compile(r"(?=[a-f]*[0-9])[0-9a-f]{7,40}")
 _FEEDBACK = {Outcome.SUCCESS: "positive", Outcome.PARTIAL: "negative", Outcome.FAILED: "negative", None: "neutral"}
 _TESTS = {Outcome.SUCCESS: "passed", Outcome.FAILED: "failed"}
 
@@ -188,7 +186,6 @@ class _Task:
     def episode(self, link: str, notes: Sequence[Notes], project: str) -> Episode:
         """Return the episode of this task."""
         first, exchanges = self._turns[0], [exchange for _, exchange in self._own]
-        answers = [turn.answer for turn, _ in self._own]
         sights = find_occurrences(self._turns, project)
         request = human_text(first.prompt) or exchanges[0].summary
         task = one_line(headline(request, _TASK), _TASK)
@@ -209,7 +206,6 @@ class _Task:
             tests=_TESTS.get(tests, "") if tests else "",
             feedback=self._feedback(),
             files=tuple(dict.fromkeys(file for one in exchanges for file in one.files))[:_MAX_FILES],
-            symbols=_symbols(answers),
             errors=errors,
             steps=sum(turn.tools for turn in self._turns),
             failed=sum(len(turn.failures) for turn in self._turns),
@@ -314,12 +310,6 @@ def _plan(notes: Sequence[Notes]) -> tuple[str, ...]:
 def _quoted(mend: str) -> str:
     """Return a mend, in quotes if it is a sentence of the agent."""
     return mend if mend.startswith(("`", PLACE)) else f'"{mend}"'
-
-
-def _symbols(answers: Iterable[str]) -> tuple[str, ...]:
-    named = Counter(match[1] for answer in answers for match in _SYMBOL.finditer(answer))
-    names = (name for name, _ in named.most_common() if not _COMMIT.fullmatch(name))
-    return tuple(names)[:_MAX_SYMBOLS]
 
 
 def _link(exchange: Exchange, link: str) -> str:

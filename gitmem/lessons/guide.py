@@ -15,10 +15,8 @@ from gitmem.lessons.advice import (
     EPISODES,
     Line,
     Part,
-    complexity_of,
     files_in,
     is_repeated,
-    kind_of,
     of_authors,
     of_episodes,
     of_errors_in,
@@ -29,7 +27,7 @@ from gitmem.lessons.counts import BEGINS, usefulness_of
 from gitmem.lessons.episode import FOLDER as EPISODES_FOLDER
 from gitmem.lessons.episodes import Ranked, ranked_episodes, similar
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness, names_in, quoted, read_errors
-from gitmem.lessons.fix import NAMES_A_FILE, is_lesson, logged_errors, logged_line, mend_line
+from gitmem.lessons.fix import NAMES_A_FILE, is_lesson, mend_line
 from gitmem.lessons.pattern import FOLDER as PATTERNS
 from gitmem.lessons.prompt import excerpt, needles_of, plain_query
 from gitmem.lessons.read import counts, match, own_part, read_pattern
@@ -50,11 +48,8 @@ _HITS = 12
 _FIRST = 3  # hits of which one matches a task, if any does
 _LINES = 4  # of a part
 _TOKENS = 60  # of a line
-_FEW_FILES, _MANY_FILES = 3, 6  # changed files from which complexity is medium, or high
 _CHALLENGES = ("i",)  # letters of the ids of facts that are open issues
 _CONCEPT = "k"
-_HARD = ("breaks often", "was mended often", "is large")  # ends of lines on hotspots
-_CONVENTION, _HOW_TO = "convention", "how_to"
 # The least that a memory shares with a task: the weighted share of its words, their weight, their number.
 _ASKED, _ORDERED = (0.25, 4.5, 2), (0.3, 6.0, 2)
 _LIKE_THE_BEST = 0.6  # of the best memory's share of words
@@ -66,11 +61,9 @@ _FORBIDS = re.compile(r"\b(?:never|don't|do not|avoid)\b|하지 ?마|쓰지 ?마
 
 
 class Guidance(Value):
-    """The advice for a situation; `complexity` is "" if no similar task is remembered."""
+    """The advice for a situation."""
 
-    kind: str
     lines: tuple[Line, ...]
-    complexity: str
     confidence: float
 
 
@@ -78,26 +71,22 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
     """Return advice for a task, a question, or the error in an output, and record that it was given."""
     began = store.context.clock()
     error = error or quoted(task)
-    kind = kind_of(task, error)
     work = _running(store, session)
     hits = _fitting(store, task) if task.strip() else []
     episodes = ranked_episodes(store, hits, alike=classify(task))[:EPISODES]
     files = episodes[0].episode.files if episodes else ()
-    project = [*of_errors_in(store, files_in(task)), *of_project(store, task, kind, files)] if task.strip() else []
+    project = [*of_errors_in(store, files_in(task)), *of_project(store, task, files)] if task.strip() else []
     person = list(_of_person(store, task)) if task.strip() else []
     past = [*of_review(store, task), *_of_past(hits, episodes, task), *_of_hits(store, hits, episodes, task)]
     past = list(of_authors(store, past))
-    if kind == _CONVENTION:
-        past = [line for line in past if line.part is Part.APPROACH]
-    # Questions for a way or a convention want general knowledge before single cases.
-    learned = [*person, *project, *past] if kind in {_CONVENTION, _HOW_TO} else [*past, *person, *project]
-    lines = _kept(store, [*_of_work(work, task, error), *(_of_error(store, error, session) if error else ()), *learned])
-    breaks = any(line.text.partition(" (")[0].endswith(_HARD) for line in lines)
-    complexity = "high" if breaks else complexity_of([one.episode for one in episodes]) or _complexity(hits)
+    # A question wants general knowledge before single cases.
+    asks = classify(task) is TaskType.QUESTION
+    learned = [*person, *project, *past] if asks else [*past, *person, *project]
+    lines = _kept(store, [*_of_work(work, task, error), *(_of_error(store, error) if error else ()), *learned])
     ids = tuple(dict.fromkeys(source for line in lines for source in line.sources))
     session = session or (work.session if work else "")
     note_asked(store, GivenText(began, session, GUIDE, ids), "\n".join(line.text for line in lines))
-    return Guidance(kind, lines, complexity, round(max((line.confidence for line in lines), default=0.0), 2))
+    return Guidance(lines, round(max((line.confidence for line in lines), default=0.0), 2))
 
 
 def _kept(store: Store, lines: Iterable[Line]) -> tuple[Line, ...]:
@@ -116,7 +105,7 @@ def _fitting(store: Store, task: str) -> list[Hit]:
     The very first may be near by its vector only.
     """
     hits = answer(store, plain_query(task), limit=_HITS, beside=EPISODES_FOLDER).hits
-    least = _ASKED if classify(task) is TaskType.QUESTION or kind_of(task) != "general" else _ORDERED
+    least = _ASKED if classify(task) is TaskType.QUESTION else _ORDERED
     best = next((hit for hit in hits[:_FIRST] if _reaches(hit, least)), None)
     if best is None:
         return []
@@ -162,7 +151,7 @@ def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Li
             yield Line(Part.CHALLENGE, text, (tag,), round(sum(near) / sum(one.weight for one in terms), 2))
 
 
-def _of_error(store: Store, error: str, session: str) -> Iterator[Line]:
+def _of_error(store: Store, error: str) -> Iterator[Line]:
     """Yield what episodes with these errors did, then the working and the failed solutions of the errors."""
     found = similar(store, error=error, limit=EPISODES)
     yield from of_authors(store, of_episodes(found, {one.path: one.likeness for one in found}, {}))
@@ -185,8 +174,6 @@ def _of_error(store: Store, error: str, session: str) -> Iterator[Line]:
             if other.failed and not other.worked:
                 text = f"{other.text} did not help against {one.pattern.title}"
                 yield Line(Part.AVOID, text, (one.pattern.id, *other.failed[-_LINES:]), round(one.score, 2))
-    for logged in () if any(not one.author for one in matched) else logged_errors(store, read_errors(error), session):
-        yield Line(Part.TRY if logged.mend else Part.CHALLENGE, logged_line(logged), logged.seen[:_LINES], MATCH)
 
 
 def _of_past(hits: Sequence[Hit], episodes: Sequence[Ranked], task: str) -> Iterator[Line]:
@@ -260,15 +247,6 @@ def _joined(lines: Iterable[str]) -> str:
     return " ".join(ended).rstrip(";")
 
 
-def _complexity(hits: Sequence[Hit]) -> str:
-    """Return the complexity of similar tasks, by the number of files they changed; "" without any."""
-    counts = [len(fields_in(hit.text).files) for hit in hits if not hit.fact]
-    if not counts:
-        return ""
-    files = max(counts)
-    return "high" if files >= _MANY_FILES else "medium" if files >= _FEW_FILES else "low"
-
-
 _SURE = {0.75: "These fit well.", 0.5: "These fit in part.", 0: "These are only alike in some words."}
 
 
@@ -289,8 +267,7 @@ def as_text(found: Guidance, *, person: bool = False) -> str:
     if person:
         sure = next(words for least, words in _SURE.items() if found.confidence >= least)
         return "\n".join([*lines, "", f"{sure} 'gitmem show ^ID' prints a source."])
-    about = [f"complexity: {found.complexity}"] if found.complexity else []
-    return "\n".join([*lines, ", ".join([*about, f"confidence: {found.confidence:.2f}"])])
+    return "\n".join([*lines, f"confidence: {found.confidence:.2f}"])
 
 
 def _sources(line: Line) -> str:

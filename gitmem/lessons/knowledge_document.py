@@ -20,11 +20,9 @@ class KnowledgeKind(StrEnum):
 
     STRUCTURE = "structure"
     STACK = "stack"
-    CONVENTIONS = "conventions"
     COMMANDS = "commands"
     HOTSPOTS = "hotspots"
     CHANGES = "changes"
-    PEOPLE = "people"
 
     @property
     def path(self) -> str:

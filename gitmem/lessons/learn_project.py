@@ -21,10 +21,8 @@ from gitmem.lessons.project_knowledge import (
     change_lines,
     command_lines,
     commands_of,
-    convention_lines,
     hotspot_lines,
     join_commands,
-    people_lines,
     read_commands,
     share_that_worked,
     sources_of,
@@ -33,7 +31,6 @@ from gitmem.lessons.project_knowledge import (
 from gitmem.lessons.project_stack import (
     CI_FILES,
     CI_FOLDER,
-    SETTINGS,
     TOP_FILES,
     is_code,
     manifests_in,
@@ -128,7 +125,6 @@ def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
     there = frozenset(files)
     workflows = [f"{CI_FOLDER}/{name}" for name in names_in(top, CI_FOLDER)[:_MAX_WORKFLOWS]]
     manifests = _texts(top, (*manifests_in(files)[:_MAX_MANIFESTS], *TOP_FILES, *workflows, *CI_FILES))
-    settings = _texts(top, SETTINGS)
     commits = [Change(one.id, one.at, one.files, one.author, one.subject, one.added) for one in past.commits]
     exchanges = list(_exchanges(store))
     together = [*commits, *_with_git_paths(exchanges, top)]
@@ -137,18 +133,14 @@ def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
     for pattern in known_patterns(store):
         errors.update({file: len(pattern.seen) for file in pattern.files if file in there})
     sizes = sizes_of(top, filter(is_code, files))
-    subjects = [one.subject for one in commits]
     kind = KnowledgeKind
     read = [
         Knowledge(kind.STRUCTURE, tuple(structure_lines(files)), confidence=_FROM_FILES),
         Knowledge(kind.STACK, tuple(stack_lines(manifests, there)), tuple(manifests), confidence=_FROM_FILES),
-        Knowledge(kind.CONVENTIONS, tuple(convention_lines(settings, files, subjects)), tuple(settings)),
         Knowledge(kind.HOTSPOTS, tuple(hotspot_lines(together, errors, there, sizes)), sources=sources),
         Knowledge(kind.CHANGES, tuple(change_lines(together, files)), sources=sources),
     ]
-    if store.config.knowledge.people:
-        read.append(Knowledge(kind.PEOPLE, tuple(people_lines(commits))))
-    from_history = {kind.HOTSPOTS, kind.CHANGES, kind.PEOPLE}
+    from_history = {kind.HOTSPOTS, kind.CHANGES}
     for one in read:
         confidence = _FROM_HISTORY if one.kind in from_history else _FROM_FILES
         yield one._replace(commit=past.commit, confidence=confidence)

@@ -30,8 +30,6 @@ MAX_SOLUTIONS = 12
 _MAX_FRAMES, _MAX_FILES, _MAX_COMMANDS, _MAX_CAUSES = 12, 12, 6, 4
 _TITLE = 160
 _BEFORE_TIME = datetime.fromtimestamp(0, UTC)  # of a pattern whose header says no time
-_MAX_RELATED = 5
-_TOGETHER = 2  # exchanges from which two errors come together by more than chance
 
 
 class Solution(Value):
@@ -97,14 +95,6 @@ class BugPattern(Value):
             return any(name in command for name in one.commands), one.confidence, len(one.worked), one.text
 
         return max((one for one in self.solutions if one.worked and not is_place(one.text)), key=rank, default=None)
-
-    @property
-    def file_types(self) -> tuple[str, ...]:
-        """The suffixes of the files that the error is about."""
-        names = (
-            file.rpartition("/")[2] for file in (*self.files, *(one.partition(":")[0] for one in self.error.frames))
-        )
-        return tuple(sorted({f".{name.rpartition('.')[2]}" for name in names if "." in name.strip(".")}))
 
     @property
     def title(self) -> str:
@@ -180,24 +170,6 @@ def unseen(pattern: BugPattern, exchanges: Collection[str], episodes: Collection
     left = only(pattern, {one for one in claims(pattern) if one[-1] not in exchanges})
     episodes = tuple(one for one in pattern.episodes if one not in episodes)
     return left._replace(episodes=episodes) if left.seen else None
-
-
-def related(pattern: BugPattern, others: Iterable[BugPattern]) -> list[BugPattern]:
-    """Return the patterns that a solution, an error or files tie to this one, the closest first; at most five.
-
-    Patterns are tied by a solution that worked for both, by two exchanges in which both came, or by errors of one type
-    in mostly the same files.
-    """
-    tied = [(_tie(pattern, one), one.updated, one.id, one) for one in others if one.id != pattern.id]
-    return [one for tie, _, _, one in sorted(tied, reverse=True)[:_MAX_RELATED] if tie]
-
-
-def _tie(one: BugPattern, other: BugPattern) -> int:
-    mends = [{_key(solution.text) for solution in each.solutions if solution.worked} for each in (one, other)]
-    together = len(set(one.seen) & set(other.seen))
-    files = len(set(one.files) & set(other.files))
-    alike = one.error.type == other.error.type and 2 * files >= max(len(one.files), len(other.files), 1)
-    return 4 * len(mends[0] & mends[1]) + (2 * together if together >= _TOGETHER else 0) + (files if alike else 0)
 
 
 def parse_pattern(data: bytes, path: str = "") -> BugPattern | None:

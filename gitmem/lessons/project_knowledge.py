@@ -1,4 +1,4 @@
-"""What changes, breaks and is run in a project: hotspots, files that change together, conventions, commands. Pure.
+"""What changes, breaks and is run in a project: hotspots, files that change together, commands. Pure.
 
 Commands keep the exchanges in which they worked or failed as ids, so that what two machines count joins as a union.
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from gitmem.document.document import Document
 from gitmem.document.plain import as_moment, as_texts, plain_value
 from gitmem.facts.extract import project_commands, purpose_of
-from gitmem.lessons.project_stack import is_code, is_dull, known_names, language_of, told_by_files
+from gitmem.lessons.project_stack import is_code, is_dull
 from gitmem.text.sentences import at_least
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gitmem.sessions.turns import Turn
 
 
-_FILES, _FEW_FILES, _PAIRS, _TESTS, _PEOPLE = 10, 5, 10, 15, 10  # lines of each
+_FILES, _FEW_FILES, _PAIRS, _TESTS = 10, 5, 10, 15  # lines of each
 _TOGETHER = 3  # changes of two files together, at least
 _SHARE = 0.5  # of the changes of the rarer of them
 NEW_FILE = "a new file in "
@@ -130,20 +130,6 @@ def files_by_test(files: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield file, same[0]
 
 
-def people_lines(changes: Iterable[Change]) -> list[str]:
-    """Return the authors, each with the folders they changed most."""
-    folders: dict[str, Counter[str]] = defaultdict(Counter)
-    for change in changes:
-        if change.author:
-            folders[change.author].update({_folder(file) for file in change.files})
-    people = sorted(folders, key=lambda name: (-folders[name].total(), name))[:_PEOPLE]
-    return [f"{name} knows {', '.join(_most(folders[name])[:3])}" for name in people]
-
-
-def _most(counts: Counter[str]) -> list[str]:
-    return sorted(counts, key=lambda name: (-counts[name], name))
-
-
 def _is_test_of(one: str, other: str) -> bool:
     return _tested(one) == _stem(other) or _tested(other) == _stem(one)
 
@@ -155,70 +141,6 @@ def _tested(file: str) -> str:
 
 def _stem(file: str) -> str:
     return file.rpartition("/")[2].partition(".")[0]
-
-
-def _folder(file: str) -> str:
-    return "/".join(file.split("/")[:-1][:2]) + "/" if "/" in file else "the top folder"
-
-
-_TYPED = re.compile(r"(feat|fix|docs|chore|refactor|test|build|ci|perf|style)(?:\([^)]{1,40}\))?!?: ")
-_PAST = re.compile(r"(?:Add|Fix|Remov|Chang|Updat|Mov|Renam|Implement|Refactor)(?:ed|d)\b", re.IGNORECASE)
-_STYLES = {
-    "snake_case": r"_*[a-z0-9]+(?:_[a-z0-9]+)+_*",
-    "kebab-case": r"[a-z0-9]+(?:-[a-z0-9]+)+",
-    "camelCase": r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+",
-    "PascalCase": r"(?:[A-Z][a-z0-9]+){2,}",
-}
-_FEWEST = 10  # commits, or files, from which a habit is one
-_MOST = 0.8  # share of them
-
-
-def convention_lines(texts: Mapping[str, str], there: Iterable[str], subjects: Sequence[str]) -> list[str]:
-    """Return the conventions of a project: `texts` are its settings by path, `there` its files' paths."""
-    files = tuple(there)
-    lines = list(told_by_files("convention", texts, []))
-    lines += [f"Linted with {name} ({path})" for path, name in known_names("linter").items() if path in files]
-    return [*lines, *_of_tests(files), *_of_names(files), *_of_commits(subjects)]
-
-
-def _of_tests(files: Sequence[str]) -> Iterator[str]:
-    forms = {
-        "test_*.py": r"(?:^|/)test_\w+\.py$",
-        "*_test.py": r"\w_test\.py$",
-        "*_test.go beside the code": r"_test\.go$",
-        "*.test.ts or .js": r"\.test\.[jt]sx?$",
-        "*.spec.ts or .js": r"\.spec\.[jt]sx?$",
-        "*_spec.rb": r"_spec\.rb$",
-    }
-    for form, pattern in forms.items():
-        found = [file for file in files if re.search(pattern, file)]
-        if len(found) >= _FEWEST // 2:
-            top, count = Counter(file.rpartition("/")[0].partition("/")[0] for file in found).most_common(1)[0]
-            where = f", in {top}/" if top and count >= _MOST * len(found) else ""
-            yield f"Tests are named {form}{where} ({at_least(len(found))} files)"
-
-
-def _of_names(files: Sequence[str]) -> Iterator[str]:
-    """Yield how the files of a language are named, if eight in ten names of several words are alike."""
-    named: dict[str, Counter[str]] = {}
-    for file in files:
-        stem = file.rpartition("/")[2].partition(".")[0]
-        style = next((style for style, form in _STYLES.items() if re.fullmatch(form, stem)), "")
-        if style and is_code(file):
-            named.setdefault(language_of(file), Counter())[style] += 1
-    for language, styles in sorted(named.items()):
-        style, number = styles.most_common(1)[0]
-        if number >= _FEWEST and number >= _MOST * styles.total():
-            yield f"{language} files are named in {style} ({at_least(number)} files)"
-
-
-def _of_commits(subjects: Sequence[str]) -> Iterator[str]:
-    if len(subjects) < _FEWEST:
-        return
-    if sum(bool(_TYPED.match(subject)) for subject in subjects) >= _MOST * len(subjects):
-        yield "Commit subjects have a type: feat, fix, docs … (git log)"
-    elif sum(bool(_PAST.match(subject)) for subject in subjects) >= _MOST * len(subjects):
-        yield "Commit subjects are in the past tense (git log)"
 
 
 FEWEST = 2  # exchanges in which a command worked, from which it is listed

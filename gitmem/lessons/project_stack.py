@@ -134,35 +134,31 @@ def _listed(names: Sequence[str], most: int = _MOST) -> str:
 TOP_FILES = ("Makefile",)
 CI_FOLDER = ".github/workflows"
 CI_FILES = (".gitlab-ci.yml", "azure-pipelines.yml", ".circleci/config.yml")
-SETTINGS = tuple(dict.fromkeys(row[1] for row in table("manifests.tsv") if row[0] == "convention"))
 _LANGUAGES = 6
 _NAME = re.compile(r"@?[A-Za-z][\w.@/+:-]{0,60}")
 _VERSION = re.compile(r"[<>=~^!*, .\dA-Za-z-]{1,40}")
-_SETTING_VALUE = re.compile(r"[\w.,/ -]{1,60}")
 _PAIR = re.compile(r'(?<![\w-])"?([\w-]{1,40})"?\s{0,5}[=:]\s{0,5}"?([\w.-]{1,40})')
 
 
 def stack_lines(texts: Mapping[str, str], there: frozenset[str]) -> list[str]:
     """Return lines on languages, frameworks and tools: `texts` are manifests by path, `there` all files."""
     needed: list[str] = []
-    lines = list(told_by_files("stack", texts, needed))
+    lines = list(_told_by_files(texts, needed))
     managers = {name: manager for name, manager in known_names("lock").items() if name in there}
     lines += [f"Packages are installed with {manager} ({name})" for name, manager in managers.items()]
     return [*_in_general(needed, there), *lines]
 
 
-def told_by_files(kind: str, texts: Mapping[str, str], needed: list[str]) -> Iterator[str]:
+def _told_by_files(texts: Mapping[str, str], needed: list[str]) -> Iterator[str]:
     """Yield what `gitmem/data/manifests.tsv` finds in files, with their paths; add the names of dependencies."""
     for path, text in texts.items():
         name = path.rpartition("/")[2]
         suffix = ".yml" if name.endswith((".yml", ".yaml")) else name
-        rows = [row for row in table("manifests.tsv") if row[0] == kind and row[1] in (name, suffix)]
+        rows = [row for row in table("manifests.tsv") if row[0] in (name, suffix)]
         given = _parsed(name, text) if rows else {}
-        for _, _, what, line, where, *keys in rows:
+        for _, what, line, where in rows:
             if where.startswith("/"):
                 values: list[Any] = re.findall(where[1:], text, re.MULTILINE)
-            elif keys:
-                values = [_settings(_at(given, where), keys[0].split())]
             else:
                 values = [
                     inner for one in _at(given, where) for inner in (one if isinstance(one, list | dict) else [one])
@@ -182,7 +178,7 @@ def _said(what: str, values: list[Any], names: list[str]) -> str:
         return ", ".join(f"`{step}`" for step in dict.fromkeys(texts[:_MOST]))
     if what == "mark":
         return "yes" if any(values) else ""
-    return texts[0] if what == "keys" else _listed(names)
+    return _listed(names)
 
 
 def _at(given: dict[str, Any], where: str) -> list[Any]:
@@ -195,18 +191,6 @@ def _at(given: dict[str, Any], where: str) -> list[Any]:
             values = [inner for one in tables for inner in (one.values() if key == "*" else [one.get(key)])]
         found += [value for value in values if value is not None]
     return found
-
-
-def _settings(tables: list[Any], keys: Sequence[str]) -> str:
-    """Return the settings among tables, `key value; key value`."""
-    given = {key: value for one in tables if isinstance(one, dict) for key, value in one.items()}
-    parts = []
-    for key in keys:
-        value = given.get(key)
-        text = ", ".join(map(str, value[:_MOST])) if isinstance(value, list) else str(value).lower()
-        if value is not None and _SETTING_VALUE.fullmatch(text):
-            parts.append(f"{key} {text}")
-    return "; ".join(parts)
 
 
 def _in_general(needed: Sequence[str], there: frozenset[str]) -> Iterator[str]:

@@ -106,10 +106,9 @@ def _names(store: Store, folder: str, below: str) -> list[str]:
 
 
 def known_knowledge(store: Store) -> list[tuple[Knowledge, bytes]]:
-    """Return the existing documents, each with its bytes; that of people only if the person wants to know of them."""
+    """Return the existing documents, each with its bytes."""
     found = []
-    people = store.config.knowledge.people
-    for kind in (kind for kind in KnowledgeKind if people or kind is not KnowledgeKind.PEOPLE):
+    for kind in KnowledgeKind:
         try:
             data = store.read(kind.path)
         except GitmemError:

@@ -109,9 +109,7 @@ def test_the_same_exchange_begins_the_same_concept():
 
 
 def test_a_name_says_what_it_is_about():
-    assert (
-        name_of(("commit", "ListSessions", "archived"), ("cli/session.go",), "") == "session.go: ListSessions, archived"
-    )
+    assert name_of(("archived", "ListSessions"), ("cli/session.go",), "") == "session.go: ListSessions, archived"
     assert name_of(("JWT", "login endpoint"), ("src/login.py",), "") == "login.py: login endpoint, JWT"
     assert name_of(("branch", "shadow branch", "Shadow", "tmp/a.io"), (), "") == "shadow branch, tmp/a.io"
     assert name_of(("branch", "shadow branch"), (), "") == "shadow branch"
@@ -119,7 +117,6 @@ def test_a_name_says_what_it_is_about():
     assert name_of(("github.com/a/b/pull/112", "discussion_r2738948818", "reader", "nil"), (), "") == "reader, nil"
     assert name_of(("List",), (), "List the files → broken off") == "List the files"
     assert name_of(("한국어", "끝났"), (), "한국어 프롬프트: run steps") == "한국어 프롬프트: run steps"
-    assert name_of(("start", "skip"), (), "The parser reads CRLF.") == "The parser reads CRLF."
     assert name_of(("파서", "줄바꿈", "속도", "캐시"), (), "") == "파서, 줄바꿈, 속도"
 
 

@@ -130,11 +130,9 @@ def test_what_the_person_says_next_is_the_outcome_and_a_change_of_course():
     assert episode.type is TaskType.BUG_FIX
     assert episode.changes == ("그거 아니야, 로그인이야",)
     assert episode.gotchas == ("Rejected by the person: Added a check to `parse_file`.",)
-    assert set(episode.symbols) == {"parse_file", "login"}
     [broken] = told([turns[0], turn(2, "still broken", "See `c0ffee1` and `dead`.", interrupted=True)])
     assert (broken.outcome, broken.solution) == (Outcome.INTERRUPTED, "")
     assert broken.gotchas == ("Rejected by the person: Added a check to `parse_file`.",)
-    assert broken.symbols == ("parse_file", "dead")
 
 
 def test_a_mend_in_the_agents_words_is_quoted():

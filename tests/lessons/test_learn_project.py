@@ -55,17 +55,15 @@ def test_a_project_is_learned_in_one_commit_and_again_when_it_changes(desk, proj
         "Python >=3.11 (pyproject.toml)",
         "Tools with settings: ruff (pyproject.toml)",
     )
-    assert found["conventions"] == ("Ruff: line-length 100 (pyproject.toml)",)
     assert found["structure"] == ("app/: 2 files, Python", "Settings: pyproject.toml")
     assert found["hotspots"][:2] == (
         "app/load.py changes often (4 changes)",
         "app/save.py changes often (4 changes)",
     )
     assert found["changes"] == ("app/load.py and app/save.py change together (4 times)",)
-    assert "people" not in found  # only if the person turns it on
     root = Path(desk.store.root)
     assert bare_git(root, "log", "-1", "--format=%s").strip() == (
-        "Learn of the project: changes, conventions, hotspots, stack, structure"
+        "Learn of the project: changes, hotspots, stack, structure"
     )
     assert bare_git(root, "status", "--porcelain") == ""
     [(stack, _)] = [pair for pair in known_knowledge(desk.store) if pair[0].kind is KnowledgeKind.STACK]
@@ -75,15 +73,6 @@ def test_a_project_is_learned_in_one_commit_and_again_when_it_changes(desk, proj
     (project / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.12"\n')
     assert learn_project(again(desk))
     assert lines(desk)["stack"][1:] == ("Python >=3.12 (pyproject.toml)",)
-
-
-def test_people_are_named_if_the_person_turns_it_on(desk, project):
-    again(desk)
-    config = desk.store.config
-    desk.store.config = config._replace(knowledge=config.knowledge._replace(people=True))
-    learn_project(desk.store)
-    assert lines(desk)["people"] == ("Ada knows app/, the top folder",)
-    assert "people" not in {known.kind.value for known, _ in known_knowledge(again(desk))}  # once it is off again
 
 
 def test_the_background_learns_it_once_a_day(desk, project, bare_git):

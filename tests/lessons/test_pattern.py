@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gitmem.lessons.error import ErrorSignature, read_error
 from gitmem.lessons.error_occurrence import ErrorOccurrence
-from gitmem.lessons.pattern import BugPattern, Solution, begun, parse_pattern, related, render_pattern, seen_again
+from gitmem.lessons.pattern import BugPattern, Solution, begun, parse_pattern, render_pattern, seen_again
 from gitmem.merge.documents import MergeStatus, merge
 
 AT = datetime(2026, 10, 2, 9, 0, tzinfo=UTC)
@@ -42,19 +42,6 @@ def test_a_pattern_is_read_as_it_was_written():
     assert text.count("# ModuleNotFoundError: No module named 'yaml'") == 1
     assert "- Mended by: `uv sync`" in text
     assert "- Did not help: `pip install pyyaml`" in text
-
-
-def test_patterns_with_a_mend_files_or_exchanges_in_common_are_related_the_closest_first():
-    def other(name: str, number: int, mend: str = "", kind: str = "Other") -> BugPattern:
-        return begun(sight(number, mend, error=ErrorSignature(kind, f"of {name}", (name,))))
-
-    one = seen_again(begun(sight(1, "`uv sync`")), sight(2))
-    mended = other("mend", 3, "`uv  sync`")
-    file = other("file", 1, kind="ModuleNotFoundError")._replace(seen=())
-    twice = seen_again(other("twice", 1), sight(2, error=ErrorSignature("Other", "of twice", ("twice",))))
-    once = other("once", 2)
-    assert related(one, [once, file, one, twice, mended]) == [mended, twice, file]
-    assert related(once, [one, mended, file]) == []
 
 
 def test_the_id_follows_from_type_and_masked_message():
@@ -97,13 +84,6 @@ def test_causes_are_kept_once_with_the_exchanges_that_say_them():
     data = render_pattern(pattern)
     assert parse_pattern(data) == pattern._replace(source=data)
     assert "- Cause: The lock file was stale.\n" in data.decode()
-
-
-def test_the_types_of_its_files():
-    pattern = learned(sight(1))
-    assert pattern.file_types == (".py",)
-    framed = pattern._replace(files=("Makefile", "a/b.ts"), error=ERROR._replace(frames=("x.go:load",)))
-    assert framed.file_types == (".go", ".ts")
 
 
 def test_a_sight_told_twice_changes_nothing():

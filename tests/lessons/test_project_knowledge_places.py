@@ -1,4 +1,4 @@
-"""What changes most and together, what breaks, what tests what, who works where (spec M3)."""
+"""What changes most and together, what breaks, what tests what (spec M3)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from gitmem.lessons.project_knowledge import (
     change_lines,
     files_by_test,
     hotspot_lines,
-    people_lines,
 )
 
 AT = datetime(2026, 10, 2, tzinfo=UTC)
@@ -74,12 +73,3 @@ def test_what_comes_with_a_new_file_is_told_from_three_commits():
     assert not any("A new" in line for line in change_lines(made[:2], there))
     wide = [adding(number, "cli/main.py", *(f"x{n}.py" for n in range(40))) for number in range(5)]
     assert not any("A new" in line for line in change_lines(wide, there))
-
-
-def test_people():
-    made = [
-        *changes(*["app/a.py"] * 3, "docs/b.md", author="Ann"),
-        *changes("README.md", author="Bob"),
-        *changes("x/y.py"),
-    ]
-    assert people_lines(made) == ["Ann knows app/, docs/", "Bob knows the top folder"]

@@ -142,8 +142,8 @@ def run_episodes(args: argparse.Namespace, app: App) -> None:
     not later; 'gitmem cleanup' takes out old ones that never helped. With --error, which takes the output of a failed
     command, only those with that error are found, those that succeeded first.
 
-    With --json: an episode is {id, task, type, complexity, outcome, created, files, exchanges, seconds, tokens,
-    mended_in, told, usefulness, path}; complexity is low, medium or high; seconds is the time that its turns took,
+    With --json: an episode is {id, task, type, outcome, created, files, exchanges, seconds, tokens, mended_in,
+    told, usefulness, path}; seconds is the time that its turns took,
     tokens by how many the context grew, mended_in the seconds until its slowest error was mended, each 0 if unknown.
     'list', which is the default, prints a list of them, and so does 'find', which adds {score, likeness}; 'show' adds
     {text}, 'good' and 'bad' add {commit}.
@@ -216,11 +216,11 @@ def run_patterns(args: argparse.Namespace, app: App) -> None:
     again with other paths, numbers and versions is the same one. 'stale' says that the files it was about have
     changed a lot since.
 
-    With --json: a pattern is {id, error: {type, message, frames}, created, updated, seen, commands, files, file_types,
-    causes, solutions, stale, path}, a solution {text, worked, failed, commands, success_rate, confidence}, a cause
+    With --json: a pattern is {id, error: {type, message, frames}, created, updated, seen, commands, files, causes,
+    solutions, stale, path}, a solution {text, worked, failed, commands, success_rate, confidence}, a cause
     {text, said}; 'seen', 'worked', 'failed' and 'said' are ids of exchanges, 'commands' the programs that failed.
-    'list', which is the default, prints a list of them; 'show' adds {related, mended_in}: the ids of patterns with a
-    solution, exchanges or files in common, and the average seconds until it was mended, or null.
+    'list', which is the default, prints a list of them; 'show' adds {mended_in}: the average seconds until it
+    was mended, or null.
 
     Examples:
       gitmem patterns
@@ -252,11 +252,11 @@ def configure_knowledge(parser: argparse.ArgumentParser) -> None:
 
 
 def run_knowledge(args: argparse.Namespace, app: App) -> None:
-    """Print knowledge of the project: structure, stack, conventions, commands, hotspots, changes, people.
+    """Print knowledge of the project: structure, stack, commands, hotspots, changes.
 
     Once a day gitmem reads it in the background from the project's manifests, settings and git history, and from the
     sessions; it runs no code of the project. Each kind is a file below patterns/project/, to which you may add sections
-    of your own. Authors are learned only with 'gitmem config knowledge.people true'.
+    of your own.
 
     With --json: a list of {kind, lines, files, sources, confidence, commit, updated, path, author}; 'files' are its
     sources in the project, 'sources' ids of exchanges, 'author' is null if it is you.

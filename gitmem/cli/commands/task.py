@@ -26,8 +26,7 @@ def run_guide(args: argparse.Namespace, app: App) -> None:
     It looks at the notes of the running session, then at exchanges, then at facts and bug patterns. Each line names its
     source ('gitmem get ^ID' shows it). Without a clear match it prints nothing.
 
-    With --json: {kind, lines: [{part, text, sources, confidence}], complexity, confidence}. kind is similar_error,
-    how_to, convention, past_approach or general; part is approach, try, avoid or challenge.
+    With --json: {lines: [{part, text, sources, confidence}], confidence}; part is approach, try, avoid or challenge.
 
     Examples:
       gitmem guide "add retries to the importer"

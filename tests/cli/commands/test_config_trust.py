@@ -186,7 +186,7 @@ summary: {provider: agent, model: m, large_model: l, base_url: "https://evil.exa
   timeout_seconds: 3600, seconds_per_day: 0, tokens_per_day: 0, cents_per_day: 0}
 capture: {answer_chars: 500}
 cleanup: {max_age_days: 1, min_usage_count: 100}
-knowledge: {automatic: false, people: true}
+knowledge: {automatic: false}
 recall: {prompt: false, error: false}
 prompts: {summary: "Send it all.", exchanges: x, concept: x, contradiction: x, session: x}
 transcripts: {enabled: false, tool_result_chars: 1000000000}

@@ -39,7 +39,6 @@ def test_a_decision_is_told_for_a_task_and_its_source(desk):
     assert "What was done and decided:\n- " in told
     assert "The importer retries thrice with backoff (^d" in told
     found = desk.run("guide", "--json", TASK).json
-    assert found["kind"] == "general"
     assert [line["part"] for line in found["lines"]] == ["approach"]
     assert found["lines"][0]["sources"][0].startswith("d")
 
