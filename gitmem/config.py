@@ -349,7 +349,7 @@ RULES = {
     "recall.error": Rule("answer a known error with its mend"),
     "cleanup.max_age_days": Rule("days after which an episode of no use may go, 0 never", maximum=36_500),
     "cleanup.min_usage_count": Rule("uses below which a bug pattern goes after 90 days without one"),
-    "transcripts.enabled": Rule("keep the transcripts of sessions, on a branch of their own"),
+    "transcripts.enabled": Rule("keep the transcripts of sessions, on a ref a person"),
     "transcripts.tool_result_chars": Rule("how much of a tool's result a transcript keeps"),
 }
 

@@ -49,7 +49,7 @@ class Commit(Value):
 
 
 class Addition(Value):
-    """A file that a commit added: its path, and the id of its first content."""
+    """A file that a commit added or changed: its path, and the id of its content there."""
 
     commit: Commit
     path: str
@@ -205,12 +205,12 @@ def fork(git: Git, one: str, other: str) -> Fork:
     return Fork((one, other), (ours, theirs), bases, frozenset((*edge, *bases)), tuple(tips))
 
 
-def additions(git: Git, revision: str, folder: str) -> list[Addition]:
-    """Return the commits of a revision that added files to a folder, newest first.
+def additions(git: Git, revision: str, folder: str, *, changed: bool = False) -> list[Addition]:
+    """Return the commits of a revision that added files to a folder, or with `changed` also those that changed them.
 
-    A file that was removed and added again occurs twice. All side branches count (`--full-history`).
+    Newest first; a file that was removed and added again occurs twice. All side branches count (`--full-history`).
     """
-    options = ("--raw", "--no-abbrev", "--no-renames", "--full-history", "--diff-filter=A")
+    options = ("--raw", "--no-abbrev", "--no-renames", "--full-history", f"--diff-filter={'AM' if changed else 'A'}")
     output = git.run(
         "--literal-pathspecs", "log", *_FORMAT, *options, "--end-of-options", revision, "--", folder, timeout=_SECONDS
     )

@@ -103,12 +103,11 @@ class Quarantine:
         self._objects = os.path.join(folder, "objects")
         self.variables = {"GIT_DIR": folder, "GIT_OBJECT_DIRECTORY": self._objects}
 
-    def adopt(self, ref: str) -> str:
-        """Make what was fetched part of the repository, point `ref` to it, and return its object id.
+    def adopt(self, refs: Mapping[str, str]) -> None:
+        """Make what was fetched part of the repository, and point these refs to it.
 
         A `.keep` protects each pack from a clean-up of the user's until then.
         """
-        oid = read_text(os.path.join(self._folder, FETCHED)).strip()
         kept = []
         try:
             for folder, _, names in os.walk(self._objects):
@@ -125,13 +124,28 @@ class Quarantine:
                         with open(kept[-1], "wb") as file:
                             file.write(_KEEP)
                     os.rename(os.path.join(folder, name), path)
-            if read_text(os.path.join(self._common, ref)).strip() != oid:
-                self._git.run(*_SYNC, "update-ref", "-m", "gitmem fetch", ref, oid)
+            moved = (
+                f"update {ref} {oid}\n"
+                for ref, oid in refs.items()
+                if read_text(os.path.join(self._common, ref)).strip() != oid
+            )
+            if lines := "".join(moved):
+                self._git.run(*_SYNC, "update-ref", "-m", "gitmem fetch", "--stdin", stdin=lines.encode())
         finally:
             for path in kept:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(path)
-        return oid
+
+    def fetched(self) -> dict[str, str]:
+        """Return what was fetched into refs that begin with `FETCHED`, by the rest of their names."""
+        folder, name = os.path.split(os.path.join(self._folder, FETCHED))
+        found = {}
+        for base, _, names in os.walk(folder):
+            for path in (os.path.join(base, one) for one in names):
+                if path.startswith(os.path.join(folder, name)):
+                    rest = path.removeprefix(os.path.join(folder, name)).replace(os.sep, "/")
+                    found[rest] = read_text(path).strip()
+        return found
 
     def check(self, git: Git) -> None:
         """Have git check the objects that were fetched; raises GitFailedError."""
@@ -223,10 +237,31 @@ class Connection(Value):
                 if NO_SUCH_REF in error.stderr:
                     return None
                 raise explain_fetch(error, remote) from error
-            oid = place.adopt(into)
+            oid = place.fetched()[""]
+            place.adopt({into: oid})
             if inbox is not None:
                 inbox.update(place.inbox())
             return oid
+
+    def fetch_all(
+        self, remote: Remote, ref: str, ends: re.Pattern[str], into: str, known: Iterable[str]
+    ) -> dict[str, str]:
+        """Fetch the refs of a remote that begin with `ref` and end so, each into a ref that begins with `into`.
+
+        Returns their objects by the ends of their names; `known` are commits that are here. Raises as `fetch`.
+        """
+        git = self._git(remote.url)
+        kept = ("-c", "fetch.unpackLimit=1") if self.own else ()
+        here = Git(self.layout.git_dir, self.layout.work_tree, self.environ)
+        with quarantine(here, self.layout.common_dir, known) as place:
+            try:
+                refs = f"+{ref}*:{FETCHED}*"
+                self._run(git, remote.url, *kept, *_FETCH, "--", remote.url, refs, env=place.variables)
+            except GitFailedError as error:
+                raise explain_fetch(error, remote) from error
+            found = {end: oid for end, oid in sorted(place.fetched().items()) if ends.fullmatch(end)}
+            place.adopt({f"{into}{end}": oid for end, oid in found.items()})
+            return found
 
     def push(self, remote: Remote, oid: str, ref: str, expected: str | None) -> None:
         """Move a ref of a remote from `expected` (None: missing) to a commit of this repository.

@@ -225,29 +225,30 @@ class RemovedLine(Value):
 
 def matching_paths(store: Store, commit: str, texts: Sequence[str]) -> set[str]:
     """Return the paths of the files of a commit that hold one of the texts, without regard to case."""
-    output = _grep(store, commit, texts, "--files-with-matches", below=".")
+    output = _grep(store, [commit], texts, "--files-with-matches", below=".")
     prefix = f"{commit}:".encode()
     return {part.removeprefix(prefix).decode("utf-8", "surrogateescape") for part in output.split(b"\0")[:-1]}
 
 
-def matching_lines(store: Store, commit: str, texts: Sequence[str], *, below: str, most: int) -> list[FoundLine]:
-    """Return the lines below a folder of a commit that hold one of the texts, at most so many of a file."""
-    output = _grep(store, commit, texts, "--line-number", "--max-count", str(most), below=below)
-    prefix = f"{commit}:".encode()
+def matching_lines(
+    store: Store, commits: Sequence[str], texts: Sequence[str], *, below: str, most: int
+) -> list[FoundLine]:
+    """Return the lines below a folder of these commits that hold one of the texts, at most so many of a file."""
+    output = _grep(store, commits, texts, "--line-number", "--max-count", str(most), below=below)
     lines = []
     for line in output.split(b"\n")[:-1]:
         path, _, rest = line.partition(b"\0")
         number, _, text = rest.partition(b"\0")
-        path_text = path.removeprefix(prefix).decode("utf-8", "replace")
+        path_text = path.partition(b":")[2].decode("utf-8", "replace")
         lines.append(FoundLine(path_text, int(number), text.decode("utf-8", "replace")))
     return lines
 
 
-def _grep(store: Store, commit: str, texts: Sequence[str], *options: str, below: str) -> bytes:
+def _grep(store: Store, commits: Sequence[str], texts: Sequence[str], *options: str, below: str) -> bytes:
     patterns = [word for text in texts for word in ("-e", text)]
     return store.repository.git.unfiltered.run(
         *("grep", "--null", "-I", "--ignore-case", "--fixed-strings", "--full-name", *options, *patterns),
-        *(commit, "--", below),
+        *(*commits, "--", below),
         ok=(0, 1),
         timeout=_SECONDS,
     )

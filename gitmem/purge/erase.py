@@ -14,6 +14,7 @@ from datetime import datetime
 from gitmem.document.document import Document
 from gitmem.document.entry import entry_ids, remove_entries
 from gitmem.document.message import Op, Trailer
+from gitmem.git.objects import read_objects
 from gitmem.git.process import Git
 from gitmem.git.rewrite import Written, contents
 from gitmem.purge.marks import Print, PurgeRecord, Replacer, digest_of, sums_of
@@ -21,6 +22,7 @@ from gitmem.values import Value
 
 _LEAST = 16  # bytes of a line that is removed where others repeat it
 AUTHORLE = (b"facts/", b"sessions/", b"episodes/")  # folders whose files are of one author
+_SHARED = (b"patterns/bugs/", b"concepts/")  # and those whose files are, unless another one changed them
 AUTHOR = re.compile(rb"(?m)^author (.*) <(.*)> ([0-9]+) ")
 _SESSION = re.compile(rb"(?m)^%s: (.+)$" % Trailer.SESSION.value.encode())
 _OWN = re.compile(rb"(?m)^%s: (?:%s|%s)$" % tuple(one.value.encode() for one in (Trailer.OP, Op.PURGE, Op.INIT)))
@@ -110,9 +112,20 @@ def _brought(git: Git, walked: Sequence[Written], theirs: Collection[str], texts
     for commit in walked:
         for change in commit.changes:
             first.setdefault(change.new, commit.oid)
-            made.setdefault(change.path, commit.oid)
-    paths = frozenset(path for path, oid in made.items() if oid in theirs and path.startswith(AUTHORLE))
+            if not change.old:
+                made.setdefault(change.path, commit.oid)
+    plain = (one for one in walked if one.oid not in theirs and len(one.parents) <= 1)
+    others_paths = {change.path for commit in plain for change in commit.changes}
+    own = ((path, path.startswith(_SHARED) and path not in others_paths) for path, oid in made.items() if oid in theirs)
+    paths = frozenset(path for path, alone in own if alone or path.startswith(AUTHORLE))
     ids, seen, others = set[str](), set[str](), set[bytes]()
+    # What was there before, where only newer commits are walked.
+    older = {
+        one.old for commit in walked for one in commit.changes if one.old not in first and one.path.endswith(b".md")
+    }
+    for data in read_objects(git, sorted(older - {""})):
+        seen |= entry_ids(data.decode("utf-8", "replace"))
+        others |= _lines(data)
     for change, data, before in contents(git, walked):
         is_theirs = first[change.new] in theirs
         if change.path.endswith(b".md"):

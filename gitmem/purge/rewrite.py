@@ -24,6 +24,7 @@ from gitmem.git.packing import every_object, forget_moves, remove_unreachable, s
 from gitmem.git.repository import move_refs, read_refs
 from gitmem.git.rewrite import Written, contents, find, history, rewrite
 from gitmem.git.signatures import Signatures
+from gitmem.git.treediff import read_tree
 from gitmem.purge.erase import Eraser, author_key, find_erased, is_named
 from gitmem.purge.judge import Judgement, judge
 from gitmem.purge.marks import PurgeRecord, Replacer, Seeker
@@ -38,6 +39,7 @@ from gitmem.purge.records import (
     record_path,
     write_state,
 )
+from gitmem.store.maintenance import REF as TRANSCRIPTS
 from gitmem.store.maintenance import own_refs
 from gitmem.store.recovery import recover, remove_litter
 from gitmem.store.store import PURGING, Store
@@ -401,7 +403,9 @@ def apply(store: Store, lock: Lock, records: Collection[PurgeRecord], known: Ite
         if ref.startswith(_FETCHED):
             moves[ref] = (oid, None)
         elif commit in cleaned.commits:
-            moves[ref] = (oid, cleaned.commits[commit])
+            clean = cleaned.commits[commit]
+            emptied = ref.startswith(TRANSCRIPTS) and not read_tree(store.repository.git, clean)
+            moves[ref] = (oid, None if emptied else clean)
     old, new = moves.get(branch, (store.repository.tip(branch),) * 2)
     files = store.repository.changes(old, new) if old and new and old != new else []
     journal = Journal(

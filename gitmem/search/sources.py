@@ -313,16 +313,14 @@ def revision(store: Store, commit: str, literals: Sequence[str], allow: Callable
 def transcripts(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
     """Search the raw transcripts; each line of one is a unit."""
     from gitmem.history.past_days import matching_lines
-    from gitmem.store.transcripts import tip_of
+    from gitmem.store.transcripts import tips
 
-    tip = tip_of(store)
-    if tip is None:
-        return Pool([])
-    lines: dict[str, list[tuple[int, str]]] = {}
-    for line in matching_lines(store, tip, literals, below="sessions", most=_PER_FILE):
+    commits = dict.fromkeys(tips(store).values())
+    lines: dict[str, dict[int, str]] = {}
+    for line in matching_lines(store, [*commits], literals, below="sessions", most=_PER_FILE) if commits else ():
         if allow(line.path):
-            lines.setdefault(line.path, []).append((line.number, _message(line.text)))
-    return Pool([Excerpts(path, found) for path, found in sorted(lines.items())])
+            lines.setdefault(line.path, {})[line.number] = _message(line.text)
+    return Pool([Excerpts(path, sorted(found.items())) for path, found in sorted(lines.items())])
 
 
 def _message(line: str) -> str:

@@ -34,7 +34,7 @@ from gitmem.values import Value
 
 FOLDER = "sessions"  # of transcripts
 SUFFIX = ".l1.jsonl"
-REF = "refs/gitmem/l1"
+REF = "refs/gitmem/l1"  # a person's transcripts are on a ref below it
 _OWN_REFS = "refs/gitmem/"
 _REGULAR = "100644"
 

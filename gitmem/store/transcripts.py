@@ -1,7 +1,7 @@
-"""Raw transcripts of sessions (L1) on a ref of their own, and their sync if `sync.transcripts` is set (spec G6, R14).
+"""Raw transcripts of sessions (L1), on a ref for each person (spec G6, R14); `gitmem.sync.transcripts` syncs them.
 
-They are never checked out. The ref is no branch, so that `git push --all` does not send it, and removing it removes
-them all. Storing a session again replaces its file.
+They are never checked out. The refs are no branches, so that `git push --all` does not send them, and removing one
+removes all of a person's. Storing a session again replaces its file.
 """
 
 from __future__ import annotations
@@ -10,48 +10,45 @@ import contextlib
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
-from gitmem.document.ids import check_path, slug
+from gitmem.document.ids import check_path, digest, slug
 from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.errors import BusyError, NotSavedError, RefusedError
 from gitmem.git.fast_import import REGULAR, NewCommit, Signature, TipLockedError, TipMovedError, Writer
 from gitmem.git.lock import Lock, beating
-from gitmem.git.log import Fork, fork
+from gitmem.git.log import Addition, additions, commits, fork
 from gitmem.git.objects import blob_id
 from gitmem.git.packing import remove_unreachable, sizes
-from gitmem.git.remote import Connection, PushRacedError, Remote
-from gitmem.git.repository import Repository, clear_left_behind, move_ref, move_refs, read_refs
+from gitmem.git.repository import Repository, clear_left_behind, move_refs, read_refs
 from gitmem.git.setup import make_root
-from gitmem.git.trust import GITMEM
 from gitmem.platform.safe_open import MAX_FILE_BYTES
-from gitmem.purge.rewrite import clean_incoming, sweep
 from gitmem.redact.redact import redact
-from gitmem.store.maintenance import FOLDER, REF, SUFFIX, other_files
+from gitmem.store.maintenance import FOLDER, REF, SUFFIX
 from gitmem.store.merge_commits import MergeCommit, merge_commits
 from gitmem.store.store import Store
-from gitmem.sync.guard import check_extent, check_losses
 from gitmem.sync.remotes import FETCHED
-from gitmem.sync.rounds import Options, in_rounds
-from gitmem.text.sentences import count
 from gitmem.values import Value
 
+_OLD = f"{REF}-old"  # the one ref of all persons, under another name: none can be below `REF` while that is a ref
 ATTEMPTS = 50  # under the lock, only a user's git command or a fetch can move the ref
 _STAMP = "%Y%m%d_%H%M%S"
 _PATH = re.compile(rf"{FOLDER}/[0-9]{{4}}/[0-9]{{2}}/([0-9]{{8}}_[0-9]{{6}})-([^/]+){re.escape(SUFFIX)}")
 _READABLE = 12  # characters kept of an id that is not fit for a file name; a digest follows
 _DIGEST = 10
+_PERSON = 12  # hex digits
 
 
 class Transcript(Value):
-    """A stored transcript: the session's file name, path, start (UTC), size in bytes and object id."""
+    """A stored transcript: the session's file name, path, start (UTC), size in bytes, object id, and its ref."""
 
     session: str
     path: str
     started: datetime
     size: int
     oid: str
+    ref: str
 
 
 def put(
@@ -75,16 +72,18 @@ def put(
     data = buffer.getvalue()
     new = f"{FOLDER}/{started.astimezone(UTC):%Y/%m}/{started.astimezone(UTC).strftime(_STAMP)}-{name}{SUFFIX}"
     message = _message(store, session, data.count(b"\n"))
-    obstacle = f"the ref {REF} was moved by another git command {ATTEMPTS} times"
+    ref = f"{REF}/{person_of(store.identity().result().email)}"
+    obstacle = f"the ref {ref} was moved by another git command {ATTEMPTS} times"
     with _locked(store) as lock:
+        _take_apart(store)
         for _ in range(ATTEMPTS):
-            tip = _tip_or_root(store)
-            stored = _find(store.repository, tip, name)
+            tip = _tip_or_root(store, ref)
+            stored = _find(_listed(store.repository, ref, tip), name)
             path = stored.path if stored else check_path(new)
             if stored and stored.oid == blob_id(data, like=stored.oid):
                 return None
             try:
-                return _commit(store, lock, tip, message, {path: data}, when=when)
+                return _commit(store, lock, ref, tip, message, {path: data}, when=when)
             except TipLockedError as error:
                 clear_left_behind(error.lock)
                 obstacle = f"another git command holds {error.lock}; if none is running, remove that file"
@@ -95,22 +94,26 @@ def put(
 
 def read(store: Store, session: str) -> list[str] | None:
     """Return the lines of a session's transcript, None if there is none; `session` is its id or its file name."""
-    tip = tip_of(store)
-    transcript = None if tip is None else _find(store.repository, tip, file_name(session))
+    transcript = _find(sessions(store), file_name(session))
     if transcript is None:
         return None
     return store.repository.blob(transcript.oid).decode("utf-8", "replace").split("\n")[:-1]
 
 
 def sessions(store: Store) -> list[Transcript]:
-    """Return the stored transcripts, oldest first."""
-    tip = tip_of(store)
-    return [] if tip is None else _listed(store.repository, tip)
+    """Return the stored transcripts of all persons, oldest first."""
+    listed = (one for ref, tip in tips(store).items() for one in _listed(store.repository, ref, tip))
+    return sorted(listed, key=lambda one: one.path)
 
 
-def tip_of(store: Store) -> str | None:
-    """Return the commit with the transcripts, None if there are none."""
-    return store.repository.tip(REF)
+def tips(store: Store) -> dict[str, str]:
+    """Return the refs with transcripts, and their commits."""
+    return read_refs(store.repository.git, REF, _OLD)
+
+
+def person_of(email: str) -> str:
+    """Return the name of a person's ref, which follows from the address and does not show it."""
+    return digest("person", email.casefold()).hex()[:_PERSON]
 
 
 def file_name(session: str) -> str:
@@ -167,22 +170,29 @@ def _locked(store: Store) -> Iterator[Lock]:
         ) from error
 
 
-def _tip_or_root(store: Store) -> str:
-    """Return the tip of the transcripts' ref; create the ref at the root commit of every store if it is missing."""
+def _tip_or_root(store: Store, ref: str) -> str:
+    """Return the tip of a person's ref; create the ref at the root commit of every store if it is missing."""
     store.repository.branch()  # raises UnfinishedError
-    tip = store.repository.tip(REF)
+    tip = store.repository.tip(ref)
     if tip is None:
         tip = make_root(store.repository.git)
-        store.repository.git.run("update-ref", "-m", "gitmem", REF, tip, "")
+        store.repository.git.run("update-ref", "-m", "gitmem", ref, tip, "")
     return tip
 
 
-def _commit(
-    store: Store, lock: Lock, tip: str, message: str, changes: dict[str, bytes | None], *, when: datetime | None = None
+def _commit(  # noqa: PLR0917
+    store: Store,
+    lock: Lock,
+    ref: str,
+    tip: str,
+    message: str,
+    changes: dict[str, bytes | None],
+    *,
+    when: datetime | None = None,
 ) -> str:
     identity, now = store.identity().result(), store.context.clock()
     signature = Signature(identity.name, identity.email, now)
-    with Writer(store.repository.git, REF, tip, listed_in=store.packs_file) as writer:
+    with Writer(store.repository.git, ref, tip, listed_in=store.packs_file) as writer:
         author = signature._replace(when=when or now)
         writer.commit(NewCommit(message, changes, author, signature, {}))
         lock.check()
@@ -190,17 +200,87 @@ def _commit(
     return commit
 
 
-def _find(repository: Repository, tip: str, name: str) -> Transcript | None:
-    return next((item for item in reversed(_listed(repository, tip)) if item.session == name), None)
+def take_apart(store: Store) -> None:
+    """Move what an older version put on one ref for all to the refs of those who stored it.
+
+    Raises:
+        BusyError: another process kept the lock.
+        NotSavedError: the store cannot be written.
+
+    """
+    if any(ref in {REF, _OLD} for ref in tips(store)):
+        with _locked(store):
+            _take_apart(store)
 
 
-def _listed(repository: Repository, tip: str) -> list[Transcript]:
+def _take_apart(store: Store) -> None:
+    git, found = store.repository.git, tips(store)
+    if tip := found.get(REF):
+        move_refs(git, {REF: (tip, None), _OLD: (None, tip)}, "gitmem")
+    if tip := tip or found.get(_OLD):
+        add_all(store, tip, {_OLD: (tip, None)})
+
+
+def add_all(store: Store, tip: str, moves: dict[str, tuple[str | None, str | None]]) -> None:
+    """Add the transcripts of a commit, of several persons, to their refs, and make these other moves of refs."""
+    moves = dict(moves)
+    for person, theirs in _by_person(store, tip).items():
+        ref = f"{REF}/{person}"
+        local = store.repository.tip(ref)
+        merge = joined(store, local, theirs)
+        moves |= {**merge.held, ref: (local, merge.oid)}
+    if not move_refs(store.repository.git, moves, "gitmem"):
+        raise BusyError("Another process stored a transcript meanwhile.", "Try again.")
+
+
+def joined(store: Store, local: str | None, theirs: str) -> MergeCommit:
+    """Return the merge of a person's transcripts here, if any, and elsewhere; perhaps one of the two."""
+    both = None if local is None else fork(store.repository.git, local, theirs)
+    if both is None or local in both.bases:
+        return MergeCommit(theirs, (), {})
+    return MergeCommit(both.tips[0], (), {}) if theirs in both.bases else merge_commits(store, both)
+
+
+def _by_person(store: Store, tip: str) -> dict[str, str]:
+    """Return a commit with the transcripts of each person who stored some of those in a commit."""
+    people: dict[str, list[Addition]] = {}
+    for one in _stored(store.repository, tip):
+        people.setdefault(person_of(one.commit.email), []).append(one)
+    return {person: tip if len(people) == 1 else _write(store, ones) for person, ones in people.items()}
+
+
+def _stored(repository: Repository, tip: str) -> list[Addition]:
+    """Return the files of a commit, each with the commit that stored it last."""
+    last: dict[str, Addition] = {}
+    for one in additions(repository.git, tip, FOLDER, changed=True):
+        last.setdefault(one.path, one)
+    merge = Addition(commits(repository.git, [tip])[tip], "", "")
+    return [last.get(one.path, merge)._replace(path=one.path, oid=one.oid) for one in repository.files(tip, FOLDER)]
+
+
+def _write(store: Store, stored: Iterable[Addition]) -> str:
+    """Write the commits that store these transcripts anew, on the root commit of every store; return the last one."""
+    git = store.repository.git
+    with Writer(git, REF, make_root(git), listed_in=store.packs_file) as writer:
+        for one in sorted(stored, key=lambda one: (one.commit.authored, one.path)):
+            who = Signature(one.commit.author, one.commit.email, one.commit.authored)
+            message = Message(one.commit.subject, one.commit.trailers).render()
+            writer.commit(NewCommit(message, {}, who, who, {}, ((one.path, REGULAR, one.oid),)))
+        return writer.write()[-1]
+
+
+def _find(listed: Iterable[Transcript], name: str) -> Transcript | None:
+    """Return the transcript of a session; the longest, if persons share one."""
+    return max((one for one in listed if one.session == name), key=lambda one: one.size, default=None)
+
+
+def _listed(repository: Repository, ref: str, tip: str) -> list[Transcript]:
     transcripts = []
     for file in repository.files(tip, FOLDER):
         if match := _PATH.fullmatch(file.path):
             with contextlib.suppress(ValueError):  # digits that are no date
                 started = datetime.strptime(match[1], _STAMP).replace(tzinfo=UTC)
-                transcripts.append(Transcript(match[2], file.path, started, file.size, file.oid))
+                transcripts.append(Transcript(match[2], file.path, started, file.size, file.oid, ref))
     return transcripts
 
 
@@ -231,10 +311,11 @@ def forget_transcripts(store: Store, before: datetime | None = None, *, dry_run:
     if store.config.sync.transcripts and store.has_remotes():
         raise RefusedError(
             "Transcripts are synced here: the next sync would bring them back.",
-            "'gitmem config sync.transcripts false', on each machine, then delete the branch gitmem-l1 of the remote.",
+            "'gitmem config sync.transcripts false', on each machine, then delete the remote's branches gitmem-l1-….",
         )
     with store.lock("forget").acquire(store.config.lock.wait_seconds) as lock, beating(lock):
-        old = tip_of(store)
+        _take_apart(store)
+        old = tips(store)
         return _forget(store, old, *_divide(store, before))  # again: one may have been stored before the lock was held
 
 
@@ -246,83 +327,21 @@ def _divide(store: Store, before: datetime | None) -> tuple[Forgotten, list[Tran
     return Forgotten(len(forgotten), sum(item.size for item in forgotten), len(kept)), kept
 
 
-def _forget(store: Store, old: str | None, planned: Forgotten, kept: list[Transcript]) -> Forgotten:
+def _forget(store: Store, old: dict[str, str], planned: Forgotten, kept: list[Transcript]) -> Forgotten:
     git = store.repository.git
     size_before = sizes(git).bytes
-    if not move_ref(git, REF, _kept_commit(store, kept) if kept else None, old, "gitmem forget"):
+    moves: dict[str, tuple[str | None, str | None]] = {}
+    for ref, tip in old.items():
+        paths, stored = {one.path for one in kept if one.ref == ref}, _stored(store.repository, tip)
+        left = [one for one in stored if one.path in paths]
+        if len(left) < len(stored):
+            moves[ref] = (tip, _write(store, left) if left else None)
+    if not move_refs(git, moves, "gitmem forget"):
         raise BusyError("Another process stored a transcript meanwhile.", "Try again.")
-    fetched = {ref: oid for ref, oid in read_refs(git, FETCHED).items() if ref.endswith("/l1")}
+    fetched = {ref: oid for ref, oid in read_refs(git, FETCHED).items() if ref.rpartition("/")[2].startswith("l1")}
     move_refs(git, {ref: (oid, None) for ref, oid in fetched.items()})
     if not store.own_repository:
         notice = "Their objects stay in the project's repository until git drops them: 'git gc --prune=now' there does."
         return Forgotten(planned.sessions, planned.size, planned.kept, 0, (notice,))
     remove_unreachable(git, store.repository.layout.common_dir)
     return Forgotten(planned.sessions, planned.size, planned.kept, max(size_before - sizes(git).bytes, 0))
-
-
-def _kept_commit(store: Store, kept: list[Transcript]) -> str:
-    """Write a commit with the kept transcripts, on the root commit of every store."""
-    git = store.repository.git
-    who = Signature(GITMEM.name, GITMEM.email, store.context.clock().astimezone(UTC))
-    trailers = ((Trailer.OP.value, Op.TRANSCRIPT.value), (Trailer.MACHINE.value, store.context.machine))
-    message = Message(f"Keep {count(len(kept), 'transcript')} and forget the older ones", trailers).render()
-    entries = tuple((item.path, REGULAR, item.oid) for item in kept)
-    with Writer(git, REF, make_root(git), listed_in=store.packs_file) as writer:
-        writer.commit(NewCommit(message, {}, who, who, {}, entries))
-        return writer.write()[-1]
-
-
-REMOTE_REF = "refs/heads/gitmem-l1"  # a branch, since some remotes reject other refs
-
-
-def sync_transcripts(
-    store: Store, remote: Remote, connection: Connection, options: Options, *, ref: str = REMOTE_REF
-) -> None:
-    """Sync the transcripts with a remote's `ref`. Raises as `gitmem.sync.rounds.sync` does."""
-    in_rounds(lambda _: _round(store, remote, connection, options, ref) or None, options, remote.called)
-
-
-def _round(store: Store, remote: Remote, connection: Connection, options: Options, ref: str) -> bool:
-    """Run one round; False if another machine was faster."""
-    git = store.repository.git
-    held = theirs = connection.fetch(remote, ref, f"{FETCHED}/{remote.name}/l1")
-    local = read_refs(git, REF).get(REF)
-    target = local
-    holds: Mapping[str, tuple[str | None, str | None]] = {}
-    check_extent(store, remote, theirs, {local})
-    if theirs is not None:
-        theirs = clean_incoming(store, theirs)
-        both = None if local is None else fork(git, local, theirs)
-        _check(store, remote, both, theirs)
-        if both is None or local in both.bases:
-            merge = MergeCommit(theirs, (), {})
-        else:
-            merge = MergeCommit(both.tips[0], (), {}) if theirs in both.bases else merge_commits(store, both)
-        target, holds = merge.oid, merge.held
-        if local is not None:
-            try:
-                check_losses(store, remote, local, merge.oid, options.accept)
-            except RefusedError:
-                move_refs(git, merge.held)
-                raise
-    if target is None:
-        return True
-    if target != held:
-        try:
-            connection.push(remote, target, ref, held)
-        except PushRacedError:
-            move_refs(git, holds)
-            return False
-    moved = target == local or move_refs(git, {**holds, REF: (local, target)}, "gitmem sync")
-    if moved and held != theirs:
-        sweep(store)
-    return moved
-
-
-def _check(store: Store, remote: Remote, both: Fork | None, theirs: str) -> None:
-    """Refuse a branch that is not one of transcripts of this memory."""
-    if other_files(store, theirs) or (both is not None and not both.bases):
-        raise RefusedError(
-            f"The transcripts of {remote.called} are none, or those of another memory.",
-            "Use another remote, or 'gitmem config sync.transcripts false'.",
-        )

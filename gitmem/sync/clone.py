@@ -17,7 +17,7 @@ from gitmem.document.ids import CONFIG
 from gitmem.errors import GitFailedError, GitmemError, NotFoundError, NotSavedError, UnreadableError, UsageError
 from gitmem.git.packing import is_bundle, is_whole, write_bundle
 from gitmem.git.remote import Connection, Remote, check_url
-from gitmem.git.repository import move_ref, read_refs
+from gitmem.git.repository import move_ref
 from gitmem.git.setup import check_out, make_root
 from gitmem.git.treediff import read_tree
 from gitmem.platform.clock import Context
@@ -29,10 +29,11 @@ from gitmem.store.merge_commits import merge_bases
 from gitmem.store.settings import personal_folder
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
-from gitmem.store.transcripts import sync_transcripts
+from gitmem.store.transcripts import take_apart, tips
 from gitmem.sync.guard import check_extent, check_incoming, check_signed
 from gitmem.sync.remotes import DEFAULT, ONCE, add_remote, forget
 from gitmem.sync.rounds import Options, Synced, fetch_memory, note_synced, sync
+from gitmem.sync.transcripts import sync_transcripts
 from gitmem.text.terminal import mask_urls
 
 
@@ -122,7 +123,7 @@ class Backup:
     file: str
     bytes: int
     commit: str
-    transcripts: str
+    transcripts: tuple[str, ...]
     settings: str
     records: Mapping[str, int]
 
@@ -144,7 +145,8 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
         raise UsageError(f"{taken} exists already.", "Name a new file.")
     transact(store, lambda _: None, purpose="backup", scan=True)
     git, branch = store.repository.git, store.repository.branch()
-    refs = [branch, *(read_refs(git, REF) if transcripts else [])]
+    take_apart(store)
+    refs = [branch, *(tips(store) if transcripts else [])]
     unfinished = f"{file}.tmp-{os.getpid()}"
     places = {unfinished: file}
     try:
@@ -168,7 +170,7 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
                 os.unlink(path)
     paths = read_tree(git, held[branch])
     records = {name: sum(path.startswith(folder) for path in paths) for name, folder in RECORDS.items()}
-    return Backup(file, os.path.getsize(file), held[branch], held.get(REF, ""), settings, records)
+    return Backup(file, os.path.getsize(file), held[branch], tuple(held[ref] for ref in refs[1:]), settings, records)
 
 
 def _remove_litter(file: str) -> None:
@@ -233,6 +235,9 @@ class _Reader(Connection):
 
     def push(self, remote: Remote, oid: str, ref: str, expected: str | None) -> None:
         """Send nothing: a bundle is not written again."""
+
+    def empty(self, remote: Remote, taken: Mapping[str, str]) -> None:
+        """Delete nothing there, either."""
 
 
 def _check(file: str) -> None:

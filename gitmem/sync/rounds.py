@@ -135,7 +135,10 @@ _LEFT = (
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """The result of a sync: commits received and sent, without merges, documents to review, rounds, notices."""
+    """The result of a sync: commits received and sent, without merges, documents to review, rounds, notices.
+
+    `purged`: the remote held purged texts, which this sync took out.
+    """
 
     remote: str
     commit: str
@@ -144,6 +147,7 @@ class Synced:
     review: tuple[str, ...]
     rounds: int
     notices: tuple[str, ...]
+    purged: bool = False
 
 
 def sync(store: Store, remote: Remote, connection: Connection, options: Options) -> Synced:
@@ -199,6 +203,7 @@ class _Sync:
         self._since = options.chance.clock()
         self._purges = read_state(store.private)
         self._lost: Mapping[str, float] = {}
+        self._purged = False
         self._began: str | None = None
         self._local: str | None = None  # the branch with edits by hand committed; None if unknown
 
@@ -274,7 +279,8 @@ class _Sync:
         self._note_push(refused, held, target)
         if not refused:
             self._empty(taken)
-        if held != theirs:
+        self._purged |= held != theirs
+        if self._purged:
             sweep(self._store)
         if not adopted:
             return None
@@ -314,12 +320,16 @@ class _Sync:
         """Return the commits of the remote's inbox that are fit to be merged, by their refs."""
         store, remote, taken = self._store, self._remote, {}
         for ref, oid in [*(self._inbox or {}).items()][:_MOST_TAKEN]:
-            self._held[new_pending_ref(store)] = (oid, None)
-            move_refs(self._git, {[*self._held][-1]: (None, oid)})
+            held = new_pending_ref(store)
+            self._held[held] = (oid, None)
+            move_refs(self._git, {held: (None, oid)})
             try:
                 check_extent(store, remote, oid, {local, theirs})
                 check_signed(store, remote, oid, {local, theirs})
                 clean = clean_incoming(store, oid, theirs)
+                if clean != oid:
+                    self._purged = move_refs(self._git, {held: (oid, clean)})
+                    self._held[held] = (clean, None)
                 if bases := merge_bases(self._git, theirs, clean):
                     if clean not in bases:
                         check_incoming(store, remote, local, clean, (), shared=True)
@@ -480,4 +490,4 @@ class _Sync:
         full = crowded(self._store)
         self._notices += [f"{full} {MAKE_ROOM}"] if full else []
         notices = (*self._notices, *news(self._purges, read_state(self._store.private)))
-        return Synced(self._remote.name, target, came, went, review, number, notices)
+        return Synced(self._remote.name, target, came, went, review, number, notices, self._purged)

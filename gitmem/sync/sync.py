@@ -53,8 +53,8 @@ class RemoteState:
 
 def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool, seconds: float = SECONDS) -> Synced:
     """Sync with one remote, also transcripts if configured, and record the result. Raises as `sync`."""
-    from gitmem.store.transcripts import sync_transcripts
     from gitmem.sync.rounds import sync  # `states` needs none of it
+    from gitmem.sync.transcripts import clean_transcripts, sync_transcripts
 
     store.check_writes()
     layout = store.repository.layout
@@ -71,6 +71,8 @@ def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool, s
         done = sync(store, remote, connection, options)
         if store.config.sync.transcripts:
             sync_transcripts(store, remote, connection, options)
+        elif done.purged:
+            clean_transcripts(store, remote, connection)
     except GitmemError as error:
         last = before.synced if before else None
         record = SyncRecord(now, last, error.message, isinstance(error, UnreachableError))

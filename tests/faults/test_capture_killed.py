@@ -20,7 +20,10 @@ import pytest
 
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of
+from gitmem.git.trust import GITMEM
 from gitmem.sessions.outcome import split_fields
+from gitmem.store.maintenance import REF
+from gitmem.store.transcripts import person_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +39,7 @@ ROTATES_SOON = f"{QUIET}rotation:\n  threshold_tokens: 300\n  carryover_tokens: 
 MOST_STEPS = 2_000
 KILLS_IN_A_PROJECT = 8
 LIVES = os.getpid()
+OWN = f"{REF}/{person_of(GITMEM.email)}"  # the ref of the transcripts
 
 
 class Session:
@@ -144,7 +148,7 @@ class Sessions:
         ops = self.project.git("log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)").split()
         assert ops.count("turn") == len(asked), where
         assert self.waiting() == [], (where, self.failures())
-        stored = self.project.git("ls-tree", "-r", "--name-only", "refs/gitmem/l1").split("\n")
+        stored = self.project.git("ls-tree", "-r", "--name-only", OWN).split("\n")
         assert sorted(path.rpartition("-sess-")[2] for path in stored) == sorted(
             f"{session.number}.l1.jsonl" for session in self.all
         ), where
@@ -260,7 +264,7 @@ def test_a_host_killed_in_the_middle_of_a_turn_is_closed_at_the_next_start(sessi
         time.sleep(0.05)
     assert [name.split("-")[0] for name in sessions.waiting()] == ["SessionStart"]
     assert sorted(sessions.entries("request")) == sorted(killed.asked)
-    assert "sess" in sessions.project.git("ls-tree", "-r", "--name-only", "refs/gitmem/l1")
+    assert "sess" in sessions.project.git("ls-tree", "-r", "--name-only", OWN)
     sessions.project.check_repository()
     sessions.project.check_in_step()
     assert late or sessions.failures() == ""

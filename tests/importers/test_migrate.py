@@ -116,7 +116,7 @@ def test_the_original_dates_are_the_authors(desk, legacy, bare_git):
         "2026-01-13T11:27:00+09:00 Migrate memory_20260113_112700.md into memory_20260113_112700.md",
     ]
     assert [found.rotated_at.isoformat() for found in rotations(desk.store)] == ["2026-01-13T11:27:00+09:00"]
-    l1 = bare_git(root(desk), "log", "-1", "--format=%ad", "--date=iso-strict-local", "refs/gitmem/l1")
+    l1 = bare_git(root(desk), "log", "-1", "--format=%ad", "--date=iso-strict-local", *transcripts.tips(desk.store))
     assert l1.replace("Z", "+00:00") == "2026-01-13T01:11:00+00:00"  # newer gits write "Z"
 
 
@@ -134,10 +134,10 @@ def test_done_again_it_adds_nothing_and_the_source_is_untouched(desk, legacy):
     put(legacy, {"facts.json": {"decisions": [{"id": "d001", "content": "uv"}]}})
     before = snapshot(legacy)
     bring(desk, legacy)
-    tip, l1 = desk.store.tip, desk.store.repository.tip("refs/gitmem/l1")
+    tip, l1 = desk.store.tip, transcripts.tips(desk.store)
     again = bring(desk, legacy)
     assert (again.brought, again.there) == ((), 4)
-    assert (desk.store.tip, desk.store.repository.tip("refs/gitmem/l1")) == (tip, l1)
+    assert (desk.store.tip, transcripts.tips(desk.store)) == (tip, l1)
     save(desk.store, desk.save("from now on it grows", MemoryType.DECISION))
     assert bring(desk, legacy).brought == ()
     assert snapshot(legacy) == before

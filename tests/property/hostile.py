@@ -141,6 +141,7 @@ class Hostile:
             path = (b"sessions", b"2026", b"11", b"20261121_120000-evil.l1.jsonl")
             raw = objects.commit(objects.tree({path: (PLAIN, blob)}), [known["root"][0]], Said())
             objects.point("refs/heads/gitmem-l1", raw)
+            objects.point("refs/heads/gitmem-l1-0123456789ab", raw)
             objects.point("refs/gitmem/l1", raw)
         for ref in self.refs:
             objects.point(ref, parents[0])

@@ -87,6 +87,20 @@ def test_an_author_goes_from_every_clone_that_says_yes(team, remote: Path, bare_
     ben.sound()
 
 
+def test_a_pattern_of_the_authors_goes_unless_another_one_changed_it(team):
+    ada, ben, _ = team
+    for name in ("alone", "both"):
+        head = f"id: b4f7k2m9q0x\nkind: bug-pattern\nerror: {{type: KeyError, message: the depot of {name}}}"
+        ada.write(f"patterns/bugs/b4f7k2m9q0x-{name}.md", f"---\n{head}\n---\n# KeyError: the depot of {name}\n")
+    ada.sync()
+    ben.sync()
+    ben.write("patterns/bugs/b4f7k2m9q0x-both.md", ben.read("patterns/bugs/b4f7k2m9q0x-both.md") + "\nAlso here.\n")
+    ben.sync()
+    purge(ben.store, plan_erasure(ben.store, author="Ada"))
+    assert _held(ben, "the depot of alone", "the depot of both") == ["the depot of both"]
+    assert "Also here." in ben.read("patterns/bugs/b4f7k2m9q0x-both.md")
+
+
 def test_whose_memories_they_are_is_asked_first_on_machines_of_that_author(team):
     ada, ben, _ = team
     purge(ben.store, plan_erasure(ben.store, author="ada@example.org"))
@@ -109,6 +123,27 @@ def test_two_people_of_one_name_are_told_apart_by_their_addresses(team):
     purge(ben.store, plan_erasure(ben.store, author="ada@example.org"))
     assert "of another person" in ben.read("memory.md")
     assert SAID not in ben.read("memory.md")
+
+
+def test_another_ones_file_stays_though_the_author_changed_it_in_a_commit_that_comes_late(team):
+    _, ben, cleo = team
+    rule = "facts/rule/r4f7k2m9q0x.md"
+    ben.write(rule, "---\nid: r4f7k2m9q0x\nkind: rule\n---\nBen's rule of the harbour.\n")
+    ben.sync()
+    cleo.sync()
+    cleo.write(rule, cleo.read(rule) + "\nWhat Cleo added to it, late.\n")
+    cleo.git("commit", "-qam", "Her edit", "--author=Cleo <cleo@example.org>", "--date=2026-11-21T12:00:00Z")
+    cleo.save("which comes late as well")
+    ben.write("pier.md", "The pier is Cleo's own.\n")
+    ben.git("add", "pier.md")
+    ben.git("commit", "-qm", "Pier", "--author=Cleo <cleo@example.org>", "--date=2026-11-21T12:00:00Z")
+    ben.now = max(ben.now, cleo.now)
+    purge(ben.store, plan_erasure(ben.store, author="Cleo"))
+    ben.sync()
+    cleo.git("push", "--quiet", "origin", f"HEAD:refs/gitmem/inbox/cleo-{cleo.tip[:12]}")
+    ben.sync()
+    assert "Ben's rule of the harbour" in ben.read(rule)
+    assert _held(ben, "What Cleo added", "which comes late", "The pier is Cleo's", "cleo@example.org") == []
 
 
 def test_nobody_and_no_session_of_that_name(team):

@@ -257,7 +257,7 @@ def test_a_remote_that_followed_what_waits_here_is_not_merged(rich: tuple[Machin
 
 def test_records_of_the_transcripts_branch_count_for_nothing(rich: tuple[Machine, Machine]):
     eve, victim = rich
-    from gitmem.store.transcripts import REMOTE_REF
+    from gitmem.sync.transcripts import REMOTE_REF
 
     record = make_record("20261121-120000-000000", NOW, SALT, [b"in container 3"])
     blob = eve.git("hash-object", "-w", "--stdin", stdin=record.render())
@@ -266,8 +266,8 @@ def test_records_of_the_transcripts_branch_count_for_nothing(rich: tuple[Machine
     commit = eve.git("-c", "user.name=E", "-c", "user.email=e@x.y", "commit-tree", tree, "-m", "x")
     eve.git("push", "-q", "origin", f"{commit}:{REMOTE_REF}")
     from gitmem.git.remote import Connection
-    from gitmem.store.transcripts import sync_transcripts
     from gitmem.sync.remotes import find_remote
+    from gitmem.sync.transcripts import sync_transcripts
 
     connection = Connection(victim.store.repository.layout, victim.context.environ)
     with pytest.raises(RefusedError):

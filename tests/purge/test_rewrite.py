@@ -12,11 +12,12 @@ import pytest
 from gitmem.errors import RefusedError
 from gitmem.git.remote import Connection
 from gitmem.store.init import Place
-from gitmem.store.transcripts import put, read, sync_transcripts
+from gitmem.store.transcripts import put, read
 from gitmem.sync.clone import clone_store
 from gitmem.sync.guard import Accept
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
+from gitmem.sync.transcripts import sync_transcripts
 from tests.store.machines import Machine, converge
 from tests.store.purges import SECRET, clean, files_with, objects_with, purge, reachable_with
 

@@ -17,6 +17,7 @@ from gitmem.document.entry import Save
 from gitmem.document.ids import check_path, make_id
 from gitmem.errors import BusyError, RefusedError, UnfinishedError
 from gitmem.git.packing import every_object
+from gitmem.git.trust import GITMEM
 from gitmem.platform.clock import Context
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.sessions.save import save
@@ -24,7 +25,7 @@ from gitmem.store import transcripts
 from gitmem.store.init import Place, init_store
 from gitmem.store.maintenance import REF
 from gitmem.store.store import Store
-from gitmem.store.transcripts import file_name, forget_transcripts, put, read, sessions
+from gitmem.store.transcripts import file_name, forget_transcripts, person_of, put, read, sessions
 from tests.own_settings import own_settings
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def test_what_is_synced_is_not_forgotten_only_to_come_back(box: Box):
 
 
 BEGAN = datetime.now(UTC)
+OWN = f"{REF}/{person_of(GITMEM.email)}"
 STARTED = datetime(2026, 11, 21, 14, 3, 22, tzinfo=timezone(timedelta(hours=9)))
 SESSION = "1b4e51f0-77a1-4c3e-9d55-2f0f6c1b7a10"
 PATH = f"sessions/2026/11/20261121_050322-{SESSION}.l1.jsonl"
@@ -123,7 +125,7 @@ def git(store, bare_git):
 
 def test_what_was_put_is_read_and_nothing_else_has_moved(store, git):
     def rest():
-        refs = [line for line in git("for-each-ref").splitlines() if not line.endswith("l1")]
+        refs = [line for line in git("for-each-ref").splitlines() if "refs/gitmem/l1" not in line]
         return refs, git("ls-files", "--stage"), git("symbolic-ref", "HEAD"), sorted(os.listdir(store.root))
 
     before = rest()
@@ -132,7 +134,7 @@ def test_what_was_put_is_read_and_nothing_else_has_moved(store, git):
     (found,) = sessions(store)
     assert (found.session, found.path, found.started) == (SESSION, PATH, STARTED)
     assert found.size == sum(len(line.encode()) + 1 for line in LINES)
-    ref = "refs/gitmem/l1"
+    ref = OWN
     assert git("rev-parse", ref) == commit
     assert git("ls-tree", "-r", "--name-only", ref) == PATH
     assert git("status", "--porcelain") == ""
@@ -149,7 +151,7 @@ def test_a_session_written_again_replaces_its_file(store, git):
     assert [found.path for found in sessions(store)] == [PATH]
     assert git("rev-parse", f"{second}^") == first
     assert put(store, SESSION, STARTED, LINES) is None
-    assert git("rev-parse", REF) == second
+    assert git("rev-parse", OWN) == second
 
 
 def test_sessions_come_in_the_order_in_which_they_began(store):
@@ -190,7 +192,7 @@ def test_no_session_id_leads_astray_or_to_another(store, git):
     for found in listed:
         assert check_path(found.path) == found.path
         assert read(store, found.session) is not None
-    assert git("log", "--format=%(trailers:key=Gitmem-Op,valueonly)", f"-{len(HOSTILE)}", REF).split() == [
+    assert git("log", "--format=%(trailers:key=Gitmem-Op,valueonly)", f"-{len(HOSTILE)}", OWN).split() == [
         "transcript"
     ] * len(HOSTILE)
     assert git("fsck", "--strict", "--no-dangling") == ""
@@ -273,7 +275,7 @@ def test_one_that_is_too_large_is_refused(store, monkeypatch):
 def test_a_lock_on_the_branch_is_named_and_one_that_a_killed_git_left_is_cleared(store, monkeypatch):
     put(store, SESSION, STARTED, LINES)
     monkeypatch.setattr(transcripts, "ATTEMPTS", 2)
-    lock = os.path.join(store.repository.layout.common_dir, f"{REF}.lock")
+    lock = os.path.join(store.repository.layout.common_dir, f"{OWN}.lock")
     with open(lock, "x", encoding="ascii"), pytest.raises(BusyError, match=re.escape(lock)):
         put(store, "other", STARTED, LINES)
     os.utime(lock, (0, 0))
@@ -342,7 +344,7 @@ def test_several_processes_lose_nothing(store, git, environ):
     all_of_them = [subprocess.Popen([*command, name, "", ""], env=environ) for name in "abcd"]
     assert [process.wait(timeout=60) for process in all_of_them] == [0] * 4
     assert len(sessions(store)) == 20
-    assert git("rev-list", "--count", REF) == "21"
+    assert git("rev-list", "--count", OWN) == "21"
     assert git("fsck", "--strict", "--no-dangling") == ""
 
 

@@ -19,10 +19,11 @@ from gitmem.history.undo import undo
 from gitmem.purge.purge import plan_purge, purge
 from gitmem.store.init import Place, init_store
 from gitmem.store.maintenance import REF
-from gitmem.store.transcripts import REMOTE_REF, put, read, sync_transcripts
+from gitmem.store.transcripts import put, read, tips
 from gitmem.sync.guard import Accept
 from gitmem.sync.remotes import add_remote, find_remote, remove_remote
 from gitmem.sync.rounds import Options
+from gitmem.sync.transcripts import REMOTE_REF, sync_transcripts
 from tests.own_settings import own_settings
 from tests.store.machines import NOON, Machine, converge, make_pair
 
@@ -350,8 +351,8 @@ def test_transcripts_are_not_emptied_unasked(pair: tuple[Machine, Machine]):
     exchange(victim)
     exchange(eve)
     tree = eve.git("mktree", stdin=b"")
-    emptied = eve.git("commit-tree", tree, "-p", REF, "-m", "Gitmem-Op: transcript")
-    eve.git("push", "-q", "origin", f"{emptied}:{REMOTE_REF}")
+    emptied = eve.git("commit-tree", tree, "-p", *tips(eve.store), "-m", "Gitmem-Op: transcript")
+    eve.git("push", "-q", "origin", f"{emptied}:{next(iter(tips(eve.store))).replace(REF + '/', REMOTE_REF + '-')}")
     with pytest.raises(RefusedError, match="would remove much"):
         exchange(victim)
     assert read(victim.store, "session-1")

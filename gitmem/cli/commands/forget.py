@@ -32,7 +32,7 @@ def run_clear(args: argparse.Namespace, app: App) -> None:
 
     'old' means daily logs, weeks, months, archives and sessions from more than 30 days ago; summaries, facts and
     memory.md stay. 'all' leaves an empty memory.md and the settings. It is one commit. History keeps everything, so to
-    get rid of a secret use 'gitmem purge'. Raw transcripts are on a branch of their own and stay: see 'gitmem forget'.
+    get rid of a secret use 'gitmem purge'. Raw transcripts are on refs of their own and stay: see 'gitmem forget'.
 
     With --json: {dry_run, files, bytes, commit}.
 

@@ -70,7 +70,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
         )
     statuses = view.statuses
     kept = view.kept.get_or_make(
-        "transcripts", transcripts.tip_of(store), lambda: {one.session for one in transcripts.sessions(store)}
+        "transcripts", transcripts.tips(store), lambda: {one.session for one in transcripts.sessions(store)}
     )
     return {
         **_value(view, found),

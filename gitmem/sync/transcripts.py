@@ -1,0 +1,118 @@
+"""Sync raw transcripts with a remote, where `sync.transcripts` is set (spec G6): a branch there for each person.
+
+Older versions had one branch for all. What lies on it is moved to the branches of those who stored it, and it is
+deleted; a machine that still has such a version makes it again, and the next sync of another one does the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+
+from gitmem.errors import RefusedError
+from gitmem.git.remote import Connection, PushRacedError, Remote
+from gitmem.git.repository import move_refs, read_refs
+from gitmem.git.setup import make_root
+from gitmem.git.treediff import read_tree
+from gitmem.purge.rewrite import clean_incoming, sweep
+from gitmem.store.maintenance import REF, other_files
+from gitmem.store.store import Store
+from gitmem.store.transcripts import add_all, joined, take_apart, tips
+from gitmem.sync.guard import check_extent, check_losses
+from gitmem.sync.remotes import FETCHED
+from gitmem.sync.rounds import Options, in_rounds
+
+REMOTE_REF = "refs/heads/gitmem-l1"  # `-` and the name of a person's ref follow; branches, as some remotes want
+_ENDS = re.compile("|[-/][0-9a-f]{12}")  # of the ref of all persons, of one person's on a remote and in a backup
+
+
+def sync_transcripts(
+    store: Store, remote: Remote, connection: Connection, options: Options, *, ref: str = REMOTE_REF
+) -> None:
+    """Sync the transcripts with the refs of a remote that begin with `ref`. Raises as `gitmem.sync.rounds.sync`."""
+    take_apart(store)
+    in_rounds(lambda _: _round(store, remote, connection, options, ref) or None, options, remote.called)
+
+
+def clean_transcripts(store: Store, remote: Remote, connection: Connection) -> None:
+    """Take purged texts out of the transcripts of a remote, which are not kept here. Raises as `sync_transcripts`."""
+    known = tips(store)
+    fetched = connection.fetch_all(remote, REMOTE_REF, _ENDS, f"{FETCHED}/{remote.name}/l1", known.values())
+    for end, oid in fetched.items():
+        clean = _checked(store, remote, oid, known)
+        with contextlib.suppress(PushRacedError):  # its owner was there first, who has the record, too
+            if clean is None:
+                connection.empty(remote, {f"{REMOTE_REF}{end}": oid})
+            elif clean != oid:
+                connection.push(remote, clean, f"{REMOTE_REF}{end}", oid)
+    if fetched:
+        sweep(store)
+
+
+def _round(store: Store, remote: Remote, connection: Connection, options: Options, ref: str) -> bool:
+    """Run one round; False if another machine was faster."""
+    known = tips(store)
+    fetched = connection.fetch_all(remote, ref, _ENDS, f"{FETCHED}/{remote.name}/l1", known.values())
+    clean = {end: _checked(store, remote, oid, known) for end, oid in fetched.items()}
+    if old := clean.pop("", None):
+        add_all(store, old, {})
+    there = {end[1:]: (fetched[end], commit) for end, commit in clean.items()}
+    people = sorted({*there, *(one.rpartition("/")[2] for one in tips(store))})
+    done = [
+        _exchange(store, remote, connection, options, one, f"{ref}-{one}", *there.get(one, (None, None)))
+        for one in people
+    ]
+    if all(done) and "" in fetched:
+        connection.empty(remote, {ref: fetched[""]})
+    if any(fetched[end] != commit for end, commit in clean.items()):
+        sweep(store)
+    return all(done)
+
+
+def _exchange(  # noqa: PLR0917
+    store: Store,
+    remote: Remote,
+    connection: Connection,
+    options: Options,
+    person: str,
+    there: str,
+    held: str | None,
+    theirs: str | None,
+) -> bool:
+    """Merge a person's transcripts, push them and adopt them; False if another machine was faster."""
+    git, here = store.repository.git, f"{REF}/{person}"
+    local = read_refs(git, here).get(here)
+    if local is None and theirs is None:  # all of it was purged
+        connection.empty(remote, {there: held} if held else {})
+        return True
+    merge = joined(store, local, theirs or local or "")
+    if local is not None:
+        try:
+            check_losses(store, remote, local, merge.oid, options.accept)
+        except RefusedError:
+            move_refs(git, merge.held)
+            raise
+    if merge.oid != held:
+        try:
+            connection.push(remote, merge.oid, there, held)
+        except PushRacedError:
+            move_refs(git, merge.held)
+            return False
+    return merge.oid == local or move_refs(git, {**merge.held, here: (local, merge.oid)}, "gitmem sync")
+
+
+def _checked(store: Store, remote: Remote, commit: str, known: dict[str, str]) -> str | None:
+    """Return a fetched commit without purged texts; None if they were all there was in it.
+
+    Raises:
+        RefusedError: it has too many files, or does not hold transcripts of this memory.
+
+    """
+    check_extent(store, remote, commit, {*known.values()})
+    clean = clean_incoming(store, commit)
+    if other_files(store, clean) or not store.repository.is_ancestor(make_root(store.repository.git), clean):
+        raise RefusedError(
+            f"The transcripts of {remote.called} are none, or those of another memory.",
+            "Use another remote, or 'gitmem config sync.transcripts false'.",
+        )
+    return None if clean != commit and not read_tree(store.repository.git, clean) else clean

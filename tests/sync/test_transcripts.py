@@ -1,0 +1,185 @@
+"""Raw transcripts lie on a ref a person, here and on a remote; those of older versions move there, none is lost."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.errors import RefusedError
+from gitmem.git.packing import every_object
+from gitmem.git.remote import Connection
+from gitmem.git.setup import make_root
+from gitmem.purge.purge import answer_purge, plan_erasure, purge, waiting_purges
+from gitmem.store.maintenance import REF
+from gitmem.store.transcripts import person_of, put, read, sessions, take_apart, tips
+from gitmem.sync.remotes import find_remote
+from gitmem.sync.rounds import Options
+from gitmem.sync.sync import sync_remote
+from gitmem.sync.transcripts import REMOTE_REF, sync_transcripts
+from tests.store.machines import QUICK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import RunsGit
+    from tests.store.machines import Machine
+
+BEGAN = datetime(2026, 11, 20, tzinfo=UTC)
+PEOPLE = ("ada", "ben", "cleo")
+
+
+def said(name: str) -> str:
+    return f'{{"role": "user", "text": "what {name} asked, word for word"}}'
+
+
+def address(name: str) -> str:
+    return f"{name}@example.org"
+
+
+def belong(one: Machine, name: str) -> Machine:
+    """Have a machine be a person's."""
+    one.git("config", "user.name", name.title())
+    one.git("config", "user.email", address(name))
+    return type(one)(one.root, one.name, one.context, one._git).like(one)
+
+
+def exchange(*machines: Machine) -> None:
+    for one in machines:
+        one.sync()
+        connection = Connection(one.store.repository.layout, one.context.environ)
+        sync_transcripts(one.store, find_remote(one.store, None), connection, Options(chance=QUICK))
+
+
+@pytest.fixture
+def team(machine: Callable[[str], Machine]) -> tuple[Machine, ...]:
+    """Three people, each with a transcript, before any of these was synced."""
+    people = tuple(belong(machine(name), name) for name in PEOPLE)
+    for one in people:
+        put(one.store, f"s-{one.name}", BEGAN, [said(one.name)])
+        one.save(f"noted by {one.name} on that day")
+        one.sync()
+    return people
+
+
+def older(one: Machine, *names: str) -> str:
+    """Have transcripts of these people, and no others, on the one ref that older versions had."""
+    for ref in tips(one.store):
+        one.git("update-ref", "-d", ref)
+    lines, start = [], f"from {make_root(one.store.repository.git)}\n"
+    for number, name in enumerate(names):
+        who = f"{name.title()} <{address(name)}> {1763600000 + number} +0000"
+        message = f"Transcript of session s-{name}\n\nGitmem-Op: transcript\nGitmem-Session: s-{name}\n"
+        path = f"sessions/2026/11/20261120_000000-s-{name}.l1.jsonl"
+        lines += [f"commit {REF}\nauthor {who}\ncommitter {who}\ndata {len(message)}\n{message}{start}"]
+        lines += [f"M 100644 inline {path}\ndata {len(said(name)) + 1}\n{said(name)}\n\n"]
+        start = ""
+    one.git("fast-import", "--quiet", "--force", stdin="".join(lines).encode())
+    return one.git("rev-parse", REF)
+
+
+def test_each_person_has_a_ref_that_does_not_show_the_address(team, remote: Path, bare_git: RunsGit):
+    exchange(*team, *team)
+    refs = [f"{REF}/{person_of(address(name))}" for name in PEOPLE]
+    for one in team:
+        assert sorted(tips(one.store)) == sorted(refs)
+        assert {name: read(one.store, f"s-{name}") for name in PEOPLE} == {name: [said(name)] for name in PEOPLE}
+    there = bare_git(remote, "for-each-ref", "--format=%(refname)").splitlines()
+    assert {one for one in there if "l1" in one} == {f"{REMOTE_REF}-{person_of(address(name))}" for name in PEOPLE}
+    assert not any(name in ref for ref in there for name in PEOPLE)
+    before = bare_git(remote, "for-each-ref")
+    exchange(*team)
+    assert bare_git(remote, "for-each-ref") == before  # nothing new makes no commit
+
+
+def test_two_machines_of_one_person_share_the_ref(machine, team):
+    ada, ben, _ = team
+    other = belong(machine("laptop"), "ada")
+    put(other.store, "s-laptop", BEGAN, [said("laptop")])
+    exchange(ada, other, ben, ada)
+    assert [one.session for one in sessions(ada.store)] == ["s-ada", "s-ben", "s-laptop"]
+    assert (
+        tips(ada.store)[f"{REF}/{person_of('ADA@example.org')}"]
+        == tips(other.store)[f"{REF}/{person_of(address('ada'))}"]
+    )
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_what_an_older_version_put_on_one_ref_is_moved_and_nothing_is_lost(team, killed):
+    ada, *_ = team
+    tip = older(ada, "ada", "ben")
+    assert [read(ada.store, f"s-{name}") for name in ("ada", "ben")] == [[said("ada")], [said("ben")]]
+    if killed:  # once the ref had its other name
+        ada.git("update-ref", f"{REF}-old", tip)
+        ada.git("update-ref", "-d", REF)
+        assert read(ada.store, "s-ben") == [said("ben")]
+    put(ada.store, "s-new", BEGAN, [said("new")])
+    assert sorted(tips(ada.store)) == sorted(f"{REF}/{person_of(address(name))}" for name in ("ada", "ben"))
+    assert [one.session for one in sessions(ada.store)] == ["s-ada", "s-ben", "s-new"]
+    ben = f"{REF}/{person_of(address('ben'))}"
+    form = "--format=%ae %at %(trailers:key=Gitmem-Session,valueonly)"
+    assert ada.git("log", "-1", form, ben) == f"{address('ben')} 1763600001 s-ben"
+    purge(ada.store, plan_erasure(ada.store, session="s-ben"))
+    assert ben not in tips(ada.store)
+    assert not any(b"what ben asked" in data for _, data in every_object(ada.store.repository.git))
+    ada.sound()
+
+
+def test_a_persons_own_history_stays_as_it_was(team):
+    _, ben, _ = team
+    tip = older(ben, "ben")
+    take_apart(ben.store)
+    assert tips(ben.store) == {f"{REF}/{person_of(address('ben'))}": tip}
+
+
+def test_the_branch_of_older_versions_is_taken_apart_and_they_are_not_disturbed(team, remote: Path, bare_git: RunsGit):
+    ada, ben, cleo = team
+    old = older(cleo, "ada", "ben", "cleo")  # a clone whose gitmem stays old
+    cleo.git("push", "-q", "origin", f"{REF}:{REMOTE_REF}")
+    exchange(ada, ben, ada)
+    assert bare_git(remote, "for-each-ref", REMOTE_REF) == ""
+    for one in (ada, ben):
+        assert [read(one.store, f"s-{name}") for name in PEOPLE] == [[said(name)] for name in PEOPLE]
+    assert tips(ada.store) == tips(ben.store)
+    before = bare_git(remote, "for-each-ref")
+    cleo.git("push", "-q", "origin", f"{old}:{REMOTE_REF}")  # as it does where the remote has none
+    exchange(ben, ada)
+    assert bare_git(remote, "for-each-ref") == before
+
+
+def test_who_keeps_no_transcripts_of_others_takes_them_out_of_the_remote(team, remote: Path, bare_git: RunsGit):
+    ada, ben, _ = team
+    exchange(ada)
+    put(ada.store, "s-both", BEGAN, [said("ada"), said("ada")])
+    exchange(ada)
+    purge(ben.store, plan_erasure(ben.store, author="Ada"))
+    sync_remote(ben.store, find_remote(ben.store, None), Options(chance=QUICK), asks=False)
+    assert "l1" not in bare_git(remote, "for-each-ref")
+    assert [one.session for one in sessions(ben.store)] == ["s-ben"]
+    assert not any(b"what ada asked" in data for _, data in every_object(ben.store.repository.git))
+
+
+def test_an_authors_transcripts_go_from_every_clone_and_from_the_remote(team, remote: Path, bare_git: RunsGit):
+    ada, ben, cleo = team
+    exchange(*team, *team)
+    ada.git("push", "-q", "origin", f"{older(ada, 'ada')}:{REMOTE_REF}")  # by a clone whose gitmem stays old
+    purge(ben.store, plan_erasure(ben.store, author="Ada"))
+    exchange(ben)
+    with pytest.raises(RefusedError, match="not followed here"):  # another's erasure asks first
+        exchange(cleo)
+    assert read(cleo.store, "s-ada")
+    assert "what ada asked" not in bare_git(remote, "log", "-p", "--all")
+    [waiting] = waiting_purges(cleo.store)
+    answer_purge(cleo.store, waiting.path, yes=True)
+    exchange(cleo, ben)
+    for one in (ben, cleo):
+        held = b"".join(data for _, data in every_object(one.store.repository.git))
+        assert b"what ada asked" not in held
+        assert address("ada").encode() not in held
+        assert [item.session for item in sessions(one.store)] == ["s-ben", "s-cleo"]
+        assert person_of(address("ada")) not in one.git("for-each-ref")
+        one.sound()
+    assert person_of(address("ada")) not in bare_git(remote, "for-each-ref")
+    assert address("ada") not in bare_git(remote, "log", "-p", "--all", "--format=%an %ae %ce %B")
