@@ -15,6 +15,9 @@ from pathlib import Path, PureWindowsPath
 import pytest
 
 from gitmem.git.log import log
+from gitmem.hosts.all import NAMES, find_host
+from gitmem.hosts.host import Place, Scope, direct_command
+from gitmem.hosts.settings import HOOKS, Edit
 from gitmem.platform.clock import Context
 from gitmem.store.store import Store
 
@@ -22,6 +25,12 @@ DEMO = Path(__file__).parent / "data" / "demo"
 _FORBIDDEN = set('<>:"|?*\\')
 _LONGEST = 200  # characters below the store: Windows takes 260 with the folder of the project, git's own files included
 _SESSION = "7d1f0c2a-11d4-4c52-9d0e-6a2f3b1c8e01"
+_SAID = {
+    **dict.fromkeys(("prompt", "submitted_prompt"), "We decided to deploy on Fridays. Please write it down."),
+    **dict.fromkeys(
+        ("last_assistant_message", "prompt_response", "text"), "The handbook says that we deploy on Fridays."
+    ),
+}
 # A Python without what Windows' lacks: no fork, no symbolic links, no opening relative to a folder's descriptor; and
 # with `nolinks` in the environment none of the hard links that exFAT and some network shares lack.
 _WITHOUT = """
@@ -116,6 +125,42 @@ def test_a_session_is_recorded_by_gitmem_itself_where_no_script_runs(machine):
     machine.gitmem("status")  # commits what waits
     assert "We decided to deploy on Fridays" in (machine.project / ".gitmem" / "memory.md").read_text("utf-8")
     assert "deploy on Fridays" in machine.event("SessionStart", source="startup", session_id="a-later-one")
+
+
+@pytest.mark.parametrize("shell", ["cmd", "sh"])
+@pytest.mark.parametrize("name", ["copilot", "cursor", "droid", "gemini", "qwen"])
+def test_the_line_that_install_writes_on_windows_records_a_session(machine, monkeypatch, tmp_path, name, shell):
+    """cmd gives a program all words of the line; `;` ends the command in PowerShell as it does in sh."""
+    monkeypatch.setattr("gitmem.hosts.host.WINDOWS", True)
+    host = find_host(name)
+    program = tmp_path / "bin" / "gitmem"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{_WITHOUT}' \"$@\"\n")
+    program.chmod(0o755)
+    environ = machine.environ | {"PATH": f"{program.parent}{os.pathsep}{machine.environ['PATH']}"}
+    machine.gitmem("init")
+    for theirs, ours in host.events.items():
+        line = direct_command(ours, name)
+        assert name == "copilot" or host.commands()[theirs] == line
+        payload = json.dumps({"hook_event_name": theirs, "session_id": _SESSION, "cwd": str(machine.project)} | _SAID)
+        if shell == "cmd":
+            machine.gitmem(*line.split()[1:], stdin=payload)
+        else:
+            subprocess.run(["sh", "-c", line], cwd=machine.project, env=environ, input=payload, text=True, check=True)
+    machine.gitmem("status")  # commits what waits
+    assert "deploy on Fridays" in (machine.project / ".gitmem" / "memory.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_install_writes_on_windows_is_taken_out_to_the_byte(name, monkeypatch):
+    monkeypatch.setattr("gitmem.hosts.host.WINDOWS", True)
+    text = '{\n  "mine": 1\n}\n'
+    for edit in find_host(name).edits(Place(Scope.PROJECT, "/p", "/h", {})):
+        if isinstance(edit, Edit) and edit.part == HOOKS:
+            new, noted = edit.put(text, {})
+            assert ("h=$HOME" in new) == (name in {"claude", "codex", "copilot"})
+            assert ("; exit 0 # gitmem" in new) == (name not in {"claude", "codex"})
+            assert edit.take(new, noted) == text
 
 
 def test_a_checkout_with_crlf_is_read_and_stays_as_it_is(machine, bare_git):

@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
 SCRIPT = "hook.sh"
 FOLDER = (".local", "share", "gitmem")
+WINDOWS = os.name == "nt"
+_POSIX_LINES = {"claude", "codex", "copilot"}  # on Windows, too: in Git Bash, or beside a line for Windows alone
 # For who reads the settings of a project and has never heard of gitmem.
-_WORDS = ": 'gitmem, where installed, remembers sessions'; "
+_SAYS = "gitmem, where installed, remembers sessions"
+_WORDS = f": '{_SAYS}'; "
+_DIRECT = rf"gitmem hook [a-z]+ [A-Za-z]+; exit 0 # {_SAYS}"
 _LINE = r'(: \'[^\']*\'; )?h=\S+/hook\.sh"?; \[ -r "\$h" \] && gitmem=[A-Za-z.-]+ \. "\$h"; exit 0'
 _OLD_MARK = "gitmem="  # began the lines of 1,500 characters that gitmem wrote before there was a script
 _PROGRAM = "gitmem_installed=''"
@@ -34,6 +38,14 @@ def command(event: str, host: str = "claude", folder: str = f"$HOME/{'/'.join(FO
     name, dot, when = event.partition(".")
     word = event if host == "claude" else f"{name}.{host}{dot}{when}"
     return _WORDS + f'h={folder}/{SCRIPT}; [ -r "$h" ] && gitmem={word} . "$h"; exit 0'
+
+
+def direct_command(event: str, host: str) -> str:
+    """Return the line for an event that PowerShell and cmd read as a POSIX shell does: gitmem itself takes the event.
+
+    To cmd `;` and `#` mean nothing: it gives gitmem all of these words, and `gitmem hook` ignores the last ones.
+    """
+    return f"gitmem hook {host} {event.partition('.')[0]}; exit 0 # {_SAYS}"
 
 
 # What a project's settings start as the MCP server: gitmem, or for who has none a server without tools instead of one
@@ -53,7 +65,7 @@ DUE = ".due"
 
 def is_ours(text: object) -> bool:
     """Return whether the command of a hook is one of gitmem's, of whatever version."""
-    return isinstance(text, str) and (text.startswith(_OLD_MARK) or re.fullmatch(_LINE, text) is not None)
+    return isinstance(text, str) and (text.startswith(_OLD_MARK) or bool(re.fullmatch(f"{_LINE}|{_DIRECT}", text)))
 
 
 def script_path(home: str) -> str:
@@ -106,7 +118,7 @@ class Place(Value):
     @property
     def server(self) -> dict[str, object]:
         """The program of the MCP server and its arguments; in a project's settings one that nobody lacks."""
-        if self.scope is Scope.PROJECT and os.name == "posix":
+        if self.scope is Scope.PROJECT and not WINDOWS:
             return {"command": "sh", "args": ["-c", SERVER_LINE]}
         return {"command": "gitmem", "args": ["mcp"]}
 
@@ -167,7 +179,8 @@ class Host(Value):
 
     def commands(self) -> dict[str, str]:
         """Return the line to be run at each of the host's events."""
-        return {event: command(ours, self.name) for event, ours in self.events.items()}
+        line = direct_command if WINDOWS and self.name not in _POSIX_LINES else command
+        return {event: line(ours, self.name) for event, ours in self.events.items()}
 
 
 def command_hooks(host: Host, timeout: int, **more: object) -> dict[str, Mapping[str, object]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.host import DUE, LATE, command, is_current, is_ours, script, script_path
+from gitmem.hosts.host import DUE, LATE, command, direct_command, is_current, is_ours, script, script_path
 from gitmem.store.locate import find_store
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
@@ -616,6 +616,7 @@ def test_the_line_is_short_and_recognized_as_are_those_of_older_versions():
     )
     assert is_ours("gitmem=Stop; { set -C; exit 0")
     assert is_ours('h=$HOME/.local/share/gitmem/hook.sh; [ -r "$h" ] && gitmem=Stop . "$h"; exit 0')
+    assert is_ours(direct_command("SessionStart.late", "gemini"))
     assert not is_ours("gitmem hook claude")
     assert not is_ours("h=/x/hook.sh; rm -rf /")
     assert not is_ours(None)

@@ -130,7 +130,7 @@ def parse_call(argv: Sequence[str]) -> Call:
     directory, delivered = _taken(words, "-C"), _taken(words, "--delivered")
     named = [word for word in words if not word.startswith("-") and word != "hook"]
     host, event, *_ = (*named, "claude", "") if len(named) != 1 else (*named, "")
-    return Call(host, event, "--drain" in words, directory, delivered)
+    return Call(host, event.rstrip(";"), "--drain" in words, directory, delivered)  # `;` of a line that cmd reads
 
 
 def _taken(words: list[str], option: str) -> str:

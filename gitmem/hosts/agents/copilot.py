@@ -9,9 +9,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gitmem.hosts.host import LATE, Host, Payload, Place, Scope, begun_below, command_hooks, shared_server, text_of
+from gitmem.hosts.host import (
+    LATE,
+    Host,
+    Payload,
+    Place,
+    Scope,
+    begun_below,
+    command_hooks,
+    direct_command,
+    shared_server,
+    text_of,
+)
 from gitmem.sessions.transcript import Record, Role, Unread, records
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -27,6 +38,14 @@ _EXIT = re.compile(r"<shellId: \S+ completed with exit code (?!0>)-?[0-9]+>\s*$"
 _ADDED = re.compile(r'\n\nTool "[^"\n]*" \w+\. Additional guidance from \w+ hooks:\n.*', re.DOTALL)
 
 
+def _hooks() -> dict[str, Mapping[str, object]]:
+    """Return the hook of each event; on Windows, where it runs PowerShell, Copilot takes the line of that name."""
+    found = command_hooks(HOST, _TIMEOUT)
+    return {
+        event: {**hook, "powershell": direct_command(HOST.events[event], "copilot")} for event, hook in found.items()
+    }
+
+
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
     from gitmem.hosts.settings import hooks_edit, server_edit, skills
 
@@ -36,7 +55,7 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
     # A project's list is Claude Code's.
     listing = os.path.join(folder, "mcp-config.json") if own else os.path.join(place.project, ".mcp.json")
     return (
-        hooks_edit(os.path.join(folder, "hooks", "gitmem.json"), command_hooks(HOST, _TIMEOUT), begun=_BEGUN),
+        hooks_edit(os.path.join(folder, "hooks", "gitmem.json"), _hooks(), begun=_BEGUN),
         server_edit(listing, ("mcpServers", "gitmem"), server if own else shared_server(place)),
         *skills(os.path.join(folder, "skills")),
     )
