@@ -47,8 +47,10 @@ _MOST_LINES = 12  # of a file
 _COMMON = 6  # lines with a word: with more of them it says little
 _MAX_CONTENT = 1 << 20  # bytes of a file whose lines are compared; a larger one is compared by its id
 SECONDS = 1.0  # for the questions about branches
+_UNHURRIED = 0.1  # seconds; with less, merges are looked for only where nothing is known yet
 _GRACE = 0.3  # seconds more, for those about lines; without an answer no fact is marked
 _LONG_LINE = 8  # characters of a line that says where it is from
+_MOST_BROUGHT = 100  # files of a branch that are kept
 _MOST_STAND = 0.8  # of the lines that a branch added, after a squash or a rebase with changes
 
 
@@ -112,64 +114,93 @@ class _Branches(Value):
     tips: Mapping[str, str]
 
 
+class _Kept(Value):
+    """Earlier answers: by fact its key, ground and changed files; by what was not merged then the files it brought.
+
+    None stands for files that are many or unknown.
+    """
+
+    facts: dict[str, list[str]]
+    brought: dict[str, list[str] | None]
+
+
 def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: float = SECONDS) -> dict[str, Place]:
     """Return, by fact id, the places of the facts that do not simply hold on what is checked out.
 
     `cached` is the file of earlier answers: commits do not change, so an answer holds for the same commits for ever.
-    Where git needs longer than `seconds` to see whether a branch was merged, its facts are told with its name.
+    Where git needs longer than `seconds` to see whether a branch was merged, its facts are told as before, else with
+    its name.
     """
     branch, head = checked_out(code)
     if not head:
         return {}
     there = _Branches(branch, head, _tips(code, {fact.branch for fact in facts} - {"", branch}))
-    known: dict[str, list[str]] = {}
+    kept = _Kept({}, {})
     with contextlib.suppress(ValueError, TypeError, KeyError, OSError):
-        known = dict(read_json(cached)["facts"])
+        read = read_json(cached)
+        kept = _Kept(dict(read["facts"]), dict(read.get("brought", {})))
     keys = {fact.id: _key(fact, there) for fact in facts}
-    with contextlib.suppress(GitmemError, OSError):
-        if carried := _carried(code, facts, known, keys, seconds):
-            known |= carried
-            write_json(cached, {"v": 1, "facts": known})
-    asked = [fact for fact in facts if known.get(fact.id, ("",))[0] != keys[fact.id]]
-    if asked:
-        with contextlib.suppress(GitmemError, OSError, ValueError):
-            grounds, unsure = _ask(code, asked, there, seconds)
-            known |= {one: [keys[one], *ground] for one, ground in grounds.items()}
-            write_json(cached, {"v": 1, "facts": known})
-            known |= {one: [keys[one], Ground.LEARNED.value] for one in unsure}
+    with contextlib.suppress(GitmemError, OSError, ValueError):
+        carried = _carried(code, facts, kept, keys, seconds)
+        kept.facts.update(carried)
+        asked = [fact for fact in facts if kept.facts.get(fact.id, ("",))[0] != keys[fact.id]]
+        answers, unsure = _ask(code, asked, there, kept, seconds) if asked else ({}, {})
+        kept.facts.update((one, [keys[one], *answer]) for one, answer in answers.items())
+        if carried or answers:
+            write_json(cached, {"v": 1, **kept._asdict()})
+        kept.facts.update((one, [keys[one], *answer]) for one, answer in unsure.items())
     by_id = {fact.id: fact for fact in facts}
     return {
         one: Place(Ground(ground), by_id[one].branch, by_id[one].commit, tuple(files))
         for one, key in keys.items()
-        if (answer := known.get(one)) and answer[0] == key
+        if (answer := kept.facts.get(one)) and answer[0] == key
         for ground, *files in (answer[1:],)
         if ground != Ground.HERE
     }
 
 
+def _rest(key: str) -> str:
+    """Return a key without the commit that was checked out."""
+    return key.partition(" ")[2]
+
+
 def _carried(
-    code: ProjectCode, facts: Sequence[Fact], known: Mapping[str, list[str]], keys: Mapping[str, str], seconds: float
+    code: ProjectCode, facts: Sequence[Fact], kept: _Kept, keys: Mapping[str, str], seconds: float
 ) -> dict[str, list[str]]:
     """Return answers for an ancestor of what is checked out that hold for it, too: none of the fact's files differs.
 
-    What was an ancestor stays one, so only what holds on its branch alone, or on this very commit, is asked again.
+    What was an ancestor stays one, and what was not merged is not as long as no file differs that its branch changed
+    and no new commit is its own. What held on that very commit alone is asked again.
     """
     old: dict[str, list[Fact]] = {}
     for fact in facts:
-        key, *answer = known.get(fact.id, ("",))
-        head, _, rest = key.partition(" ")
-        holds_on = answer == [Ground.HERE] or answer[:1] == [Ground.STALE]
-        if holds_on and rest == keys[fact.id].partition(" ")[2]:
-            old.setdefault(head, []).append(fact)
+        key = kept.facts.get(fact.id, ("",))[0]
+        if key and _rest(key) == _rest(keys[fact.id]):
+            old.setdefault(key.partition(" ")[0], []).append(fact)
     now = next(iter(keys.values()), "").partition(" ")[0]
     old.pop(now, None)
     before = max(old, key=lambda head: len(old[head]), default="")
-    if not is_object_id(before) or code.git.run("rev-list", "-1", before, f"^{now}", "--", timeout=seconds).strip():
+    if not is_object_id(before):
+        return {}
+    moved = code.git.run("rev-list", "--left-right", f"{before}...{now}", "--", timeout=seconds).decode().split()
+    if any(line.startswith("<") for line in moved):
         return {}
     listed = code.git.run("diff-tree", "-r", "-t", "-z", "--name-only", before, now, "--", timeout=seconds)
     changed = set(map(os.fsdecode, listed.split(b"\0")))
-    same = [fact for fact in old[before] if changed.isdisjoint(_cited(fact))]
-    return {fact.id: [keys[fact.id], *known[fact.id][1:]] for fact in same}
+    new = {line[1 : 1 + SHORT] for line in moved}
+
+    def goes_on(fact: Fact) -> bool:
+        ground, tip = kept.facts[fact.id][1], keys[fact.id].split(" ")[2]
+        cited = (*fact.files, *(item.partition(" ")[2] for item in fact.lines))
+        if not changed.isdisjoint(cited) or ground == Ground.UNKNOWN:
+            return False
+        if ground in (Ground.HERE, Ground.STALE):
+            return not (fact.commit and before.startswith(fact.commit))
+        own = {oid[:SHORT] for oid in (fact.commit, tip) if oid}
+        files = [kept.brought.get(oid, []) for oid in own]
+        return new.isdisjoint(own) and all(of_one is not None and changed.isdisjoint(of_one) for of_one in files)
+
+    return {fact.id: [keys[fact.id], *kept.facts[fact.id][1:]] for fact in old[before] if goes_on(fact)}
 
 
 def _key(fact: Fact, there: _Branches) -> str:
@@ -210,23 +241,26 @@ def _tips(code: ProjectCode, branches: Iterable[str]) -> dict[str, str]:
 
 
 def _ask(
-    code: ProjectCode, facts: Sequence[Fact], there: _Branches, seconds: float
-) -> tuple[dict[str, list[str]], list[str]]:
-    """Return, by fact id, the ground and the changed files, and the facts for which there was no time.
+    code: ProjectCode, facts: Sequence[Fact], there: _Branches, kept: _Kept, seconds: float
+) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Return, by fact id, the ground and the changed files, and the likely ones of those for which there was no time.
 
-    All objects are read by one git.
+    All objects are read by one git. In a hurry git looks for merges only of what no earlier answer is known of.
     """
     with Objects(code.git) as objects, time_limit(seconds + _GRACE, objects.kill):
         read = _Read(objects, facts, there.head)
         commits = {fact.id: read.infos.get(f"{fact.commit}^{{commit}}") for fact in facts}
         inside = _ancestors(code, {info.oid for info in commits.values() if info}, there.head, seconds + _GRACE)
-        merged = cache(partial(_is_merged, code, objects, there.head, time.monotonic() + seconds))
-        answers, unsure = {}, []
+        merges = _Merges(code, objects, there.head, time.monotonic() + seconds, kept.brought)
+        merged = cache(merges.has)
+        answers, unsure = {}, {}
         for fact in facts:
             commit, tip = commits[fact.id], there.tips.get(fact.branch, "")
             oid = commit.oid if commit else ""
             changed = tuple(path for path in read.cited[fact.id] if not read.stands(fact, path, there.head))
             targets = tuple(filter(None, (oid if oid not in inside else "", tip)))
+            key, *before = kept.facts.get(fact.id, ("",))
+            known = bool(before) and _rest(key) == _rest(_key(fact, there))
             seen = Sight(
                 branch=there.branch,
                 known=commit is not None,
@@ -236,13 +270,20 @@ def _ask(
                 is_tip=bool(tip) and tip == oid,
                 changed=changed,
                 stood=all(read.stands(fact, path, fact.commit) for path in read.cited[fact.id]),
-                merged=partial(_any, merged, targets),
+                merged=partial(_any, _later if known and seconds < _UNHURRIED else merged, targets),
             )
             try:
                 answers[fact.id] = [ground_of(fact, seen).value, *changed]
             except TimeoutError:
-                unsure.append(fact.id)
+                told_here = Ground.STALE if changed else Ground.HERE
+                was = Ground(before[0]) if known else Ground.LEARNED
+                likely = told_here if was in (Ground.HERE, Ground.STALE) else was
+                unsure[fact.id] = [likely.value, *changed]
     return answers, unsure
+
+
+def _later(_: str) -> bool:
+    raise TimeoutError
 
 
 def _any(merged: Callable[[str], bool], targets: Iterable[str]) -> bool:
@@ -310,24 +351,38 @@ def _ancestors(code: ProjectCode, commits: set[str], head: str, seconds: float) 
     return commits - set(listed.decode().split())
 
 
-def _is_merged(code: ProjectCode, objects: Objects, head: str, deadline: float, target: str) -> bool:
-    """Return whether `head` has what a commit brought: by ancestry, by commits with the same patch, or by its lines.
+class _Merges(Value):
+    """Whether `head` has what a commit brought; of what it has not, `brought` gets the files."""
 
-    After a squash there is no commit with the same patch, but what the branch added stands. Raises TimeoutError.
-    """
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    git = code.git
-    with contextlib.suppress(GitmemError):
-        marks = git.run("cherry", head, target, timeout=left).decode().split("\n")[:-1]
-        if all(line.startswith("-") for line in marks):
-            return True
-        options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--unified=0", "--ignore-submodules")
-        env = filters_off(git, code.common_dir)
-        diff = git.run("diff", *options, f"{head}...{target}", "--", env=env, timeout=left)
-        return _adds_what_stands(objects, head, diff.decode("utf-8", "replace"))
-    return False
+    code: ProjectCode
+    objects: Objects
+    head: str
+    deadline: float
+    brought: dict[str, list[str] | None]
+
+    def has(self, target: str) -> bool:
+        """Return whether a commit was merged: by ancestry, by commits with the same patch, or by its lines.
+
+        After a squash there is no commit with the same patch, but what the branch added stands. Raises TimeoutError.
+        """
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        git, span = self.code.git, f"{self.head}...{target}"
+        self.brought[target[:SHORT]] = None
+        with contextlib.suppress(GitmemError):
+            marks = git.run("cherry", self.head, target, timeout=left).decode().split("\n")[:-1]
+            if all(line.startswith("-") for line in marks):
+                return True
+            options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules")
+            env = filters_off(git, self.code.common_dir)
+            diff = git.run("diff", *options, "--unified=0", span, "--", env=env, timeout=left)
+            if _adds_what_stands(self.objects, self.head, diff.decode("utf-8", "replace")):
+                return True
+            names = git.run("diff", *options, "--name-only", "-z", span, "--", env=env, timeout=left).split(b"\0")
+            if len(names) <= _MOST_BROUGHT:
+                self.brought[target[:SHORT]] = [os.fsdecode(name) for name in names if name]
+        return False
 
 
 def _adds_what_stands(objects: Objects, head: str, diff: str) -> bool:

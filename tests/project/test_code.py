@@ -212,3 +212,39 @@ def test_no_time_tells_a_fact_with_its_branch(project):
     cached = str(project.root.parent / "places.json")
     assert places_of(project.code, [said, plain], cached, 0.0)[plain.id].ground is Ground.LEARNED
     assert project.ground(plain) is Ground.HERE, "the answer without time was not kept"
+
+
+def test_what_was_not_merged_is_asked_again_once_a_file_of_its_branch_changes(project):
+    """What is kept of it is forged here, which shows whether it was asked."""
+    _, _, plain = feature(project)
+    end(project, "not at all")
+    cached = project.root.parent / "places.json"
+
+    def ground(seconds: float = 60.0) -> Ground | None:
+        found = places_of(project.code, [plain], str(cached), seconds).get(plain.id)
+        return found.ground if found else None
+
+    assert ground() is Ground.LEARNED
+    cached.write_text(cached.read_text().replace(Ground.LEARNED, Ground.WAITS))
+    for path in ("other.py", "src/new.py"):
+        project.write(path, "other = 2\n")
+        project.commit()
+        assert ground() is Ground.WAITS, "carried over"
+    project.change("import os\n", "import os\nimport sys\n")
+    project.commit()
+    assert ground() is Ground.LEARNED, "asked again"
+    end(project, "merge")
+    assert ground(0.09) is Ground.LEARNED, "in a hurry as before"
+    assert ground() is None
+    project.git("reset", "-q", "--hard", "HEAD~2")
+    assert ground() is Ground.LEARNED, "not carried over to an earlier commit"
+
+
+def test_a_fact_of_lines_not_committed_yet_is_stale_once_another_commit_leaves_them_out(project):
+    project.change("import os\n", "import os\nretry_limit = 5\n")
+    fact = project.learn(TEXT)
+    assert project.ground(fact) is Ground.HERE
+    project.write("other.py", "other = 1\n")
+    project.git("add", "other.py")
+    project.git("commit", "-q", "-m", "Another file")
+    assert project.ground(fact) is Ground.STALE
