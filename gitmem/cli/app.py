@@ -339,7 +339,8 @@ class App(Value):
 
     def ask(self, question: str, *, usual: bool = False) -> bool | None:
         """Ask a person a yes-or-no question; an empty line means the `usual` answer, None is the end of the input."""
-        print(f"{question} [{'Y/n' if usual else 'y/N'}] ", end="", file=self.err, flush=True)
+        asked = _fitted(f"{question} [{'Y/n' if usual else 'y/N'}] ", self.screen(self.err))
+        print(asked, end="", file=self.err, flush=True)
         line = self.stdin.readline()
         return (line.strip().casefold() or "ny"[usual]) in {"y", "yes"} if line else None
 

@@ -43,7 +43,7 @@ from gitmem.store.init import Place as Where
 from gitmem.store.init import init_store, install_driver
 from gitmem.store.locate import find_store, user_store
 from gitmem.store.settings import read_config
-from gitmem.store.store import private_folder
+from gitmem.store.store import Store, private_folder
 from gitmem.text.terminal import plain
 from gitmem.values import Value
 
@@ -51,7 +51,7 @@ OFF = "GITMEM_HOOKS"
 _BRINGS = {
     HOOKS: "hooks, so that sessions are remembered",
     MCP: "the MCP server, for tools that search the memory and save to it",
-    SKILL: "the skill, when to save and when to look",
+    SKILL: "a skill: when to save, when to look, what needs review",
     COMMANDS: "slash commands",
     SUMMARIES: "a skill and an agent that sum up archives",
     TRUST: "that these hooks may run",
@@ -129,19 +129,15 @@ def run_install(args: argparse.Namespace, app: App) -> int:
     script = plan_script(app.home(), own_program(app))
     if not args.dry_run:
         if not _agreed(args, app, plans, script):
-            print("Nothing was changed.", file=app.err)
+            app.say("Nothing was changed.")
             return ExitCode.OK
-        parts += (ALLOW,) * _allows(args, app, plans, parts)
-        # Each is planned anew, as the one before may have written the same file: the script, or AGENTS.md.
-        plans = [_carry_out(_planned(args, app, host, scope, parts), app) for host in hosts]
-        _warn(app, parts)
-        _offer_model(args, app, hosts)
-    text = "\n".join(_told(plan, parts, app) for plan in plans)
+        plans = _written(args, app, plans, parts)
+    working = [args.dry_run or _works(app, plan) for plan in plans]
+    text = "\n".join(_told(args, app, plan, parts) for plan in plans)
     new = [plan.host.title for plan in plans for part, one in plan.changes if part == HOOKS and one.changes]
     text += f"\nNext: start {' and '.join(new)} anew here. 'gitmem status' then tells what is remembered." * bool(new)
     changes = [(scope, change) for plan in plans for _, change in plan.changes]
     report_changes(args, app, hosts, [*changes, (Scope.USER, script)], text)
-    working = [args.dry_run or _works(app, plan) for plan in plans]
     return ExitCode.OK if all(working) else ExitCode.FAILURE
 
 
@@ -255,14 +251,30 @@ def _agreed(args: argparse.Namespace, app: App, plans: Sequence[_Plan], script: 
     """Show the planned files at a terminal and ask for consent; elsewhere return True."""
     if args.yes or args.json or not app.can_ask():
         return True
-    print("gitmem will write:", file=app.err)
-    for plan in plans:
-        for part, change in plan.changes:
-            if change.changes:
-                print(f"  {plain(change.path)}: {_BRINGS[part]}", file=app.err)
-    if script.changes:
-        print(f"  {plain(script.path)}: the script that the hooks read", file=app.err)
+    changes = [(_BRINGS[part], change) for plan in plans for part, change in plan.changes]
+    changes.append(("the script that the hooks read", script))
+    files = [f"  {_short(args, app, change.path)}: {brings}" for brings, change in changes if change.changes]
+    app.say(plain("\n".join(["gitmem will write:", *files])))
     return app.ask("Go on?", usual=True) is not False
+
+
+def _short(args: argparse.Namespace, app: App, path: str) -> str:
+    """Return a path as seen from the project's top, or from the home as `~`."""
+    top, home = (os.path.join(folder, "") for folder in (project_top(app.folder(args)), app.home()))
+    return (
+        path.removeprefix(top) if path.startswith(top) else f"~/{path[len(home) :]}" if path.startswith(home) else path
+    )
+
+
+def _written(args: argparse.Namespace, app: App, plans: Sequence[_Plan], parts: tuple[str, ...]) -> list[_Plan]:
+    """Write what is planned, and ask for what else the person may want; return the plans as they were carried out."""
+    parts += (ALLOW,) * _allows(args, app, plans, parts)
+    # Each is planned anew, as the one before may have written the same file: the script, or AGENTS.md.
+    hosts = [plan.host for plan in plans]
+    done = [_carry_out(_planned(args, app, plan.host, plan.place.scope, parts), app) for plan in plans]
+    _warn(app, parts)
+    _offer_model(args, app, hosts)
+    return done
 
 
 def _allows(args: argparse.Namespace, app: App, plans: Sequence[_Plan], parts: tuple[str, ...]) -> bool:
@@ -283,7 +295,7 @@ def _offer_model(args: argparse.Namespace, app: App, hosts: Sequence[Host]) -> N
     if not provider or is_set or args.yes or args.json or not app.can_ask():
         return
     agreed = app.ask(
-        "May the agent's own model judge each finished session once? It finds decisions and mends that no rule finds,\n"
+        "May the agent's own model judge each finished session once? It finds decisions and mends that no rule finds, "
         f"for about {JUDGED_TOKENS:,} tokens a session of your plan, redacted before.",
         usual=True,
     )
@@ -305,19 +317,20 @@ def _carry_out(plan: _Plan, app: App) -> _Plan:
     return plan
 
 
-def _told(plan: _Plan, parts: tuple[str, ...], app: App) -> str:
+def _told(args: argparse.Namespace, app: App, plan: _Plan, parts: tuple[str, ...]) -> str:
     """Return the lines that report the installed parts of a host to the user."""
-    title, lines = plan.host.title, []
+    title, hooks, lines = plan.host.title, _short(args, app, plan.hooks), []
     if plan.hooks:
         change = next(change for part, change in plan.changes if part == HOOKS)
-        lines.append(f"{title}'s hooks are in {plan.hooks} already.")
+        lines.append(f"{title}'s hooks are in {hooks} already.")
         if change.changes:
-            lines = [f"{title}'s sessions are remembered from the next one on, by hooks in {plan.hooks}."]
+            lines = [f"{title}'s sessions are remembered from the next one on, by hooks in {hooks}."]
             trusted = any(item.part == TRUST for item in plan.items)
             lines += [plan.host.note] * bool(plan.host.note and not trusted)
     elif HOOKS in parts and not plan.host.events:
         lines.append(plan.host.note)
-    lines += [f"It gets the tools of the memory by the MCP server in {path}." for path in _paths_of(plan, MCP)]
+    servers = (_short(args, app, path) for path in _paths_of(plan, MCP))
+    lines += [f"It gets the tools of the memory by the MCP server in {path}." for path in servers]
     if ALLOW not in parts and _allowing(plan, parts):
         remedy = f"'gitmem install {plan.host.name} --allow' lets those that only read pass."
         lines.append(f"{title} asks before the first use of each tool, and refuses it in -p; {remedy}")
@@ -343,6 +356,9 @@ def _works(app: App, plan: _Plan) -> bool:
     root = find_store(plan.place.project, app.home())
     if root is None or root == user_store(app.home()):  # hooks for all projects, installed outside of one
         return True
+    if not Store(root, app.context()).acceptance.given():
+        app.notices(("Nothing is recorded here until you say yes to this memory: gitmem trust",))
+        return False
     spool = HookSpool(private_folder(root, app.environ)).folder
     problem = "and its event did not arrive" * (arrives(plan.host, plan.place.project, spool, app.environ) is False)
     if not problem and app.can_ask() and os.name == "posix":
@@ -363,9 +379,8 @@ def _asked(app: App, hosts: Sequence[Host]) -> Scope:
         return Scope.PROJECT
     offered = [scope for scope in Scope if any(scope in host.scopes for host in hosts)]
     alone = Scope.LOCAL if Scope.LOCAL in offered else Scope.USER
-    print("Whose sessions are to be remembered?", file=app.err)
-    for scope in offered:
-        print(f"  {scope.value[0]}  {_SCOPES[scope]}{' (default)' * (scope is alone)}", file=app.err)
+    listed = [f"  {one.value[0]}  {_SCOPES[one]}{' (default)' * (one is alone)}" for one in offered]
+    app.say("\n".join(["Whose sessions are to be remembered?", *listed]))
     letters = "/".join(scope.value[0] for scope in offered)
     print(f"[{letters}] ", end="", file=app.err, flush=True)
     answer = app.stdin.readline().strip().lower()[:1]
@@ -386,7 +401,7 @@ def _prepare_store(args: argparse.Namespace, app: App, name: str) -> None:
         if args.dry_run:
             return
         store = init_store(app.folder(args), app.context(), Where.PROJECT).store
-        print(f"Made a store at {store.root}.", file=app.err)
+        app.say(f"Made a store at {store.root}.")
     if not args.dry_run:
         HookSpool(store.private).make()
         install_driver(store)

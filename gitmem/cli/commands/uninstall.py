@@ -79,7 +79,7 @@ def _take(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> dict[
     manifest = find_manifest(args, app, scope, host)
     records = manifest.records() if manifest else {}
     items = host.edits(place_of(args, app, scope))
-    shared = set() if args.everything else _still_needed(args, app, host, scope)
+    shared = _still_needed(args, app, host, scope)
     whole = [item for item in items if isinstance(item, Shipped) and item.path not in shared]
     paths = {item.path for item in items}
     done: dict[str, Change] = {}
@@ -105,11 +105,17 @@ def _record(manifest: Manifest | None, path: str) -> Record | None:
 
 
 def _still_needed(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> set[str]:
-    """Return the files, and lists of MCP servers, that another scope or host with gitmem's hooks uses as well."""
+    """Return the files, and lists of MCP servers, that another scope or host with gitmem's hooks uses as well.
+
+    With --everything these are its hooks alone, which go with their own scope.
+    """
     needed = set()
     for other in (place_of(args, app, one) for one in host.scopes if one is not scope):
         if hooks := hooked_file(host, other):
-            needed |= {item.path for item in host.edits(other) if isinstance(item, Shipped)} | {hooks}
+            shipped = {item.path for item in host.edits(other) if isinstance(item, Shipped)}
+            needed |= {hooks} if args.everything else {hooks} | shipped
+    if args.everything:
+        return needed
     here = place_of(args, app, scope)
     for host_beside in (find_host(name) for name in NAMES if name != host.name):
         if scope in host_beside.scopes and hooked_file(host_beside, here):

@@ -46,7 +46,7 @@ def test_install_and_uninstall_leave_the_project_and_the_home_as_they_were(gitme
     only = ("--only", "hooks")
     assert gitmem("install", "claude", *only) == (
         0,
-        f"Claude Code's sessions are remembered from the next one on, by hooks in {settings}.\n{NEXT}\n",
+        f"Claude Code's sessions are remembered from the next one on, by hooks in .claude/settings.json.\n{NEXT}\n",
         "",
     )
     assert (home / ".local" / "share" / "gitmem" / "hook.sh").exists()
@@ -124,7 +124,7 @@ def test_the_record_of_user_settings_is_no_part_of_the_users_store(run, home, ba
 def test_on_a_terminal_it_asks(gitmem, settings, answer, name):
     code, _, err = gitmem("install", "claude", answer=f"{answer}y\n")
     assert "gitmem will write:" in err
-    assert f"{settings.parent / name}: hooks, so that" in err
+    assert f"\n  .claude/{name}: hooks, so that" in err
     assert (code, [path.name for path in settings.parent.glob("*.json")]) == (0, [name])
     assert "Whose sessions" in err
     assert "Tested, in a store that is gone again: a turn" in err
@@ -270,7 +270,7 @@ def test_the_mcp_server_is_registered_and_taken_back(gitmem, project, home, word
     path = own if words else project / ".mcp.json"
     code, out, err = gitmem("install", "claude", "--only", "hooks,mcp", *words)
     assert (code, err) == (0, "")
-    assert f"by the MCP server in {path}." in out
+    assert f"by the MCP server in {'~/.claude.json' if words else '.mcp.json'}." in out
     said = json.loads(path.read_text())
     listed = said["projects"][str(project)]["mcpServers"] if words else said["mcpServers"]
     scope = Scope.LOCAL if words else Scope.PROJECT

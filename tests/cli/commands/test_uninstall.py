@@ -93,6 +93,16 @@ def test_everything_goes_after_a_yes_and_what_the_person_wrote_stays(bare_projec
     assert run("uninstall", "--everything", "--yes")[1] == "Nothing to do.\n"
 
 
+def test_everything_takes_local_settings_back_to_what_they_were(bare_project, home):
+    before = files_in(home, bare_project.cwd)
+    assert bare_project("init")[0] == 0
+    assert bare_project("install", "claude", "--local", "--yes")[0] == 0
+    assert bare_project("uninstall", "--everything", "--yes")[0] == 0
+    assert files_in(home, bare_project.cwd) == before
+    code, _, err = bare_project("install", "claude", "--local", "--yes")
+    assert (code, "gitmem trust" in err) == (1, True), "whether the memory is yours is forgotten, too"
+
+
 def test_settings_and_lines_of_the_persons_own_hand_stay(bare_project, home):
     exclude = bare_project.cwd / ".git" / "info" / "exclude"
     exclude.write_bytes(b"/.gitmem/\n")
