@@ -172,7 +172,9 @@ class App(Value):
         store = self.open(args)
         if not store.may_write():  # it can be read
             if read:
-                self.check_opened(store)
+                from gitmem.sync.remotes import check_opened
+
+                check_opened(store)
             return store
         try:
             if store.spool.names() or store.tip != store.marked():
@@ -190,19 +192,6 @@ class App(Value):
             FailureLog(store.private).record(Failure(now(), f"{args.command}, saving first what waited", error.message))
             self.notices((error.sentences,))
         return store
-
-    def check_opened(self, store: Store) -> None:
-        """Refuse a store that nobody accepted whose trees cannot be read to their end: a few objects make such ones.
-
-        Raises:
-            RefusedError: it has such trees, or far too many files.
-
-        """
-        if store.acceptance.given() or store.tip is None:
-            return
-        from gitmem.sync.remotes import check_extent
-
-        check_extent(store.repository, store.root, store.tip, ())
 
     def read_output(self, args: argparse.Namespace, name: str | None) -> str:
         """Return a text from a file, such as the output of a command, or from standard input for "-"; "" for None.

@@ -16,7 +16,16 @@ from gitmem.store.settings import read_small
 from gitmem.store.store import READ_ONLY
 from gitmem.sync.attempts import write_record
 from gitmem.sync.clone import clone_store, restore_into
-from gitmem.sync.remotes import DEFAULT, absolute_address, add_remote, added_remotes, is_address, remotes, remove_remote
+from gitmem.sync.remotes import (
+    DEFAULT,
+    absolute_address,
+    add_remote,
+    added_remotes,
+    check_opened,
+    is_address,
+    remotes,
+    remove_remote,
+)
 from gitmem.sync.rounds import Options
 from gitmem.sync.sync import states
 from gitmem.text.sentences import count
@@ -149,7 +158,7 @@ def run_trust(args: argparse.Namespace, app: App) -> None:
 
     """
     store = app.open(args)
-    app.check_opened(store)
+    check_opened(store)
     known = remotes(store)
     shown = [f"{one.name} ({one.shown})" for one in known]
     value = {"store": store.root, "remotes": [{"name": one.name, "url": one.shown} for one in known]}

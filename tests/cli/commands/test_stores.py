@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import ExitCode
+from gitmem.platform.safe_open import MAX_FILE_BYTES
 from tests.cli.commands.project import Runner
 
 if TYPE_CHECKING:
@@ -118,6 +119,25 @@ def test_no_command_looks_through_a_tree_without_end(endless, tmp_path):
     assert endless("trust", answer="y\n")[0] == 8
     assert endless("save", "mine")[0] == 8
     assert not (tmp_path / "project" / "pages").exists()
+
+
+def test_what_is_too_large_to_be_read_is_refused_in_an_opened_store(opened, bare_git):
+    """A sparse file and a blob of zeros are small in an archive, and commands took gigabytes for them."""
+    store = opened.cwd / ".gitmem"
+    sparse = store / "daily" / "2026" / "large.md"
+    sparse.parent.mkdir(parents=True, exist_ok=True)
+    with sparse.open("wb") as file:
+        file.truncate(MAX_FILE_BYTES + 1)
+    assert opened("search", "Eve")[0] == ExitCode.REFUSED
+    sparse.unlink()
+    assert opened("search", "Eve")[0] == 0
+    before = bare_git(store, "rev-parse", "HEAD^{tree}").strip()
+    blob = bare_git(store, "hash-object", "-w", "--stdin", stdin=bytes(MAX_FILE_BYTES + 1)).strip()
+    for tree in (bare_git(store, "mktree", stdin=f"100644 blob {blob}\tx.md\n".encode()).strip(), before):
+        tip = bare_git(store, "commit-tree", tree, "-p", "HEAD", "-m", "Much").strip()
+        bare_git(store, "update-ref", "HEAD", tip)
+    assert opened("export")[0] == ExitCode.REFUSED
+    assert opened("trust", answer="y\n")[0] == ExitCode.REFUSED
 
 
 def test_a_private_folder_that_came_along_speaks_for_nobody(opened, bare_git):
