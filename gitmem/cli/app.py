@@ -171,10 +171,9 @@ class App(Value):
 
         store = self.open(args)
         if not store.may_write():  # it can be read
-            if read:
-                from gitmem.sync.remotes import check_opened
+            from gitmem.sync.clone import check_opened
 
-                check_opened(store)
+            check_opened(store, read=read)
             return store
         try:
             if store.spool.names() or store.tip != store.marked():

@@ -63,7 +63,7 @@ class StoreHit(Value):
 
 
 class StoresAnswer(Value):
-    """The hits over many stores, the number of stores, and the folders of those that could not be read."""
+    """The hits over many stores, the number of stores, and the folders of those not read: damaged, or opened."""
 
     hits: list[StoreHit]
     stores: int
@@ -229,8 +229,10 @@ def _answer(
             break
         if root not in marks and root not in unreadable:
             try:
-                marks[root] = known_marks(Store(root, context))
-            except GitmemError:  # of another format, or another user's
+                store = Store(root, context)
+                store.acceptance.check()  # who asks may be an agent
+                marks[root] = known_marks(store)
+            except GitmemError:  # of another format, another user's, or opened
                 unreadable[root] = None
         if root in marks and (ended or not marks[root].has_ended(item.units.memory(item.index))):
             top.append((root, item))

@@ -14,7 +14,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gitmem.document.ids import CONFIG
-from gitmem.errors import GitFailedError, GitmemError, NotFoundError, NotSavedError, UnreadableError, UsageError
+from gitmem.errors import (
+    GitFailedError,
+    GitmemError,
+    NotFoundError,
+    NotSavedError,
+    RefusedError,
+    UnreadableError,
+    UsageError,
+)
 from gitmem.git.packing import is_bundle, is_whole, write_bundle
 from gitmem.git.remote import Connection, Remote, check_url
 from gitmem.git.repository import move_ref
@@ -22,7 +30,10 @@ from gitmem.git.setup import check_out, make_root
 from gitmem.git.treediff import read_tree
 from gitmem.platform.clock import Context
 from gitmem.platform.programs import is_running
+from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.purge.rewrite import clean_incoming, sweep
+from gitmem.search.files import list_files
+from gitmem.store.findings import MAX_FILES
 from gitmem.store.init import Place, complete_store, make_store
 from gitmem.store.maintenance import REF
 from gitmem.store.merge_commits import merge_bases
@@ -30,6 +41,7 @@ from gitmem.store.settings import personal_folder
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import take_apart, tips
+from gitmem.sync import remotes
 from gitmem.sync.guard import check_extent, check_incoming, check_signed
 from gitmem.sync.remotes import DEFAULT, ONCE, add_remote, forget
 from gitmem.sync.rounds import Options, Synced, fetch_memory, note_synced, sync
@@ -261,3 +273,32 @@ def _own_settings(store: Store) -> str:
 def _settings_beside(store: Store, file: str) -> str:
     """Return the path of the copy of the person's settings beside a backup, "" where there are none."""
     return file + SETTINGS_SUFFIX if os.path.isfile(_own_settings(store)) else ""
+
+
+def check_opened(store: Store, *, read: bool = True) -> None:
+    """Refuse a store that nobody accepted here and that holds what no remote may bring, which has no end.
+
+    Unless its trees are `read`, only pipes are looked for, at which git would wait for who writes into them.
+
+    Raises:
+        RefusedError: its trees have no end, it has far too many files, or some that are too large.
+
+    """
+    if store.acceptance.given():
+        return
+    within = (os.path.join(folder, name) for folder, _, names in os.walk(store.root) for name in names)
+    if any(not os.path.islink(path) and not os.path.isfile(path) for path in within):
+        raise RefusedError(f"{store.root} has pipes or the like. Nothing of it was used.", "Use another memory.")
+    if not read:
+        return
+    tip, files = store.tip, list_files(store.root)
+    large = len(files) > MAX_FILES or any(file.size > MAX_FILE_BYTES for file in files)
+    if tip is not None:
+        remotes.check_extent(store.repository, store.root, tip, ())
+        options = ("--no-object-names", f"--filter=blob:limit={MAX_FILE_BYTES}", "--filter-print-omitted")
+        large = large or b"~" in store.repository.git.run("rev-list", "--objects", *options, tip)
+    if large:
+        raise RefusedError(
+            f"{store.root} has more or larger files than gitmem handles. Nothing of it was used.",
+            "Remove them, or use another memory.",
+        )

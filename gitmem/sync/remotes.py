@@ -20,7 +20,6 @@ from gitmem.git.repository import find_layout, move_ref, read_refs
 from gitmem.git.setup import run_past_lock
 from gitmem.git.treediff import most_files
 from gitmem.platform.safe_open import MAX_FILE_BYTES
-from gitmem.search.files import list_files
 from gitmem.store.findings import MAX_FILES
 from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, user_store
 from gitmem.store.settings import MAX_BYTES
@@ -87,28 +86,6 @@ def check_extent(repository: Repository, source: str, commit: str, known: Collec
         "Nothing of it was used.",
         "See who made that: 'git log' there. Then take it out of that branch, or use another memory.",
     )
-
-
-def check_opened(store: Store) -> None:
-    """Refuse a store that nobody accepted here and that holds what no remote may bring, which has no end.
-
-    Raises:
-        RefusedError: its trees have no end, it has far too many files, or some that are too large.
-
-    """
-    if store.acceptance.given():
-        return
-    tip, files = store.tip, list_files(store.root)
-    large = len(files) > MAX_FILES or any(file.size > MAX_FILE_BYTES for file in files)
-    if tip is not None:
-        check_extent(store.repository, store.root, tip, ())
-        options = ("--no-object-names", f"--filter=blob:limit={MAX_FILE_BYTES}", "--filter-print-omitted")
-        large = large or b"~" in store.repository.git.run("rev-list", "--objects", *options, tip)
-    if large:
-        raise RefusedError(
-            f"{store.root} has more or larger files than gitmem handles. Nothing of it was used.",
-            "Remove them, or use another memory.",
-        )
 
 
 def arrivals_of(repository: Repository, local: str, theirs: str) -> list[PathChange]:

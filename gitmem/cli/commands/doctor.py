@@ -17,6 +17,7 @@ from gitmem.platform.shipped import install_command
 from gitmem.store.doctor import DEEP, FULL
 from gitmem.store.findings import Finding, Level, examine
 from gitmem.store.status import OPENED, is_accepted
+from gitmem.sync.clone import check_opened
 from gitmem.text.sentences import count
 
 
@@ -39,6 +40,7 @@ def run_doctor(args: argparse.Namespace, app: App) -> int:
 
     """
     store = app.open(args)
+    check_opened(store, read=False)
     with Progress(app.err) as progress:
         checks = DEEP if args.deep else FULL
         found = examine(store, checks if is_accepted(store) else OPENED, progress.step)

@@ -103,7 +103,7 @@ def _search_stores(args: argparse.Namespace, app: App) -> None:
     shown = [one.hit._replace(path=os.path.join(one.store, one.hit.path)) for one in found.hits]
     app.answer(args, value, hits_text(shown, _marks(args, app), by_layer=False, style=app.styled), SEARCH)
     if not args.json:
-        unreadable = f" {', '.join(found.unreadable)} could not be read." if found.unreadable else ""
+        unreadable = f" {', '.join(found.unreadable)} could not be read, or has no yes." if found.unreadable else ""
         app.notices((f"{len(found.hits)} hits in {found.stores:,} stores.{unreadable}",))
 
 

@@ -15,13 +15,12 @@ from gitmem.store.locate import find_project, find_store
 from gitmem.store.settings import read_small
 from gitmem.store.store import READ_ONLY
 from gitmem.sync.attempts import write_record
-from gitmem.sync.clone import clone_store, restore_into
+from gitmem.sync.clone import check_opened, clone_store, restore_into
 from gitmem.sync.remotes import (
     DEFAULT,
     absolute_address,
     add_remote,
     added_remotes,
-    check_opened,
     is_address,
     remotes,
     remove_remote,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from typing import TYPE_CHECKING
 
@@ -138,6 +139,15 @@ def test_what_is_too_large_to_be_read_is_refused_in_an_opened_store(opened, bare
         bare_git(store, "update-ref", "HEAD", tip)
     assert opened("export")[0] == ExitCode.REFUSED
     assert opened("trust", answer="y\n")[0] == ExitCode.REFUSED
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+def test_no_command_waits_at_a_pipe_of_an_opened_store(opened):
+    (opened.cwd / ".gitmem" / ".gitattributes").unlink(missing_ok=True)
+    os.mkfifo(opened.cwd / ".gitmem" / ".gitattributes")
+    for words in ("show HEAD", "status", "doctor", "trust", "sync"):
+        assert opened(*words.split(), answer="y\n")[0] == ExitCode.REFUSED, words
 
 
 def test_a_private_folder_that_came_along_speaks_for_nobody(opened, bare_git):
