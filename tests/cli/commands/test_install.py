@@ -51,7 +51,7 @@ def test_install_and_uninstall_leave_the_project_and_the_home_as_they_were(gitme
     )
     assert (home / ".local" / "share" / "gitmem" / "hook.sh").exists()
     assert set(json.loads(settings.read_text())["hooks"]) == set(HOST.events)
-    assert gitmem("install", "claude", *only)[1] == f"Claude Code's hooks are in {settings} already.\n"
+    assert gitmem("install", "claude", *only)[1] == "Claude Code's hooks are in .claude/settings.json already.\n"
     assert gitmem("uninstall", "claude") == (
         0,
         f"Took gitmem out of {settings}, and removed the file, which held nothing else.\n",
