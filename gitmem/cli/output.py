@@ -88,11 +88,17 @@ class Progress:
 
 
 class Bar:
-    """Shows a progress bar on a terminal, and nothing elsewhere."""
+    """Shows a progress bar on a terminal while it is entered, and nothing elsewhere."""
 
     def __init__(self, err: TextIO) -> None:
         self._err = err
         self._begun = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._draw("")
 
     def show(self, done: int, total: int, note: str = "") -> None:
         """Draw the bar; without a note it says how long the rest will take."""
@@ -101,10 +107,6 @@ class Bar:
         self._draw(
             f"[{'#' * (done * _BAR // max(total, 1)):<{_BAR}}] {done:,}/{total:,} {plain(note) or rest}".rstrip()
         )
-
-    def clear(self) -> None:
-        """Take the bar away."""
-        self._draw("")
 
     def _draw(self, text: str) -> None:
         if self._err.isatty():

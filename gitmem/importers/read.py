@@ -14,6 +14,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, tzinfo
+from itertools import islice
 
 from gitmem.archives.consolidation import period_document
 from gitmem.archives.plans import Limits, week_of
@@ -44,6 +45,7 @@ from gitmem.values import Value
 
 MAX_FILE = 32 * 1024 * 1024  # bytes; a transcript has some, all else far fewer
 MAX_FILES = 20_000
+_LOOKED = 2_000  # files among which a note tells whose a folder is
 MAX_TOTAL = 512 * 1024 * 1024
 MAX_DEPTH = 4  # folders; `sessions/archive/` is the deepest that any tool makes
 _IN_PROJECT = (
@@ -95,7 +97,8 @@ def kind_of(folder: str) -> SourceKind | None:
     known = names & {"memory.md", "logbook.md", "facts.json", "memory-index.json"}
     if known or any(name.startswith("memory_") for name in names):
         return SourceKind.ROTATION
-    return SourceKind.BASIC if is_basic_memory(folder, sorted(names)) else None
+    below = islice(_walk(folder, "", 0, []), _LOOKED)
+    return SourceKind.BASIC if is_basic_memory(folder, below) else None
 
 
 def read_source(folder: str, zone: tzinfo | None) -> Read:

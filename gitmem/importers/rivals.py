@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, tzinfo
+from itertools import islice
 
 from gitmem.archives.plans import Limits
 from gitmem.document.entry import TIMELINE, Entry, MemoryType, clean_text
@@ -35,6 +36,7 @@ from gitmem.importers.plan import (
     texts_of,
 )
 from gitmem.importers.split import note
+from gitmem.text.sentences import count
 
 DATABASE = "claude-mem.db"
 _LABELS = {"decision": MemoryType.DECISION, "bugfix": MemoryType.ERROR_FIX, "discovery": MemoryType.LEARNING}
@@ -43,13 +45,13 @@ _TABLES = ("observations", "session_summaries", "user_prompts", "sdk_sessions")
 _SECONDS = 100_000_000_000  # below, a number of time is in seconds, else in milliseconds
 _CREATED = re.compile(r"\A---\n(?:.*\n)*?(?:created|date): *[\"']?([^\"'\n]+)")
 _PERMALINK = re.compile(rb"\A---\r?\n(?:.*\r?\n)*?permalink:")
-_LOOKED = 50  # notes that are looked at to know a folder
+_LOOKED = 50  # notes
 _Row = Mapping[str, object]
 
 
 def is_basic_memory(folder: str, names: Iterable[str]) -> bool:
-    """Return whether a note of a folder has the link that basic-memory gives each of its notes."""
-    for name in [name for name in names if name.endswith(".md")][:_LOOKED]:
+    """Return whether one of the first notes among some files has the link that basic-memory gives each of them."""
+    for name in islice((name for name in names if name.endswith(".md")), _LOOKED):
         with contextlib.suppress(OSError), open(os.path.join(folder, name), "rb") as file:
             if _PERMALINK.match(file.read(4096)):
                 return True
@@ -80,7 +82,7 @@ def plan_claude_mem(folder: str, project: str, zone: tzinfo | None) -> Migration
     for table, make in (("observations", _observation), ("session_summaries", _summary)):
         own = [row for row in tables[table] if text_of(row.get("project")) == project]
         if others := len(tables[table]) - len(own):
-            left.append(Left(f"{DATABASE}: {others} {table.replace('_', ' ')}", "they are of other projects"))
+            left.append(Left(f"{DATABASE}: {count(others, 'row')} of {table}", "of other projects"))
         for row in own:
             when, (label, text) = _when(row, zone), make(row)
             if text := clean_text(text):
@@ -163,7 +165,7 @@ def _transcripts(tables: Mapping[str, list[_Row]], project: str, zone: tzinfo | 
             {"at": when.isoformat(timespec="milliseconds"), "role": "user", "text": text} for when, text in prompts
         ]
         key = item_key(SourceKind.CLAUDE_MEM, "user_prompts", session)
-        name = f"{DATABASE}: {len(prompts)} prompts of {session}"
+        name = f"{DATABASE}: {count(len(prompts), 'prompt')} of {session}"
         told = tuple(json.dumps(line, ensure_ascii=False) for line in lines)
         items.append(TranscriptItem(name, prompts[0][0], key, session, told))
     return items

@@ -58,8 +58,8 @@ def test_claude_mem_s_days_come_with_their_dates_and_other_projects_stay_out(des
     assert kind_of(str(database)) is SourceKind.CLAUDE_MEM
     before = (database / "claude-mem.db").read_bytes()
     planned = migrate(desk.store, source, dry_run=True)
-    assert [one.source.partition(": ")[2] for one in planned.brought] == ["2 of 2026-01-13", "1 prompts of sess-1"]
-    assert [one.source for one in planned.left] == ["claude-mem.db: 1 observations"]
+    assert [one.source.partition(": ")[2] for one in planned.brought] == ["2 of 2026-01-13", "1 prompt of sess-1"]
+    assert [one.source for one in planned.left] == ["claude-mem.db: 1 row of observations"]
     done = migrate(desk.store, source)
     assert done.brought == planned.brought
     log = desk.store.read("daily/2026/01/2026-01-13.md").decode()
@@ -91,6 +91,7 @@ def test_basic_memory_s_notes_come_as_they_are(desk, tmp_path, bare_git):
     (folder / "picture.png").write_bytes(b"\x89PNG")
     os.utime(folder / "notes" / "Tea.md", (1_700_049_600, 1_700_049_600))
     assert kind_of(str(folder)) is SourceKind.BASIC
+    assert kind_of(str(tmp_path)) is SourceKind.BASIC, "the notes may be in folders alone"
     done = migrate(desk.store, Source(SourceKind.BASIC, str(folder)))
     assert {one.to for one in done.brought} == {"knowledge/brewing.md", "knowledge/notes-tea.md"}
     assert [one.source for one in done.left] == ["picture.png"]

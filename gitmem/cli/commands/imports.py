@@ -63,6 +63,9 @@ def run_import(args: argparse.Namespace, app: App) -> int:
         run_migrate(args, app)
         return ExitCode.OK
     args.host, args.transcripts = args.kind, args.sources
+    if os.path.isdir(folder) and not find_transcripts(folder):
+        remedy = "If it holds a memory of another tool, say which with --from."
+        raise NotFoundError(f"Neither transcripts nor a memory that gitmem knows are in {args.sources[0]}.", remedy)
     if args.dry_run:
         files = [one for path in _transcripts(args, app) for one in find_transcripts(path)]
         lines = [*_listed(files), f"{count(len(files), 'transcript')} would be imported."]
@@ -117,11 +120,10 @@ def run_replay(args: argparse.Namespace, app: App) -> int:
     span = read_date(store, args.since, "--since")
     found = list(dict.fromkeys(one for path in paths for one in find_transcripts(path)))
     done: list[Replayed] = []
-    bar = Bar(app.err)
-    for path in found:
-        bar.show(len(done), len(found), os.path.basename(path))
-        done.append(replay(store, path, args.host or "", span.first if span else None))
-    bar.clear()
+    with Bar(app.err) as bar:
+        for path in found:
+            bar.show(len(done), len(found), os.path.basename(path))
+            done.append(replay(store, path, args.host or "", span.first if span else None))
     for one in done:
         app.notices(one.notices)
     saved, turns = sum(one.saved for one in done), sum(one.turns for one in done)
@@ -192,10 +194,9 @@ def run_migrate(args: argparse.Namespace, app: App) -> None:
     named = _named(args, app)
     store = app.settled(args)
     done: list[Migrated] = []
-    bar = Bar(app.err)
     for source in named or _found(args, app, store):
-        done.append(migrate(store, source, dry_run=args.dry_run, progress=bar.show))
-        bar.clear()
+        with Bar(app.err) as bar:
+            done.append(migrate(store, source, dry_run=args.dry_run, progress=bar.show))
         app.notices(done[-1].notices)
     value = {"dry_run": args.dry_run, "sources": [*map(_value, done)]}
     app.answer(args, value, _text(done, dry_run=args.dry_run))

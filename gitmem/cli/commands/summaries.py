@@ -220,24 +220,23 @@ def run_judge(args: argparse.Namespace, app: App) -> int:
     ]
     place = place_of(args, app, Scope.PROJECT)
     paths = [path for host in map(find_host, NAMES) if host.sessions for path in host.sessions(place)]
-    bar = Bar(app.err)
     tokens, empty, done = 0, 0, []
-    for number, one in enumerate(waiting):
-        bar.show(number, len(waiting), one.about)
-        path = next((path for path in paths if one.id in os.path.basename(path)), "")
-        read = read_session(store, one.id, one.host, path, one.file)
-        windows = windows_of(read[0])
-        empty += not windows
-        tokens += sum(_TOKENS + sum(estimate_tokens(str(part)) for part in window) for window in windows)
-        if args.dry_run or not windows:
-            continue
-        outcome = judge_session(store, one.id, one.host, read)
-        refused = sum(outcome.judged.refused.values())
-        value = {"session": one.id, "kept": outcome.judged.kept, "refused": refused, "commit": outcome.commit}
-        done.append({**value, "why": outcome.why})
-        if outcome.why:
-            break
-    bar.clear()
+    with Bar(app.err) as bar:
+        for number, one in enumerate(waiting):
+            bar.show(number, len(waiting), one.about)
+            path = next((path for path in paths if one.id in os.path.basename(path)), "")
+            read = read_session(store, one.id, one.host, path, one.file)
+            windows = windows_of(read[0])
+            empty += not windows
+            tokens += sum(_TOKENS + sum(estimate_tokens(str(part)) for part in window) for window in windows)
+            if args.dry_run or not windows:
+                continue
+            outcome = judge_session(store, one.id, one.host, read)
+            refused = sum(outcome.judged.refused.values())
+            value = {"session": one.id, "kept": outcome.judged.kept, "refused": refused, "commit": outcome.commit}
+            done.append({**value, "why": outcome.why})
+            if outcome.why:
+                break
     lines = [f"{one['session']}  {one['why'] or '{kept} kept, {refused} refused'.format(**one)}" for one in done]
     asked = f"{count(len(waiting) - empty, 'session')} to judge"
     asked += f", about {tokens:,} tokens" if args.dry_run else ""

@@ -206,13 +206,10 @@ def run_reindex(args: argparse.Namespace, app: App) -> int:
         value = {"provider": chosen.provider, "model": None, "reason": chosen.reason}
         app.answer(args, value, f"Nothing to do: searches compare words only ({chosen.reason}).", OWN)
         return ExitCode.OK
-    bar = Bar(app.err)
-    try:
+    with Bar(app.err) as bar:
         filled = fill(
             store, embedder, seconds=args.seconds or _FOREGROUND_SECONDS, afresh=args.afresh, progress=bar.show
         )
-    finally:
-        bar.clear()
     value = {"provider": embedder.name, "model": embedder.model, "reason": chosen.reason, **filled._asdict()}
     cost = f", about ${filled.cost:.4f}" if filled.cost else ""
     made = f"{filled.embedded:,} made now ({filled.tokens:,} tokens{cost})" if filled.embedded else ""

@@ -58,3 +58,11 @@ def test_the_last_save_of_a_replay_is_now(gitmem):
     assert gitmem("replay", *(str(path) for path in sorted((ROOT / "tests" / "data" / "demo").glob("*.jsonl"))))[0] == 0
     at = datetime.fromisoformat(gitmem.json("status")["last_save"]["at"])
     assert abs(at - datetime.now(UTC)) < timedelta(hours=1)
+
+
+def test_a_folder_with_nothing_to_import_is_named(gitmem, tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("x")
+    code, out, err = gitmem("import", "notes")
+    assert (code, out) == (9, "")
+    assert "Neither transcripts nor a memory that gitmem knows are in notes." in err
