@@ -73,15 +73,8 @@ class SessionConfig(Value):
 
 
 class SearchConfig(Value):
-    """How much more a hit counts for being new, and for standing in a layer nearer to `memory.md` (spec R9).
+    """The part of a hit's score that vectors have where there are any, in hundredths."""
 
-    Both in hundredths of its score: between hits that are about as good they decide, over a better one they do not.
-    `vector_percent` is the part of the score that vectors have where there are any.
-    """
-
-    layer_percent: int = 3
-    recency_percent: int = 3
-    recency_days: int = 30
     vector_percent: int = 15
 
 
@@ -284,13 +277,6 @@ RULES = {
     "session.facts_percent": Rule(
         "how much of that facts may take at most, in hundredths, 0 none", maximum=100, tracked=(5, 60)
     ),
-    "search.layer_percent": Rule(
-        "how much more a hit in memory.md counts than one in a log", maximum=100, tracked=(0, 20)
-    ),
-    "search.recency_percent": Rule(
-        "how much more a hit of this moment counts than an old one", maximum=100, tracked=(0, 20)
-    ),
-    "search.recency_days": Rule("days after which half of that is left", minimum=1, maximum=36_500, tracked=(1, 3_650)),
     "search.vector_percent": Rule(
         "the part of a hit's score that vectors have, where there are any", maximum=100, tracked=(5, 50)
     ),

@@ -87,7 +87,7 @@ def _holding(marks: Marks, *facts: str) -> tuple[str, ...]:
 
 
 LIMIT = 10
-_WEIGHED = 30  # hits beyond the limit that are reordered by layer and age
+_MORE = 30  # hits beyond the limit that are read where a filter needs their text
 _COMPARED = 10  # hits beyond the limit that are compared by their subject
 _BARE_HEADING = 0.5  # factor for a heading without text below it
 _UNANSWERED = 0.5  # factor for a request without an answer
@@ -179,7 +179,7 @@ def _search(
     ranked.sort(key=_order if query.terms else _newest)
     fitting = (item for item in once(ranked) if fits(item, query, filters))
     # To count all hits, filters that need the text of a unit would have to read every unit.
-    most = scope.limit + _WEIGHED if scope.limit and _needs_text(query, filters) else None
+    most = scope.limit + _MORE if scope.limit and _needs_text(query, filters) else None
     matches = list(islice(fitting, most))
     shown = {item.units.memory(item.index) for item in matches} if scope.hurried else ()
     marks = marks_for(store, shown) if scope.hurried else known_marks(store)
@@ -255,23 +255,16 @@ def _needs_text(query: Query, filters: Filters) -> bool:
 
 
 def best(store: Store, ranked: list[Ranked], query: Query, scope: _Scope, marks: Marks) -> list[Ranked]:
-    """Return the first units, their scores weighed by layer and age, newer ones before older ones.
-
-    Some more than the limit are weighed: the weights are small and move a unit only a few places.
-    """
+    """Return the first units; of equals the newest, and of those of one subject, is before the others."""
     limit = scope.limit
     if not query.terms:
         return ranked[: limit or None]
-    first = ranked[: limit + _WEIGHED] if limit else ranked
-    weighed = [weigh(store, item) for item in first[: limit + _WEIGHED]]
+    first = ranked[: limit + _MORE]
     if here := store.here:
-        weighed = [
-            item._replace(score=item.score * _BESIDE) if _is_beside(item, marks, here) else item for item in weighed
-        ]
-    weighed.sort(key=lambda item: -item.score)
+        first = [item._replace(score=item.score * _BESIDE) if _is_beside(item, marks, here) else item for item in first]
+    first.sort(key=lambda item: (-item.score, *_newest(item)))
     most = min(limit + _COMPARED, MOST) if limit else MOST
-    weighed = in_order_of_news(weighed, marks, most)
-    return [*weighed, *first[limit + _WEIGHED :]][: limit or None]
+    return [*in_order_of_news(first, marks, most), *ranked[limit + _MORE :]][: limit or None]
 
 
 def _beside(top: Sequence[Ranked], ranked: Sequence[Ranked], folder: str) -> list[Ranked]:
@@ -282,27 +275,6 @@ def _beside(top: Sequence[Ranked], ranked: Sequence[Ranked], folder: str) -> lis
         for item in ranked
         if item.units.path.startswith(f"{folder}/") and (item.units.path, item.index) not in there
     ]
-
-
-def weigh(store: Store, item: Ranked) -> Ranked:
-    """Return a ranked unit with its score weighed by age and by the first layer that has a view of it."""
-    config = store.config.search
-    layer = min((_layer(item), *(LAYERS.index(units.layer) for units, _ in item.also if not units.is_links)))
-    share = config.layer_percent / 100 * (1 - layer / (len(LAYERS) - 1))
-    date = facts_of(item.units, item.units.unit(item.index)).date if config.recency_percent else ""
-    if date:
-        share += config.recency_percent / 100 * 0.5 ** (_age(store, date) / config.recency_days)
-    return item._replace(score=item.score * (1 + share))
-
-
-def _age(store: Store, date: str) -> float:
-    """Return how many days ago a date was, 0 for a date in the future."""
-    now = store.context.clock()
-    try:
-        year, month, day = (int(part) for part in date[:10].split("-"))
-        return max(0, (now.date() - now.date().replace(year, month, day)).days)
-    except ValueError:  # no such day
-        return float("inf")
 
 
 def rank(pool: Pool, query: Query) -> list[Ranked]:

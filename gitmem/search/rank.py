@@ -37,7 +37,6 @@ FIRST = 0.3  # bonus for a term in the first of several lines: a title, a signat
 PROXIMITY = 0.2
 NEAR = 60  # characters between two terms that count as near
 SAID = 0.5  # factor for what an agent said between its tool calls
-ALONE = 2.0  # factor for a word in the place of one that is nowhere
 MOST_COUNTED = 200  # places kept of one unit
 _WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Za-z][a-z]*")
 
@@ -179,17 +178,10 @@ class Corpus(Value):
 
 
 def weights(terms: Sequence[Term], corpus: Corpus) -> list[float]:
-    """Return the weight of each term times its inverse document frequency.
-
-    Words that stand for one that is nowhere count more.
-    """
+    """Return the weight of each term times its inverse document frequency."""
     total = max(corpus.units, 1.0)
-    there = {
-        term.group for term, frequency in zip(terms, corpus.frequencies, strict=True) if frequency and not term.aside
-    }
     return [
-        (term.weight * (ALONE if term.aside and term.group not in there else 1.0))
-        * log(1 + (max(total - frequency, 0.0) + 0.5) / (frequency + 0.5))
+        term.weight * log(1 + (max(total - frequency, 0.0) + 0.5) / (frequency + 0.5))
         for term, frequency in zip(terms, corpus.frequencies, strict=True)
     ]
 

@@ -112,7 +112,7 @@ _SESSION_BYTES = 1 << 16  # read of the last session's file, whose last sections
 _RECENT = 6_000  # characters at the end of memory.md, for the subject of the present work
 _LAST = 30  # entries at the end of memory.md that are told, the last one whole, of the others a line
 _LONGEST_LINE = 240  # characters of such a line
-_SHARE_OF_LAST = 45  # percent of the budget
+_SHARE_OF_LAST = 90  # percent of the budget, of what the parts before it leave
 _MAX_PENDING = 3
 _STATE = "] **State**"
 _ID = re.compile(r" \^([0-9a-z]{11,20})\r?$", re.MULTILINE)
@@ -190,10 +190,10 @@ def start_parts(
         _part_of(PRIVATE_TITLE, private_lines(store, late), share=SHARE),
         _part_of(CORE_DECISIONS, new_decisions, share=30)._replace(show=_unless(facts.texts, people)),
         _part_of("What is open", _named(open_issues, people), share=10),
-        Part("The last session, as a model judged it", _judged(store, late, facts.marks, people), share=20),
-        _part_of("What was done last", _named(last, people), share=_SHARE_OF_LAST, keep_last=True),
         Part("Summaries to be written", (*requests, *filter(None, (offer,)))),
         Part("Sync with other machines", tuple(failures(store.private))),
+        Part("The last session, as a model judged it", _judged(store, late, facts.marks, people), share=20),
+        _part_of("What was done last", _named(last, people), share=_SHARE_OF_LAST, keep_last=True),
     ]
     if not any(part.pieces for part in (parts[0], *parts[2:])):
         return []

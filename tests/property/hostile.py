@@ -287,7 +287,7 @@ CONFIGS = [
         b": :\n- x",
     ),
     *(
-        b"search:\n  recency_days: 1e999\n",
+        b"search:\n  vector_percent: 1e999\n",
         b"tiers: {weekly_days: 2026-11-21}\n",
         b"<<: *x\n",
         b"rotation:\n  enabled: false\n",

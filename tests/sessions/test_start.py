@@ -75,8 +75,8 @@ def test_the_most_binding_comes_first(desk):
         "Not in memory.md yet",
         "Core Decisions",
         "What is open",
-        "What was done last",
         "Summaries to be written",
+        "What was done last",
     ]
     assert text.index("Decision 0002") < text.index("Decision 0000"), "the newest first"
     assert text.index("Exchange 0000") < text.index("Exchange 0002"), "as it stands in the file"

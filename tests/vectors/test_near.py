@@ -225,9 +225,7 @@ def test_the_weight_is_what_the_settings_say(near):
     filled(near)
     first = {}
     for percent in (1, 99):
-        near.store.config = near.store.config._replace(
-            search=near.store.config.search._replace(vector_percent=percent, layer_percent=0, recency_percent=0)
-        )
+        near.store.config = near.store.config._replace(search=near.store.config.search._replace(vector_percent=percent))
         first[percent] = near.paths("car winter roof doors")[0]
     assert first == {1: "knowledge/car.md", 99: "daily/2026/11/2026-11-20.md"}
 
