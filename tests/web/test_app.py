@@ -379,6 +379,17 @@ def test_a_session_shows_the_answer_and_its_transcript(viewer):
     assert "Add a login endpoint" in viewer.get(f"/transcript/{session['id']}")
 
 
+def test_each_page_leads_to_its_twin(viewer):
+    viewer.put("config.yaml", "transcripts:\n  enabled: true\n")
+    replay(viewer.open(), str(DEMO / "1-login.jsonl"))
+    fact = viewer.add("We deploy on Fridays.")
+    session, concept = (viewer.json(f"/{name}.json")[name][0]["id"] for name in ("sessions", "concepts"))
+    items = (f"fact/{fact.id}", f"session/{session}", f"transcript/{session}", f"concept/{concept}")
+    for path in ("home", *MENU, *items, f"commit/{viewer.open().tip}"):
+        assert f'href="/{path}.json">JSON<' in viewer.get(f"/{path}")
+        assert viewer.json(f"/{path}.json")
+
+
 def test_the_stream_says_when_something_is_saved(viewer):
     environ = {**os.environ, "PYTHONPATH": os.getcwd()}
     server = subprocess.Popen(
