@@ -13,7 +13,7 @@ from gitmem.git.repository import Layout
 from gitmem.git.trust import Identity
 from gitmem.values import Value
 
-_GOOD = b"G"  # of git's `%G?`: a good signature of a key that the person trusts
+_GOOD = "G"  # of git's `%G?`: a good signature of a key that the person trusts
 _SECONDS = 120.0  # a person may have to unlock a key
 _MOST = 200  # commits whose signatures are checked to name those without
 
@@ -36,23 +36,25 @@ class Signatures:
             layout.git_dir, layout.work_tree, environ, user_config=True, settings=settings, variables=variables
         )
 
-    def is_signed(self, commit: str) -> bool:
-        """Return whether a commit, and with it its history, has a good signature of a trusted key."""
-        output = self._git.run(
-            "log", "--max-count=1", "--format=%G?", "--end-of-options", commit, "--", timeout=_SECONDS
-        )
-        return output.strip() == _GOOD
+    def signer(self, commit: str) -> str | None:
+        """Return the address of whose trusted key signed a commit, and with it its history; None without one."""
+        output = self._log("%G?%x09%GS", [commit], most=1)
+        state, _, name = output[0].partition("\t") if output else ("", "", "")
+        return name.rpartition("<")[2].partition(">")[0].strip() if state == _GOOD else None
 
-    def unsigned(self, commit: str, known: Iterable[str]) -> list[Unsigned]:
-        """Return the newest commits, of those that `known` do not reach, that no good signature covers."""
+    def unsigned(self, commit: str, known: Iterable[str], here: str | None = None) -> list[Unsigned]:
+        """Return the newest commits, of those that `known` do not reach, that no good signature covers.
+
+        A signature is looked for in the history of the commit and of `here`.
+        """
         without = [f"^{oid}" for oid in known]
-        found = self._log("%H %G?", [commit, *without])
-        signed = [f"^{line.split()[0]}" for line in found if line.endswith(" G")]
+        found = self._log("%H %G?", [commit, *filter(None, [here]), *without])
+        signed = [f"^{line.split()[0]}" for line in found if line.endswith(f" {_GOOD}")]
         lines = self._log("%H%x09%an%x09%s", [commit, *without, *signed])
         return [Unsigned(*line.split("\t", 2)) for line in lines]
 
-    def sign(self, commit: str, message: str, author: Identity, date: str) -> str:
-        """Return a new signed commit with a commit's tree, and this commit as its parent.
+    def sign(self, commit: str, message: str, author: Identity, date: str, parent: str = "") -> str:
+        """Return a new signed commit with a commit's tree, and this commit, or another `parent`, as its parent.
 
         Raises:
             GitmemError: git could not sign, as without a key.
@@ -65,9 +67,8 @@ class Signatures:
         }
         try:
             tree = self._git.run("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}").decode().strip()
-            new = self._git.run(
-                "commit-tree", "--gpg-sign", "-p", commit, tree, stdin=message.encode(), env=who, timeout=_SECONDS
-            )
+            command = ("commit-tree", "--gpg-sign", "-p", parent or commit, tree)
+            new = self._git.run(*command, stdin=message.encode(), env=who, timeout=_SECONDS)
         except GitFailedError as error:
             raise GitmemError(
                 f"git could not sign a commit: {error.stderr.strip() or error.message}",
@@ -75,8 +76,8 @@ class Signatures:
             ) from error
         return new.decode().strip()
 
-    def _log(self, form: str, revisions: Iterable[str]) -> list[str]:
+    def _log(self, form: str, revisions: Iterable[str], most: int = _MOST) -> list[str]:
         names = "".join(f"{revision}\n" for revision in revisions)
-        options = (f"--max-count={_MOST}", f"--format={form}", "--stdin")
+        options = (f"--max-count={most}", f"--format={form}", "--no-show-signature", "--stdin")
         output = self._git.run("log", *options, stdin=names.encode(), timeout=_SECONDS)
         return output.decode("utf-8", "replace").split("\n")[:-1]  # a name may hold other ends of lines

@@ -279,13 +279,18 @@ def _judged(store: Store, walked: Sequence[Written], tips: Collection[str], seek
 def _by_others(store: Store, tips: Iterable[str], keys: Collection[str]) -> dict[str, str]:
     """Return the purges that no machine of the person's made, each with the reason to ask.
 
-    It is theirs if the commit of the record is by them, and they listed its machine or the commit is signed.
+    It is theirs if the commit of the record is by them, and they listed its machine or signed the commit.
     """
     if not keys:
         return {}
     fetched = read_refs(store.repository.git, _FETCHED).values()
     revisions = dict.fromkeys([*tips, *filter(None, [store.tip]), *fetched])
     signatures = Signatures(store.repository.layout, store.context.environ)
+
+    def signed_by_person(commit: str) -> bool:
+        signer = signatures.signer(commit)
+        return signer is not None and store.is_person("", signer, gitmem=False)
+
     strange = {}
     for key in keys:
         path = record_path(key)
@@ -293,7 +298,7 @@ def _by_others(store: Store, tips: Iterable[str], keys: Collection[str]) -> dict
         for commit in made.values():  # that added or changed it, merges as well
             machine = commit.value(Trailer.MACHINE) or "an unknown machine"
             own = store.is_person(commit.author, commit.email, gitmem=False)
-            if not (own and (machine in store.config.purge.machines or signatures.is_signed(commit.oid))):
+            if not own or (machine not in store.config.purge.machines and not signed_by_person(commit.oid)):
                 name = one_line(commit.author, _NAME)
                 strange[key] = f"it is by {name} on {machine}, which purge.machines does not list"
     return strange

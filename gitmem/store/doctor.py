@@ -197,6 +197,7 @@ FULL: tuple[Check, ...] = (
     status.check_log,
     status.check_purges,
     status.check_changes,
+    status.check_signatures,
 )
 _DEEP: Mapping[Check, Check] = {check_objects: check_objects_deeply, check_documents: check_all_documents}
 DEEP: tuple[Check, ...] = tuple(_DEEP.get(check, check) for check in FULL)

@@ -29,6 +29,7 @@ from gitmem.git.setup import (
     run_past_lock,
     unexcluded,
 )
+from gitmem.git.signatures import Signatures
 from gitmem.git.trust import ask_git, check_owner, is_linked
 from gitmem.merge.documents import MergeStatus, merge
 from gitmem.platform.programs import read_resource
@@ -47,10 +48,11 @@ from gitmem.store.locate import (
     is_store,
     user_store,
 )
-from gitmem.store.settings import read_small
+from gitmem.store.settings import read_config, read_small
 from gitmem.store.store import PRIVATE_FOLDER, Store, write_mark
 from gitmem.store.transact import transact
 from gitmem.sync.remotes import DEFAULT, arrivals_of, check_extent, check_files, check_version
+from gitmem.sync.signed import NOTHING, SIGNED, refuse_unsigned
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -251,6 +253,8 @@ def _checked_remote_memory(common_dir: str, context: Context) -> str | None:
         return None
     root = make_root(repository.git)
     check_extent(repository, DEFAULT, commit, {root})
+    if read_config(context.environ, context.home, None).remote.trust == SIGNED:
+        refuse_unsigned(Signatures(repository.layout, context.environ), (f"{DEFAULT} has", NOTHING), commit, {root})
     changes = arrivals_of(repository, root, commit)
     check_version(repository, DEFAULT, changes)
     check_files(repository, DEFAULT, changes)

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.config import shown, value_of
-from gitmem.errors import GitFailedError, GitmemError
+from gitmem.errors import GitFailedError, GitmemError, RefusedError
 from gitmem.store.accepted import NotAcceptedError
 from gitmem.store.findings import (
     MAKE_ROOM,
@@ -185,6 +185,19 @@ def check_purges(store: Store) -> Iterator[Finding]:
         yield Finding("purges", Level.OK, f"No purge waits for an answer.{refused}")
 
 
+def check_signatures(store: Store) -> Iterator[Finding]:
+    """Report what a plain `git pull` brought though nobody signed it, where `remote.trust` is `signed`."""
+    if store.config.remote.trust == "signed" and store.tip and store.has_remotes():
+        from gitmem.sync.remotes import remotes
+        from gitmem.sync.signed import check_pulled
+
+        for remote in remotes(store):
+            try:
+                check_pulled(store, remote, store.tip)
+            except RefusedError as error:
+                yield Finding("signatures", Level.WARNING, error.message, error.remedy)
+
+
 def check_changes(store: Store) -> Iterator[Finding]:
     """Report rules, preferences and decisions that others changed, until the person answers."""
     from gitmem.history.changes_by_others import others_changes
@@ -208,6 +221,7 @@ CHECKS = (
     check_maintenance,
     check_purges,
     check_changes,
+    check_signatures,
 )
 
 

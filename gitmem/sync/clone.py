@@ -36,15 +36,16 @@ from gitmem.search.files import list_files
 from gitmem.store.findings import MAX_FILES
 from gitmem.store.init import Place, complete_store, make_store
 from gitmem.store.maintenance import REF
-from gitmem.store.merge_commits import merge_bases
+from gitmem.store.merge_commits import fast_forward, merge_bases
 from gitmem.store.settings import personal_folder
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import take_apart, tips
 from gitmem.sync import remotes
-from gitmem.sync.guard import check_extent, check_incoming, check_signed
+from gitmem.sync.guard import check_extent, check_incoming
 from gitmem.sync.remotes import DEFAULT, ONCE, add_remote, forget
 from gitmem.sync.rounds import Options, Synced, fetch_memory, note_synced, sync
+from gitmem.sync.signed import check_signed, signed
 from gitmem.sync.transcripts import sync_transcripts
 from gitmem.text.terminal import mask_urls
 
@@ -156,7 +157,10 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
     if taken:
         raise UsageError(f"{taken} exists already.", "Name a new file.")
     transact(store, lambda _: None, purpose="backup", scan=True)
-    git, branch = store.repository.git, store.repository.branch()
+    git, branch, tip = store.repository.git, store.repository.branch(), store.tip or ""
+    target, notes = signed(store, tip)
+    if target != tip:
+        fast_forward(store, tip, target, purpose="backup", notes=notes)
     take_apart(store)
     refs = [branch, *(tips(store) if transcripts else [])]
     unfinished = f"{file}.tmp-{os.getpid()}"

@@ -20,11 +20,9 @@ from gitmem.archives.consolidation import replaced_lines, retold_lines
 from gitmem.archives.plans import outdated_archives
 from gitmem.document.document import Document
 from gitmem.document.ids import ARCHIVE, CONFIG, FORMAT, PURGED, README, SUMMARIES
-from gitmem.document.message import one_line
 from gitmem.errors import RefusedError
 from gitmem.git.repository import move_ref, read_refs
 from gitmem.git.setup import make_root
-from gitmem.git.signatures import Signatures
 from gitmem.git.treediff import read_tree
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.purge.records import followed_paths
@@ -238,7 +236,6 @@ def _size(lines: Iterable[str]) -> int:
 
 
 BACKUPS = "refs/gitmem/backup"
-SIGNED = "signed"  # of `remote.trust`
 _NAMED = 3  # files that a message names
 
 
@@ -356,32 +353,6 @@ def check_extent(store: Store, remote: Remote, commit: str | None, known: Collec
             if oid == commit:
                 move_ref(git, ref, None, oid)
         raise
-
-
-def check_signed(store: Store, remote: Remote, commit: str | None, known: Collection[str | None]) -> None:
-    """Refuse a fetched commit beyond `known` without a good signature where `remote.trust` is `signed`.
-
-    A signature covers all the history of its commit.
-
-    Raises:
-        RefusedError: it has none.
-
-    """
-    if store.config.remote.trust != SIGNED or commit is None or commit in known:
-        return
-    signatures = Signatures(store.repository.layout, store.context.environ)
-    if signatures.is_signed(commit):
-        return
-    refused = signatures.unsigned(commit, filter(None, known))
-    if not refused:
-        return
-    named = "; ".join(f"{one.oid[:10]} of {one.author}: {one_line(one.subject, 60)}" for one in refused[:_NAMED])
-    many = f", and {len(refused) - _NAMED} more" if len(refused) > _NAMED else ""
-    raise RefusedError(
-        f"{remote.called} has commits that no trusted key signed: {named}{many}. Nothing was merged or pushed.",
-        "Their authors can set remote.trust to signed and sync; 'git config --global gpg.ssh.allowedSignersFile' names "
-        "the file of the keys you trust.",
-    )
 
 
 def check_losses(

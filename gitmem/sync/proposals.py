@@ -24,7 +24,8 @@ from gitmem.git.fast_import import NewCommit, Signature, Writer
 from gitmem.git.objects import Objects, empty_tree
 from gitmem.git.process import Git
 from gitmem.git.remote import PushRacedError
-from gitmem.git.repository import find_layout, move_refs, read_refs
+from gitmem.git.repository import MEMORY_BRANCH, find_layout, move_refs, read_refs
+from gitmem.git.signatures import Signatures
 from gitmem.git.treediff import read_tree, tree_changes
 from gitmem.git.trust import IdentityLookup
 from gitmem.redact.redact import redact
@@ -34,6 +35,7 @@ from gitmem.store.store import FORMAT_VERSION, format_version
 from gitmem.sync.guard import check_extent, check_incoming, check_project
 from gitmem.sync.remotes import FETCHED, REFS
 from gitmem.sync.rounds import fetch_memory
+from gitmem.sync.signed import SIGNED, check_signed
 from gitmem.values import Value
 
 if TYPE_CHECKING:
@@ -75,6 +77,7 @@ def propose(
     if held is None or tip is None:
         raise NotFoundError(f"{remote.called} has no memory to propose to.", "'gitmem sync' pushes the first one.")
     check_extent(store, remote, held, {tip})
+    check_signed(store, remote, held, {store.repository.tip(f"{REFS}/{remote.name}/{MEMORY_BRANCH}")}, tip)
     check_project(store, remote, tip, held, options.accept)
     check_incoming(store, remote, tip, held, options.accept, shared=True)
     git = store.repository.git
@@ -118,7 +121,13 @@ def _written(store: Store, ref: str, parent: str, contents: Mapping[str, bytes],
     author = Signature(person.name, person.email, now)
     with Writer(store.repository.git, ref, parent, listed_in=store.packs_file, holds=True) as writer:
         writer.commit(NewCommit(message.render(), contents, author, author, {}))
-        return writer.write()[-1]
+        commit = writer.write()[-1]
+    if store.config.remote.trust != SIGNED:
+        return commit
+    date = f"@{int(now.timestamp())} +0000"
+    signed = Signatures(layout, store.context.environ).sign(commit, message.render(), person, date, parent)
+    move_refs(store.repository.git, {ref: (commit, signed)})
+    return signed
 
 
 def _push(store: Store, connection: Connection, remote: Remote, commit: str, branch: str) -> None:

@@ -15,13 +15,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
-from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import BusyError, GitmemError, ProtectedError
 from gitmem.git.log import Fork, commits, count_commits, fork
 from gitmem.git.remote import INBOX, Connection, PushRacedError
 from gitmem.git.repository import MEMORY_BRANCH, move_refs
-from gitmem.git.signatures import Signatures
-from gitmem.git.trust import IdentityLookup
 from gitmem.history.changes_by_others import others_changes
 from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.purge.records import news, read_state, unfollowed
@@ -33,17 +30,16 @@ from gitmem.store.recovery import new_pending_ref
 from gitmem.store.transact import transact
 from gitmem.sync.attempts import left_file
 from gitmem.sync.guard import (
-    SIGNED,
     Accept,
     check_extent,
     check_incoming,
     check_losses,
     check_project,
     check_rewritten,
-    check_signed,
     note_losses,
 )
 from gitmem.sync.remotes import FETCHED, REFS
+from gitmem.sync.signed import check_pulled, check_signed, signed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -241,7 +237,8 @@ class _Sync:
         held, local = self._fetch()
         check_extent(self._store, self._remote, held, {local, seen})
         check_project(self._store, self._remote, local, None if seen else held, self._options.accept)
-        check_signed(self._store, self._remote, held, {local, seen})
+        check_signed(self._store, self._remote, held, {seen}, local)
+        check_pulled(self._store, self._remote, local)
         if self._follow_purges(held):
             return None
         theirs = None if held is None else clean_incoming(self._store, held, held)
@@ -265,7 +262,7 @@ class _Sync:
             target, review = self._merged(both, [*taken.values()])
             self._lost = check_losses(self._store, self._remote, local, target, self._options.accept)
         try:
-            target = target if target == held else self._signed(target)
+            target = self._signed(target)
             refused = None if target == held else self._push(target, held, purged=held != theirs)
         except PushRacedError:
             if both is None or held != theirs or not self._is_over(number, began):
@@ -325,7 +322,7 @@ class _Sync:
             move_refs(self._git, {held: (None, oid)})
             try:
                 check_extent(store, remote, oid, {local, theirs})
-                check_signed(store, remote, oid, {local, theirs})
+                check_signed(store, remote, oid, {theirs}, local)
                 clean = clean_incoming(store, oid, theirs)
                 if clean != oid:
                     self._purged = move_refs(self._git, {held: (oid, clean)})
@@ -389,22 +386,10 @@ class _Sync:
             raise refused
 
     def _signed(self, target: str) -> str:
-        """Return the commit to push: if the person wants signed ones, a signed commit on top of one that is not."""
-        store = self._store
-        if store.config.remote.trust != SIGNED:
-            return target
-        signatures = Signatures(store.repository.layout, store.context.environ)
-        if signatures.is_signed(target):
-            return target
-        layout = store.repository.layout
-        author = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
-        date = f"@{int(store.context.clock().timestamp())} +0000"
-        message = Message("Sign the memory", ((Trailer.OP.value, Op.SIGN.value),)).render()
-        signed = signatures.sign(target, message, author, date)
-        held = new_pending_ref(store)
-        move_refs(self._git, {held: (None, signed)})
-        self._held[held] = (signed, None)
-        return signed
+        """Return the commit to push, as `gitmem.sync.signed.signed` does, held while the sync runs."""
+        commit, held = signed(self._store, target)
+        self._held.update(held)
+        return commit
 
     def _fetch(self) -> tuple[str | None, str]:
         """Fetch while searching for edits by hand; return the remote's commit, and the branch with the edits."""

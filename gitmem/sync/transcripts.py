@@ -21,6 +21,7 @@ from gitmem.store.transcripts import add_all, joined, take_apart, tips
 from gitmem.sync.guard import check_extent, check_losses
 from gitmem.sync.remotes import FETCHED
 from gitmem.sync.rounds import Options, in_rounds
+from gitmem.sync.signed import check_signed, signed
 
 REMOTE_REF = "refs/heads/gitmem-l1"  # `-` and the name of a person's ref follow; branches, as some remotes want
 _ENDS = re.compile("|[-/][0-9a-f]{12}")  # of the ref of all persons, of one person's on a remote and in a backup
@@ -53,6 +54,8 @@ def _round(store: Store, remote: Remote, connection: Connection, options: Option
     """Run one round; False if another machine was faster."""
     known = tips(store)
     fetched = connection.fetch_all(remote, ref, _ENDS, f"{FETCHED}/{remote.name}/l1", known.values())
+    for oid in fetched.values():
+        check_signed(store, remote, oid, known.values())
     clean = {end: _checked(store, remote, oid, known) for end, oid in fetched.items()}
     if old := clean.pop("", None):
         add_all(store, old, {})
@@ -92,13 +95,15 @@ def _exchange(  # noqa: PLR0917
         except RefusedError:
             move_refs(git, merge.held)
             raise
-    if merge.oid != held:
+    target, more = signed(store, merge.oid)
+    notes = {**merge.held, **more}
+    if target != held:
         try:
-            connection.push(remote, merge.oid, there, held)
+            connection.push(remote, target, there, held)
         except PushRacedError:
-            move_refs(git, merge.held)
+            move_refs(git, notes)
             return False
-    return merge.oid == local or move_refs(git, {**merge.held, here: (local, merge.oid)}, "gitmem sync")
+    return target == local or move_refs(git, {**notes, here: (local, target)}, "gitmem sync")
 
 
 def _checked(store: Store, remote: Remote, commit: str, known: dict[str, str]) -> str | None:

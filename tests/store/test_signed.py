@@ -3,20 +3,33 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from gitmem.document.entry import MemoryType
 from gitmem.errors import GitmemError, RefusedError
+from gitmem.git.remote import INBOX, Connection
+from gitmem.git.signatures import Signatures
 from gitmem.purge.marks import make_record
 from gitmem.purge.purge import waiting_purges
+from gitmem.store.init import Place, init_store
+from gitmem.store.status import check_signatures
+from gitmem.store.store import Store
+from gitmem.store.transcripts import put, sessions
+from gitmem.sync.clone import back_up, clone_store, restore_into
+from gitmem.sync.guard import Accept
+from gitmem.sync.proposals import propose
+from gitmem.sync.remotes import find_remote
+from gitmem.sync.rounds import Options
+from gitmem.sync.transcripts import sync_transcripts
 from tests.copies import accept
 from tests.own_settings import own_settings
 from tests.store.machines import converge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Mapping
 
     from tests.conftest import RunsGit
     from tests.store.machines import Machine
@@ -80,6 +93,11 @@ def test_what_nobody_signed_is_refused_by_name(pair: tuple[Machine, Machine], si
     assert "of the desktop" in error.value.message
     assert "of the desktop" not in first.read("memory.md")
     assert first.git("rev-parse", "HEAD~1") == before
+    own_settings(second.context, SIGNED)  # as the message says
+    second.store = Store(str(second.root), second.context)
+    second.sync()
+    first.sync()
+    assert "of the desktop" in first.read("memory.md")
 
 
 @pytest.mark.parametrize("mark", ["\u2028", "\x0c", "\t"])
@@ -121,6 +139,220 @@ def test_without_a_key_nothing_is_pushed(pair: tuple[Machine, Machine], signing:
     assert one not in second.entries()
 
 
+def pushed_unsigned(second: Machine) -> str:
+    """Push a commit that nobody signed, and return it."""
+    second.write("knowledge/a.md", "# A\n\nOf the stranger.\n")
+    second.git("add", "-A")
+    second.git("commit", "-q", "-m", "Of the stranger")
+    second.git("push", "-q", "origin", "HEAD:gitmem")
+    return second.tip
+
+
+def signs(machine: Machine, *command: str) -> None:
+    """Run a command of git's as the machine's person, who signs."""
+    subprocess.run(["git", *command], cwd=machine.root, env=machine.context.environ, check=True)
+
+
+NOBODY = "no trusted key signed"
+
+
+def test_what_git_pulled_by_hand_is_told_and_not_signed(pair: tuple[Machine, Machine], signing: Callable[..., Machine]):
+    """Else the next sync would put the person's own signature over it, also where the remote has it no more."""
+    first, second = signing(pair[0]), signing(pair[1], settings="")
+    before = second.git("rev-parse", "HEAD")
+    pushed_unsigned(second)
+    first.git("pull", "-q", "--ff-only", "origin", "gitmem")
+    first.save("of the laptop")
+    with pytest.raises(RefusedError, match=rf"{NOBODY}: [0-9a-f]{{10}} of .*: Of the stranger"):
+        first.sync()
+    (told,) = check_signatures(first.store)
+    assert "git pulled from origin commits that no trusted key signed" in told.message
+    second.git("push", "-q", "-f", "origin", f"{before}:gitmem")
+    with pytest.raises(RefusedError, match=NOBODY):
+        first.sync(Accept.REWRITTEN)
+    signs(first, "commit", "-q", "--allow-empty", "--gpg-sign", "-m", "I looked")
+    assert not [*check_signatures(first.store)]
+    first.sync(Accept.REWRITTEN)
+    assert first.tip == first.git("ls-remote", "origin", "gitmem").split()[0]
+
+
+@pytest.mark.parametrize("how", ["on top", "in a merge", "under a tag"])
+def test_a_signature_covers_what_is_below_it_alone(
+    pair: tuple[Machine, Machine], signing: Callable[..., Machine], how: str
+):
+    first, second = signing(pair[0]), signing(pair[1], settings="")
+    signs(second, "commit", "-q", "--allow-empty", "-S", "-m", "Signed")
+    second.git("branch", "signed")
+    if how == "in a merge":
+        second.git("checkout", "-q", "--detach", "HEAD~1")
+    second.write("knowledge/a.md", "# A\n\nOf the stranger.\n")
+    second.git("add", "-A")
+    second.git("commit", "-q", "-m", "Of the stranger")
+    if how == "in a merge":
+        second.git("merge", "-q", "--no-ff", "-m", "Merge", "signed")
+    if how == "under a tag":
+        signs(second, "tag", "-s", "-m", "Signed", "v1")
+    second.git("push", "-q", "origin", "HEAD:gitmem", *["v1"] * (how == "under a tag"))
+    with pytest.raises(RefusedError, match=NOBODY):
+        first.sync()
+    assert not (first.root / "knowledge" / "a.md").exists()
+
+
+@pytest.mark.parametrize("why", ["expired", "revoked", "not yet allowed"])
+def test_a_key_that_does_not_count_signs_nothing(
+    pair: tuple[Machine, Machine], signing: Callable[..., Machine], tmp_path: Path, why: str
+):
+    first, second = signing(pair[0]), signing(pair[1])
+    allowed = tmp_path / "allowed signers"
+    if why == "revoked":
+        revoked = tmp_path / "revoked"
+        revoked.write_bytes(Path(second.context.home, "key.pub").read_bytes())
+        config = Path(first.context.home, ".gitconfig")
+        config.write_text(f"{config.read_text()}\trevocationFile = {revoked}\n", encoding="utf-8")
+    else:
+        dates = {"expired": 'valid-before="20200101"', "not yet allowed": 'valid-after="20990101"'}[why]
+        lines = allowed.read_text(encoding="utf-8").splitlines()
+        lines[1] = lines[1].replace("ssh-ed25519", f"{dates} ssh-ed25519")
+        allowed.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    second.save("of the desktop")
+    second.sync()
+    assert "BEGIN SSH SIGNATURE" in second.git("cat-file", "commit", "HEAD")
+    with pytest.raises(RefusedError, match=NOBODY):
+        first.sync()
+
+
+def test_a_clone_and_a_branch_of_the_project_take_nothing_that_nobody_signed(
+    pair: tuple[Machine, Machine], signing: Callable[..., Machine], tmp_path: Path, bare_git: RunsGit
+):
+    first, second = signing(pair[0]), signing(pair[1], settings="")
+    pushed_unsigned(second)
+    url = first.git("remote", "get-url", "origin")
+    (tmp_path / "another").mkdir()
+    with pytest.raises(RefusedError, match=NOBODY):
+        clone_store(str(tmp_path / "another"), first.context, Place.PROJECT, url, asks=False, options=Options())
+    bare_git(tmp_path, "init", "-q", "third")
+    bare_git(tmp_path / "third", "remote", "add", "origin", url)
+    bare_git(tmp_path / "third", "fetch", "-q", "origin")
+    with pytest.raises(RefusedError, match=NOBODY):
+        init_store(str(tmp_path / "third"), first.context, Place.BRANCH)
+    assert not [one for name in ("another", "third") for one in (tmp_path / name).glob(".gitmem/knowledge")]
+
+
+def test_what_nobody_signed_is_left_in_the_inbox(pair: tuple[Machine, Machine], signing: Callable[..., Machine]):
+    first, second = signing(pair[0]), signing(pair[1], settings="")
+    second.save("of the desktop")
+    second.git("push", "-q", "origin", f"HEAD:{INBOX}/desktop-{second.tip[:12]}")
+    one = first.save("of the laptop")
+    done = first.sync()
+    assert first.entries() == [one]
+    assert any("was left there" in notice and NOBODY in notice for notice in done.notices)
+
+
+def test_a_proposal_is_signed_and_made_on_signed_memory_only(
+    pair: tuple[Machine, Machine], signing: Callable[..., Machine]
+):
+    first, second = signing(pair[0]), signing(pair[1], settings="")
+    first.sync()
+    fact = first.save("Use uv, not pip", MemoryType.DECISION)
+    first.store = Store(str(first.root), first.context)
+
+    def proposed() -> str:
+        connection = Connection(first.store.repository.layout, first.context.environ, own=True)
+        return propose(first.store, find_remote(first.store, None), connection, Options(), name="x").commit
+
+    assert fact
+    commit = proposed()
+    assert Signatures(first.store.repository.layout, first.context.environ).signer(commit) == "laptop@example.org"
+    assert first.git("rev-parse", f"{commit}~1") == first.git("ls-remote", "origin", "gitmem").split()[0]
+    second.git("pull", "-q", "--ff-only", "origin", "gitmem")
+    pushed_unsigned(second)
+    with pytest.raises(RefusedError, match=NOBODY):
+        proposed()
+
+
+def test_transcripts_that_nobody_signed_are_refused_and_own_ones_signed(
+    pair: tuple[Machine, Machine], signing: Callable[..., Machine]
+):
+    first, second = signing(pair[0]), signing(pair[1], settings="")
+
+    def exchange(machine: Machine) -> None:
+        connection = Connection(machine.store.repository.layout, machine.context.environ, own=True)
+        sync_transcripts(machine.store, find_remote(machine.store, None), connection, Options())
+
+    put(second.store, "s-two", second.clock(), ['{"role": "user", "text": "of the stranger"}'])
+    exchange(second)
+    with pytest.raises(RefusedError, match=NOBODY):
+        exchange(first)
+    signing_now = second.context
+    own_settings(signing_now, SIGNED)
+    second.store = Store(str(second.root), signing_now)
+    exchange(second)
+    exchange(first)
+    assert {one.session for one in sessions(first.store)} == {"s-two"}
+
+
+def test_a_backup_of_ones_own_can_be_restored(
+    pair: tuple[Machine, Machine], signing: Callable[..., Machine], tmp_path: Path
+):
+    first = signing(pair[0])
+    one = first.save("of the laptop")
+    back_up(first.store, str(tmp_path / "b"), transcripts=False)
+    (tmp_path / "another").mkdir()
+    store = restore_into(str(tmp_path / "another"), first.context, Place.PROJECT, str(tmp_path / "b"), Options())
+    assert one in (store.read("memory.md") or b"").decode()
+    first.sound()
+
+
+def test_what_git_shows_of_signatures_by_the_person_s_wish_changes_nothing(
+    pair: tuple[Machine, Machine], signing: Callable[..., Machine]
+):
+    first, second = map(signing, pair)
+    config = Path(first.context.home, ".gitconfig")
+    config.write_text(f"{config.read_text()}[log]\n\tshowSignature = true\n", encoding="utf-8")
+    two = second.save("of the desktop")
+    second.sync()
+    first.sync()
+    assert two in first.entries()
+
+
+@pytest.mark.skipif(shutil.which("gpg") is None, reason="needs gpg")
+def test_a_key_of_gpg_counts_as_the_person_trusts_it(
+    pair: tuple[Machine, Machine], signing: Callable[..., Machine], tmp_path: Path
+):
+    first, second = map(signing, pair)
+    rings = {}
+    for machine in (first, second):
+        ring = tmp_path / machine.name[0]
+        ring.mkdir(mode=0o700)
+        rings[machine.name] = {**machine.context.environ, "GNUPGHOME": str(ring)}
+        machine.context = machine.context._replace(environ=rings[machine.name])
+        made = ("--batch", "--passphrase", "", "--quick-gen-key", f"{machine.name} <{machine.name}@example.org>")
+        subprocess.run(["gpg", "-q", *made, "ed25519", "sign"], env=rings[machine.name], check=True)
+        Path(machine.context.home, ".gitconfig").write_text(
+            f"[user]\n\tname = {machine.name}\n\temail = {machine.name}@example.org\n", encoding="utf-8"
+        )
+        machine.store = Store(str(machine.root), machine.context)
+    two = second.save("of the desktop")
+    second.sync()
+    assert "BEGIN PGP SIGNATURE" in second.git("cat-file", "commit", "HEAD")
+    with pytest.raises(RefusedError, match=NOBODY):
+        first.sync()
+    key = subprocess.run(["gpg", "--export"], env=rings["desktop"], check=True, capture_output=True).stdout
+    subprocess.run(["gpg", "-q", "--import"], env=rings["laptop"], input=key, check=True)
+    with pytest.raises(RefusedError, match=NOBODY):  # known, and not trusted
+        first.sync()
+    subprocess.run(
+        ["gpg", "-q", "--batch", "--quick-lsign-key", fingerprint(rings["desktop"])], env=rings["laptop"], check=True
+    )
+    first.sync()
+    assert two in first.entries()
+
+
+def fingerprint(environ: Mapping[str, str]) -> str:
+    listed = subprocess.run(["gpg", "--list-keys", "--with-colons"], env=environ, check=True, capture_output=True)
+    return next(line for line in listed.stdout.decode().splitlines() if line.startswith("fpr")).split(":")[9]
+
+
 def test_a_program_that_the_store_names_is_not_run(
     pair: tuple[Machine, Machine], signing: Callable[..., Machine], tmp_path: Path, bare_git: RunsGit
 ):
@@ -138,12 +370,22 @@ def test_a_program_that_the_store_names_is_not_run(
     assert not flag.exists()
 
 
-@pytest.mark.parametrize("how", ["signed", "unsigned", "signed by another person", "signed with another key"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        "signed",
+        "unsigned",
+        "signed by another person",
+        "signed with another key",
+        "signed by a colleague in their name",
+    ],
+)
 @pytest.mark.few(2)
 def test_a_purge_of_a_machine_that_is_not_listed_is_followed_if_the_person_signed_it(
     pair: tuple[Machine, Machine], signing: Callable[..., Machine], how: str
 ):
     also = "" if how == "signed by another person" else "author:\n  also: [desktop@example.org]\n"
+    also = "" if "colleague" in how else also
     first = signing(pair[0], settings=also)
     second = signing(pair[1], is_trusted=how != "signed with another key", settings="")
     for number in range(6):
@@ -154,6 +396,7 @@ def test_a_purge_of_a_machine_that_is_not_listed_is_followed_if_the_person_signe
     second.write("purged/20261121-120000-000001.json", record.render().decode())
     environ = second.context.environ
     sign = [] if how == "unsigned" else ["-S"]
+    sign += ["--author=laptop <laptop@example.org>"] * ("colleague" in how)
     for args in (["add", "-A"], ["commit", "-q", *sign, "-m", "Purge\n\nGitmem-Op: purge\nGitmem-Machine: desktop"]):
         subprocess.run(["git", *args], cwd=second.root, env=environ, check=True)
     second.git("push", "-q", "origin", "HEAD:gitmem")
