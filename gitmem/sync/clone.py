@@ -44,7 +44,7 @@ from gitmem.store.transcripts import take_apart, tips
 from gitmem.sync import remotes
 from gitmem.sync.guard import check_extent, check_incoming
 from gitmem.sync.remotes import DEFAULT, ONCE, add_remote, forget
-from gitmem.sync.rounds import Options, Synced, fetch_memory, note_synced, sync
+from gitmem.sync.rounds import MEMORY_REF, Options, Synced, fetch_memory, note_synced, sync
 from gitmem.sync.signed import check_signed, signed
 from gitmem.sync.transcripts import sync_transcripts
 from gitmem.text.terminal import mask_urls
@@ -100,10 +100,14 @@ def clone_store(
 def _fetched(remote: Remote, connection: Connection, options: Options) -> str:
     theirs = fetch_memory(remote, connection, options)
     if theirs is None:
-        remedy = "'gitmem init', 'gitmem remote add URL' and 'gitmem sync' make one."
-        remedy = "'gitmem backup FILE' makes one that does." if remote.backup else remedy
-        raise NotFoundError(f"{remote.shown} holds no memory.", remedy)
+        raise _no_memory(remote)
     return theirs
+
+
+def _no_memory(remote: Remote) -> NotFoundError:
+    remedy = "'gitmem init', 'gitmem remote add URL' and 'gitmem sync' make one."
+    remedy = "'gitmem backup FILE' makes one that does." if remote.backup else remedy
+    return NotFoundError(f"{remote.shown} holds no memory.", remedy)
 
 
 def _check_out(store: Store, commit: str) -> None:
@@ -248,6 +252,13 @@ def _reader(store: Store) -> Connection:
 
 class _Reader(Connection):
     """A connection to a file that is read and not written."""
+
+    def fetch(self, remote: Remote, ref: str, into: str, inbox: dict[str, str] | None = None) -> str | None:
+        """Fetch a ref of the file, which has a memory at least."""
+        found = super().fetch(remote, ref, into, inbox)
+        if found is None and ref == MEMORY_REF:
+            raise _no_memory(remote)
+        return found
 
     def push(self, remote: Remote, oid: str, ref: str, expected: str | None) -> None:
         """Send nothing: a bundle is not written again."""

@@ -117,7 +117,7 @@ def pause(number: int, random: float, took: float) -> float:
     return random * min(min(2.0 ** min(number - 1, 30), _MOST_ROUNDS) * max(took, _SHORTEST_PAUSE), _LONGEST_PAUSE)
 
 
-_REF = f"refs/heads/{MEMORY_BRANCH}"  # of the memory, on every remote
+MEMORY_REF = f"refs/heads/{MEMORY_BRANCH}"  # of the memory, on every remote
 # After so many lost rounds, or seconds, a sync leaves its commits in the remote's inbox.
 LOST, LOST_SECONDS = 3, 10.0
 CROWD, MOST_CROWDED = 2, 15  # machines that push at once: from so many on a sync may let others go first
@@ -168,7 +168,7 @@ def fetch_memory(
     It may hold purged texts; see `gitmem.purge.rewrite.clean_incoming`.
     """
     options.progress(SyncStep.FETCH)
-    return connection.fetch(remote, _REF, f"{FETCHED}/{remote.name}/{MEMORY_BRANCH}", inbox)
+    return connection.fetch(remote, MEMORY_REF, f"{FETCHED}/{remote.name}/{MEMORY_BRANCH}", inbox)
 
 
 def note_synced(store: Store, remote: Remote, commit: str) -> None:
@@ -368,7 +368,7 @@ class _Sync:
         """Push, and return the remote's refusal, after which the merge is adopted nevertheless."""
         self._options.progress(SyncStep.PUSH)
         try:
-            self._connection.push(self._remote, target, _REF, held)
+            self._connection.push(self._remote, target, MEMORY_REF, held)
         except GitmemError as error:
             if purged:
                 error.message += " What was purged here can still be read there."

@@ -239,6 +239,16 @@ def test_a_backup_is_trusted_no_more_than_a_remote(first, tmp_path, run_in, bare
     assert "which is a link" in run_in(first, "restore", str(tmp_path / "link.bundle"), ok=False).err
 
 
+def test_a_file_whose_head_names_no_memory_is_refused_by_a_store_as_well(first, tmp_path, run_in):
+    """Only the pack has a checksum."""
+    file = tmp_path / "b"
+    run_in(first, "backup", str(file))
+    file.write_bytes(file.read_bytes().replace(b"refs/heads/gitmem", b"refs/heads/gitmex", 1))
+    failed = run_in(first, "restore", str(file), ok=False)
+    assert (failed.code, failed.out) == (ExitCode.NOT_FOUND, "")
+    assert "holds no memory" in failed.err
+
+
 @pytest.mark.parametrize("damage", ["cut off", "no pack", "one bit", "more"])
 def test_a_damaged_file_is_refused_before_anything_is_said(first, tmp_path, run_in, *, damage):
     file = tmp_path / "b"
