@@ -45,7 +45,11 @@ def clean_transcripts(store: Store, remote: Remote, connection: Connection) -> N
             if clean is None:
                 connection.empty(remote, {f"{REMOTE_REF}{end}": oid})
             elif clean != oid:
-                connection.push(remote, clean, f"{REMOTE_REF}{end}", oid)
+                target, held = signed(store, clean)
+                try:
+                    connection.push(remote, target, f"{REMOTE_REF}{end}", oid)
+                finally:
+                    move_refs(store.repository.git, held)
     if fetched:
         sweep(store)
 
