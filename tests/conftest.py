@@ -154,13 +154,13 @@ def _quick_digests() -> Iterator[None]:
 def _home_stays_empty(_isolated: Path) -> Iterator[None]:
     """Make a test that writes to the home it shares with others fail; `home` gives it one of its own.
 
-    That stores were made on this machine is noted there in any case.
+    That stores were made on this machine, and its name, are noted there in any case.
     """
     yield
     noted = {_isolated / ".local", _isolated / ".local/share", _isolated / ".local/share/gitmem"}
     folders = (_isolated, *sorted(noted))
     left = sorted(path.name for folder in folders if folder.is_dir() for path in folder.iterdir() if path not in noted)
-    left = [name for name in left if name != "stores"]
+    left = [name for name in left if name not in {"stores", "machine"}]
     assert not left, f"this test wrote {left} to the shared home: it needs the fixture `home`"
 
 
@@ -231,7 +231,7 @@ def initialize(new_store: StoreCopies, environ: dict[str, str]) -> Callable[[Pat
     """Give a function that does what `gitmem init` does in a folder, without the command."""
 
     def make(folder: Path) -> None:
-        new_store(folder, Context(environ, environ["HOME"], machine_name(), now), _STARTED)
+        new_store(folder, Context(environ, environ["HOME"], machine_name(environ["HOME"]), now), _STARTED)
 
     return make
 

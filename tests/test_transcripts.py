@@ -87,7 +87,7 @@ class Transcript:
         printed = (
             printed.replace(str(self.top), "~")
             .replace(self.environ["HOME"], "HOME")
-            .replace(f" {machine_name()}", " MACHINE")
+            .replace(f" {machine_name(self.environ['HOME'])}", " MACHINE")
         )
         printed = _NAMED.sub(name, printed)
         for pattern, word in _CHANGES:

@@ -113,7 +113,8 @@ class App(Value):
         """Return the surroundings a store works in."""
         from gitmem.platform.clock import Context
 
-        return Context(self.environ, self.home(), machine_name(), now)
+        is_read_only = self.environ.get("GITMEM_READONLY", "0") not in {"", "0"}
+        return Context(self.environ, self.home(), machine_name(self.home(), make=not is_read_only), now)
 
     def folder(self, args: argparse.Namespace) -> str:
         """Return the folder that the command works in.
@@ -376,11 +377,24 @@ def now() -> datetime:
     return local(datetime.now(UTC))
 
 
-def machine_name() -> str:
-    """Return the host's name."""
-    if sys.platform == "win32":
-        return os.environ.get("COMPUTERNAME", "unknown")
-    return os.uname().nodename or "unknown"
+_MACHINE = (".local", "share", "gitmem", "machine")
+
+
+def machine_name(home: str, *, make: bool = True) -> str:
+    """Return the host's name with six hex digits, since many machines are called alike, as containers are.
+
+    The digits are made once, unless `make` says no, and kept under the home; without them it is the host's name alone.
+    """
+    host = os.environ.get("COMPUTERNAME", "") if sys.platform == "win32" else os.uname().nodename
+    path, digits = os.path.join(home, *_MACHINE), ""
+    with contextlib.suppress(OSError):
+        if make and not os.path.lexists(path):
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            with open(path, "x", encoding="utf-8") as file:
+                file.write(os.urandom(3).hex())
+    with contextlib.suppress(OSError, ValueError), open(path, encoding="utf-8") as file:
+        digits = f"{int(file.read(6), 16):06x}"
+    return "-".join(filter(None, (host or "unknown", digits)))
 
 
 def real_app() -> App:

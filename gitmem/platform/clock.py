@@ -59,7 +59,7 @@ def time_limit(seconds: float, act: Callable[[], object]) -> Iterator[None]:
 class Context(Value):
     """The surroundings of a command.
 
-    `environ` are the environment variables, `home` the user's home folder, `machine` the host's name, `clock` returns
+    `environ` are the environment variables, `home` the user's home folder, `machine` its name, `clock` returns
     the time with its zone.
     """
 

@@ -31,6 +31,7 @@ from gitmem.document.ids import MEMORY, daily_path, session_tag, slug, tail_of
 from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.errors import RefusedError
 from gitmem.facts.book import FactBook
+from gitmem.git.trust import GITMEM
 from gitmem.sessions.cleaned import boot_lines, redacted
 from gitmem.sessions.entries import EXCHANGE, Placed, Remembered, joined_exchange, remember
 from gitmem.sessions.logs import day_log, memory_of, new_daily
@@ -339,11 +340,13 @@ def _continued(data: bytes, turn: Turn, remembered: Remembered) -> Remembered:
 
 
 def _whose(store: Store, book: FactBook, turn: Turn) -> str:
-    """Return the tag of a state: the person's, who is known by the address, too, and of the branch of the project."""
+    """Return the tag of a state: of the person, known by name and address, else of the machine, and of the branch."""
     person = store.identity().result()
-    digest = f"{zlib.crc32(person.email.casefold().encode()):08x}"[:4]
+    known = person.email != GITMEM.email  # else a container's, whose user has no name
+    name, address = (person.name, person.email) if known else (store.context.machine, store.context.machine)
+    digest = f"{zlib.crc32(address.casefold().encode()):08x}"[:4]
     branch = slug(book.branch_of(turn.cwd), length=_TAG_PART)
-    return "/".join(filter(None, ("by", f"{slug(person.name, length=_TAG_PART) or 'x'}-{digest}", branch)))
+    return "/".join(filter(None, ("by", f"{slug(name, length=_TAG_PART) or 'x'}-{digest}", branch)))
 
 
 def _with_remembered(data: bytes, remembered: Remembered) -> bytes:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitmem import __version__
+from gitmem.cli.app import machine_name
 from gitmem.cli.commands import COMMANDS, GROUPS, PLUMBING, command_word
 from gitmem.cli.commands import status as command
 from gitmem.cli.output import Bar
@@ -364,3 +365,28 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path):
     assert process.stderr.read() == "code 0\n"
     process.stderr.close()
     process.wait()
+
+
+def test_machines_that_are_called_alike_get_names_of_their_own(tmp_path):
+    """As containers of one image and laptops called `localhost` are."""
+    host = os.uname().nodename
+    names = [machine_name(str(tmp_path / home)) for home in ("one", "other", "one")]
+    assert names[0] == names[2] != names[1]
+    assert all(re.fullmatch(rf"{re.escape(host)}-[0-9a-f]{{6}}", name) for name in names)
+    assert machine_name(str(tmp_path / "read only"), make=False) == host
+    assert not (tmp_path / "read only").exists()
+    kept = tmp_path / "one" / ".local" / "share" / "gitmem" / "machine"
+    for damaged in ("", "../../x", "zz"):
+        kept.write_text(damaged)
+        assert machine_name(str(tmp_path / "one")) == host
+
+
+def test_commits_name_the_machine_by_its_own_name(gitmem, tmp_path, bare_git):
+    gitmem("init")
+    gitmem("save", "One.")
+    (tmp_path / "other home").mkdir()
+    other = {"HOME": str(tmp_path / "other home"), "XDG_CONFIG_HOME": str(tmp_path / "other home")}
+    assert gitmem("trust", answer="y\n", **other)[0] == 0
+    assert gitmem("save", "Two.", **other)[0] == 0
+    two, one = bare_git(gitmem.root, "log", "-2", "--format=%(trailers:key=Gitmem-Machine,valueonly)").split()
+    assert one != two
