@@ -176,6 +176,9 @@ def fields_of(given: object) -> Mapping[str, object]:
     return given if isinstance(given, dict) else {}
 
 
+_YEARS = range(1970, 9999)  # whose moments every zone of Python has
+
+
 def moment_in(text: str, zone: tzinfo | None) -> datetime | None:
     """Return the first date in a text as a moment of a time zone, None where there is none.
 
@@ -186,9 +189,10 @@ def moment_in(text: str, zone: tzinfo | None) -> datetime | None:
         try:
             day = date(int(found[1]), int(found[2]), int(found[3]))
             clock = time(int(found[4]), int(found[5]), int(found[6] or 0)) if found[4] else time(23, 59, 59)
-            return datetime.combine(day, clock, zone)
         except ValueError:
             continue
+        if day.year in _YEARS:
+            return datetime.combine(day, clock, zone)
     return None
 
 
@@ -200,6 +204,8 @@ def instant(text: str, zone: tzinfo | None) -> datetime | None:
         found = datetime.fromisoformat(text)
     except ValueError:
         return moment_in(text, zone)
+    if found.year not in _YEARS:
+        return None
     return found if found.tzinfo else found.replace(tzinfo=zone)
 
 

@@ -36,6 +36,7 @@ from gitmem.importers.plan import (
     texts_of,
 )
 from gitmem.importers.split import note
+from gitmem.platform.safe_open import read_regular
 from gitmem.text.sentences import count
 
 DATABASE = "claude-mem.db"
@@ -43,8 +44,10 @@ _LABELS = {"decision": MemoryType.DECISION, "bugfix": MemoryType.ERROR_FIX, "dis
 _SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 _TABLES = ("observations", "session_summaries", "user_prompts", "sdk_sessions")
 _SECONDS = 100_000_000_000  # below, a number of time is in seconds, else in milliseconds
+_LAST = 253_370_764_800_000  # milliseconds; Python's years end there
+_MOST_VALUE, _MOST_ROWS = 32 * 1024 * 1024, 512 * 1024 * 1024  # bytes of a value, and of all: a column can compute them
 _CREATED = re.compile(r"\A---\n(?:.*\n)*?(?:created|date): *[\"']?([^\"'\n]+)")
-_PERMALINK = re.compile(rb"\A---\r?\n(?:.*\r?\n)*?permalink:")
+_PERMALINK = re.compile(rb"\A---\r?\n(?:[^\n]*\n)*?permalink:")
 _LOOKED = 50  # notes
 _Row = Mapping[str, object]
 
@@ -52,8 +55,8 @@ _Row = Mapping[str, object]
 def is_basic_memory(folder: str, names: Iterable[str]) -> bool:
     """Return whether one of the first notes among some files has the link that basic-memory gives each of them."""
     for name in islice((name for name in names if name.endswith(".md")), _LOOKED):
-        with contextlib.suppress(OSError), open(os.path.join(folder, name), "rb") as file:
-            if _PERMALINK.match(file.read(4096)):
+        with contextlib.suppress(OSError):
+            if _PERMALINK.match(read_regular(os.path.join(folder, name), 4096, follow=False) or b""):
                 return True
     return False
 
@@ -104,29 +107,38 @@ def _read(path: str) -> dict[str, list[_Row]] | None:
     import sqlite3
     from pathlib import Path
 
+    size = 0
+    found: dict[str, list[_Row]] = {table: [] for table in _TABLES}
+    if os.path.islink(path) or not os.path.isfile(path):
+        return None
     try:
         database = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)
         with contextlib.closing(database):
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_VALUE)
             database.row_factory = sqlite3.Row
-            names = {row["name"] for row in database.execute("SELECT name FROM sqlite_master")}
-            return {
-                table: [dict(row) for row in database.execute(f"SELECT * FROM {table}")] if table in names else []  # noqa: S608
-                for table in _TABLES
-            }
+            # A view of that name may have no end.
+            tables = {row["name"] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            for table in tables.intersection(_TABLES):
+                for row in database.execute(f"SELECT * FROM {table}"):  # noqa: S608
+                    size += sum(len(value) if isinstance(value, str | bytes) else 8 for value in row)
+                    if size > _MOST_ROWS:
+                        return None
+                    found[table].append(dict(row))
     except sqlite3.Error:
         return None
+    return found
 
 
 def _when(row: _Row, zone: tzinfo | None) -> datetime:
     epoch = row.get("created_at_epoch")
-    if isinstance(epoch, int | float) and epoch > 0:
+    if isinstance(epoch, int | float) and 0 < epoch < _LAST:
         return datetime.fromtimestamp(epoch if epoch < _SECONDS else epoch / 1000, UTC).astimezone(zone)
     return instant(text_of(row.get("created_at")), zone) or datetime.fromtimestamp(0, UTC).astimezone(zone)
 
 
 def _listed(row: _Row, name: str) -> tuple[str, ...]:
     """Return the texts of a column that is a list in JSON."""
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, RecursionError):
         return texts_of(json.loads(text_of(row.get(name)) or "[]"))
     return ()
 

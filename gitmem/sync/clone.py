@@ -7,6 +7,7 @@ A bundle is checked as a remote is. Tested through `tests/cli/commands/test_sync
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import shutil
@@ -293,7 +294,8 @@ def _settings_beside(store: Store, file: str) -> str:
 def check_opened(store: Store, *, read: bool = True) -> None:
     """Refuse a store that nobody accepted here and that holds what no remote may bring, which has no end.
 
-    Unless its trees are `read`, only pipes are looked for, at which git would wait for who writes into them.
+    Unless its trees are `read`, it is only looked for pipes, at which git waits for who writes into them, and for what
+    is too large of its private folder.
 
     Raises:
         RefusedError: its trees have no end, it has far too many files, or some that are too large.
@@ -301,9 +303,14 @@ def check_opened(store: Store, *, read: bool = True) -> None:
     """
     if store.acceptance.given():
         return
-    within = (os.path.join(folder, name) for folder, _, names in os.walk(store.root) for name in names)
-    if any(not os.path.islink(path) and not os.path.isfile(path) for path in within):
-        raise RefusedError(f"{store.root} has pipes or the like. Nothing of it was used.", "Use another memory.")
+    for top, most in ((store.root, math.inf), (store.private, MAX_FILE_BYTES)):
+        for folder, _, names in os.walk(top):
+            for path in (os.path.join(folder, name) for name in names):
+                if not os.path.islink(path) and not (os.path.isfile(path) and os.path.getsize(path) <= most):
+                    raise RefusedError(
+                        f"{path} is a pipe or the like, or too large. Nothing of {store.root} was used.",
+                        "Remove it, or use another memory.",
+                    )
     if not read:
         return
     tip, files = store.tip, list_files(store.root)

@@ -82,6 +82,57 @@ def test_a_file_that_is_no_database_is_left(desk, database):
     assert (done.brought, [one.why for one in done.left]) == ((), ["it cannot be read as a database"])
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "columns, rows",
+    [
+        ("project, text AS (hex(zeroblob(400000000)))", "('shop')"),
+        ("project, title, facts, created_at_epoch", "('shop', 'Deep', printf('%.*c', 200000, '['), 9e999)"),
+        ("project, title, facts, created_at_epoch", "('shop', 'Late', '[', 99999999999999999)"),
+        ("project, title, created_at", "('shop', 'Early', '0001-01-01T00:00:00+23:59')"),
+        ("project, title, created_at", "('shop', 'Late', '9999-12-31T23:59:59-23:59')"),
+        ("project, title, created_at", "('shop', CAST(x'ff' AS TEXT), 5)"),
+    ],
+)
+def test_no_table_of_claude_mem_fails_a_migration(desk, database, columns, rows):
+    """A column can compute gigabytes, JSON nest too deeply, a date be none of Python's."""
+    made = sqlite3.connect(database / "claude-mem.db")
+    table = f"CREATE TABLE observations ({columns}); INSERT INTO observations VALUES {rows};"
+    made.executescript(f"DROP TABLE observations; {table}")
+    made.close()
+    done = migrate(desk.store, Source(SourceKind.CLAUDE_MEM, str(database), "shop"))
+    assert done.brought or done.left
+
+
+@pytest.mark.timeout(60)
+def test_a_view_without_end_is_no_table_of_claude_mem(desk, database):
+    made = sqlite3.connect(database / "claude-mem.db")
+    rows = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS id, 'shop' AS project FROM n"
+    made.executescript(f"DROP TABLE observations; CREATE VIEW observations AS {rows};")
+    made.close()
+    done = migrate(desk.store, Source(SourceKind.CLAUDE_MEM, str(database), "shop"))
+    assert [one.source.partition(": ")[2] for one in done.brought] == ["1 of 2026-01-13", "1 prompts of sess-1"]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+def test_a_pipe_or_a_link_is_no_database_and_no_note(desk, database, tmp_path):
+    (database / "claude-mem.db").rename(tmp_path / "other.db")
+    (database / "claude-mem.db").symlink_to(tmp_path / "other.db")
+    assert not migrate(desk.store, Source(SourceKind.CLAUDE_MEM, str(database), "shop")).brought
+    (database / "claude-mem.db").unlink()
+    os.mkfifo(database / "claude-mem.db")
+    assert not migrate(desk.store, Source(SourceKind.CLAUDE_MEM, str(database), "shop")).brought
+    os.mkfifo(tmp_path / "a.md")
+    assert kind_of(str(tmp_path)) is None
+
+
+@pytest.mark.timeout(60)
+def test_a_note_of_many_line_ends_is_looked_at_in_a_moment(tmp_path):
+    (tmp_path / "a.md").write_bytes(b"---\n" + b"\r\n" * 2_000)
+    assert kind_of(str(tmp_path)) is None
+
+
 def test_basic_memory_s_notes_come_as_they_are(desk, tmp_path, bare_git):
     folder = tmp_path / "basic-memory"
     (folder / "notes").mkdir(parents=True)
