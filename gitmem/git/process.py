@@ -87,7 +87,7 @@ _OVERRIDES = {
     "hook.post-index-change.enabled": "false",
     "hook.pre-push.enabled": "false",
     "core.fsmonitor": "false",
-    "core.alternateRefsCommand": "",
+    "core.alternateRefsCommand": ": ",  # prints none; an empty one is an error on stderr
     "commit.gpgSign": "false",
     "tag.gpgSign": "false",
     "log.showSignature": "false",

@@ -27,7 +27,7 @@ _LOCKS = (
 )
 _DROPPED = (
     *("early EOF", "unexpected disconnect", "hung up unexpectedly", "RPC failed", "Connection reset", "error: 50"),
-    *("expected flush after", "unexpected EOF", "Could not read from remote"),
+    *("expected flush after", "unexpected EOF", "Could not read from remote", "status -13"),  # the last: SIGPIPE
 )
 _PARTIAL = "lacks these prerequisite commits"  # git of a bundle
 # How lines begin that this machine's git writes; of the rest ssh passes on what the server said.
@@ -112,9 +112,8 @@ _FAILURES = (
     _Kind(
         (
             *("Could not resolve", "Couldn't resolve", "Failed to connect", "Connection refused"),
-            *("Connection timed out", "Connection reset", "Network is unreachable", "No route to host", "timed out"),
-            *("unable to connect", "Couldn't connect", "did not finish within", "Connection closed", "early EOF"),
-            *("unexpected disconnect", "hung up unexpectedly", "RPC failed", "Name or service not known", "error: 50"),
+            *("Connection timed out", "Network is unreachable", "No route to host", "timed out", "unable to connect"),
+            *("Couldn't connect", "did not finish within", "Connection closed", "Name or service not known"),
         ),
         "{name} cannot be reached",
         "Nothing is lost; sync again when you are online.",
@@ -124,6 +123,12 @@ _FAILURES = (
         ("does not appear to be a git repository", "not found", "does not exist", "no such", "No such file"),
         "{name} is no repository that can be read",
         "See that the address is right and the repository exists: 'gitmem remote list'.",
+    ),
+    _Kind(
+        _DROPPED,
+        "The connection to {name} broke off, and once more when it was tried again",
+        "Nothing is lost; sync again.",
+        UnreachableError,
     ),
 )
 
@@ -138,7 +143,7 @@ def is_race(error: GitFailedError) -> bool | None:
 
 def is_dropped(error: GitFailedError) -> bool:
     """Return whether a connection broke off that had begun, and no one refused anything."""
-    output = f"{_rejection(error)}\n{error.stderr}"
+    output = f"{_rejection(error)}\n{error.message}\n{error.stderr}"
     kind = None if _fitting(_REFUSALS, output) else _fitting(_FAILURES, output)
     return (kind is None or kind.error is UnreachableError) and any(words in output for words in _DROPPED)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import BusyError, GitmemError, UnreachableError
 from gitmem.git.lock import open_lock
 from gitmem.git.log import count_commits
-from gitmem.git.remote import SECONDS, Connection
+from gitmem.git.remote import Connection
 from gitmem.git.repository import MEMORY_BRANCH, read_refs
 from gitmem.platform.safe_open import read_text
 from gitmem.sync.attempts import SyncRecord, left_file, read_records, write_record
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 _FOLDER = "sync"
-BACKGROUND_SECONDS = 120.0  # time limit of each connection in the background
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +50,14 @@ class RemoteState:
         return {**value, **behind, "automatic": self.automatic}
 
 
-def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool, seconds: float = SECONDS) -> Synced:
+def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool) -> Synced:
     """Sync with one remote, also transcripts if configured, and record the result. Raises as `sync`."""
     from gitmem.sync.rounds import sync  # `states` needs none of it
     from gitmem.sync.transcripts import clean_transcripts, sync_transcripts
 
     store.check_writes()
     layout = store.repository.layout
-    connection = Connection(
-        layout,
-        store.context.environ,
-        own=store.own_repository,
-        asks=asks,
-        seconds=seconds,
-    )
+    connection = Connection(layout, store.context.environ, own=store.own_repository, asks=asks)
     now = store.context.clock()
     before = read_records(store.private).get(remote.name)
     try:
@@ -96,7 +89,7 @@ def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
     with lock:
         for remote in added_remotes(store):
             try:
-                sync_remote(store, remote, options, asks=False, seconds=BACKGROUND_SECONDS)
+                sync_remote(store, remote, options, asks=False)
             except GitmemError as error:
                 yield error
 

@@ -10,6 +10,7 @@ import contextlib
 import re
 
 from gitmem.errors import RefusedError
+from gitmem.git.process import Git
 from gitmem.git.remote import Connection, PushRacedError, Remote
 from gitmem.git.repository import move_refs, read_refs
 from gitmem.git.setup import make_root
@@ -24,6 +25,7 @@ from gitmem.sync.rounds import Options, in_rounds
 from gitmem.sync.signed import check_signed, signed
 
 REMOTE_REF = "refs/heads/gitmem-l1"  # `-` and the name of a person's ref follow; branches, as some remotes want
+PART = 4 << 20  # bytes of objects that one push carries, unless a commit has more: over 50 kB/s a minute and a half
 _ENDS = re.compile("|[-/][0-9a-f]{12}")  # of the ref of all persons, of one person's on a remote and in a backup
 
 
@@ -86,28 +88,50 @@ def _exchange(  # noqa: PLR0917
     held: str | None,
     theirs: str | None,
 ) -> bool:
-    """Merge a person's transcripts, push them and adopt them; False if another machine was faster."""
+    """Merge a person's transcripts, push them and adopt them; False if another machine was faster.
+
+    They go part by part, the oldest commits first, each by a push of its own, so that the next sync goes on after the
+    last part if a connection breaks off.
+    """
     git, here = store.repository.git, f"{REF}/{person}"
-    local = read_refs(git, here).get(here)
-    if local is None and theirs is None:  # all of it was purged
+    tip = read_refs(git, here).get(here)
+    if tip is None and theirs is None:  # all of it was purged
         connection.empty(remote, {there: held} if held else {})
         return True
-    merge = joined(store, local, theirs or local or "")
-    if local is not None:
-        try:
-            check_losses(store, remote, local, merge.oid, options.accept)
-        except RefusedError:
-            move_refs(git, merge.held)
-            raise
-    target, more = signed(store, merge.oid)
-    notes = {**merge.held, **more}
-    if target != held:
-        try:
-            connection.push(remote, target, there, held)
-        except PushRacedError:
-            move_refs(git, notes)
-            return False
-    return target == local or move_refs(git, {**notes, here: (local, target)}, "gitmem sync")
+    holds: dict[str, tuple[str | None, str | None]] = {}
+    try:
+        while True:
+            part = tip if tip is None or remote.backup else _part(git, tip, theirs)
+            merge = joined(store, part, theirs or part or "")
+            holds |= merge.held
+            if part is not None:
+                check_losses(store, remote, part, merge.oid, options.accept)
+            target, more = signed(store, merge.oid)
+            holds |= more
+            if target != held:
+                connection.push(remote, target, there, held)
+            held = theirs = target
+            if part == tip:
+                break
+        moved = held == tip or move_refs(git, {**holds, here: (tip, held)}, "gitmem sync")
+        if moved:
+            holds.clear()
+    except PushRacedError:
+        return False
+    finally:
+        move_refs(git, holds)
+    return moved
+
+
+def _part(git: Git, tip: str, theirs: str | None) -> str:
+    """Return a late commit of a tip's whose push is no larger than `PART`, or the first that the remote lacks."""
+    lacks = [f"^{theirs}"] if theirs else []
+    while int(git.run("rev-list", "--objects", "--disk-usage", tip, *lacks)) > PART:
+        commits = git.run("rev-list", "--topo-order", tip, *lacks).decode().split()
+        if len(commits) == 1:
+            break
+        tip = commits[len(commits) // 2]
+    return tip
 
 
 def _checked(store: Store, remote: Remote, commit: str, known: dict[str, str]) -> str | None:

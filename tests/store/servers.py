@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import getpass
+import itertools
 import os
 import shlex
 import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,11 +19,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 _OWN = os.path.dirname(sys.executable)  # where pip puts the stand-in of S3
 _PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/share/gitolite3", _OWN))
+
+NO_LIMIT = 1 << 40
 
 
 def program(name: str) -> str:
@@ -89,6 +93,56 @@ def sshd(folder: Path, forced: str = "") -> Iterator[Ssh]:
     command = ["ssh", "-F", "none", "-i", f"{folder}/user", "-o", f"UserKnownHostsFile={folder}/known"]
     with running([daemon, "-D", "-e", "-f", str(settings)], port, folder / "sshd.log"):
         yield Ssh(f"ssh://{getpass.getuser()}@127.0.0.1:{port}", command)
+
+
+@contextlib.contextmanager
+def git_daemon(folder: Path) -> Iterator[int]:
+    """Serve the repositories in a folder by `git daemon`; yield its port."""
+    port = free_port()
+    options = ["--reuseaddr", "--export-all", "--enable=receive-pack", "--listen=127.0.0.1", f"--port={port}"]
+    with running(["git", "daemon", *options, f"--base-path={folder}"], port, folder / "daemon.log"):
+        yield port
+
+
+class Relay:
+    """Passes connections on to a port; `limits` says after how many bytes up or down each one breaks off."""
+
+    def __init__(self, target: int) -> None:
+        self.limits: Callable[[int], tuple[int, int]] = lambda _: (NO_LIMIT, NO_LIMIT)
+        self.broken = self.sent = 0
+        self._target, self._open = target, list[socket.socket]()
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.port = self._server.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        for number in itertools.count():
+            try:
+                client, _ = self._server.accept()
+            except OSError:
+                return
+            upstream = socket.create_connection(("127.0.0.1", self._target))
+            self._open += (client, upstream)
+            up, down = self.limits(number)
+            for pair in ((client, upstream, up), (upstream, client, down)):
+                threading.Thread(target=self._pass, args=pair, daemon=True).start()
+
+    def _pass(self, source: socket.socket, sink: socket.socket, left: int) -> None:
+        counts = source.getsockname()[1] == self.port
+        with contextlib.suppress(OSError):
+            while left > 0 and (data := source.recv(min(65536, left))):
+                sink.sendall(data)
+                left -= len(data)
+                self.sent += len(data) * counts
+        self.broken += left <= 0
+        for one in (source, sink) if left <= 0 else (sink,):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR if left <= 0 else socket.SHUT_WR)
+
+    def close(self) -> None:
+        self._server.shutdown(socket.SHUT_RDWR)  # wakes the thread
+        for one in (self._server, *self._open):
+            one.close()
 
 
 _NGINX = """

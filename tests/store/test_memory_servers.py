@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import http.server
 import itertools
 import os
-import socket
 import subprocess
 import threading
-import time
 import urllib.parse
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,28 +31,6 @@ if TYPE_CHECKING:
 
 _EXEC = subprocess.run(["git", "--exec-path"], capture_output=True, text=True, check=True).stdout.strip()
 _BACKEND = os.path.join(_EXEC, "git-http-backend")
-
-
-@pytest.fixture
-def daemon(tmp_path: Path, remote: Path) -> Iterator[str]:
-    """Serve the remote by `git daemon` on loopback."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = ["--reuseaddr", "--export-all", "--enable=receive-pack", "--listen=127.0.0.1", f"--port={port}"]
-    process = subprocess.Popen(
-        ["git", "daemon", *options, f"--base-path={tmp_path}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        for _ in range(200):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.05)
-        yield f"git://127.0.0.1:{port}/{remote.name}"
-    finally:
-        process.terminate()
-        process.wait()
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -129,86 +104,6 @@ def web(tmp_path: Path, remote: Path) -> Iterator[tuple[str, list[str]]]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-def test_a_git_daemon(machine: Callable[..., Machine], daemon: str):
-    machines = [machine(name, url=daemon.replace(" ", "%20")) for name in ("laptop", "desktop")]
-    for each in machines:
-        each.save(f"of {each.name}")
-        each.sync()
-    converge(*machines)
-
-
-@pytest.fixture
-def dropping(daemon: str) -> Iterator[tuple[str, list[int]]]:
-    """Serve the daemon through a relay that drops every other connection after its first bytes."""
-    target, dropped = int(daemon.split(":")[2].split("/", maxsplit=1)[0]), list[int]()
-    opened: list[socket.socket] = []
-
-    def relay(source: socket.socket, sink: socket.socket, most: int) -> None:
-        left = most
-        with contextlib.suppress(OSError):
-            while left > 0 and (data := source.recv(min(65536, left))):
-                sink.sendall(data)
-                left -= len(data)
-        for one in (source, sink) if left <= 0 else (sink,):
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR if left <= 0 else socket.SHUT_WR)
-
-    def serve() -> None:
-        for number in itertools.count():
-            try:
-                client, _ = server.accept()
-            except OSError:
-                return
-            upstream = socket.create_connection(("127.0.0.1", target))
-            opened.extend((client, upstream))
-            is_dropped = number % 2 == 0
-            dropped.extend([number] * is_dropped)
-            for pair in ((client, upstream, 1 << 40), (upstream, client, 60 if is_dropped else 1 << 40)):
-                threading.Thread(target=relay, args=pair, daemon=True).start()
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=serve, daemon=True).start()
-        yield daemon.replace(f":{target}/", f":{server.getsockname()[1]}/"), dropped
-        for one in opened:
-            one.close()
-
-
-def test_a_connection_that_is_dropped_is_tried_once_more(
-    machine: Callable[..., Machine], dropping: tuple[str, list[int]]
-):
-    url, dropped = dropping
-    machines = [machine(name, url=url.replace(" ", "%20")) for name in ("laptop", "desktop")]
-    for each in machines:
-        each.save(f"of {each.name}")
-        each.sync()
-    converge(*machines)
-    assert len(dropped) > 3
-
-
-@pytest.mark.parametrize("options", [["--depth=1"], ["--filter=blob:none"]])
-@pytest.mark.few(1)
-def test_a_clone_by_git_that_lacks_history_is_a_store_that_works(
-    pair: tuple[Machine, Machine], remote: Path, tmp_path: Path, bare_git: RunsGit, options: list[str]
-):
-    first, second = pair
-    bare_git(remote, "config", "uploadpack.allowFilter", "true")
-    for number in range(3):
-        first.save(f"fact {number}")
-        first.sync()
-    second.sync()
-    root = tmp_path / "partial" / ".gitmem"
-    root.parent.mkdir()
-    bare_git(tmp_path, "clone", "--quiet", "--branch=gitmem", *options, remote.as_uri(), str(root))
-    third = Machine(root, "phone", first.context, bare_git)
-    third.store.acceptance.give(())
-    saved = third.save("of the one that lacks history")
-    first.save("of the laptop, meanwhile")
-    first.sync()
-    third.sync()
-    converge(first, third)
-    assert saved in first.entries()
 
 
 def test_a_web_server_with_the_users_own_credentials(
@@ -388,14 +283,14 @@ def test_rival_prompts_are_pushed_to_a_shared_remote(pair: tuple[Machine, Machin
     first, second = pair
     put(first.store, "session-1", first.clock(), ['{"role": "user", "text": "a secret plan"}'])
     options = Options(chance=QUICK)
-    sync_remote(first.store, find_remote(first.store, None), options, asks=False, seconds=60)
+    sync_remote(first.store, find_remote(first.store, None), options, asks=False)
     assert "refs/heads/gitmem-l1" not in bare_git(remote, "for-each-ref")
     for each in pair:
         own_settings(each.context, "sync:\n  transcripts: true\n")
         each.store = Store(str(each.root), each.context)
     put(second.store, "session-2", second.clock(), ['{"role": "user", "text": "another"}'])
     for each in (first, second, first):
-        sync_remote(each.store, find_remote(each.store, None), options, asks=False, seconds=60)
+        sync_remote(each.store, find_remote(each.store, None), options, asks=False)
     assert [one.session for one in sessions(first.store)] == ["session-1", "session-2"]
     refs = [bare_git(each.root, "for-each-ref", "refs/gitmem/l1") for each in pair]
     assert refs[0] == refs[1] != ""

@@ -135,7 +135,7 @@ def test_no_key_of_a_repository_starts_a_program(machine, traps: Traps, password
     told: list[str] = []
     for asks in (False, True):
         try:
-            sync_remote(first.store, find_remote(first.store, None), Options(), asks=asks, seconds=20)
+            sync_remote(first.store, find_remote(first.store, None), Options(), asks=asks)
         except GitmemError as error:
             told.append(error.remedy)
     list(sync_in_background(first.store, Options()))
@@ -181,7 +181,7 @@ def test_the_persons_own_configuration_counts(machine, traps: Traps, tmp_path: P
     ):
         (home / ".gitconfig").write_text(f"[{section}]\n\tpath = {home}/work\n")
         with pytest.raises(GitmemError):
-            sync_remote(first.store, find_remote(first.store, None), Options(), asks=False, seconds=20)
+            sync_remote(first.store, find_remote(first.store, None), Options(), asks=False)
         assert (tmp_path / "own-ran").exists(), section
         (tmp_path / "own-ran").unlink()
     (home / ".gitconfig").write_text(f'[url "{remote}"]\n\tinsteadOf = {_SSH}\n')
@@ -196,7 +196,7 @@ def test_an_address_that_starts_a_program_is_refused_wherever_it_stands(machine,
     traps.set(first, "ext::{trap}", {"protocol.ext.allow": "always"})
     found = find_remote(first.store, None)
     with pytest.raises(RefusedError):
-        sync_remote(first.store, found, Options(), asks=asks, seconds=20)
+        sync_remote(first.store, found, Options(), asks=asks)
     assert not traps.ran
 
 
@@ -207,5 +207,5 @@ def test_only_gits_own_transports_are_used(machine: Callable[..., Machine], trap
         f'[url "ext::{tmp_path}/trap "]\n\tinsteadOf = https://x/\n[protocol]\n\tallow = always\n'
     )
     with pytest.raises(GitmemError):
-        sync_remote(first.store, find_remote(first.store, None), Options(), asks=False, seconds=20)
+        sync_remote(first.store, find_remote(first.store, None), Options(), asks=False)
     assert not traps.ran

@@ -1,0 +1,185 @@
+"""Connections that are slow or break off, and clones that lack a part of the history."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.errors import UnreachableError
+from gitmem.store.store import Store
+from gitmem.store.transcripts import put, read, sessions
+from gitmem.sync import transcripts
+from gitmem.sync.clone import back_up, merge_in
+from gitmem.sync.remotes import find_remote
+from gitmem.sync.rounds import Options
+from gitmem.sync.sync import sync_remote
+from tests.own_settings import own_settings
+from tests.store.machines import LISTED, QUICK, Machine, converge
+from tests.store.servers import NO_LIMIT, Relay, git_daemon
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.conftest import RunsGit
+
+_PART = 60_000  # bytes
+_SESSIONS = 12
+
+
+@pytest.fixture
+def relay(tmp_path: Path) -> Iterator[Relay]:
+    """Stand between the machines and a git daemon."""
+    with git_daemon(tmp_path) as port:
+        made = Relay(port)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def apart(machine: Callable[..., Machine], relay: Relay, remote: Path, monkeypatch) -> list[Machine]:
+    """Two machines behind the relay, which sync transcripts in small parts."""
+    monkeypatch.setattr(transcripts, "PART", _PART)
+    url = f"git://127.0.0.1:{relay.port}/{remote.name}".replace(" ", "%20")
+    machines = [machine(name, url=url) for name in ("laptop", "desktop")]
+    for each in machines:
+        own_settings(each.context, f"{LISTED}sync:\n  transcripts: true\n")
+        each.store = Store(str(each.root), each.context)
+    return machines
+
+
+def talk(one: Machine, number: int = _SESSIONS) -> None:
+    """Have sessions whose transcripts are of some 20 kB each when packed."""
+    dice = random.Random(one.name)
+    for session in range(number):
+        lines = [" ".join(dice.choice(("ada", "ben")) + str(dice.randrange(999)) for _ in range(99)) for _ in range(99)]
+        put(one.store, f"{one.name}-{session}", one.clock(), lines)
+
+
+def sync_all(one: Machine) -> None:
+    sync_remote(one.store, find_remote(one.store, None), Options(chance=QUICK), asks=False)
+
+
+def parts(remote: Path, bare_git: RunsGit) -> int:
+    (ref,) = bare_git(remote, "for-each-ref", "--format=%(refname)", "refs/heads/gitmem-l1-*").split() or [""]
+    return len(bare_git(remote, "reflog", "show", "--format=%H", ref).splitlines()) if ref else 0
+
+
+def test_a_git_daemon(apart: list[Machine]):
+    for each in apart:
+        each.save(f"of {each.name}")
+        each.sync()
+    converge(*apart)
+
+
+def test_many_transcripts_get_there_in_parts_though_each_connection_breaks_off_after_some_bytes(
+    apart: list[Machine], relay: Relay, remote: Path, bare_git: RunsGit
+):
+    bare_git(remote, "config", "core.logAllRefUpdates", "always")
+    laptop, desktop = apart
+    talk(laptop)
+    relay.limits = lambda _: (3 * _PART, NO_LIMIT)
+    sync_all(laptop)
+    assert relay.broken == 0
+    assert parts(remote, bare_git) > 4
+    relay.limits = lambda _: (NO_LIMIT, NO_LIMIT)
+    sync_all(desktop)
+    assert len(sessions(desktop.store)) == _SESSIONS
+
+
+def test_a_push_that_breaks_off_goes_on_after_the_last_part(
+    apart: list[Machine], relay: Relay, remote: Path, bare_git: RunsGit
+):
+    bare_git(remote, "config", "core.logAllRefUpdates", "always")
+    laptop, _ = apart
+    laptop.sync()
+    talk(laptop)
+    size = int(laptop.git("rev-list", "--objects", "--disk-usage", "--glob=refs/gitmem/l1/*"))
+    before = relay.sent
+    relay.limits = lambda _: (NO_LIMIT, NO_LIMIT) if relay.sent - before < size / 2 else (0, 0)
+    with pytest.raises(UnreachableError, match="broke off, and once more"):
+        sync_all(laptop)
+    began = parts(remote, bare_git)
+    assert began > 1
+    relay.limits = lambda _: (NO_LIMIT, NO_LIMIT)
+    sync_all(laptop)
+    assert parts(remote, bare_git) > began
+    assert relay.sent - before < 1.5 * size, "what had arrived is not sent again"
+    assert laptop.git("for-each-ref", "refs/gitmem/pending") == ""
+
+
+def test_two_machines_with_many_transcripts_each_end_with_all(apart: list[Machine]):
+    for each in apart:
+        talk(each, _SESSIONS // 2)
+    for each in (*apart, *apart):
+        sync_all(each)
+    tips = {each.git("for-each-ref", "--format=%(objectname)", "refs/gitmem/l1") for each in apart}
+    assert len(tips) == 1
+    for each in apart:
+        assert len(sessions(each.store)) == _SESSIONS
+        each.sound()
+
+
+def test_a_transcript_larger_than_a_part_goes_as_one_and_a_backup_is_read_without_parts(
+    apart: list[Machine], monkeypatch, tmp_path: Path
+):
+    laptop, desktop = apart
+    monkeypatch.setattr(transcripts, "PART", 1_000)
+    talk(laptop, 2)
+    sync_all(laptop)
+    back_up(laptop.store, str(tmp_path / "backup"), transcripts=True)
+    talk(desktop, 2)
+    merge_in(desktop.store, str(tmp_path / "backup"), Options(chance=QUICK))
+    assert read(desktop.store, "laptop-1") == read(laptop.store, "laptop-1")
+    assert len(sessions(desktop.store)) == 4
+
+
+def test_where_a_third_of_the_connections_break_off_a_sync_ends_or_says_so_and_nothing_is_lost(
+    apart: list[Machine], relay: Relay
+):
+    dice, failures = random.Random(3), list[str]()
+
+    def limits(_: int) -> tuple[int, int]:
+        return (dice.randrange(4_000), dice.randrange(4_000)) if dice.random() < 0.3 else (NO_LIMIT, NO_LIMIT)
+
+    relay.limits = limits
+    for number in range(8):
+        for each in apart:
+            each.save(f"{number} of {each.name}")
+            try:
+                each.sync()
+            except UnreachableError as error:
+                failures.append(error.message)
+    assert relay.broken > len(failures), "most are tried again with success"
+    assert all("broke off" in one for one in failures), failures
+    relay.limits = lambda _: (NO_LIMIT, NO_LIMIT)
+    converge(*apart)
+
+
+# Clones that git made without all of the history
+
+
+@pytest.mark.parametrize("options", [["--depth=1"], ["--filter=blob:none"]])
+@pytest.mark.few(1)
+def test_a_clone_by_git_that_lacks_history_is_a_store_that_works(
+    pair: tuple[Machine, Machine], remote: Path, tmp_path: Path, bare_git: RunsGit, options: list[str]
+):
+    first, second = pair
+    bare_git(remote, "config", "uploadpack.allowFilter", "true")
+    for number in range(3):
+        first.save(f"fact {number}")
+        first.sync()
+    second.sync()
+    root = tmp_path / "partial" / ".gitmem"
+    root.parent.mkdir()
+    bare_git(tmp_path, "clone", "--quiet", "--branch=gitmem", *options, remote.as_uri(), str(root))
+    third = Machine(root, "phone", first.context, bare_git)
+    third.store.acceptance.give(())
+    saved = third.save("of the one that lacks history")
+    first.save("of the laptop, meanwhile")
+    first.sync()
+    third.sync()
+    converge(first, third)
+    assert saved in first.entries()
