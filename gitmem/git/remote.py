@@ -223,17 +223,13 @@ class Connection(Value):
             RefusedError: its URL is invalid.
 
         """
-        git = self._git(remote.url)
-        kept = ("-c", "fetch.unpackLimit=1") if self.own else ()
         common = self.layout.common_dir
         known = (read_text(os.path.join(common, name)).strip() for name in (f"refs/heads/{MEMORY_BRANCH}", into))
         here = Git(self.layout.git_dir, self.layout.work_tree, self.environ)
         with quarantine(here, common, filter(is_object_id, known)) as place:
             try:
                 refs = [f"+{ref}:{FETCHED}", *([] if inbox is None else [f"+{INBOX}/*:{_INBOX}/*"])]
-                self._run(git, remote.url, *kept, *_FETCH, "--", remote.url, *refs, env=place.variables)
-                if _is_s3(remote.url):  # git checks no objects that a program brings
-                    place.check(git)
+                self._fetch(remote.url, place, *refs)
             except GitFailedError as error:
                 if NO_SUCH_REF in error.stderr:
                     return None
@@ -251,18 +247,22 @@ class Connection(Value):
 
         Returns their objects by the ends of their names; `known` are commits that are here. Raises as `fetch`.
         """
-        git = self._git(remote.url)
-        kept = ("-c", "fetch.unpackLimit=1") if self.own else ()
         here = Git(self.layout.git_dir, self.layout.work_tree, self.environ)
         with quarantine(here, self.layout.common_dir, known) as place:
             try:
-                refs = f"+{ref}*:{FETCHED}*"
-                self._run(git, remote.url, *kept, *_FETCH, "--", remote.url, refs, env=place.variables)
+                self._fetch(remote.url, place, f"+{ref}*:{FETCHED}*")
             except GitFailedError as error:
                 raise explain_fetch(error, remote) from error
             found = {end: oid for end, oid in sorted(place.fetched().items()) if ends.fullmatch(end)}
             place.adopt({f"{into}{end}": oid for end, oid in found.items()})
             return found
+
+    def _fetch(self, url: str, place: Quarantine, *refs: str) -> None:
+        git = self._git(url)
+        kept = ("-c", "fetch.unpackLimit=1") if self.own else ()
+        self._run(git, url, *kept, *_FETCH, "--", url, *refs, env=place.variables)
+        if _is_s3(url):  # git checks no objects that a program brings
+            place.check(git)
 
     def push(self, remote: Remote, oid: str, ref: str, expected: str | None) -> None:
         """Move a ref of a remote from `expected` (None: missing) to a commit of this repository.
