@@ -318,6 +318,14 @@ class App(Value):
 
             self.say(f"gitmem: {plain(notice)}")
 
+    def waiting(self) -> contextlib.AbstractContextManager[object]:
+        """Tell a person at a terminal, after a second, what a command that saves is doing."""
+        if not self.err.isatty():
+            return contextlib.nullcontext()
+        from gitmem.cli.output import Progress
+
+        return Progress(self.err, "committing what you edited, and this")
+
     def session(self) -> str:
         """Return the agent's session that this command runs in, "" if none is known."""
         return next((self.environ[name] for name in SESSIONS if self.environ.get(name)), "")

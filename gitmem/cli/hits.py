@@ -265,5 +265,7 @@ def hits_text(hits: Sequence[Hit], marks: tuple[str, ...], *, by_layer: bool, st
 def _highlighted(text: str, marks: tuple[str, ...], style: Callable[[str, str], str]) -> str:
     if not marks:
         return text
-    pattern = re.compile("|".join(map(re.escape, marks)), re.IGNORECASE)
+    # Of a Latin word the stem was looked for, and the whole word is meant.
+    words = (re.escape(mark) + r"[a-z]*" * mark[-1:].isascii() for mark in marks)
+    pattern = re.compile("|".join(words), re.IGNORECASE)
     return pattern.sub(lambda match: style("match", match[0]), text)

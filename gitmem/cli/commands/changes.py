@@ -117,7 +117,8 @@ def run_undo(args: argparse.Namespace, app: App) -> None:
 
     """
     store = app.settled(args)
-    done = undo(store, revision=args.what, session=args.session, dry_run=args.dry_run)
+    with app.waiting():
+        done = undo(store, revision=args.what, session=args.session, dry_run=args.dry_run)
     app.notices(done.notices)
     value = {
         "commit": done.commit,

@@ -79,7 +79,9 @@ def run_facts(args: argparse.Namespace, app: App) -> None:
       gitmem facts unpin d4f7k2
 
     """
-    {"list": _list, "add": _add}.get(args.action, _show_or_change)(app.settled(args), args, app)
+    act = {"list": _list, "add": _add}.get(args.action, _show_or_change)
+    with app.waiting():
+        act(app.settled(args), args, app)
 
 
 def _show_or_change(store: Store, args: argparse.Namespace, app: App) -> None:
@@ -206,6 +208,7 @@ def run_resolve(args: argparse.Namespace, app: App) -> None:
     known = find_fact(store, args.issue)
     if known.kind != FactKind.ISSUE:
         raise RefusedError(f"{known.id} is no issue, but a {known.kind}.", f"'gitmem facts retire {known.id}' ends it.")
-    commits = retire(store, known, args.how) if known.binds else ()
+    with app.waiting():
+        commits = retire(store, known, args.how) if known.binds else ()
     value = {"id": known.id, "status": "resolved", "commits": list(commits)}
     app.answer(args, value, f"{known.id} is resolved{'' if commits else ' already'}.", OWN)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 from gitmem.cli.app import OWN
@@ -61,7 +60,7 @@ def run_save(args: argparse.Namespace, app: App) -> None:
     identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
     request = Save(identifier, at, text, MemoryType(args.type), tags, args.session or app.session(), "cli")
     try:
-        with _waiting(app):
+        with app.waiting():
             saved = save(store, request, scan=True)
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
@@ -74,14 +73,6 @@ def run_save(args: argparse.Namespace, app: App) -> None:
         lines.insert(0, app.rotated(saved.archive))
     app.answer(args, value, "\n".join(lines), OWN)
     app.maintain_later(store)
-
-
-def _waiting(app: App) -> contextlib.AbstractContextManager[object]:
-    if not app.err.isatty():
-        return contextlib.nullcontext()
-    from gitmem.cli.output import Progress
-
-    return Progress(app.err, "committing what you edited, and this text")
 
 
 def _text(args: argparse.Namespace, app: App) -> str:

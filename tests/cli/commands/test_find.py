@@ -206,6 +206,7 @@ def test_colour_is_for_terminals_and_control_characters_for_nobody(filled):
     assert "\x1b[31m" not in coloured
     assert "\x1b[2J" not in coloured
     assert "\x1b" not in filled("get", "archive/x.md:1", terminal=True)[1]
+    assert "\x1b[1;33mstays\x1b[0m" in filled("search", "stays", terminal=True)[1], "the word, not its stem alone"
 
 
 def test_what_history_holds_can_be_found_and_printed(filled):
