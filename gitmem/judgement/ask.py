@@ -304,7 +304,7 @@ def ask(
     """
     asked = _asked(store, question, subject, read, tries)
     if asked.value is None:
-        failure = Failure(store.context.clock(), "model", f"{question.purpose}, {subject}: {asked.why}")
+        failure = Failure(store.context.clock(), "model", f"{subject}: {asked.why}")
         FailureLog(store.private).record(failure)
     return asked
 

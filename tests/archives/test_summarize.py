@@ -198,7 +198,7 @@ def test_failed_questions_are_told_by_doctor(asking, model_server):
     improve(asking.store, asking.archive, Waits().patience)
     [finding] = check_log(asking.store)
     assert finding.level is Level.WARNING
-    assert f"model: summary, {asking.archive}: " in finding.details[0]
+    assert f"model: {asking.archive}: " in finding.details[0]
     assert "401" in finding.details[0]
 
 

@@ -3,8 +3,9 @@
     python model.py SCRIPT.json LOG.jsonl [PORT]     prints the port it listens on, on the loopback address
 
 It speaks what agents ask models in (dialects.py). SCRIPT has, for words of a prompt, a list of steps: {"tool": NAME,
-"input": {...}} or {"text": "..."}, with "wait" that many seconds later, with "tokens" said to have cost so many. LOG
-gets the body of each request, in which a test sees what was injected.
+"input": {...}} or {"text": "..."}, with "wait" that many seconds later, with "tokens" said to have cost so many, with
+"times" so often in one answer, with "status" as an error of that number. LOG gets the body of each request, in which a
+test sees what was injected.
 """
 
 from __future__ import annotations
@@ -84,18 +85,23 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(200, {"input_tokens": 100, "totalTokens": 100})
         elif dialect is None:
             self.reply(404)
+        elif status := self.step(dialect.read(body), body).get("status"):
+            self.reply(status, {"error": {"type": "error", "message": "refused", "code": status}})
         elif body.get("stream") or ":stream" in path:
             self.stream(dialect.stream(self.answer(dialect.read(body), body)))
         else:
             self.reply(200, dialect.whole(self.answer(dialect.read(body), body)))
 
+    def step(self, said: Said, body: dict[str, Any]) -> dict[str, Any]:
+        if not body.get("tools"):
+            return {"text": '{"title": "A run", "isNewTopic": true}'}  # the host wants a title
+        steps, done = steps_of(said, self.script)
+        return steps[min(done, len(steps) - 1)]
+
     def answer(self, said: Said, body: dict[str, Any]) -> Answer:
-        step = {"text": '{"title": "A run", "isNewTopic": true}'}  # the host wants a title
-        if body.get("tools"):
-            steps, done = steps_of(said, self.script)
-            step = steps[min(done, len(steps) - 1)]
+        step = self.step(said, body)
         time.sleep(step.get("wait", 0))
-        said = (step.get("text", ""), step.get("tool", ""), step.get("input", {}))
+        said = (step.get("text", "") * step.get("times", 1), step.get("tool", ""), step.get("input", {}))
         return Answer(*said, body.get("model", ""), step.get("tokens", 1000))
 
     def stream(self, events: Iterable[Event]) -> None:
