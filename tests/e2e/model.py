@@ -4,8 +4,8 @@
 
 It speaks what agents ask models in (dialects.py). SCRIPT has, for words of a prompt, a list of steps: {"tool": NAME,
 "input": {...}} or {"text": "..."}, with "wait" that many seconds later, with "tokens" said to have cost so many, with
-"times" so often in one answer, with "status" as an error of that number. LOG gets the body of each request, in which a
-test sees what was injected.
+"times" so often in one answer, with "status" as an error of that number, with "bare" also where no tool is offered,
+which else asks for a title. LOG gets the body of each request, in which a test sees what was injected.
 """
 
 from __future__ import annotations
@@ -93,10 +93,11 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(200, dialect.whole(self.answer(dialect.read(body), body)))
 
     def step(self, said: Said, body: dict[str, Any]) -> dict[str, Any]:
-        if not body.get("tools"):
-            return {"text": '{"title": "A run", "isNewTopic": true}'}  # the host wants a title
         steps, done = steps_of(said, self.script)
-        return steps[min(done, len(steps) - 1)]
+        step = steps[min(done, len(steps) - 1)]
+        if body.get("tools") or step.get("bare"):
+            return step
+        return {"text": '{"title": "A run", "isNewTopic": true}'}  # the host wants a title
 
     def answer(self, said: Said, body: dict[str, Any]) -> Answer:
         step = self.step(said, body)

@@ -60,8 +60,9 @@ def asked(request, tmp_path, client, environ):
     programs.mkdir()
     (tmp_path / "tmp").mkdir()  # has the lock of the one question at a time
     words = client(name)
-    step = answer if isinstance(answer, list) else by_program(name, answer)
-    (tmp_path / "script.json").write_text(json.dumps({"The material is over": step}))
+    steps = answer if isinstance(answer, list) else by_program(name, answer)
+    steps = [{"bare": True, **step} for step in steps]
+    (tmp_path / "script.json").write_text(json.dumps({"The material is over": steps}))
     log = tmp_path / "log.jsonl"
     command = [sys.executable, str(Path(__file__).with_name("model.py")), str(tmp_path / "script.json"), str(log)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
@@ -101,7 +102,7 @@ def test_one_request_no_session_recorded_and_the_answer_returned(asked):
     question = Question("session", "Judge.", WORDS, SCHEMA)
     model = AgentModel(asked.config, asked.environ)
     answer = model.ask(fenced(question, bytes(16)), time.monotonic() + 120)
-    assert answer.text
+    assert json.loads(answer.text) == SAID
     assert answer.input_tokens > 0
     assert len(asked.requests(WORDS)) == 1
     assert recorded(asked, WORDS) == []
@@ -167,7 +168,7 @@ def project(asked, tmp_path) -> Project:
     return found
 
 
-def wait_for(what: Callable[[], object], seconds: float = 60) -> object:
+def wait_for(what: Callable[[], object], seconds: float = 150) -> object:
     """Return the first true value, or the last."""
     end = time.monotonic() + seconds
     while not (found := what()) and time.monotonic() < end:
@@ -178,7 +179,7 @@ def wait_for(what: Callable[[], object], seconds: float = 60) -> object:
 @pytest.mark.parametrize("asked", agents(REPLY), indirect=True)
 def test_a_finished_session_is_judged_behind_the_hooks_by_one_request(asked, project):
     project.end_session()
-    assert str(wait_for(project.judged)).startswith("gitmem, ")
+    assert str(wait_for(project.judged)).startswith("gitmem, "), project.run("doctor")
     assert len(asked.requests("The material is over")) == 1
     assert project.questions() == (1, 0)
     facts = json.loads(project.run("facts", "--json"))
