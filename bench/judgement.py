@@ -24,8 +24,10 @@ import tempfile
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from gitmem.config import Config
 from gitmem.facts.book import FactBook, fact_message
 from gitmem.facts.fact import FactKind, make_fact
 from gitmem.hosts.all import find_host, writer
@@ -57,6 +59,7 @@ from gitmem.text.stems import estimate_tokens
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS, REPLIES = ROOT / "tests" / "data" / "sessions", ROOT / "tests" / "replies"
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+AS_SHIPPED: Any = SimpleNamespace(config=Config(), scope_of=lambda _: "")  # what is asked of a store's settings
 ASKED_FOR = ("decision", "preference", "rule", "issue")
 WEIGHED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE, FactKind.ISSUE)
 
@@ -79,7 +82,10 @@ class Played(NamedTuple):
 def read_session(path: Path) -> Session:
     host = find_host(writer(str(path), read_lines))
     records: list[Record] = list(read_records(str(path), None, host.name))
-    turns = [redacted_with_runs(turn._replace(closed=True), ()) for turn in fold(hook_events(records, UTC, host.label))]
+    turns = [
+        redacted_with_runs(turn._replace(closed=True), AS_SHIPPED)
+        for turn in fold(hook_events(records, UTC, host.label))
+    ]
     windows = windows_of(turns)
     given = _json(path.with_suffix(".known.json"), {})
     facts = [

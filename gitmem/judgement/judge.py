@@ -17,6 +17,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from gitmem.document.document import Document
+from gitmem.errors import BusyError
 from gitmem.history.authors import People
 from gitmem.judgement.ask import ask, instructions_for, is_worth_asking, without_secrets
 from gitmem.judgement.keep import Session, keep
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 _REQUESTS, _ANSWERS = "asking", "judged"  # folders of the private folder: by session, a file each
+_SUFFIX = ".json"
 _TRIES = 3
 _KEPT_ANSWERS = 200
 
@@ -71,30 +73,46 @@ def request_judgement(store: Store, session: str, host: str, transcript: str) ->
 
 
 def judge_requested(store: Store, late: Callable[[], bool], patience: Patience | None = None) -> None:
-    """Have requested sessions judged until it is `late`; a session that failed three times is given up.
+    """Have requested sessions judged until it is `late`, unless another process is at it.
+
+    A session that failed three times is given up.
 
     Raises:
         GitmemError: an answer could not be committed.
 
     """
     folder = os.path.join(store.private, _REQUESTS)
-    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
-        if late():
-            break
-        path = os.path.join(folder, name)
-        given = _read(path)
-        session, tries = str(given.get("session", "")), given.get("tries")
-        if not session or not isinstance(tries, int):
-            _remove(path)
-        elif is_worth_asking(store, _subject(session)):
-            _write(store, _REQUESTS, session, {**given, "tries": tries + 1})  # counts, whatever ends this process
-            host = str(given.get("host", ""))
-            read = read_session(store, session, host, str(given.get("transcript", "")))
-            done = judge_session(store, session, host, read, patience)
-            if not done.why or tries + 1 >= _TRIES:
-                _remove(path)
-            if done.why:
-                break  # the next question would probably fail too
+    if not _requests(folder):
+        return
+    with contextlib.suppress(BusyError), store.folder_lock(folder, "judge").acquire(0):
+        seen = set[str]()
+        while new := [name for name in _requests(folder) if name not in seen]:
+            seen.update(new)
+            for name in new:
+                if late() or not _judge_one(store, os.path.join(folder, name), patience):
+                    return
+
+
+def _requests(folder: str) -> list[str]:
+    return sorted(name for name in os.listdir(folder) if name.endswith(_SUFFIX)) if os.path.isdir(folder) else []
+
+
+def _judge_one(store: Store, path: str, patience: Patience | None) -> bool:
+    """Have a requested session judged; return False if that failed, as the next question probably would."""
+    given = _read(path)
+    session, tries = str(given.get("session", "")), given.get("tries")
+    if not session or not isinstance(tries, int):
+        _remove(path)
+        return True
+    if not is_worth_asking(store, _subject(session)):
+        return True
+    _write(store, _REQUESTS, session, {**given, "tries": tries + 1})  # counts, whatever ends this process
+    host = str(given.get("host", ""))
+    read = read_session(store, session, host, str(given.get("transcript", "")))
+    done = judge_session(store, session, host, read, patience)
+    if not done.why or tries + 1 >= _TRIES:
+        _remove(path)
+    return not done.why
 
 
 def judge_session(
@@ -220,7 +238,7 @@ def _subject(session: str) -> str:
 
 
 def _path(store: Store, folder: str, session: str) -> str:
-    return os.path.join(store.private, folder, f"{file_name(session)}.json")
+    return os.path.join(store.private, folder, file_name(session) + _SUFFIX)
 
 
 def _read(path: str) -> dict[str, Any]:

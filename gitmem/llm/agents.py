@@ -48,6 +48,7 @@ _NOT_PASSED = (
     *("COPILOT_CLI", "GEMINI_CLI=", "QWEN_CODE=", "OPENCODE="),
 )
 _KEPT = ("CLAUDE_CODE_USE_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_SKIP_", "CLAUDE_CODE_DISABLE_")
+_PAUSE = 0.5  # seconds between two looks for the machine's lock
 _SHOWN = 300  # characters of the program's message
 # At most, in US dollars a million tokens, by size: an estimate before a run.
 _PRICES = {Size.SMALL: (2.0, 10.0), Size.LARGE: (4.0, 20.0)}
@@ -336,7 +337,7 @@ class AgentModel:
 
     def ask(self, request: Request, deadline: float) -> Answer:
         """See `Model.ask`."""
-        with _one_at_a_time(), tempfile.TemporaryDirectory(prefix="gitmem-", ignore_cleanup_errors=True) as top:
+        with _one_at_a_time(deadline), tempfile.TemporaryDirectory(prefix="gitmem-", ignore_cleanup_errors=True) as top:
             place = Place(os.path.join(top, "files"), str(uuid.uuid4()), self._environ)
             folder = os.path.join(top, "empty")
             os.mkdir(place.files)
@@ -392,11 +393,11 @@ def _brief(text: str) -> str:
 
 
 @contextlib.contextmanager
-def _one_at_a_time() -> Iterator[None]:
-    """Hold this machine's lock for asking; the system releases it when the process ends.
+def _one_at_a_time(deadline: float) -> Iterator[None]:
+    """Hold this machine's lock for asking, waiting for it; the system releases it when the process ends.
 
     Raises:
-        ProviderError: another process is asking.
+        ProviderError: another process is still asking at the deadline.
 
     """
     user = os.getuid() if sys.platform != "win32" else 0
@@ -407,22 +408,28 @@ def _one_at_a_time() -> Iterator[None]:
         yield
         return
     try:
-        try:
-            if sys.platform == "win32":
-                import msvcrt
-
-                msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-            else:
-                import fcntl
-
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ProviderError(
-                "Another question is being asked on this machine.", "It is asked again later."
-            ) from None
+        while not _lock(file):
+            if time.monotonic() >= deadline:
+                raise ProviderError("Another question is being asked on this machine.", "It is asked again later.")
+            time.sleep(_PAUSE)
         yield
     finally:
         os.close(file)
+
+
+def _lock(file: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

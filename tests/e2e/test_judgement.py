@@ -1,4 +1,4 @@
-"""Each agent's own program, asked as a model, by itself and behind the hooks: one request, no session recorded of it."""
+"""Each agent's own program, asked as a model: one request, no session recorded of it; and behind the hooks."""
 
 from __future__ import annotations
 
@@ -125,7 +125,14 @@ class Project(NamedTuple):
         """Run a command of gitmem or git in the project; return what it printed."""
         program = [str(Path(sys.executable).with_name("gitmem")), *words] if words[0] != "git" else [*words]
         run = subprocess.run(
-            program, cwd=self.folder, env=self.environ, input=given, capture_output=True, text=True, timeout=120
+            program,
+            cwd=self.folder,
+            env=self.environ,
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
         )
         assert run.returncode in {0, 1}, run.stderr
         return run.stdout

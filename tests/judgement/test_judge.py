@@ -113,6 +113,16 @@ def test_question_reply_and_facts_in_one_commit_of_the_models(asking, recorder, 
     assert "CRLF 파서를 추가했습니다. The docs are written.\n- The index breaks on NFS." in told
 
 
+def test_a_session_is_asked_about_by_one_process_at_a_time(asking, recorder, model_server):
+    closed(asking, recorder)
+    folder = str(Path(asking.store.private, "asking"))
+    with asking.store.folder_lock(folder, "judge").acquire(0):
+        do_upkeep(again(asking), lambda: False)
+    assert model_server.asked == []
+    do_upkeep(again(asking), lambda: False)
+    assert len(model_server.asked) == 1
+
+
 def test_judged_again_the_same_statement_is_the_same_fact(asking, recorder, model_server):
     closed(asking, recorder)
     do_upkeep(again(asking), lambda: False)
@@ -157,7 +167,7 @@ def test_a_failure_leaves_the_offline_result_and_is_given_up_after_three_tries(
     assert judged(asking) == []
     assert "## Exchanges" in asking.text(PATH)
     assert any("401" in one.message for one in FailureLog(asking.store.private).failures())
-    assert list(Path(asking.store.private, "asking").iterdir()) == []
+    assert list(Path(asking.store.private, "asking").glob("*.json")) == []
 
 
 @pytest.mark.parametrize("behave", ["text:not JSON", "text:{}", "cut", "refuse", "fields", "huge"])
@@ -191,4 +201,4 @@ def test_damaged_requests_are_removed(asking):
     for number, text in enumerate(("", "[]", "{", '{"session": "s"}', json.dumps({"session": "s", "tries": "x"}))):
         (folder / f"{number}.json").write_text(text)
     judge_requested(asking.store, lambda: False)
-    assert list(folder.iterdir()) == []
+    assert list(folder.glob("*.json")) == []
