@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -198,7 +199,7 @@ def test_a_session_shows_what_it_was_told_and_its_tokens(demo):
     private = demo.open().private
     bug = next(id_in(path.name) for path in sorted(Path(demo.open().root, "patterns", "bugs").glob("*.md")))
     for how, tokens in (("start", 900), ("prompt", 80), ("recall", 40), ("search", 0)):
-        record(private, GivenText(NOW, fact["session"], how, (fact["id"],) if tokens else (), tokens, (), 12))
+        record(private, GivenText(NOW, fact["session"], how, (fact["id"], bug) if tokens else (), tokens, (), 12))
     record(private, GivenText(NOW, "another", "prompt", (), 70))
     record_use(private, SessionUse(NOW, fact["session"], {"prompt": 2}, {"prompt": 1}, 3, 2))
     add_told(demo.open(), {bug: {NOW.isoformat(): 1.0}}, "Count")
@@ -209,7 +210,9 @@ def test_a_session_shows_what_it_was_told_and_its_tokens(demo):
         ("recall", 40),
         ("search", 0),
     ]
-    assert session["told"][0]["memories"] == [{"id": fact["id"], "fact": fact["description"]}]
+    told = session["told"][0]["memories"]
+    assert [(one["id"], one["fact"]) for one in told] == [(fact["id"], fact["description"]), (bug, None)]
+    assert html.escape(told[1]["title"]) in demo.get(f"/session/{fact['session']}")
     page = demo.get(f"/session/{fact['session']}")
     assert "1,020 tokens" in page
     assert "nothing was found" in page

@@ -8,13 +8,15 @@ from typing import Any
 
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, find_entries, find_section
-from gitmem.document.ids import daily_path
+from gitmem.document.ids import daily_path, id_in
 from gitmem.errors import NotFoundError
 from gitmem.history.named import named
 from gitmem.history.origin import Session, find_session, sessions
+from gitmem.lessons.read import episode_paths, pattern_headers, read_episode, read_pattern
 from gitmem.lessons.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
 from gitmem.sessions.exchange import parse
 from gitmem.store import transcripts
+from gitmem.store.store import Store
 from gitmem.text.terminal import fields
 from gitmem.web.pages.facts import fact_value
 from gitmem.web.pages.view import View, commit_value
@@ -126,13 +128,28 @@ def _told(view: View, session: str) -> dict[str, Any]:
     """Return the texts a session was given, unasked or for a question, with their tokens."""
     facts = {fact.id: fact.description for fact in view.facts}
     given = [one for one in read_notes(view.store.private).given if one.session == session]
+    titles = _titles(view.store, {name for one in given[-_MOST:] for name in one.ids} - facts.keys())
     told = [
-        {**fields(one, "at how tokens"), "memories": [{"id": name, "fact": facts.get(name)} for name in one.ids]}
+        {
+            **fields(one, "at how tokens"),
+            "memories": [{"id": name, "fact": facts.get(name), "title": titles.get(name)} for name in one.ids],
+        }
         for one in given[-_MOST:]
     ]
     recalled = sum(one.tokens for one in given if one.how in _ASKED_FOR)
     injected = sum(one.tokens for one in given) - recalled
     return {"told": told, "tokens": {"injected": injected, "recalled": recalled}}
+
+
+def _titles(store: Store, ids: set[str]) -> dict[str, str]:
+    """Return the titles of those of these memories that are errors or tasks."""
+    if not ids:
+        return {}
+    errors = {id_in(one.path): one.path for one in pattern_headers(store)}
+    tasks = {id_in(path): path for path in episode_paths(store)}
+    found = (read_pattern(store, errors[one]) for one in ids & errors.keys())
+    done = (read_episode(store, tasks[one]) for one in ids & tasks.keys())
+    return {one.id: one.title for one in found if one} | {one.id: one.task for one in done if one}
 
 
 def known_sessions(view: View) -> list[Session]:
