@@ -35,6 +35,7 @@ class ExitCode(IntEnum):
     REFUSED = 8, "refused: unsafe input"
     NOT_FOUND = 9, "no such folder, revision, path, session or entry"
     UNREACHABLE = 10, "the remote cannot be reached; everything is safe and waits for the next sync"
+    INTERRUPTED = 130, "interrupted, as by Ctrl-C"
 
 
 class GitmemError(Exception):

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from gitmem.cli.app import App
 
 
-_INTERRUPTED = 130  # as a shell has it: 128 and the number of the signal
 _DAMAGE = "'gitmem doctor' says what is wrong with the store."
 _SHOWN = 300  # characters of an unexpected error
 # Exit codes that are logged for `gitmem doctor`; usage errors are not.
@@ -54,8 +53,8 @@ def _run(argv: Sequence[str], app: App) -> int:
     except BrokenPipeError:  # `gitmem log | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
-        print("gitmem: interrupted.", file=app.err)
-        return _INTERRUPTED
+        app.say("gitmem: interrupted.")
+        return ExitCode.INTERRUPTED
     except Exception as error:  # noqa: BLE001  # the one place where any error becomes words and an exit code
         as_json = getattr(args, "json", "--json" in argv)
         if isinstance(error, GitmemError):

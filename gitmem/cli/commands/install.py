@@ -134,7 +134,7 @@ def run_install(args: argparse.Namespace, app: App) -> int:
         plans = _written(args, app, plans, parts)
     working = [args.dry_run or _works(app, plan) for plan in plans]
     text = "\n".join(_told(args, app, plan, parts) for plan in plans)
-    new = [plan.host.title for plan in plans for part, one in plan.changes if part == HOOKS and one.changes]
+    new = [plan.host.title for plan in plans if any(one.changes for part, one in plan.changes if part in {HOOKS, MCP})]
     text += f"\nNext: start {' and '.join(new)} anew here. 'gitmem status' then tells what is remembered." * bool(new)
     changes = [(scope, change) for plan in plans for _, change in plan.changes]
     report_changes(args, app, hosts, [*changes, (Scope.USER, script)], text)

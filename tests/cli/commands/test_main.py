@@ -15,7 +15,7 @@ from gitmem.cli.app import machine_name
 from gitmem.cli.commands import COMMANDS, GROUPS, PLUMBING, command_word
 from gitmem.cli.commands import status as command
 from gitmem.cli.output import Bar
-from gitmem.errors import BusyError, ExitCode, GitFailedError, NotFoundError, NotSavedError
+from gitmem.errors import BusyError, ExitCode, GitFailedError, GitmemError, NotFoundError, NotSavedError
 from gitmem.store.findings import FailureLog
 from gitmem.text.terminal import cells
 from tests.cli.commands.project import Terminal, on_terminal
@@ -94,6 +94,20 @@ def test_the_first_screen_has_twenty_commands_and_the_whole_list_has_all_and_the
     said = in_a_process("help", "--all", cwd=tmp_path).stdout
     assert [name for name in {*COMMANDS} - {*PLUMBING} if f"\n  {name} " not in said] == []
     assert [code for code in ExitCode if f"\n  {code:<13}{code.meaning}\n" not in said] == []
+
+
+def test_exit_codes_are_one_table():
+    codes = {int(code): code.meaning for code in ExitCode}
+    listed = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8").partition("\n## Exit codes\n")[2]
+    assert {int(code): meaning for code, meaning in re.findall(r"\| (\d+) \| (.*?) \|\n", listed)} == codes
+    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")]
+    named = {int(code) for page in pages for code in re.findall(r"exit code(?: is|,)? (\d+)", page)}
+    assert named <= {*codes}
+    assert len(named) > 4
+    kinds = [GitmemError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+        assert isinstance(kind.exit_code, ExitCode), kind
 
 
 def test_the_help_of_a_command_of_a_command(gitmem):
