@@ -26,10 +26,11 @@ from gitmem.git.process import Git
 from gitmem.git.remote import PushRacedError
 from gitmem.git.repository import MEMORY_BRANCH, find_layout, move_refs, read_refs
 from gitmem.git.signatures import Signatures
-from gitmem.git.treediff import read_tree, tree_changes
+from gitmem.git.treediff import most_files, read_tree, tree_changes
 from gitmem.git.trust import IdentityLookup
 from gitmem.redact.redact import redact
 from gitmem.store.document_checks import conflict_lines
+from gitmem.store.findings import MAX_FILES as MOST_FILES
 from gitmem.store.recovery import new_pending_ref
 from gitmem.store.store import FORMAT_VERSION, format_version
 from gitmem.sync.guard import check_extent, check_incoming, check_project
@@ -198,9 +199,11 @@ def examine(git: Git, base: str, head: str, authors: Sequence[str] = (), allow: 
     if base and not _NOBODY.fullmatch(base):
         forks = git.run("merge-base", _commit_of(git, base), end, ok=(0, 1)).decode().split()
         start = forks[0] if forks else start
+    known = () if start == empty_tree(git) else (start,)
     with Objects(git) as objects:
         changes = tree_changes(objects, start, end)
-        if changes is None:
+        most = most_files(git, objects, end, without=known, limit=MOST_FILES)  # of each commit: a sync refuses any
+        if changes is None or most is None or most > MOST_FILES:
             return [CiFinding("size", ERROR, "", 0, "The trees are malformed, or too much was changed to be checked.")]
         new = [change for change in changes if change.new and change.mode in _FILES]
         sizes = dict(zip((change.path for change in new), objects.sizes([one.new or "" for one in new]), strict=True))
@@ -212,7 +215,7 @@ def examine(git: Git, base: str, head: str, authors: Sequence[str] = (), allow: 
     found = [*_check_size(changes, sizes)]
     for path, data in sorted(after.items()):
         found += [*_check_format(path, data), *_check_secrets(path, before.get(path, b""), data, allow)]
-    found += [*_check_disputes(facts, after), *_check_commits(git, start, end, authors, allow)]
+    found += [*_check_disputes(facts, after), *_check_commits(git, [end, *map("^{}".format, known)], authors, allow)]
     return sorted(found, key=lambda one: (one.path, one.line, one.check))
 
 
@@ -291,14 +294,15 @@ def _check_disputes(facts: Sequence[Fact], after: Mapping[str, bytes]) -> Iterat
             yield CiFinding("disputes", WARNING, new.file, 0, f"It contradicts {other.id}, which holds: {said}")
 
 
-def _check_commits(git: Git, start: str, end: str, authors: Sequence[str], allow: Sequence[str]) -> Iterator[CiFinding]:
-    span = [end] if start == empty_tree(git) else [end, f"^{start}"]
+def _check_commits(git: Git, span: Sequence[str], authors: Sequence[str], allow: Sequence[str]) -> Iterator[CiFinding]:
     output = git.run("log", "-z", "--format=%h%x01%ae%x01%B", *span, "--").decode("utf-8", "replace")
     for record in filter(None, output.split("\0")):
         oid, address, message = record.split("\x01", 2)
         if authors and not any(fnmatchcase(address.casefold(), one.casefold()) for one in authors):
             yield CiFinding("authors", ERROR, "", 0, f"Commit {oid} is by {address}, who is not among the authors.")
-        for finding in redact(message, allow=allow).findings:
+        if len(message) > MAX_FILE:
+            yield CiFinding("size", ERROR, "", 0, f"The message of commit {oid} has {len(message):,} characters.")
+        for finding in redact(message[:MAX_FILE], allow=allow).findings:
             yield CiFinding(
                 "secrets", ERROR, "", 0, f"The message of commit {oid} has a likely secret: {finding.kind}."
             )
@@ -309,7 +313,7 @@ def sarif(findings: Sequence[CiFinding], version: str) -> dict[str, object]:
     rules = [{"id": name} for name in sorted({one.check for one in findings})]
     results = []
     for one in findings:
-        place: dict[str, object] = {"artifactLocation": {"uri": quote(one.path or FORMAT)}}
+        place: dict[str, object] = {"artifactLocation": {"uri": quote(one.path or FORMAT, errors="surrogateescape")}}
         if one.line:
             place["region"] = {"startLine": one.line}
         locations = [{"physicalLocation": place}]

@@ -111,7 +111,7 @@ def test_a_view_without_end_is_no_table_of_claude_mem(desk, database):
     made.executescript(f"DROP TABLE observations; CREATE VIEW observations AS {rows};")
     made.close()
     done = migrate(desk.store, Source(SourceKind.CLAUDE_MEM, str(database), "shop"))
-    assert [one.source.partition(": ")[2] for one in done.brought] == ["1 of 2026-01-13", "1 prompts of sess-1"]
+    assert [one.source.partition(": ")[2] for one in done.brought] == ["1 of 2026-01-13", "1 prompt of sess-1"]
 
 
 @pytest.mark.timeout(60)

@@ -199,6 +199,34 @@ def test_sarif_names_rule_level_file_and_line():
     assert place == {"artifactLocation": {"uri": "daily/a%20b.md"}, "region": {"startLine": 3}}
 
 
+def test_sarif_takes_any_name_of_a_file():
+    value = sarif([CiFinding("format", "error", os.fsdecode(b"\xff.md"), 0, "A name.")], "1")
+    assert "%FF.md" in json.dumps(value)
+
+
+@pytest.mark.timeout(60)
+def test_a_commit_that_every_sync_refuses_is_found_though_a_later_one_takes_it_back(pair, bare_git):
+    """Ten trees of ten entries each: such a push would stop the syncs of all machines."""
+    laptop, _ = pair
+    store = Path(laptop.store.root)
+    before, oid = (bare_git(store, "rev-parse", name).strip() for name in ("HEAD^{tree}", "HEAD:FORMAT.md"))
+    mode = "100644 blob"
+    for _ in range(10):
+        entries = "".join(f"{mode} {oid}\t{number}\n" for number in range(10))
+        oid, mode = bare_git(store, "mktree", stdin=entries.encode()).strip(), "040000 tree"
+    tip = "HEAD"
+    for tree in (oid, before):
+        tip = bare_git(store, "commit-tree", tree, "-p", tip, "-m", "Much").strip()
+    assert kinds(checked(laptop, "HEAD", tip)) == [("size", "error", "")]
+
+
+def test_a_message_of_megabytes_is_an_error(pair, bare_git):
+    laptop, _ = pair
+    store = Path(laptop.store.root)
+    tip = bare_git(store, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-F", "-", stdin=b"word " * 300_000).strip()
+    assert kinds(checked(laptop, "HEAD", tip)) == [("size", "error", "")]
+
+
 def protect(remote: Path, script: str) -> None:
     hook = remote / "hooks" / "pre-receive"
     hook.write_text(script)
