@@ -11,11 +11,11 @@ A case is a turn for facts, episodes and prompts, a failed call for mends, a fai
 starts. What is told no more counts as `missed` if it helped; what is told and stands in no row is *unread* and counts
 as wrong. A share is that of the stricter reading.
 
-Both readings are by one agent in one sitting: the second judged the start lines in shuffled order and the other kinds
-once more, without the first column; where the two differ both verdicts stay. They are no substitute for two people.
-For facts the reader had seen which turns were not silent in the first column. The recordings have 57 failed calls, so
-mends have fewer than 80 cases, and only three of 17 errors recur, so few can be told. The recordings stand beside
-the repository, in ../shared/data; without them their tables are skipped.
+The readings are by two agents, each in a sitting of its own, in order of time, from the sessions and what was told,
+without the other's column; where they differ both verdicts stay. The second had seen a list of the cases that the
+first found odd, an hour before. They are no substitute for two people. The recordings have 57 failed calls, so mends
+have fewer than 80 cases; only three of 17 errors recur, so few can be told, and so can few prompts. The recordings
+stand beside the repository, in ../shared/data; without them their tables are skipped.
 
 `statements` are 120 prompts of our own, with the words that a fact must have and those that it must not have; they were
 written before the rules and are never tuned to.

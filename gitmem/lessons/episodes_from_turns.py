@@ -17,7 +17,7 @@ from gitmem.lessons.episode import REJECTED, UNMENDED, Episode, episode_id, titl
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness
 from gitmem.lessons.error_occurrence import ErrorOccurrence, find_occurrences
 from gitmem.sessions.events import PLACE
-from gitmem.sessions.exchange import headline
+from gitmem.sessions.exchange import headline, names_only_files
 from gitmem.sessions.outcome import (
     Outcome,
     has_effect,
@@ -154,7 +154,8 @@ def _is_work(episode: Episode, turns: Iterable[Turn]) -> bool:
     What a look-up found is not told unless the person says that it answers: of such episodes readers of recorded
     sessions found one in four right.
     """
-    noted = (*episode.files, *episode.errors, *episode.plan, *episode.decisions, *episode.gotchas, *episode.tips)
+    changed = episode.files if episode.solution or episode.outcome else ()  # names of files alone tell nothing
+    noted = (*changed, *episode.errors, *episode.plan, *episode.decisions, *episode.gotchas, *episode.tips)
     runs = [run for turn in turns for run in turn.runs if not run.failed]
     ran = verdict_of(runs) or any(has_effect(run.command) or is_commit(run.command) for run in runs)
     found = episode.steps and episode.solution and episode.outcome is Outcome.SUCCESS
@@ -254,12 +255,14 @@ class _Task:
     def _solution(self) -> str:
         """Return what the last exchanges that changed something came to, without any what the last one said.
 
-        Results that the person rejected, answers that the person doubted or that offer a choice are none.
+        Results that the person rejected, answers that the person doubted or that offer a choice are none, nor are names
+        of changed files alone.
         """
         own = [(turn, exchange.summary, reaction_of(turn, self._said[turn.key])) for turn, exchange in self._own]
         good = [one for one in own if one[0].answer and not one[0].interrupted and one[2] is not Outcome.FAILED]
-        changed = [summary for turn, summary, _ in good if turn.files or _committed(turn)]
-        said = [summary for turn, summary, met in good if met is not Outcome.PARTIAL and not offers(turn.answer)]
+        told = [one for one in good if not names_only_files(one[1])]
+        changed = [summary for turn, summary, _ in told if turn.files or _committed(turn)]
+        said = [summary for turn, summary, met in told if met is not Outcome.PARTIAL and not offers(turn.answer)]
         return "; ".join(one_line(one, _LINE) for one in dict.fromkeys(changed[-_RESULTS:] or said[-1:]))
 
     def _rejected(self) -> frozenset[str]:

@@ -57,6 +57,11 @@ _OUTCOMES = {
     Outcome.INTERRUPTED: ("interrupted", "중단"),
 }
 _MORE = re.compile(r"(?:[0-9]+ more|외 [0-9]+개)")
+# Of a summary, whether the person writes Korean: changed files, tests that pass or fail, what was broken off, programs.
+WORDS = {
+    False: ("changed {}", "tests pass", "tests fail", "broken off", "ran {}"),
+    True: ("{} 수정", "테스트 통과", "테스트 실패", "중단됨", "{} 실행"),
+}
 
 # Lead-ins of an answer: "Here is a summary of the changes:".
 _LEADS_ON = re.compile(
@@ -201,6 +206,13 @@ def without_middle(text: str, limit: int) -> str:
 
 def _joined(pieces: Sequence[_Piece]) -> str:
     return "".join(piece.gap + piece.text for piece in pieces).lstrip("\n")
+
+
+def names_only_files(summary: str) -> bool:
+    """Return whether a summary says of the result no more than which files were changed."""
+    result = summary.rpartition(" → ")[2]
+    forms = (re.escape(words[0]).replace(r"\{\}", r"\S+(?:, \S+)*") for words in WORDS.values())
+    return any(re.fullmatch(form, result) for form in forms)
 
 
 def headline(asked: str, limit: int) -> str:

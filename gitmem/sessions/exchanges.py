@@ -26,6 +26,7 @@ from gitmem.sessions.exchange import (
     MAX_KEYWORDS,
     MAX_SUMMARY,
     SECTION,
+    WORDS,
     Exchange,
     details_without,
     new_session,
@@ -55,10 +56,6 @@ _ITEM = 0.6  # factor for list items, unless they report an action
 _NAMED = 3  # files or programs
 _SHORTEST_WORD = 2
 _CONSIDERED = MAX_KEYWORDS + 2  # words, some of which are joined
-_WORDS = {
-    False: ("changed {}", "tests pass", "tests fail", "broken off", "ran {}"),
-    True: ("{} 수정", "테스트 통과", "테스트 실패", "중단됨", "{} 실행"),
-}
 # "All 4 comments are addressed:" is a result; "Here are the changes:" is a lead-in.
 _LEADING = re.compile(r"(?:\s+with)?\s*[:\uff1a]$")
 _BOLD = re.compile(r"\*\*([^*\n]{12,280})\*\*")
@@ -100,7 +97,7 @@ def summarize_exchange(
     else:
         summary = f"{request.rstrip(' .:')} → {best}"
     if tests is not None:
-        words = _WORDS[korean][1 if tests is Outcome.SUCCESS else 2]
+        words = WORDS[korean][1 if tests is Outcome.SUCCESS else 2]
         summary = f"{summary.rstrip(' .')} ({words})."
     return ExchangeSummary(summary, _keywords(asked, f"{best}\n{answer[:_READ]}", files), best)
 
@@ -109,7 +106,7 @@ def _without_sentence(
     request: str, files: Sequence[str], runs: Sequence[Run], *, korean: bool, interrupted: bool
 ) -> str:
     """Return the request with the changed files or the programs that were run."""
-    changed, _, _, broken_off, ran = _WORDS[korean]
+    changed, _, _, broken_off, ran = WORDS[korean]
     programs = [program(run.command) for run in runs if not run.failed]
     named = list(dict.fromkeys(name for name in programs if _PROGRAM.fullmatch(name)))
     ends = [changed.format(_listed([_base(name) for name in files]))] if files else []

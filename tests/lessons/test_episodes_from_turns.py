@@ -261,3 +261,13 @@ def test_what_a_person_writes_into_the_sections_is_read():
     assert changed is not None
     assert changed.solution.startswith("By hand: ")
     assert changed.tips == ("Mind the gap",)
+
+
+def test_a_task_of_which_only_changed_files_are_known_is_no_episode_unless_its_end_is_shown():
+    (named,) = (turn(1, "Run all the steps", "changed notes.md", files=("notes.md",)),)
+    assert told([named]) == []
+    assert told([named._replace(answer="Run all → notes.md, a.py 수정")]) == []
+    [thanked] = told([named, turn(2, "perfect, thanks", "Good.")])
+    assert thanked.outcome is Outcome.SUCCESS
+    [said] = told([named._replace(answer="changed notes.md so that it lists all steps")])
+    assert said.solution.startswith("changed notes.md so that")
