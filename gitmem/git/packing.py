@@ -16,7 +16,7 @@ import stat
 import tempfile
 from typing import TYPE_CHECKING
 
-from gitmem.errors import GitFailedError, GitmemError
+from gitmem.errors import GitFailedError, GitmemError, RefusedError
 from gitmem.git.fast_import import CRASH_REPORT
 from gitmem.git.process import Git, git_without_repository
 from gitmem.git.repository import read_refs
@@ -101,9 +101,31 @@ def join_fresh(git: Git, common_dir: str, fresh: Collection[str]) -> None:
     git.run(*_SYNC, "repack", "--geometric=1000", "-dqnf", f"--window={_WINDOW}", *others, timeout=SECONDS)
 
 
-def join_packs(git: Git) -> None:
-    """Join small packs, and unreachable loose objects, into a geometric progression."""
-    git.run(*_SYNC, "repack", "--geometric=2", "-dqn", f"--window={_WINDOW}", timeout=SECONDS)
+def join_packs(git: Git, common_dir: str) -> None:
+    """Join small packs, and unreachable loose objects, into a geometric progression; all of a partial clone's."""
+    which = "-A" if is_partial(common_dir) else "--geometric=2"  # git refuses the latter there
+    git.run(*_SYNC, "repack", which, "-dqn", f"--window={_WINDOW}", timeout=SECONDS)
+
+
+def is_partial(common_dir: str) -> bool:
+    """Return whether git may have left objects of this clone on the server (`git clone --filter`)."""
+    return any(name.endswith(".promisor") for name in _names(os.path.join(common_dir, "objects", "pack")))
+
+
+def check_whole(git: Git, common_dir: str, tip: str) -> None:
+    """Refuse a clone that git made without a part of a commit's history.
+
+    Raises:
+        RefusedError: it is one.
+
+    """
+    shallow = os.path.exists(os.path.join(common_dir, "shallow"))
+    if shallow or (is_partial(common_dir) and missing_of(git, tip)):
+        how = "--unshallow" if shallow else "--refetch --no-filter"
+        raise RefusedError(
+            "This clone lacks a part of its history, since git made it with --depth or --filter.",
+            f"'git fetch {how}' in the store brings it; or do this in a clone that has all.",
+        )
 
 
 def pack_together(git: Git, folder: str, names: Collection[str]) -> list[str]:

@@ -23,7 +23,7 @@ from gitmem.platform.programs import read_resource
 from gitmem.purge.erase import AUTHOR, Erased, author_key, find_erased, session_key
 from gitmem.purge.marks import LEAST, MARKER, MOST, MOST_TEXTS, PurgeRecord, Replacer, forms, make_record
 from gitmem.purge.records import MOST_UNASKED, Journal, answer, followed_at, read_records, read_state, record_path
-from gitmem.purge.rewrite import apply, follow, locked, plain_files, read_file, seek_texts
+from gitmem.purge.rewrite import apply, check_history, follow, locked, plain_files, read_file, seek_texts
 from gitmem.redact.redact import redact
 from gitmem.store.maintenance import own_refs
 from gitmem.store.store import Store
@@ -76,6 +76,7 @@ def plan_erasure(store: Store, *, author: str = "", session: str = "") -> PurgeP
         UsageError: several authors have this name.
 
     """
+    check_history(store)
     git = store.repository.git
     walked = history(git, [commit for _, commit in own_refs(store).values() if commit])
     if author:
@@ -113,6 +114,7 @@ def plan_purge(store: Store, sought: str | re.Pattern[str] | None) -> PurgePlan:
         RefusedError: the text is too short, or part of the store's format; or too many different texts match.
 
     """
+    check_history(store)
     git = store.repository.git
     walked = history(git, [commit for _, commit in own_refs(store).values() if commit])
     texts = {_checked(sought)} if isinstance(sought, str) else _found_in(store, walked, sought)

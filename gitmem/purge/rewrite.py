@@ -20,7 +20,15 @@ from gitmem.git.index import follow_tip
 from gitmem.git.lock import Lock, beating
 from gitmem.git.log import log
 from gitmem.git.objects import blob_id
-from gitmem.git.packing import every_object, forget_moves, remove_unreachable, stash_again, stashed
+from gitmem.git.packing import (
+    check_whole,
+    every_object,
+    forget_moves,
+    is_partial,
+    remove_unreachable,
+    stash_again,
+    stashed,
+)
 from gitmem.git.repository import move_refs, read_refs
 from gitmem.git.rewrite import Written, contents, find, history, rewrite
 from gitmem.git.signatures import Signatures
@@ -346,6 +354,7 @@ def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | N
 
     Raises:
         BusyError: another process kept the store's lock.
+        RefusedError: this clone lacks a part of its history.
 
     """
     found = look_at_records(store, [*filter(None, [store.tip]), *held])
@@ -357,6 +366,8 @@ def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | N
     records = followed(store, found.records)
     if not records:
         return None
+    if is_partial(store.repository.layout.common_dir):
+        check_history(store)
     state = read_state(store.private)
     tips = [commit for ref, (_, commit) in own_refs(store).items() if commit and not ref.startswith(_FETCHED)]
     cleaned = clean_commits(store, tips, records, before=state.removed)
@@ -366,10 +377,16 @@ def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | N
             now = read_state(store.private)._replace(records=cleaned.records, clean=())
             write_state(store.private, now.with_clean(tips))
         return None
+    check_history(store)
     with locked(store) as lock:
         done = apply(store, lock, followed(store, records), cleaned.texts)
     _tell(store, state, done)
     return done
+
+
+def check_history(store: Store) -> None:
+    """Refuse to rewrite a history of which a part is not here; raises RefusedError."""
+    check_whole(store.repository.git, store.repository.layout.common_dir, store.tip or "HEAD")
 
 
 def _tell(store: Store, before: State, done: Applied) -> None:

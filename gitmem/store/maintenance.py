@@ -16,6 +16,7 @@ from gitmem.git.lock import LockKind, beating, open_lock
 from gitmem.git.packing import (
     Sizes,
     fresh_packs,
+    is_partial,
     join_fresh,
     join_packs,
     object_ids,
@@ -135,10 +136,10 @@ def _maintain(store: Store, folder: str, progress: Callable[[str], None]) -> Mai
 def _join(store: Store, record: str) -> None:
     """Join the packs, and list the results in the file `record`: their deltas need no second search."""
     git, common = store.repository.git, store.repository.layout.common_dir
-    fresh = fresh_packs(common, read_text(record).split()) if store.own_repository else []
+    fresh = fresh_packs(common, read_text(record).split()) if store.own_repository and not is_partial(common) else []
     if len(fresh) > 1:
         join_fresh(git, common, fresh)
-    join_packs(git)
+    join_packs(git, common)
     with open(record, "w", encoding="ascii") as file:
         file.writelines(f"{name}\n" for name in pack_names(common) if name not in fresh)
 

@@ -32,7 +32,7 @@ from gitmem.git.treediff import read_tree
 from gitmem.platform.clock import Context
 from gitmem.platform.programs import is_running
 from gitmem.platform.safe_open import MAX_FILE_BYTES
-from gitmem.purge.rewrite import clean_incoming, sweep
+from gitmem.purge.rewrite import check_history, clean_incoming, sweep
 from gitmem.search.files import list_files
 from gitmem.store.findings import MAX_FILES
 from gitmem.store.init import Place, complete_store, make_store
@@ -153,6 +153,7 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
 
     Raises:
         UsageError: the file exists.
+        RefusedError: this clone lacks a part of its history.
         NotSavedError: it cannot be written.
         GitmemError: it does not hold what it should.
 
@@ -161,6 +162,7 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
     taken = next((path for path in (file, settings) if path and os.path.lexists(path)), "")
     if taken:
         raise UsageError(f"{taken} exists already.", "Name a new file.")
+    check_history(store)
     transact(store, lambda _: None, purpose="backup", scan=True)
     git, branch, tip = store.repository.git, store.repository.branch(), store.tip or ""
     target, notes = signed(store, tip)
@@ -317,8 +319,10 @@ def check_opened(store: Store, *, read: bool = True) -> None:
     large = len(files) > MAX_FILES or any(file.size > MAX_FILE_BYTES for file in files)
     if tip is not None:
         remotes.check_extent(store.repository, store.root, tip, ())
-        options = ("--no-object-names", f"--filter=blob:limit={MAX_FILE_BYTES}", "--filter-print-omitted")
-        large = large or b"~" in store.repository.git.run("rev-list", "--objects", *options, tip)
+        options = ("--no-object-names", "--missing=allow-any", f"--filter=blob:limit={MAX_FILE_BYTES}")
+        large = large or b"~" in store.repository.git.run(
+            "rev-list", "--objects", "--filter-print-omitted", *options, tip
+        )
     if large:
         raise RefusedError(
             f"{store.root} has more or larger files than gitmem handles. Nothing of it was used.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.errors import UnreachableError
+from gitmem.errors import ExitCode, UnreachableError
 from gitmem.store.store import Store
 from gitmem.store.transcripts import put, read, sessions
 from gitmem.sync import transcripts
@@ -15,9 +15,11 @@ from gitmem.sync.clone import back_up, merge_in
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
 from gitmem.sync.sync import sync_remote
+from tests.cli.commands.project import Runner
 from tests.own_settings import own_settings
+from tests.started import session_start
 from tests.store.machines import LISTED, QUICK, Machine, converge
-from tests.store.servers import NO_LIMIT, Relay, git_daemon
+from tests.store.servers import NO_LIMIT, Relay, git_daemon, serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -160,26 +162,58 @@ def test_where_a_third_of_the_connections_break_off_a_sync_ends_or_says_so_and_n
 
 # Clones that git made without all of the history
 
+_COMMANDS = (
+    ("save", "--type", "decision", "Deploys are made on Mondays"),
+    *(("search", "fact"), ("show", "HEAD"), ("show", "memory.md"), ("log", "--long"), ("facts", "list"), ("diff",)),
+    *(("status",), ("doctor",), ("doctor", "--deep"), ("maintain",), ("export", "--jsonl"), ("propose",), ("sync",)),
+)
 
-@pytest.mark.parametrize("options", [["--depth=1"], ["--filter=blob:none"]])
-@pytest.mark.few(1)
-def test_a_clone_by_git_that_lacks_history_is_a_store_that_works(
-    pair: tuple[Machine, Machine], remote: Path, tmp_path: Path, bare_git: RunsGit, options: list[str]
+
+@pytest.fixture(params=["path", pytest.param("ssh", marks=pytest.mark.slow)])
+def address(request, home: Path, environ: dict[str, str], tmp_path_factory, remote: Path) -> Iterator[str]:
+    with serve(request.param, tmp_path_factory.mktemp("server"), remote, home, environ) as served:
+        yield f"file://{served}" if request.param == "path" else served
+
+
+@pytest.mark.parametrize(
+    "options, how", [("--depth=1", "--unshallow"), ("--filter=blob:none", "--refetch --no-filter")]
+)
+def test_a_clone_by_git_that_lacks_history_is_a_store_that_works(  # noqa: PLR0917
+    pair: tuple[Machine, Machine], address: str, remote: Path, tmp_path: Path, bare_git: RunsGit, environ, options, how
 ):
-    first, second = pair
-    bare_git(remote, "config", "uploadpack.allowFilter", "true")
+    first, _ = pair
+    for key in ("allowFilter", "allowAnySHA1InWant"):
+        bare_git(remote, "config", f"uploadpack.{key}", "true")
     for number in range(3):
         first.save(f"fact {number}")
         first.sync()
-    second.sync()
-    root = tmp_path / "partial" / ".gitmem"
-    root.parent.mkdir()
-    bare_git(tmp_path, "clone", "--quiet", "--branch=gitmem", *options, remote.as_uri(), str(root))
-    third = Machine(root, "phone", first.context, bare_git)
-    third.store.acceptance.give(())
+    project = tmp_path / "partial"
+    bare_git(tmp_path, "init", "-q", str(project))
+    store = str(project / ".gitmem")
+    bare_git(tmp_path, "clone", "-q", "--branch=gitmem", options, address.replace(" ", "%20"), store, env=environ)
+    run = Runner(project, environ)
+    assert "fact 2" in run("search", "fact")[1], "before anybody accepted it"
+    assert run("trust", answer="y\n")[0] == 0
+    third = Machine(project / ".gitmem", "phone", first.context, bare_git)
     saved = third.save("of the one that lacks history")
+    assert "of the one that lacks history" in session_start(third.store, [], None, [])
     first.save("of the laptop, meanwhile")
     first.sync()
-    third.sync()
-    converge(first, third)
+    for words in _COMMANDS:
+        code, out, err = run(*words)
+        assert code == 0, f"{words}: {out}{err}"
+    first.sync()
     assert saved in first.entries()
+    assert "Deploys are made on Mondays" in first.read("memory.md")
+    third.sync()
+    third.sound()
+    for words in (
+        ("backup", str(tmp_path / "b")),
+        ("purge", "fact 1", "--yes"),
+        ("forget", "--author", "Ada", "--yes"),
+    ):
+        code, _, err = run(*words)
+        assert code == ExitCode.REFUSED
+        assert f"git fetch {how}" in err
+    bare_git(project / ".gitmem", "fetch", "-q", *how.split(), env=environ)
+    assert run("backup", str(tmp_path / "b"))[0] == 0
