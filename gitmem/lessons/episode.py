@@ -18,7 +18,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
 
 
 LETTER = "e"
@@ -93,11 +93,27 @@ _LISTS = {
     "links": "Exchanges",
 }
 _CONTEXT = "Context"
+# The keys of the header in order, and how those are read that need no more than that.
+_HEADER = (
+    *("id", "kind", "created", "ended", "session", "host", "type", "task", "outcome", "tests", "feedback", "files"),
+    *("errors", "steps", "failed", "seconds", "tokens", "mended_in", "by", "tools", "exchanges"),
+)
 
 
 def episode_folder(created: datetime) -> str:
     """Return the folder of the episodes of a month."""
     return f"{FOLDER}/{created.astimezone(UTC):%Y/%m}"
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+_READ: dict[str, Callable[[object], object]] = {
+    **dict.fromkeys(("session", "host", "task", "tests", "feedback", "by"), as_line),
+    **dict.fromkeys(("exchanges", "files"), as_texts),
+    **dict.fromkeys(("steps", "failed", "seconds", "tokens", "mended_in"), _number),
+}
 
 
 def episode_path(episode: Episode) -> str:
@@ -118,59 +134,38 @@ def parse_episode(data: bytes) -> Episode | None:
     created, tools = as_moment(given.get("created")), given.get("tools")
     if given.get("kind") != KIND or not given.get("id") or created is None:
         return None
-    return Episode(
+    one = Episode(
         id=as_line(given.get("id")),
-        session=as_line(given.get("session")),
-        host=as_line(given.get("host")),
+        session="",
+        host="",
         created=created,
         ended=as_moment(given.get("ended")) or created,
         type=TaskType(kind) if (kind := as_line(given.get("type"))) in set(TaskType) else TaskType.FEATURE,
-        task=as_line(given.get("task")),
+        task="",
         outcome=Outcome(ending) if (ending := as_line(given.get("outcome"))) in set(Outcome) else None,
-        exchanges=as_texts(given.get("exchanges")),
-        tests=as_line(given.get("tests")),
-        feedback=as_line(given.get("feedback")),
-        files=as_texts(given.get("files")),
+        exchanges=(),
         errors=_errors(given.get("errors")),
-        steps=_number(given, "steps"),
-        failed=_number(given, "failed"),
-        seconds=_number(given, "seconds"),
-        tokens=_number(given, "tokens"),
-        mended_in=_number(given, "mended_in"),
-        by=as_line(given.get("by")),
         tools=tuple((str(name), count) for name, count in tools.items() if isinstance(count, int))
         if isinstance(tools, dict)
         else (),
-    )._replace(**_told(document.body))
+    )
+    return one._replace(**{key: read(given.get(key)) for key, read in _READ.items()}, **_told(document.body))
 
 
 def _fields(episode: Episode) -> dict[str, object]:
-    return {
-        "id": episode.id,
+    made: dict[str, object] = {
         "kind": KIND,
         "created": episode.created.astimezone(UTC).replace(microsecond=0),
         "ended": episode.ended.astimezone(UTC).replace(microsecond=0),
-        "session": episode.session,
-        "host": episode.host,
         "type": episode.type.value,
-        "task": episode.task,
         "outcome": episode.outcome.value if episode.outcome else "",
-        "tests": episode.tests,
-        "feedback": episode.feedback,
-        "files": episode.files,
         "errors": [
             {key: value for key in ("type", "message", "frames") if (value := getattr(error, key))}
             for error in episode.errors
         ],
-        "steps": episode.steps,
-        "failed": episode.failed,
-        "seconds": episode.seconds,
-        "tokens": episode.tokens,
-        "mended_in": episode.mended_in,
-        "by": episode.by,
         "tools": dict(episode.tools),
-        "exchanges": episode.exchanges,
     }
+    return {key: made[key] if key in made else getattr(episode, key) for key in _HEADER}
 
 
 def _body(episode: Episode) -> list[str]:
@@ -221,8 +216,3 @@ def _errors(given: object) -> tuple[ErrorSignature, ...]:
                 ErrorSignature(as_line(one.get("type")), message, names_in(message), as_texts(one.get("frames")))
             )
     return tuple(found)
-
-
-def _number(given: Mapping[str, object], key: str) -> int:
-    value = given.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from gitmem.lessons.counts import USELESS, usefulness_of
 from gitmem.lessons.error import from_other, read_errors
 from gitmem.lessons.read import counts, match
 from gitmem.lessons.usage_log import ERROR, GivenText, known_to, note_asked
-from gitmem.sessions.outcome import only_reads, works_now
 from gitmem.store.headers import marked
 from gitmem.text.fence import FENCE, opening
 from gitmem.text.sentences import seen_times
@@ -20,22 +17,6 @@ if TYPE_CHECKING:
 
     from gitmem.lessons.read import Matched
     from gitmem.store.store import Store
-
-
-_COMMAND = re.compile(r"^`(?P<code>[^`\n]{1,400})`: ")  # before the error in an exchange's line
-_WORKED = re.compile(r": `(?P<code>[^`\n]{1,400})`$")  # ends an error that a command mended
-_TOOL = re.compile(r"[A-Z][a-z]\w* ")  # begins the call of an agent's tool, such as `Read a.py`
-NAMES_A_FILE = re.compile(r": `[^\s`]*[/.][^\s`]*`$")  # a mend that names the changed file alone
-
-
-def is_lesson(line: str) -> bool:
-    """Return whether the line of an error is worth telling: not if its command only reads, or just worked later."""
-    command = _COMMAND.match(line)
-    if command is None:
-        return True
-    code, worked = command["code"], _WORKED.search(line)
-    looks = _TOOL.match(code) or only_reads(code)
-    return not looks and not (worked and works_now(code, worked["code"]))
 
 
 _MAX_MEND = 600  # characters of a solution

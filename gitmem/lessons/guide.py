@@ -27,7 +27,7 @@ from gitmem.lessons.counts import BEGINS, usefulness_of
 from gitmem.lessons.episode import FOLDER as EPISODES_FOLDER
 from gitmem.lessons.episodes import Ranked, ranked_episodes, similar
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness, names_in, quoted, read_errors
-from gitmem.lessons.fix import NAMES_A_FILE, is_lesson, mend_line
+from gitmem.lessons.fix import mend_line
 from gitmem.lessons.pattern import FOLDER as PATTERNS
 from gitmem.lessons.prompt import excerpt, needles_of, plain_query
 from gitmem.lessons.read import counts, match, own_part, read_pattern
@@ -38,7 +38,6 @@ from gitmem.search.query import fold, parse_query
 from gitmem.search.recall import with_own
 from gitmem.search.units import bare_text, fields_in
 from gitmem.sessions.memory import running
-from gitmem.sessions.outcome import MENDED
 from gitmem.sessions.state import TaskStatus, TaskType, WorkingMemory, classify
 from gitmem.store.headers import marked
 from gitmem.store.store import Store
@@ -193,7 +192,7 @@ def _of_hits(store: Store, hits: Sequence[Hit], episodes: Sequence[Ranked], task
     for hit in hits:
         if hit.path.startswith((f"{EPISODES_FOLDER}/", f"{PATTERNS}/")) or hit.entry in told:
             continue
-        yield from _of_hit(hit, _excerpt(hit, needles), needles)
+        yield from _of_hit(hit, _excerpt(hit, needles))
     for hit in hits:
         read = read_pattern(store, hit.path) if hit.path.startswith(f"{BUGS}/") else None
         pattern = own_part(store, read) if read else None
@@ -205,8 +204,8 @@ def _of_hits(store: Store, hits: Sequence[Hit], episodes: Sequence[Ranked], task
             yield Line(Part.CHALLENGE, pattern.title, (pattern.id,), round(min(hit.worth.share, 1.0), 2))
 
 
-def _of_hit(hit: Hit, text: str, needles: Sequence[str]) -> Iterator[Line]:
-    """Yield the text of a fact, or the answer of an exchange and its errors that share a word with the task."""
+def _of_hit(hit: Hit, text: str) -> Iterator[Line]:
+    """Yield the text of a fact, or the answer of an exchange: its errors have patterns."""
     sources, sure = (hit.entry or f"{hit.path}:{hit.start}",), round(min(hit.worth.share, 1.0), 2)
     if hit.fact:
         yield Line(Part.CHALLENGE if hit.entry.startswith(_CHALLENGES) else Part.APPROACH, text, sources, sure)
@@ -215,13 +214,6 @@ def _of_hit(hit: Hit, text: str, needles: Sequence[str]) -> Iterator[Line]:
     if hit.entry.startswith(_CONCEPT) or (fields.outcome and not fields.answer):
         return  # a list of exchanges, and a request that nothing came of
     yield Line(Part.CHALLENGE if fields.outcome == "failed" else Part.APPROACH, text, sources, sure)
-    for error in fields.errors:
-        said = " ".join(error.split())
-        is_near = any(needle in fold(said) for needle in needles)
-        if not is_near or not is_lesson(said) or NAMES_A_FILE.search(said):
-            continue
-        mended = MENDED.strip() in said
-        yield Line(Part.TRY if mended else Part.CHALLENGE, said[: _TOKENS * 4], sources, sure)
 
 
 def _of_person(store: Store, task: str) -> Iterator[Line]:

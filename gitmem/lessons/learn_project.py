@@ -32,13 +32,12 @@ from gitmem.lessons.project_stack import (
     CI_FILES,
     CI_FOLDER,
     TOP_FILES,
-    is_code,
     manifests_in,
     stack_lines,
     structure_lines,
 )
 from gitmem.lessons.read import known_patterns
-from gitmem.project.files import list_files, names_in, project_code, read_text, sizes_of
+from gitmem.project.files import list_files, names_in, project_code, read_text
 from gitmem.project.state import Past, read_past
 from gitmem.sessions.entries import EXCHANGE
 from gitmem.sessions.outcome import split_fields
@@ -132,12 +131,11 @@ def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
     errors: Counter[str] = Counter()
     for pattern in known_patterns(store):
         errors.update({file: len(pattern.seen) for file in pattern.files if file in there})
-    sizes = sizes_of(top, filter(is_code, files))
     kind = KnowledgeKind
     read = [
         Knowledge(kind.STRUCTURE, tuple(structure_lines(files)), confidence=_FROM_FILES),
         Knowledge(kind.STACK, tuple(stack_lines(manifests, there)), tuple(manifests), confidence=_FROM_FILES),
-        Knowledge(kind.HOTSPOTS, tuple(hotspot_lines(together, errors, there, sizes)), sources=sources),
+        Knowledge(kind.HOTSPOTS, tuple(hotspot_lines(together, errors, there)), sources=sources),
         Knowledge(kind.CHANGES, tuple(change_lines(together, files)), sources=sources),
     ]
     from_history = {kind.HOTSPOTS, kind.CHANGES}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gitmem.sessions.turns import Turn
 
 
-_FILES, _FEW_FILES, _PAIRS, _TESTS = 10, 5, 10, 15  # lines of each
+_FILES, _FEW_FILES, _PAIRS = 10, 5, 10  # lines of each
 _TOGETHER = 3  # changes of two files together, at least
 _SHARE = 0.5  # of the changes of the rarer of them
 NEW_FILE = "a new file in "
@@ -32,7 +32,6 @@ _NEW, _MOSTLY, _WIDEST = 8, 0.6, 40  # folders; share of their commits with new 
 _WIDE = 15  # files in a change above which it does not count as changing them together
 _TEST = re.compile(r"(?:^|/)(?:test_(?P<a>\w+)|(?P<b>\w+)_test|(?P<c>[\w-]+)\.(?:test|spec)|(?P<d>\w+)_spec)\.\w{1,4}$")
 _FIX = re.compile(r"(?:\w+[/:] ?)?(?:fix(?:e[sd])?|hotfix|bugfix|revert)\b", re.IGNORECASE)
-_LARGE = 50_000  # bytes of a file of code
 
 
 @dataclass(frozen=True)
@@ -47,23 +46,16 @@ class Change:
     added: tuple[str, ...] = ()
 
 
-def hotspot_lines(
-    changes: Sequence[Change], errors: Mapping[str, int], there: frozenset[str], sizes: Mapping[str, int]
-) -> list[str]:
-    """Return the files with most changes, most errors of sessions and most commits that fix, and large files of code.
-
-    `sizes` are the files' bytes.
-    """
+def hotspot_lines(changes: Sequence[Change], errors: Mapping[str, int], there: frozenset[str]) -> list[str]:
+    """Return the files with most changes, most errors of sessions and most commits that fix."""
     often = _most_named((change.files for change in changes), there)
     fixes = (change.files for change in changes if _FIX.match(change.subject))
     fixed = _most_named(fixes, frozenset(filter(is_code, there)))
     broken = sorted(((number, file) for file, number in errors.items() if number > 1), reverse=True)
-    large = sorted(((size, file) for file, size in sizes.items() if size >= _LARGE and is_code(file)), reverse=True)
     return [
         *(f"{file} changes often ({at_least(number)} changes)" for number, file in often[:_FILES]),
         *(f"{file} breaks often ({at_least(number)} errors)" for number, file in broken[:_FILES]),
         *(f"{file} was mended often ({at_least(number)} fixes)" for number, file in fixed[:_FEW_FILES]),
-        *(f"{file} is large ({at_least(size // 1_000)} kB)" for size, file in large[:_FEW_FILES]),
     ]
 
 
@@ -75,7 +67,7 @@ def _most_named(groups: Iterable[tuple[str, ...]], there: frozenset[str]) -> lis
 
 
 def change_lines(changes: Sequence[Change], files: Sequence[str]) -> list[str]:
-    """Return pairs of files that change together, what comes with a new file, and pairs of test and tested file."""
+    """Return pairs of files that change together, but for a test and its file, and what comes with a new file."""
     there = frozenset(files)
     pairs: Counter[tuple[str, str]] = Counter()
     single: Counter[str] = Counter()
@@ -90,8 +82,7 @@ def change_lines(changes: Sequence[Change], files: Sequence[str]) -> list[str]:
             lines.append(f"{one} and {other} change together ({at_least(number)} times)")
         if len(lines) == _PAIRS:
             break
-    lines += list(_with_new_files(changes, there))
-    return lines + [f"{test} tests {file}" for test, file in list(files_by_test(files))[:_TESTS]]
+    return lines + list(_with_new_files(changes, there))
 
 
 def _with_new_files(changes: Iterable[Change], there: frozenset[str]) -> Iterator[str]:
@@ -115,19 +106,6 @@ def _with_new_files(changes: Iterable[Change], there: frozenset[str]) -> Iterato
 def folder_of(file: str) -> str:
     """Return the folder of a file with a slash at its end, "" at the top."""
     return file[: file.rfind("/") + 1]
-
-
-def files_by_test(files: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each test with the file of the same name, if there is exactly one."""
-    named: dict[str, list[str]] = defaultdict(list)
-    for file in files:
-        if not _TEST.search(file):
-            named[_stem(file)].append(file)
-    for file in files:
-        found = named.get(_tested(file), []) if _TEST.search(file) else []
-        same = [one for one in found if one.rpartition(".")[2] == file.rpartition(".")[2]]
-        if len(same) == 1:
-            yield file, same[0]
 
 
 def _is_test_of(one: str, other: str) -> bool:

@@ -19,41 +19,25 @@ if TYPE_CHECKING:
 # Each names a package by the folder it is in.
 MANIFESTS = ("pyproject.toml", "requirements.txt", "package.json", "go.mod", "Cargo.toml", "pom.xml", "Gemfile")
 _MOST = 12  # names of a line
-_FOLDERS, _ENTRIES, _PACKAGES, _SETTINGS, _COMMANDS = 12, 8, 12, 12, 20  # names of each
+_FOLDERS = 12  # of a project
 _DEEPEST = 3  # folders below each other
 _NO_CODE = frozenset({"", "SQL", "Markdown"})
-_ENTRY = re.compile(
-    r"(?:^|/)(?:__main__\.py|main\.(?:py|go|rs|ts|js|c|cpp)|index\.(?:ts|js|html)|app\.(?:py|ts|js)|manage\.py|cli\.py"
-    r"|lib\.rs|Main\.java|Program\.cs|server\.(?:ts|js|py))$"
-)
 _DULL = re.compile(
     r"(?:\.lock|lock\.(?:json|yaml)|\.sum|\.snap|\.min\.\w+|\.svg|\.png)$|(?:^|/)(?:vendor|node_modules|dist)/"
-)
-_SETTING = re.compile(
-    r"\.?[\w.-]{1,60}\.(?:toml|ini|cfg|conf|ya?ml|json|jsonc)|\.\w[\w.-]{1,40}(?:rc|ignore|config|example)"
-    r"|[\w-]{1,40}\.config\.\w{2,3}|(?:Docker|Make|Just|Task|Gem|Proc|Rake)file|go\.mod|pom\.xml|requirements\.txt"
 )
 _ASIDE = re.compile(
     r"(?:^|/)(?:tests?|testdata|fixtures?|examples?|samples?|templates?|vendor|node_modules|dist|\.\w+)/"
 )
-_COMMAND = re.compile(r"\.claude/commands/((?:[\w-]{1,40}/)?[\w-]{1,40})\.md")
 
 
 def structure_lines(files: Sequence[str]) -> list[str]:
-    """Return the main folders with their languages and number of files, packages, entry points and settings."""
+    """Return the main folders with their languages and number of files, and the packages."""
     folders = _main_folders(files)
     largest = sorted((name for name in folders if name), key=lambda name: (-folders[name].total(), name))
     lines = [f"{name}: {_count(folders[name])}" for name in largest[:_FOLDERS]]
     packages = list(dict.fromkeys(file.rpartition("/")[0] + "/" for file in manifests_in(files) if "/" in file))
     if packages:
-        lines.append(f"Packages: {_listed(packages, _PACKAGES)}")
-    entries = sorted((file for file in files if _ENTRY.search(file)), key=lambda file: (file.count("/"), file))
-    if entries:
-        lines.append("Entry points: " + ", ".join(entries[:_ENTRIES]))
-    if settings := [file for file in files if _SETTING.fullmatch(file) and not is_dull(file)]:
-        lines.append(f"Settings: {_listed(settings, _SETTINGS)}")
-    if commands := [f"/{match[1].replace('/', ':')}" for file in files if (match := _COMMAND.fullmatch(file))]:
-        lines.append(f"Slash commands: {_listed(commands, _COMMANDS)} (.claude/commands/)")
+        lines.append(f"Packages: {_listed(packages)}")
     return lines
 
 
@@ -126,9 +110,9 @@ def _count(found: Counter[str]) -> str:
     return ", ".join([_files(found.total()), *named])
 
 
-def _listed(names: Sequence[str], most: int = _MOST) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + more
 
 
 TOP_FILES = ("Makefile",)

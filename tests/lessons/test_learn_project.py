@@ -55,7 +55,7 @@ def test_a_project_is_learned_in_one_commit_and_again_when_it_changes(desk, proj
         "Python >=3.11 (pyproject.toml)",
         "Tools with settings: ruff (pyproject.toml)",
     )
-    assert found["structure"] == ("app/: 2 files, Python", "Settings: pyproject.toml")
+    assert found["structure"] == ("app/: 2 files, Python",)
     assert found["hotspots"][:2] == (
         "app/load.py changes often (4 changes)",
         "app/save.py changes often (4 changes)",
