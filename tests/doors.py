@@ -58,7 +58,7 @@ class World:
         self.put("summaries/memory_20261004_000000.summary.md", _SUMMARY)
         self.put("archive/memory_20261004_000000.md", f"# Old\n\n{SAID}\n")
         self.put("knowledge/login.md", f"# Login\n\n{SAID}\n")
-        for number in range(40):  # so that the words of the question say something
+        for number in range(60):  # so that the words of the question say something
             self.put(
                 f"knowledge/{number}.md", f"# Part {number}\n\nThe importer reads part {number} of its settings.\n"
             )

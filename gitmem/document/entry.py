@@ -25,6 +25,7 @@ STATE = "State"  # the label of its entry
 RECENT_CONTEXT = "Recent Context"
 KNOWN_ISSUES = "Known Issues"
 TIMELINE = "Timeline"
+LINKS = "Links"  # of a session, to what it taught
 
 
 class MemoryType(StrEnum):

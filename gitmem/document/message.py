@@ -85,6 +85,12 @@ def one_line(text: str, length: int) -> str:
     return (cut[:space] if space > length // 2 else cut).rstrip(" ,;:.") + "…"
 
 
+def link(text: str, target: str, length: int = 160) -> str:
+    """Return a link of markdown to a relative path, with a text on one line of at most `length` characters."""
+    shown = one_line(text, length).replace("[", "(").replace("]", ")").rstrip("\\")
+    return f"[{shown}]({target})"
+
+
 class Message(Value):
     """A commit message: a subject and trailers, in order; a key may come more than once."""
 

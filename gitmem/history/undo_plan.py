@@ -12,7 +12,16 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gitmem.document.document import Document
-from gitmem.document.entry import Entry, Section, entry_ids, find_entries, restore_entries, sections
+from gitmem.document.entry import (
+    LINKS,
+    Entry,
+    Section,
+    entry_ids,
+    find_entries,
+    find_section,
+    restore_entries,
+    sections,
+)
 from gitmem.document.ids import ARCHIVE, BUGS, MEMORY, is_fact_id, summary_path
 from gitmem.document.message import Trailer
 from gitmem.facts.fact import PATH, is_fact_path
@@ -247,11 +256,14 @@ def _is_fact_gone(change: Change, current: bytes | None) -> bool:
 
 
 def _without_made(made: bytes, current: bytes) -> bytes | None:
-    """Return a log without the entries it was created with; None if nothing else was added."""
+    """Return a log without the entries it was created with; None if nothing but links was added."""
     ids = ids_in([made])
     titles = _sections_of(made, ids)
     frame, left = (_without_sections(_without(text, ids), titles) for text in (made, current))
-    return None if _lines(frame) == _lines(left) else left
+    log = Document.parse(left)
+    links = find_section(log.body, LINKS)
+    rest = _cut(left, log, [(links.start, links.end)]) if links else left
+    return None if _lines(frame) == _lines(rest) else left
 
 
 def _with(data: bytes, source: bytes, ids: Collection[str]) -> bytes:

@@ -34,7 +34,6 @@ _SOON = 3_600  # seconds between the two, at most
 _NO_NAME = r"[0-9]{5}|^[\w-]+\.(?:com|org|net|io|dev)/|[가-힣][았었했됐났갔왔]$"
 _NAMED_AFTER = 8  # exchanges from which the name stays
 _WORDS_OF_A_NAME = 3
-_SUMMARY = 160  # characters of an exchange in a concept's list
 _DIGITS = 10
 
 
@@ -155,12 +154,11 @@ def has_own_name(concept: Concept) -> bool:
     )
 
 
-def line_of(exchange: Exchange, link: str) -> str:
-    """Return the line of an exchange in a concept's list; `link` is the path of its session's file in the store."""
-    from gitmem.document.message import one_line
+def line_of(exchange: Exchange, path: str) -> str:
+    """Return the line of an exchange in a concept's list; `path` is its session's file in the store."""
+    from gitmem.document.message import link
 
-    summary = one_line(exchange.summary, _SUMMARY).replace("[", "(").replace("]", ")")
-    return f"- {exchange.time[:10]} [{summary}](../{link}) {exchange.id}"
+    return f"- {exchange.time[:10]} {link(exchange.summary, f'../{path}')} {exchange.id}"
 
 
 def parse_concept(data: bytes, path: str) -> Concept | None:

@@ -25,8 +25,8 @@ from gitmem.lessons.concept import (
     render_changed,
     render_new,
 )
-from gitmem.sessions.cleaned import exchanges_in, find_session_file
-from gitmem.store.headers import Header, read_headers
+from gitmem.sessions.cleaned import exchanges_in, find_session_file, with_links
+from gitmem.store.headers import Header, known_facts, read_headers
 from gitmem.store.transact import transact
 from gitmem.values import Value
 
@@ -90,9 +90,13 @@ def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
         times = {turn.exchange_id: turn.ended for turn in turns}
         exchanges = [one._replace(at=times.get(one.id)) for one in exchanges_in(data)]
         grouped = sort_in(known, exchanges, path)
-        changes = {one.concept.path: _rendered(transaction, one) for one in grouped if one.concept.path or one.lines}
+        changes: dict[str, bytes | None] = {
+            one.concept.path: _rendered(transaction, one) for one in grouped if one.concept.path or one.lines
+        }
         if not changes:
             return False
+        facts = {one.path: one.description for one in known_facts(store) if one.session == session}
+        changes |= with_links(transaction, path, facts)
         new = sum(one.concept.id not in known for one in grouped)
         return transaction.commit(_message(grouped, new, session, host), changes, when=turns[-1].ended)
 

@@ -18,7 +18,7 @@ from gitmem.lessons.error import MATCH, ErrorSignature, likeness, read_error
 from gitmem.lessons.read import counts, episode_paths, read_episode
 from gitmem.search.engine import answer
 from gitmem.search.hits import Hit
-from gitmem.sessions.cleaned import exchanges_in, find_session_file, redacted_with_runs
+from gitmem.sessions.cleaned import exchanges_in, find_session_file, redacted_with_runs, with_links
 from gitmem.sessions.memory import clean_event, read_working
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.state import TaskType
@@ -172,10 +172,11 @@ def save_episodes(
             return False
         project = os.path.dirname(store.root)
         made = episodes_of(clean, exchanges_in(data), path, working=working, project=project, grown=grown)
-        new = {path: one for one in made if (path := _path_of(store, transaction, one))}
-        changes: dict[str, bytes | None] = {path: render_episode(one) for path, one in new.items()}
+        new = {name: one for one in made if (name := _path_of(store, transaction, one))}
+        changes: dict[str, bytes | None] = {name: render_episode(one) for name, one in new.items()}
+        changes |= with_links(transaction, path, {name: one.task for name, one in new.items()})
         message = _message(list(new.values()), session, host)
-        return bool(changes) and transaction.commit(message, changes, when=turns[-1].ended)
+        return bool(new) and transaction.commit(message, changes, when=turns[-1].ended)
 
     return transact(store, plan, purpose="episodes").commit
 

@@ -11,7 +11,7 @@ from collections import Counter
 from itertools import zip_longest
 
 from gitmem.document.ids import tail_of
-from gitmem.document.message import one_line
+from gitmem.document.message import link, one_line
 from gitmem.facts.compare import stems_of
 from gitmem.lessons.episode import REJECTED, UNMENDED, Episode, episode_id, title_of
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness
@@ -315,9 +315,8 @@ def _quoted(mend: str) -> str:
     return mend if mend.startswith(("`", PLACE)) else f'"{mend}"'
 
 
-def _link(exchange: Exchange, link: str) -> str:
-    summary = one_line(exchange.summary, _SUMMARY).replace("[", "(").replace("]", ")")
-    return f"{exchange.time[:10]} [{summary}](../../../{link}) {exchange.id}"
+def _link(exchange: Exchange, path: str) -> str:
+    return f"{exchange.time[:10]} {link(exchange.summary, f'../../../{path}')} {exchange.id}"
 
 
 def _lines(texts: Iterable[str]) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ from gitmem.lessons.pattern import (
     seen_again,
 )
 from gitmem.lessons.read import counts, episode_paths, known_patterns, pattern_headers, read_episode, signature_of
-from gitmem.sessions.cleaned import boot_lines, redacted, redacted_with_runs
+from gitmem.sessions.cleaned import boot_lines, find_session_file, redacted, redacted_with_runs, with_links
 from gitmem.store.headers import known_facts
 from gitmem.store.store import Store, own_store
 from gitmem.store.transact import transact
@@ -88,6 +88,8 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
         told = [sight._replace(episode=episodes.get(sight.exchange, "")) for sight in sights]
         changed, new = patterns_with(store, transaction, told)
         changes = rendered(changed)
+        if path := find_session_file(transaction, session, turns[0].started):
+            changes |= with_links(transaction, path, {one.path: one.title for one in changed.values()})
         return transaction.commit(_message(changed, new, session, host), changes, when=turns[-1].ended)
 
     outcome = transact(store, plan, purpose="learn")

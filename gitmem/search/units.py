@@ -80,7 +80,9 @@ def cut(path: str, text: str) -> list[Span]:
     previous = body
     for start in (*starts, len(text)):
         if start > previous:
-            if text[previous] == "#" and start - previous <= LONGEST_SECTION:  # as most sections
+            if text.startswith("## Links", previous) and path.startswith("sessions/"):
+                pass  # what they lead to is found itself
+            elif text[previous] == "#" and start - previous <= LONGEST_SECTION:  # as most sections
                 spans.append((previous, start, SECTION))
             else:
                 _add(spans, text, previous, start)

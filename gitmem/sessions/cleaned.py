@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from datetime import UTC
 
-from gitmem.document.entry import find_entries
+from gitmem.document.document import Document
+from gitmem.document.entry import LINKS, find_entries, find_section
 from gitmem.document.ids import session_path
+from gitmem.document.message import link
 from gitmem.hosts.all import find_host, name_of, read_records
 from gitmem.platform.safe_open import read_end
 from gitmem.redact.redact import redact
@@ -16,6 +18,7 @@ from gitmem.sessions.turns import BOOT_FILES, content_lines, fold
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from gitmem.sessions.exchange import Exchange
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _BOOT_BYTES = 262_144
+_WORDS = {"episodes": "task", "patterns": "error"}  # of folders, before a link; a fact's is its kind
 
 
 def boot_lines(store: Store) -> frozenset[str]:
@@ -137,6 +141,25 @@ def find_session_file(transaction: Transaction, session: str, started: datetime)
     folder = session_path(started.astimezone(UTC).strftime("%Y%m%d_%H%M%S"), name).rpartition("/")[0]
     names = sorted(other for other in transaction.names(folder) if other.endswith(f"-{name}.md"))
     return f"{folder}/{names[0]}" if names else None
+
+
+def with_links(transaction: Transaction, path: str, files: Mapping[str, str]) -> dict[str, bytes | None]:
+    """Return the change of a session's file that adds links to these files, given with titles; {} if it has them."""
+    data, up = transaction.read(path), "../" * path.count("/")
+    document = Document.parse(data or b"")
+    new = [
+        f"- {_WORDS.get(name.split('/')[0]) or name.split('/')[1]}: {link(title, up + name)}"
+        for name, title in files.items()
+        if f"({up}{name})" not in document.body
+    ]
+    if data is None or not new:
+        return {}
+    newline, there = document.newline, find_section(document.body, LINKS)
+    end = there.end if there else len(document.body)
+    before, after = document.body[:end].rstrip(), document.body[end:]
+    title = [] if there else ["", f"## {LINKS}", ""]
+    lines = [before, *title, *new, *([""] if after else [])]
+    return {path: document.with_body(newline.join([*lines, ""]) + after).render()}
 
 
 def exchanges_in(data: bytes) -> list[Exchange]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from gitmem.history.undo import undo
 from gitmem.lessons.episodes import save_episodes
 from gitmem.lessons.read import known_patterns, last_episode, read_episode
+from gitmem.search.engine import answer
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import read_records
 from gitmem.sessions.exchanges import turns_of
@@ -18,6 +20,7 @@ from gitmem.sessions.memory import brief_episode, change_working, running
 from gitmem.sessions.replay import replay
 from gitmem.sessions.state import TaskType
 from gitmem.sessions.working import note
+from gitmem.store.headers import known_facts
 from gitmem.store.store import Store
 from gitmem.text.stems import estimate_tokens
 from tests.desk import BEGAN, Recorder
@@ -54,6 +57,24 @@ def test_each_task_of_a_session_becomes_an_episode_in_one_commit(desk, recorder,
     assert bare_git(root, "status", "--porcelain") == ""
     ops = bare_git(root, "log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)").split()
     assert ops.count("episode") == 1
+
+
+def test_a_sessions_file_links_what_it_taught_and_a_search_does_not_find_the_links(desk, recorder):
+    recorder.turn(4, "From now on we use uv instead of pnpm for builds.", "Noted.", mend="uv sync")
+    replay(desk.store, recorder.write())
+    file = next(Path(desk.store.root).glob("sessions/*/*/*.md"))
+    links = re.findall(r"(?m)^- [a-z-]+: \[[^]]+\]\((.+)\)$", file.read_text("utf-8").partition("\n## Links\n")[2])
+    facts = {one.path for one in known_facts(desk.store) if one.session == "s-rec"}
+    assert facts
+    made = (*paths_of(desk), *facts, known_patterns(desk.store)[0].path)
+    assert sorted(links) == sorted(f"../../../{one}" for one in made)
+    hits = answer(desk.store, "episodes decision patterns").hits
+    assert not [hit for hit in hits if hit.path.startswith("sessions/")]
+    recorder.turn(5, "And its changelog, too", "It is written.", mend="make clean")
+    desk.store = Store(desk.store.root, desk.store.context)
+    replay(desk.store, recorder.write())
+    assert file.read_text("utf-8").count("## Links") == 1
+    assert all((file.parent / one).is_file() for one in links)
 
 
 @pytest.mark.parametrize("old", [False, True])

@@ -1,6 +1,7 @@
 """The recorded sessions of our own making: the reader finds every request, and labels point at what is there."""
 
 import json
+import re
 from collections import Counter
 from datetime import UTC
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from gitmem.facts.fact import FactKind
 from gitmem.hosts.all import find_host, writer
+from gitmem.sessions.replay import replay
 from gitmem.sessions.transcript import Role, Unread, hook_events, records
 from gitmem.sessions.turns import fold
 
@@ -67,3 +69,31 @@ def test_the_recorded_sessions_hold_what_judgement_is_measured_by():
     assert counts["issue"] >= 20
     assert sum("replaces" in label for label in labels) >= 6
     assert sum("resolves" in label for label in labels) >= 2
+
+
+LINK = re.compile(r"(?<!\\)\]\(([^()\s]+)\)")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("project", ["calc", "backup"])
+def test_every_link_of_a_store_that_recorded_sessions_made_leads_to_a_file_in_it(desk, bare_git, project):
+    for path in SESSIONS:
+        if path.name.startswith(project):
+            replay(desk.store, str(path))
+    root = Path(desk.store.root)
+    found = Counter()
+    for path in sorted(root.rglob("*.md")):
+        for target in LINK.findall(path.read_text("utf-8")):
+            if not target.startswith("https://"):
+                place = (path.parent / target).resolve()
+                assert place.is_file(), (path, target)
+                assert place.is_relative_to(root.resolve()), (path, target)
+                found[path.relative_to(root).parts[0], place.relative_to(root.resolve()).parts[0]] += 1
+    made = {folder for folder in ("facts", "episodes", "patterns") if (root / folder).exists()}
+    assert {("concepts", "sessions"), ("episodes", "sessions"), *(("sessions", one) for one in made)} <= {*found}
+    before = {path: path.read_bytes() for path in root.rglob("*.md")}
+    for path in SESSIONS:
+        if path.name.startswith(project):
+            replay(desk.store, str(path))
+    assert {path: path.read_bytes() for path in root.rglob("*.md")} == before
+    assert bare_git(root, "status", "--porcelain") == ""
