@@ -73,6 +73,7 @@ def common_dir_of(git_dir: str) -> str:
 
 _OBJECT_ID_LENGTHS = (40, 64)
 _HEX = frozenset("0123456789abcdef")
+_MOST_REVISION = 1_000  # characters; git's stack ends at some 20,000 `^`
 LEFT_BEHIND_SECONDS = 10.0
 # What git says of an existing lock: it names that of a ref, and not that of its settings.
 _LOCKED = (("Unable to create '", "': File exists", ""), ("could not lock config file ", ": File exists", ".lock"))
@@ -220,13 +221,15 @@ class Repository:
             NotFoundError: it names none.
 
         """
-        if not revision.startswith("-") and "\0" not in revision:
+        if not revision.startswith("-") and "\0" not in revision and len(revision) <= _MOST_REVISION:
             peeled = f"{revision}^{{commit}}"
             found = self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", peeled, ok=(0, 1, 128))
             oid = found.decode().strip()
             if is_object_id(oid):  # not `^ID`, which excludes it
                 return oid
-        raise NotFoundError(f"There is no revision {revision!r} in the store.", "'gitmem log' lists what there is.")
+        raise NotFoundError(
+            f"There is no revision {revision[:_MOST_REVISION]!r} in the store.", "'gitmem log' lists what there is."
+        )
 
     def read(self, commit: str, path: str) -> bytes | None:
         """Return the content of a file in a commit, None if there is none, or a folder or link."""

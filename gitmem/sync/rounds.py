@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
-from gitmem.errors import BusyError, GitmemError, ProtectedError
+from gitmem.errors import BusyError, GitmemError, ProtectedError, RefusedError
 from gitmem.git.log import Fork, commits, count_commits, fork
 from gitmem.git.remote import INBOX, Connection, PushRacedError
 from gitmem.git.repository import MEMORY_BRANCH, move_refs
@@ -260,7 +260,14 @@ class _Sync:
         if theirs is not None and both is not None and (theirs not in both.bases or taken):
             check_incoming(self._store, self._remote, local, theirs, self._options.accept, shared=bool(both.bases))
             target, review = self._merged(both, [*taken.values()])
-            self._lost = check_losses(self._store, self._remote, local, target, self._options.accept)
+            try:
+                self._lost = check_losses(self._store, self._remote, local, target, self._options.accept)
+            except RefusedError as error:
+                if not taken:
+                    raise
+                self._notices.append(f"The inbox of {self._remote.called} was left alone: {error.message}")
+                self._inbox = None  # else one commit in it would stop the syncs of all
+                return None
         try:
             target = self._signed(target)
             refused = None if target == held else self._push(target, held, purged=held != theirs)

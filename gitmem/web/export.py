@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from hashlib import sha256
+from urllib.parse import parse_qs
 
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.platform.programs import read_resource
@@ -15,7 +17,7 @@ from gitmem.web.pages.view import Kept, View
 from gitmem.web.render import MENU, page_of, to_html
 
 _ITEMS = {"facts": "fact", "sessions": "session", "concepts": "concept"}
-_SAFE = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]*")  # an id that is a file's name as it is
+_SAFE = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,99}")  # an id that is a file's name as it is
 _LEFT_OUT = "search"  # it needs a server
 _NOT_WRITTEN = (_LEFT_OUT, "commit", "transcript")  # a transcript is for the person, not for whom an export is shown
 
@@ -64,6 +66,8 @@ def _addresses(store: Store, kept: Kept) -> Iterator[tuple[str, dict[str, str]]]
 
 
 def _file(path: str, after: str = "") -> str:
+    if after and not _SAFE.fullmatch(after):  # a session's id is what the commit of anybody says
+        after = sha256(after.encode("utf-8", "replace")).hexdigest()
     return f"{path or 'index'}{f'/{after}' if after else ''}.html"
 
 
@@ -75,7 +79,7 @@ def _link(address: str, up: str) -> str:
     first, _, item = path.partition("/")
     if first in _NOT_WRITTEN or path.endswith(".json") or (item and not _SAFE.fullmatch(item)):
         return ""
-    return up + _file(path or "index", query.partition("after=")[2].partition("&")[0])
+    return up + _file(path or "index", parse_qs(query).get("after", [""])[0])
 
 
 def _write(folder: str, name: str, data: bytes) -> None:

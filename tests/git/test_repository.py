@@ -243,6 +243,7 @@ def test_revisions(folder, repository, save, bare_git):
         "f" * 40,
         "\udcff",
         "x" * 5000,
+        "HEAD" + "^" * 100_000,
     ],
 )
 def test_what_is_no_revision(repository, save, revision):
@@ -250,6 +251,7 @@ def test_what_is_no_revision(repository, save, revision):
     with pytest.raises(NotFoundError) as caught:
         repository.resolve(revision)
     assert "gitmem log" in caught.value.remedy
+    assert len(caught.value.message) < 5_000
 
 
 def test_ancestors(repository, save):

@@ -194,6 +194,25 @@ def test_who_loses_three_rounds_leaves_its_commits_in_the_inbox_and_the_next_syn
     converge(*pair)
 
 
+def test_a_commit_in_the_inbox_that_removes_much_stops_no_sync(
+    pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit
+):
+    first, second = pair
+    kept = first.save("one")
+    converge(*pair)
+    empty = first.git("mktree", "--missing", stdin=b"").strip()
+    removal = first.git("commit-tree", empty, "-p", "HEAD", "-m", "x").strip()
+    first.git("push", "-q", str(remote), f"{removal}:refs/gitmem/inbox/evil-000000000001")
+    done = second.sync()
+    assert "would remove much" in " ".join(done.notices)
+    two = second.save("two")
+    second.sync()
+    first.sync()
+    assert {kept, two} <= {*first.entries()}
+    assert first.tip == second.tip
+    assert _inbox(bare_git, remote), "it is left to a person"
+
+
 def test_several_in_the_inbox_become_one_merge(machine: Callable[[str], Machine], remote: Path, bare_git: RunsGit):
     machines = [machine(name) for name in ("laptop", "desktop", "phone", "tablet")]
     first, *others = machines

@@ -275,6 +275,24 @@ def test_the_export_leads_nowhere_but_to_its_own_files(demo, tmp_path):
                 assert (page.parent / address).is_file(), (page, address)
 
 
+def test_no_session_of_another_s_commit_leads_an_export_out_of_its_folder(viewer, tmp_path, bare_git):
+    """The page behind the fiftieth session was named by that session's id, with its slashes."""
+    tip, tree = (bare_git(viewer.root, "rev-parse", name).strip() for name in ("HEAD", "HEAD^{tree}"))
+    for number in range(51):
+        trailers = f"Gitmem-Op: turn\nGitmem-Session: ../../../led-astray-{number}\nGitmem-Entry: {number:011}"
+        tip = bare_git(viewer.root, "commit-tree", tree, "-p", tip, "-m", f"A turn\n\n{trailers}").strip()
+    bare_git(viewer.root, "update-ref", "HEAD", tip)
+    before = {path for path in tmp_path.rglob("*") if ".git" not in path.parts}
+    folder = tmp_path / "a" / "b" / "c" / "pages"
+    export(viewer.open(), str(folder))
+    new = {path for path in tmp_path.rglob("*") if ".git" not in path.parts} - before
+    assert [path for path in new if path.is_file() and folder not in path.parents] == []
+    assert len(list((folder / "sessions").iterdir())) == 1
+    text = (folder / "sessions.html").read_text(encoding="utf-8")
+    (older,) = (part.partition('"')[0] for part in text.split('rel="next" href="')[1:])
+    assert (folder / older).is_file()
+
+
 def test_an_export_overwrites_nothing(viewer, tmp_path):
     from gitmem.errors import RefusedError
 
