@@ -385,19 +385,19 @@ def now() -> datetime:
     return local(datetime.now(UTC))
 
 
-_MACHINE = (".local", "share", "gitmem", "machine")
+MACHINE = (".local", "share", "gitmem", "machine")
 
 
 def machine_name(home: str, *, make: bool = True) -> str:
     """Return the host's name with six hex digits, since many machines are called alike, as containers are.
 
-    The digits are made once, unless `make` says no, and kept under the home; without them it is the host's name alone.
+    The digits are made once there is a store here, unless `make` says no, and kept under the home; without them it is
+    the host's name alone.
     """
     host = os.environ.get("COMPUTERNAME", "") if sys.platform == "win32" else os.uname().nodename
-    path, digits = os.path.join(home, *_MACHINE), ""
+    path, digits = os.path.join(home, *MACHINE), ""
     with contextlib.suppress(OSError):
-        if make and not os.path.lexists(path):
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        if make and not os.path.lexists(path) and os.path.isdir(os.path.join(os.path.dirname(path), "stores")):
             with open(path, "x", encoding="utf-8") as file:
                 file.write(os.urandom(3).hex())
     with contextlib.suppress(OSError, ValueError), open(path, encoding="utf-8") as file:

@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import shlex
+import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -101,7 +102,15 @@ class Quarantine:
     def __init__(self, folder: str, git: Git, common_dir: str) -> None:
         self._folder, self._git, self._common = folder, git, common_dir
         self._objects = os.path.join(folder, "objects")
+        self._settings = unfiltered_settings(str(git.git_dir))[1]["GIT_COMMON_DIR"]
         self.variables = {"GIT_DIR": folder, "GIT_OBJECT_DIRECTORY": self._objects}
+
+    def cut_history(self) -> None:
+        """Let git note here, and not in its common folder, which commits it fetches without their parents."""
+        for name in ("config", os.path.join("info", "attributes")):
+            os.makedirs(os.path.dirname(os.path.join(self._folder, name)), exist_ok=True)
+            shutil.copyfile(os.path.join(self._settings, name), os.path.join(self._folder, name))
+        self.variables["GIT_COMMON_DIR"] = self._folder
 
     def adopt(self, refs: Mapping[str, str]) -> None:
         """Make what was fetched part of the repository, and point these refs to it.
@@ -129,6 +138,8 @@ class Quarantine:
                 for ref, oid in refs.items()
                 if read_text(os.path.join(self._common, ref)).strip() != oid
             )
+            if os.path.exists(cut := os.path.join(self._folder, "shallow")):  # which commits lack their parents
+                os.replace(cut, os.path.join(self._common, "shallow"))
             if lines := "".join(moved):
                 self._git.run(*_SYNC, "update-ref", "-m", "gitmem fetch", "--stdin", stdin=lines.encode())
         finally:
@@ -204,13 +215,15 @@ class PushRacedError(Exception):
 class Connection(Value):
     """How a repository here reaches its remotes; `asks`: a person can be asked for a password.
 
-    The configuration of the repository does not count, only the person's own and the machine's.
+    The configuration of the repository does not count, only the person's own and the machine's. It fetches the newest
+    commit alone if it is `shallow`, which a server may refuse.
     """
 
     layout: Layout
     environ: Mapping[str, str]
     own: bool = True
     asks: bool = False
+    shallow: bool = False
 
     def fetch(self, remote: Remote, ref: str, into: str, inbox: dict[str, str] | None = None) -> str | None:
         """Fetch a ref of a remote into `into`, overwriting it; return its object, or None if it does not exist.
@@ -260,7 +273,10 @@ class Connection(Value):
     def _fetch(self, url: str, place: Quarantine, *refs: str) -> None:
         git = self._git(url)
         kept = ("-c", "fetch.unpackLimit=1") if self.own else ()
-        self._run(git, url, *kept, *_FETCH, "--", url, *refs, env=place.variables)
+        depth = ("--depth=1",) if self.shallow else ()
+        if self.shallow:
+            place.cut_history()
+        self._run(git, url, *kept, *_FETCH, *depth, "--", url, *refs, env=place.variables)
         if _is_s3(url):  # git checks no objects that a program brings
             place.check(git)
 

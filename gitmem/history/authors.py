@@ -18,7 +18,7 @@ from gitmem.document.entry import find_entries
 from gitmem.document.ids import ID_FORM, MEMORY
 from gitmem.document.message import Op, Trailer, one_line
 from gitmem.errors import BusyError, GitmemError
-from gitmem.platform.safe_open import read_regular, replace_file
+from gitmem.platform.safe_open import read_regular, read_text, replace_file
 from gitmem.store.findings import start
 from gitmem.text.terminal import plain
 from gitmem.values import Value
@@ -51,6 +51,7 @@ _A_SECOND = 10_000_000  # bytes of entries that are surely read in one
 _PATIENCE = 0.8  # seconds, twice at most, that a hook or a command waits for the files of all commits by others
 _LATE = "Whose the entries of others' commits are was not looked up in time."
 UNKNOWN = "an author not looked up yet"
+BEFORE = "an earlier author"  # of a clone without history, which says nothing of them
 
 
 class How(StrEnum):
@@ -257,12 +258,15 @@ def _brought(
     output = git.run("log", *options, "--end-of-options", revisions, "--", timeout=seconds)
     fields = output.decode("utf-8", "replace").split("\0")
     composing: dict[str, str] = {}  # commits, each with the archive it is about
+    cut = read_text(os.path.join(store.repository.layout.common_dir, "shallow")).split()
     looked, foreign = set[str](), set[str]()  # commits whose files are looked at; those of other authors
     found: list[tuple[str, Sequence[str], Origin]] = []
     for place in range(0, len(fields) - 1, len(_FIELDS)):
         oid, name, email, text = fields[place : place + len(_FIELDS)]
         trailers = [line.partition(": ")[::2] for line in text.split("\n") if ": " in line]
         ids = [value for key, value in trailers if key in _BRINGS and _ID.fullmatch(value)]
+        if oid in cut:  # it has all files, and did not bring them
+            name, email, trailers = BEFORE, "", []
         origin = _origin(name, email, dict(reversed(trailers)))
         found.append((oid, ids, origin))
         by_git = not ids and not any(key == Trailer.OP and value != Op.EDIT for key, value in trailers)

@@ -21,6 +21,7 @@ from gitmem.errors import (
     NotFoundError,
     NotSavedError,
     RefusedError,
+    UnreachableError,
     UnreadableError,
     UsageError,
 )
@@ -43,7 +44,7 @@ from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import take_apart, tips
 from gitmem.sync import remotes
-from gitmem.sync.guard import check_extent, check_incoming
+from gitmem.sync.guard import Accept, check_extent, check_incoming
 from gitmem.sync.remotes import DEFAULT, ONCE, add_remote, forget
 from gitmem.sync.rounds import MEMORY_REF, Options, Synced, fetch_memory, note_synced, sync
 from gitmem.sync.signed import check_signed, signed
@@ -52,11 +53,20 @@ from gitmem.text.terminal import mask_urls
 
 
 def clone_store(
-    start: str, context: Context, place: Place, url: str, *, asks: bool, options: Options, once: bool = False
+    start: str,
+    context: Context,
+    place: Place,
+    url: str,
+    *,
+    asks: bool,
+    options: Options,
+    once: bool = False,
+    shallow: bool = False,
 ) -> Store:
     """Clone a remote's memory as the store of the project around the folder `start`, and return it.
 
-    With `once` the address is read now and not kept as a remote, as of a backup.
+    With `once` the address is read now and not kept as a remote, as of a backup. `shallow` leaves the history out,
+    where the server can.
 
     Raises:
         NotFoundError: the remote holds no memory.
@@ -75,14 +85,15 @@ def clone_store(
     try:
         remote = Remote(ONCE, url, url, backup=True) if once else add_remote(store, DEFAULT, url)
         connection = Connection(store.repository.layout, context.environ, own=store.own_repository, asks=asks)
-        held = _fetched(remote, connection, options)
+        held = _fetched(remote, connection._replace(shallow=shallow), options)
+        is_cut = os.path.exists(os.path.join(store.repository.layout.common_dir, "shallow"))
         check_extent(store, remote, held, {root})
         check_signed(store, remote, held, {root})
         os.makedirs(store.private, mode=0o700, exist_ok=True)  # holds the state of purges
         theirs = clean_incoming(store, held, held)
-        check_incoming(
-            store, remote, root, theirs, options.accept, shared=bool(merge_bases(store.repository.git, root, theirs))
-        )
+        accept = {*options.accept, Accept.OTHER_PROJECT} if is_cut else options.accept  # there is none here yet
+        shared = bool(merge_bases(store.repository.git, root, theirs))
+        check_incoming(store, remote, root, theirs, accept, shared=shared)
     except BaseException:
         if made.new and store.own_repository and os.listdir(store.root) == [".git"]:
             shutil.rmtree(store.root, ignore_errors=True)
@@ -99,7 +110,14 @@ def clone_store(
 
 
 def _fetched(remote: Remote, connection: Connection, options: Options) -> str:
-    theirs = fetch_memory(remote, connection, options)
+    try:
+        theirs = fetch_memory(remote, connection, options)
+    except (UnreachableError, RefusedError):
+        raise
+    except GitmemError:
+        if not connection.shallow:
+            raise
+        return _fetched(remote, connection._replace(shallow=False), options)
     if theirs is None:
         raise _no_memory(remote)
     return theirs

@@ -223,7 +223,13 @@ def _commit_of(git: Git, name: str) -> str:
     try:
         return git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}").decode().strip()
     except GitFailedError:
-        raise NotFoundError(f"{name!r} names no commit here.", "In CI, fetch the history: fetch-depth: 0.") from None
+        if name == "HEAD":
+            raise NotFoundError(
+                "What is checked out here has no commit yet, so there is nothing to check.",
+                "Run it where the branch 'gitmem' is checked out (-C .gitmem), or name a commit: --head origin/gitmem.",
+            ) from None
+        remedy = "In CI, fetch all of history: fetch-depth: 0 on GitHub, GIT_DEPTH: 0 on GitLab."
+        raise NotFoundError(f"{name!r} names no commit here.", remedy) from None
 
 
 def _facts_of(git: Git, objects: Objects, commit: str) -> list[Fact]:

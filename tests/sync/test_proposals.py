@@ -185,6 +185,13 @@ def test_what_the_base_got_meanwhile_is_not_checked(pair):
         checked(laptop, "--help")
 
 
+def test_a_repository_without_commits_says_what_to_do(tmp_path, bare_git, environ):
+    bare_git(tmp_path, "init", "-q", "new")
+    with pytest.raises(NotFoundError, match="no commit yet") as raised:
+        examine(open_for_ci(str(tmp_path / "new"), environ), "", "HEAD")
+    assert "--head origin/gitmem" in raised.value.remedy
+
+
 def test_sarif_names_rule_level_file_and_line():
     value = sarif(
         [

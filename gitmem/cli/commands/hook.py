@@ -31,6 +31,8 @@ SECONDS = 0.6  # after which a session's start leaves unread facts out
 LONGEST_SECONDS = 5.0  # after which it ends without an answer: the disk or the machine hangs
 TOLD_SECONDS = 2.0  # after which a prompt or an error gets no answer
 BACKGROUND_SECONDS = 300.0  # after which the work behind a hook is left to the next one
+JOIN_SECONDS = 3.0  # that a session's start waits for the clone of a memory; it goes on behind it
+REMOTE = "GITMEM_REMOTE"  # where the memory is of a project without a store, as in CI and containers
 OFF = "GITMEM_HOOKS"  # "off" disables hooks: gitmem asks models in sessions that are not to be remembered
 TENDING_SECONDS = 60.0  # after which no further step of the daily work begins
 _ANSWERED = "SessionStart"
@@ -47,7 +49,8 @@ _GOES_ON = (*_STILL_KNOWN, "compact")
 class Call(Value):
     """The command line of a hook; `event` is gitmem's name of the event, "" if it is not given.
 
-    `delivered` is the file that the script has put the payload into, "" if it is on standard input.
+    `delivered` is the file that the script has put the payload into, "" if it is on standard input. `joining` is the
+    agent's process for which the memory that the environment names is to be cloned.
     """
 
     host: str
@@ -55,6 +58,7 @@ class Call(Value):
     drain: bool
     directory: str
     delivered: str = ""
+    joining: str = ""
 
 
 class Event(Value):
@@ -112,7 +116,9 @@ def hook(argv: Sequence[str], app: App) -> int:
     try:
         call = parse_call(argv)
         app = app._replace(cwd=os.path.join(app.cwd, call.directory))
-        if app.environ.get(OFF) != "off" and not (call.drain and _is_read_only(app)):
+        if call.joining:
+            _join(app, int(call.joining))
+        elif app.environ.get(OFF) != "off" and not (call.drain and _is_read_only(app)):
             _drain(app) if call.drain else _take(app, call)
     except Exception as error:  # noqa: BLE001  # the host must not feel it
         _log(app, f"{type(error).__name__}: {error}")
@@ -127,10 +133,11 @@ def _is_read_only(app: App) -> bool:
 def parse_call(argv: Sequence[str]) -> Call:
     """Parse a hook's command line and ignore unknown words."""
     words = list(argv)
-    directory, delivered = _taken(words, "-C"), _taken(words, "--delivered")
+    directory, delivered, joining = (_taken(words, option) for option in ("-C", "--delivered", "--join"))
     named = [word for word in words if not word.startswith("-") and word != "hook"]
     host, event, *_ = (*named, "claude", "") if len(named) != 1 else (*named, "")
-    return Call(host, event.rstrip(";"), "--drain" in words, directory, delivered)  # `;` of a line that cmd reads
+    event = event.rstrip(";")  # of a line that cmd reads
+    return Call(host, event, "--drain" in words, directory, delivered, joining)
 
 
 def _taken(words: list[str], option: str) -> str:
@@ -158,10 +165,13 @@ def _take(app: App, call: Call) -> None:
     _, read = read_payload(payload, call.host, call.event, (app.environ, app.home()))
     event, cwd = (read or {}).get("hook_event_name"), payload.get("cwd")
     name = event if isinstance(event, str) else ""
-    root = _find(app, (cwd if isinstance(cwd, str) else "",))
+    folder = cwd if isinstance(cwd, str) else ""
+    owner = os.getppid() if os.name == "posix" else 0
+    root = _find(app, (folder,))
+    if root is None and name == _ANSWERED and app.environ.get(REMOTE):
+        root, started = _joined(app, folder, owner), time.monotonic()
     if root is None or not name or read is None:
         return
-    owner = os.getppid() if os.name == "posix" else 0
     try:
         spool = _spool(app, root)
     except RefusedError as error:
@@ -184,6 +194,42 @@ def _take(app: App, call: Call) -> None:
             recorded = False
             _log(app, f"{name} was not recorded: {error}")
     _respond(app, call, root, spool, Event(name, owner, data, payload, read, started, recorded))
+
+
+def _joined(app: App, folder: str, owner: int) -> str | None:
+    """Clone the memory that the environment names, for a while at most; return its store, None if that takes longer.
+
+    The clone goes on then, and this session is told with a prompt. Only a project that git knows gets a store unasked.
+    """
+    from gitmem.store.findings import start_detached
+    from gitmem.store.locate import find_project
+
+    start = folder if os.path.isabs(folder) else app.cwd
+    if find_project(start, app.home()).common_dir is None:
+        return None
+    child = start_detached(app.environ, "-C", start, "hook", "claude", "--join", str(owner))
+    until = time.monotonic() + JOIN_SECONDS
+    while child.poll() is None:
+        if time.monotonic() > until:
+            child.returncode = 0  # keeps Popen from warning that nobody waited for it
+            return None
+        time.sleep(0.02)
+    return _find(app, (folder,))
+
+
+def _join(app: App, owner: int) -> None:
+    """Clone the memory that the environment names without its history, and note that an agent is to be told it."""
+    from gitmem.store.hook_spool import HookSpool
+    from gitmem.store.init import Place
+    from gitmem.store.store import READ_ONLY
+    from gitmem.sync.clone import clone_store
+    from gitmem.sync.remotes import absolute_address
+    from gitmem.sync.rounds import Options
+
+    context = app._replace(environ={**app.environ, READ_ONLY: "0"}).context()
+    url = absolute_address(app.environ[REMOTE].strip(), app.cwd)
+    store = clone_store(app.cwd, context, Place.PROJECT, url, asks=False, options=Options(), shallow=True)
+    HookSpool(store.private).note_untold(owner)
 
 
 def _payload(app: App, call: Call) -> bytes:

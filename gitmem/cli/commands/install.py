@@ -356,7 +356,10 @@ def _works(app: App, plan: _Plan) -> bool:
     root = find_store(plan.place.project, app.home())
     if root is None or root == user_store(app.home()):  # hooks for all projects, installed outside of one
         return True
-    if not Store(root, app.context()).acceptance.given():
+    store = Store(root, app.context())
+    if store.read_only:  # an event is to arrive nowhere
+        return True
+    if not store.acceptance.given():
         app.notices(("Nothing is recorded here until you say yes to this memory: gitmem trust",))
         return False
     spool = HookSpool(private_folder(root, app.environ)).folder

@@ -6,6 +6,7 @@ import argparse
 import os
 
 from gitmem.cli.app import OWN, App, add_places, chosen_place
+from gitmem.cli.commands.hook import REMOTE
 from gitmem.cli.output import Progress, agreed
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.git.packing import is_bundle
@@ -100,7 +101,7 @@ def run_clone(args: argparse.Namespace, app: App) -> None:
     app.answer(args, value, plain(f"Cloned the memory to {store.root}."), OWN)
 
 
-POINTER, REMOTE = ".gitmem-remote", "GITMEM_REMOTE"
+POINTER = ".gitmem-remote"
 
 
 def configure_join(parser: argparse.ArgumentParser) -> None:

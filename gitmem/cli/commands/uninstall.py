@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import os
 
-from gitmem.cli.app import App
+from gitmem.cli.app import MACHINE, App
 from gitmem.cli.host import (
     add_host_arguments,
     by_path,
@@ -180,7 +180,9 @@ def _take_everything(args: argparse.Namespace, app: App) -> list[tuple[Scope, Ch
     if own:
         own[-1] = own[-1]._replace(folders=(os.path.dirname(own[-1].path),))
     said = [plan_whole(path, b"")._replace(after=None, folders=made) for path, made in recorded_stores(home)]
-    for change in [*plan_removal(home), *said, *own]:
+    name = os.path.join(home, *MACHINE)
+    named = [plan_whole(name, b"")._replace(after=None)] if os.path.lexists(name) else []
+    for change in [*named, *plan_removal(home), *said, *own]:
         changes.append((Scope.USER, _carried_out(args, change, None)))
     return changes
 

@@ -58,7 +58,7 @@ def test_install_and_uninstall_leave_the_project_and_the_home_as_they_were(gitme
         "",
     )
     assert gitmem("uninstall", "claude")[1].startswith("Nothing to do: ")
-    assert {path.name for path in home.rglob("*") if path.is_file()} == {"accepted"}, "that the store is the person's"
+    assert {path.name for path in home.rglob("*") if path.is_file()} == {"accepted", "machine"}, "of the store"
     assert sorted(path.name for path in project.iterdir()) == [".git", ".gitmem"]
     assert bare_git(project / ".gitmem", "status", "--porcelain") == ""
 

@@ -384,11 +384,14 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path):
 def test_machines_that_are_called_alike_get_names_of_their_own(tmp_path):
     """As containers of one image and laptops called `localhost` are."""
     host = os.uname().nodename
+    assert machine_name(str(tmp_path / "one")) == host, "there is no store yet"
+    for home in ("one", "other", "read only"):
+        (tmp_path / home / ".local" / "share" / "gitmem" / "stores").mkdir(parents=True)
     names = [machine_name(str(tmp_path / home)) for home in ("one", "other", "one")]
     assert names[0] == names[2] != names[1]
     assert all(re.fullmatch(rf"{re.escape(host)}-[0-9a-f]{{6}}", name) for name in names)
     assert machine_name(str(tmp_path / "read only"), make=False) == host
-    assert not (tmp_path / "read only").exists()
+    assert machine_name(str(tmp_path / "read only")) != host
     kept = tmp_path / "one" / ".local" / "share" / "gitmem" / "machine"
     for damaged in ("", "../../x", "zz"):
         kept.write_text(damaged)

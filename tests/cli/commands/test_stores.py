@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 from gitmem.errors import ExitCode
 from gitmem.platform.safe_open import MAX_FILE_BYTES
-from tests.cli.commands.project import Runner
+from tests.cli.commands.project import ROOT, Runner
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from tests.conftest import RunsGit
 
@@ -226,6 +233,99 @@ class TestJoin:
         (fresh.cwd / ".gitmem-remote").write_text("ext::sh -c 'touch pwned'\n")
         assert fresh("join", "--yes")[0] == 8
         assert not fresh.root.exists()
+
+    def starts(self, run: Runner, event: str = "SessionStart", **environ: str) -> str:
+        payload = {"hook_event_name": event, "session_id": "s", "cwd": str(run.cwd), "source": "startup"}
+        payload |= {"prompt": "How do we deploy the charts?"} if event == "UserPromptSubmit" else {}
+        code, out, _ = run("hook", "claude", event, stdin=json.dumps(payload).encode(), **environ)
+        assert code == 0
+        return out
+
+    @pytest.fixture
+    def patient(self, monkeypatch):
+        """Have a start wait for a clone as long as that takes on a busy machine."""
+        monkeypatch.setattr("gitmem.cli.commands.hook.JOIN_SECONDS", 60.0)
+
+    @pytest.mark.usefixtures("patient")
+    @pytest.mark.parametrize("way", ["path", "file", "git"])
+    def test_a_start_clones_what_the_environment_names_and_tells_it(self, fresh, shared, served, bare_git, way):
+        url = {"path": str(shared), "file": shared.as_uri(), "git": served}[way]
+        assert "deploy with helm" in self.starts(fresh, GITMEM_REMOTE=url)
+        assert bare_git(fresh.root, "rev-list", "--count", "HEAD").strip() == "1", "without history"
+        assert "an earlier author" in fresh("facts", "list")[1]
+        if way != "git":  # which takes no push
+            assert fresh("save", "The charts are in ops.", "--type", "decision")[0] == 0
+            assert fresh("sync")[0] == 0
+            assert "The charts are in ops." in bare_git(shared, "log", "-1", "--format=%B", "gitmem")
+            assert bare_git(shared, "rev-list", "--count", "gitmem").strip() > "2"
+
+    def test_one_that_takes_long_is_told_with_a_prompt(self, fresh, shared, monkeypatch):
+        monkeypatch.setattr("gitmem.cli.commands.hook.JOIN_SECONDS", 0.0)
+        assert self.starts(fresh, GITMEM_REMOTE=str(shared), GITMEM_READONLY="1") == ""
+        spool = fresh.root / ".git" / "gitmem" / "spool" / "hooks"
+        until = time.monotonic() + 60
+        while not list(spool.glob("tell-*")):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        assert "deploy with helm" in self.starts(fresh, "UserPromptSubmit", GITMEM_READONLY="1")
+        assert not list(spool.glob("tell-*"))
+
+    @pytest.mark.parametrize(
+        "url", ["ext::sh -c touch% pwned", "--upload-pack=touch pwned", "nowhere.git", "a\nb", " "]
+    )
+    def test_a_start_with_an_address_that_is_none_leaves_nothing(self, fresh, url):
+        assert self.starts(fresh, GITMEM_REMOTE=url) == ""
+        assert [path.name for path in fresh.cwd.iterdir()] == [".git"]
+
+    def test_a_folder_without_a_repository_gets_no_store_unasked(self, fresh, shared):
+        shutil.rmtree(fresh.cwd / ".git")
+        fresh.cwd.rename(fresh.cwd.parents[1] / "apart")
+        apart = Runner(fresh.cwd.parents[1] / "apart", fresh.environ)
+        assert self.starts(apart, GITMEM_REMOTE=str(shared)) == ""
+        assert list(apart.cwd.iterdir()) == []
+
+    @pytest.mark.parametrize("which", ["github", "gitlab", "devcontainer"])
+    def test_the_recipes_of_the_page_run(self, fresh, shared, which):
+        page = (ROOT / "docs" / "teams.md").read_text(encoding="utf-8")
+        blocks = re.findall(r"```(yaml|json)\n(.*?)```", page, re.DOTALL)
+        first, second, third = [json.loads(text) if kind == "json" else yaml.safe_load(text) for kind, text in blocks]
+        github, gitlab = first["jobs"]["agent"], second["agent"]
+        variables, lines = {
+            "github": (github["env"], [step["run"] for step in github["steps"] if "run" in step]),
+            "gitlab": (gitlab["variables"], [*gitlab["before_script"], *gitlab["script"]]),
+            "devcontainer": (third["containerEnv"], [third["postCreateCommand"], "gitmem status"]),
+        }[which]
+        assert variables.pop("GITMEM_REMOTE").startswith("https://")
+        path = os.pathsep.join([os.path.dirname(sys.executable), fresh.environ["PATH"]])
+        environ = {**fresh.environ, **variables, "GITMEM_REMOTE": str(shared), "PATH": path}
+        for line in lines:
+            own = line.replace("pip install gitmem-store", "true")
+            done = subprocess.run(
+                ["sh", "-ec", own], check=False, cwd=fresh.cwd, env=environ, capture_output=True, text=True
+            )
+            assert done.returncode == 0, f"{line}: {done.stderr}"
+        assert str(fresh.root) in done.stdout
+        assert "deploy with helm" in self.starts(fresh, **variables)
+        assert "gitmem" in "".join(path.read_text() for path in fresh.cwd.glob(".claude/settings*.json"))
+
+    @pytest.fixture
+    def served(self, shared: Path) -> Iterator[str]:
+        """Serve the memory by git's own server, which needs no ssh."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        words = ("--export-all", "--reuseaddr", "--listen=127.0.0.1", f"--port={port}", f"--base-path={shared.parent}")
+        folder = subprocess.run(["git", "--exec-path"], capture_output=True, check=True, text=True).stdout.strip()
+        server = subprocess.Popen([f"{folder}/git-daemon", *words, str(shared.parent)], stderr=subprocess.DEVNULL)
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.02)
+        yield f"git://127.0.0.1:{port}/{shared.name}"
+        server.terminate()
+        server.wait()
 
 
 class TestScope:
