@@ -75,8 +75,10 @@ def test_whose_words_are_told_where_another_author_changed_them(world, bare_git)
     world.run("save", "A badger digs.")  # commits what was edited by hand, too
     world.say("Redis cache", "Redis cache of the quokka")
     bare_git(root, "add", "-A")
-    bare_git(root, "commit", "-qm", "Theirs", "--author=Mallory <mallory@example.com>")
+    message = "Theirs of the quokka\n\nGitmem-Host: claude-code\nGitmem-Session: s-nine"
+    bare_git(root, "commit", "-qm", message, "--author=Mallory <mallory@example.com>")
     told = {name: ask(world) for name, ask in DOORS.items()}
+    told |= {"log": world.run("log", "-n", "1"), "timeline": world.page("/timeline")}
     assert sum("quokka" in text for text in told.values()) > 20, "the test has to see something"
     silent = [name for name, text in told.items() if "quokka" in text and "Mallory" not in text]
     assert not silent

@@ -166,9 +166,9 @@ def commit_value(record: CommitRecord) -> dict[str, object]:
     )
 
 
-def commit_line(record: CommitRecord, app: App) -> str:
-    """Return a commit as one line, on a terminal no longer than that is wide."""
-    line = plain(f"{record.commit[:SHORT]} {record.date:{_MINUTES}} {_who(record)}  {record.subject}")
+def commit_line(record: CommitRecord, app: App, store: Store) -> str:
+    """Return a commit as one line, with another author's name, on a terminal no longer than that is wide."""
+    line = plain(f"{record.commit[:SHORT]} {record.date:{_MINUTES}} {_whose(record, store)}  {record.subject}")
     screen = app.screen(app.out)
     return clipped(line, screen.columns) if screen and screen.columns else line
 

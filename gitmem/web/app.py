@@ -168,7 +168,7 @@ class _Pages:
             oid = resolve(view.store, view.word(DONE))
         except NotFoundError:
             return None
-        return commit_value(read_records(view.store, [oid])[oid])
+        return commit_value(view.store, read_records(view.store, [oid])[oid])
 
     def _html(
         self, template: str, page: dict[str, Any], view: View | None, status: int = 200, **around: Any

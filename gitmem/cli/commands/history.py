@@ -79,7 +79,7 @@ def run_log(args: argparse.Namespace, app: App) -> None:
     more = given is None and len(found) > limit
     found = found[: limit or None]
     stats = changed_lines(store, found) if args.stat else {}
-    describe = output.commit_block if args.long else partial(output.commit_line, app=app)
+    describe = output.commit_block if args.long else partial(output.commit_line, app=app, store=store)
     value = [output.commit_value(one) | ({"stat": stats[one.commit]} if args.stat else {}) for one in found]
     lines = ("\n".join(filter(None, (describe(one), plain(stats.get(one.commit, ""))))) for one in found)
     app.answer(args, value, "\n".join(lines).rstrip("\n"), "log")

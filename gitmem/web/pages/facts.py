@@ -55,7 +55,7 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
     except NotFoundError:  # made in an editor, and not committed yet
         found = []
     steps = [
-        {"act": step["act"], "changes": step["changes"], **commit_value(step["record"])}
+        {"act": step["act"], "changes": step["changes"], **commit_value(view.store, step["record"])}
         for step in life(store, known, found)
     ]
     links = (("contradicts", status.disputes), ("superseded by", (status.successor,)), ("supersedes", fact.supersedes))

@@ -83,7 +83,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
         "next": entries[last - 1].entry.id if last < len(entries) else None,
         **_told(view, found.id),
         "facts": [fact_value(view, fact, statuses[fact.id]) for fact in view.facts if fact.session == found.id],
-        "commits": [commit_value(one) for one in view.records() if one.session == found.id][:_MOST],
+        "commits": [commit_value(view.store, one) for one in view.records() if one.session == found.id][:_MOST],
         "count": found.commits,
     }
 

@@ -38,7 +38,7 @@ def show_timeline(view: View) -> dict[str, Any]:
     found = [record for record in found if record.parents]  # the first commit of every store is dated 1970
     days: dict[str, list[dict[str, Any]]] = {}
     for record in found[:LENGTH]:
-        days.setdefault(view.at_home(record.date).date().isoformat(), []).append(commit_value(record))
+        days.setdefault(view.at_home(record.date).date().isoformat(), []).append(commit_value(view.store, record))
     return {
         "filters": given,
         "days": [{"day": day, "commits": commits} for day, commits in days.items()],
@@ -54,7 +54,7 @@ def show_timeline(view: View) -> dict[str, Any]:
 def show_commit(view: View, revision: str) -> dict[str, Any]:
     """Return one commit with its difference."""
     oid = resolve(view.store, revision)
-    record = commit_value(read_records(view.store, [oid])[oid])
+    record = commit_value(view.store, read_records(view.store, [oid])[oid])
     text = difference(view.store, None, oid).text.decode("utf-8", "replace")
     return {**record, "diff": text[:_MAX_DIFF], "cut": len(text) > _MAX_DIFF}
 

@@ -252,9 +252,10 @@ def moment(value: datetime | None) -> str | None:
     return value.isoformat() if value else None
 
 
-def commit_value(record: CommitRecord) -> dict[str, Any]:
-    """Return a commit for a list."""
+def commit_value(store: Store, record: CommitRecord) -> dict[str, Any]:
+    """Return a commit for a list; `by` is the name of another author, or ""."""
     return {
+        "by": "" if store.is_person(record.author, record.email) else record.author,
         **fields(record, "commit date subject"),
         "op": record.op or "edit",
         **fields(record, "type session host machine author entries"),
