@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from gitmem.cli.app import App
-from gitmem.document.ids import PURGED
+from gitmem.cli.app import OWN, App
 from gitmem.errors import GitmemError, NotFoundError, UsageError
 from gitmem.facts.edit import Holds, confirm, decide, retire
 from gitmem.facts.fact import Fact
@@ -19,36 +19,145 @@ from gitmem.store.headers import OthersChange, known_facts, standing_of
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
-from gitmem.values import Value
 
 _SIDES = 20  # documents of which a list says whose versions they are: each takes some walks through history
 _PLACES = 5  # sections that a line names
 _SESSION = 8  # characters of a session's id
-_DOCUMENT, _PAIR, _PURGE, _CHANGE, _GONE = "document", "pair", "purge", "change", "gone"
-_TAKES = {
-    _DOCUMENT: ("ours", "theirs", "both", "edit"),
-    _PAIR: ("newer", "older", "both"),
-    _PURGE: ("ours", "theirs"),
-    _CHANGE: ("ours", "theirs"),
-    _GONE: ("ours", "theirs"),
-}
-_CHOICES = {
-    _DOCUMENT: "'--take ours', 'theirs' or 'both' keeps a version, 'edit' the file as it is now.",
-    _PAIR: "'--take newer' or 'older' says which fact holds, 'both' that they do not contradict each other.",
-    _PURGE: "'--take theirs' does the purge, '--take ours' refuses it.",
-    _CHANGE: "'--take theirs' accepts the change, '--take ours' brings back what you had.",
-    _GONE: "'--take theirs' takes the fact over to what is checked out, '--take ours' retires it.",
-}
+_Answer = tuple[dict[str, Any], str]  # as JSON, and as text
 
 
-class _Waiting(Value):
-    """What waits for a decision: documents, pairs of facts, purges, changes of others, numbered in this order."""
+class _Item:
+    """What waits for a decision: `value` is it as JSON, `names` are its other names; each kind has its own takes."""
 
-    documents: Sequence[ToReview]
-    pairs: Sequence[Pair]
-    purges: Sequence[WaitingPurge]
-    changes: Sequence[OthersChange]
-    gone: Sequence[tuple[Fact, str]]
+    takes: tuple[str, ...] = ("ours", "theirs")
+    choices: str
+    value: dict[str, Any]
+    names: tuple[str, ...]
+    line: str
+    notices: tuple[str, ...] = ()
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def shown(self, number: int) -> _Answer:
+        """Return the item by itself, with the command that decides it."""
+        return self.value, f"{self.line}\nTo decide: gitmem review {number} --take {'|'.join(self.takes)}"
+
+    def decided(self, take: str) -> _Answer:
+        """Decide it; return what came of it."""
+        raise NotImplementedError
+
+
+class _Document(_Item):
+    takes = ("ours", "theirs", "both", "edit")
+    choices = "'--take ours', 'theirs' or 'both' keeps a version, 'edit' the file as it is now."
+
+    def __init__(self, store: Store, item: ToReview, *, sides: bool) -> None:
+        super().__init__(store)
+        self.names = (item.path,)
+        self.value = {"path": item.path, "places": list(item.places), "merge": None, "ours": [], "theirs": []}
+        who = ""
+        try:
+            if sides:
+                found = sides_of(store, item.path)
+                ours, theirs = list(found.our_machines), list(found.their_machines)
+                self.value |= {"merge": found.merge, "ours": ours, "theirs": theirs}
+                who = f"  (ours: {', '.join(ours)}; theirs: {', '.join(theirs)})" if found.merge else ""
+        except GitmemError:  # somebody wrote the field by hand
+            pass
+        more = f" and {len(item.places) - _PLACES} more" if len(item.places) > _PLACES else ""
+        where = f"in {', '.join(item.places[:_PLACES])}{more}" if item.places else "two versions, side by side"
+        self.line = f"{item.path}  {where}{who}"
+
+    def decided(self, take: str) -> _Answer:
+        path = self.names[0]
+        commit = resolve_review(self.store, path, Take(take))
+        text = f"Took {take} in {path} (commit {commit[:10]}).{_undo(commit)}"
+        return {"path": path, "take": take, "commit": commit}, text
+
+
+class _Facts(_Item):
+    takes = ("newer", "older", "both")
+    choices = "'--take newer' or 'older' says which fact holds, 'both' that they do not contradict each other."
+
+    def __init__(self, store: Store, pair: Pair, people: People) -> None:
+        super().__init__(store)
+        self.pair = pair
+        self.names = tuple(name for fact in (pair.newer, pair.older) for name in (fact.path, fact.id))
+        newer, older = _fact(pair.newer, people), _fact(pair.older, people)
+        self.value = {"newer": newer, "older": older}
+        self.line = f"two facts that contradict each other\n{_told('newer', newer)}\n{_told('older', older)}"
+
+    def decided(self, take: str) -> _Answer:
+        commits = decide(self.store, self.pair, Holds(take))
+        newer, older = self.pair.newer, self.pair.older
+        stays, goes = (older, newer) if take == "older" else (newer, older)
+        words = f"  {stays.id}  {stays.description}\n  {goes.id}  {goes.description}"
+        outcome = "Both hold:" if take == "both" else "The first holds, and supersedes the second:"
+        value = {"fact": stays.id, "take": take, "commits": list(commits)}
+        return value, f"{outcome}\n{words}{_undo(*commits)}"
+
+
+class _Purge(_Item):
+    choices = "'--take theirs' does the purge, '--take ours' refuses it."
+
+    def __init__(self, store: Store, purge: WaitingPurge) -> None:
+        super().__init__(store)
+        self.names = (purge.path,)
+        self.value = {"path": purge.path, "purge": purge.why}
+        self.line = f"{purge.path}  a purge that waits, since {purge.why}"
+
+    def shown(self, number: int) -> _Answer:  # noqa: ARG002
+        preview = preview_purge(self.store, self.names[0])
+        return preview._asdict(), _purge_words(preview)
+
+    def decided(self, take: str) -> _Answer:
+        path, yes = self.names[0], take == "theirs"
+        self.notices = tuple(answer_purge(self.store, path, yes=yes))
+        text = f"Purged what {path} names." if yes else f"This machine will not follow {path}."
+        return {"path": path, "take": take}, text
+
+
+class _Change(_Item):
+    choices = "'--take theirs' accepts the change, '--take ours' brings back what you had."
+
+    def __init__(self, store: Store, change: OthersChange) -> None:
+        super().__init__(store)
+        self.change = change
+        self.names = (change.path, change.id)
+        self.value = {name: one for name, one in change._asdict().items() if name != "blob"} | {"change": str(change)}
+        self.line = f"{change.path}  {change}"
+
+    def decided(self, take: str) -> _Answer:
+        change = self.change
+        commit = answer_change(self.store, change, accept=take == "theirs")
+        stays = f"is {'retired' if change.act == 'removed' else f'as {change.author} left it'}."
+        text = f"{change.id} {stays}" if take == "theirs" else f"Back again: {change.before}"
+        return {"fact": change.id, "take": take, "commit": commit}, text + _undo(commit)
+
+
+class _Gone(_Item):
+    choices = "'--take theirs' takes the fact over to what is checked out, '--take ours' retires it."
+
+    def __init__(self, store: Store, fact: Fact, why: str) -> None:
+        super().__init__(store)
+        self.fact = fact
+        self.names = (fact.path, fact.id)
+        self.value = {
+            "id": fact.id,
+            "path": fact.path,
+            "text": fact.description,
+            "branch": fact.branch,
+            "gone": why,
+        }
+        self.line = f"{fact.path}  {fact.description}  ({why})"
+
+    def decided(self, take: str) -> _Answer:
+        fact, takes = self.fact, take == "theirs"
+        why = "its branch is gone and was never merged"
+        commits = confirm(self.store, fact) if takes else retire(self.store, fact, why)
+        text = f"{fact.id} {'holds here' if takes else 'is retired'}: {fact.description}{_undo(*commits)}"
+        return {"fact": fact.id, "take": take, "commits": list(commits)}, text
 
 
 def configure_review(parser: argparse.ArgumentParser) -> None:
@@ -91,139 +200,59 @@ def run_review(args: argparse.Namespace, app: App) -> None:
 
     """
     store = app.settled(args)
-    waiting = _read(store)
+    items = _waiting(store)
     if args.what is None:
         if args.take:
             raise UsageError("--take needs an item to decide.", "'gitmem review' lists by number what waits.")
-        values = _values(store, waiting)
-        lines = [(app.styled("heading", f"{value['number']}."), plain(_line(value))) for value in values]
-        text = "\n".join(map(" ".join, lines))
-        app.answer(args, values, text or "Nothing waits for your review.", "review" if text else "")
+        lines = [f"{app.styled('heading', f'{number}.')} {plain(item.line)}" for number, item in enumerate(items, 1)]
+        values = [{"number": number, **item.value} for number, item in enumerate(items, 1)]
+        app.answer(args, values, "\n".join(lines) or "Nothing waits for your review.", None if items else OWN)
         return
-    kind, place = _find(waiting, args.what.replace(os.sep, "/").removeprefix("./"))
-    if args.take and args.take not in _TAKES[kind]:
-        raise UsageError(f"'--take {args.take}' decides nothing here.", _CHOICES[kind])
-    if kind is _CHANGE:
-        _review_change(args, app, store, next(one for one in waiting.changes if one.id == place))
-        return
-    if kind is _GONE:
-        _review_gone(args, app, store, next(one for one, _ in waiting.gone if one.id == place))
-        return
-    if kind is _PAIR:
-        _review_pair(args, app, store, waiting.pairs[int(place)], len(waiting.documents) + int(place) + 1)
-        return
-    (_review_purge if kind is _PURGE else _review_document)(args, app, store, place)
+    number = _find(items, args.what.replace(os.sep, "/").removeprefix("./"))
+    item = items[number - 1]
+    if args.take and args.take not in item.takes:
+        raise UsageError(f"'--take {args.take}' decides nothing here.", item.choices)
+    value, text = item.decided(args.take) if args.take else item.shown(number)
+    app.notices(item.notices)
+    app.answer(args, value if args.take else {"number": number, **value}, plain(text))
 
 
-def _read(store: Store) -> _Waiting:
-    changes = [*others_changes(store).values()]
-    facts = known_facts(store)
+def _waiting(store: Store) -> list[_Item]:
+    """Return what waits, in the order of its numbers: documents, pairs of facts, purges, changes, facts of branches."""
+    people, facts = People(store), known_facts(store)
     statuses = standing_of(store, facts)
-    gone = [(fact, str(statuses[fact.id].place)) for fact in facts if statuses[fact.id].waits]
-    return _Waiting(documents_to_review(store), waiting_pairs(store), waiting_purges(store), changes, gone)
-
-
-def _find(waiting: _Waiting, name: str) -> tuple[str, str]:
-    """Return the kind and path of the item with this number or name; for a pair its index in place of the path."""
-    if name.isdecimal():
-        pairs = [(_PAIR, str(index)) for index, _ in enumerate(waiting.pairs)]
-        every = [*((_DOCUMENT, one.path) for one in waiting.documents), *pairs]
-        every += [(_PURGE, one.path) for one in waiting.purges]
-        every += [(_CHANGE, one.id) for one in waiting.changes]
-        every += [(_GONE, one.id) for one, _ in waiting.gone]
-        if not 1 <= int(name) <= len(every):
-            raise NotFoundError(f"Nothing waits with the number {name[:20]}.", "'gitmem review' lists all numbers.")
-        return every[int(name) - 1]
-    if name.startswith(f"{PURGED}/"):
-        return _PURGE, name
-    change = next((one for one in waiting.changes if name in {one.path, one.id, f"^{one.id}"}), None)
-    if change:
-        return _CHANGE, change.id
-    gone = next((one for one, _ in waiting.gone if name in {one.path, one.id, f"^{one.id}"}), None)
-    if gone:
-        return _GONE, gone.id
-    named = [
-        index
-        for index, pair in enumerate(waiting.pairs)
-        if any(name == fact.path or fact.id.startswith(name.removeprefix("^")) for fact in (pair.newer, pair.older))
+    documents = enumerate(documents_to_review(store))
+    return [
+        *(_Document(store, item, sides=index < _SIDES) for index, item in documents),
+        *(_Facts(store, pair, people) for pair in waiting_pairs(store)),
+        *(_Purge(store, purge) for purge in waiting_purges(store)),
+        *(_Change(store, change) for change in others_changes(store).values()),
+        *(_Gone(store, fact, str(statuses[fact.id].place)) for fact in facts if statuses[fact.id].waits),
     ]
-    if len(named) > 1:
-        raise UsageError(f"{name} is a fact of {len(named)} pairs.", "Give a number of 'gitmem review'.")
-    return (_PAIR, str(named[0])) if named else (_DOCUMENT, name)
 
 
-def _review_document(args: argparse.Namespace, app: App, store: Store, path: str) -> None:
-    if args.take is None:
-        values = [_document(store, item) for item in documents_to_review(store) if item.path == path]
-        if not values:
-            raise NotFoundError(f"{path} does not hold two versions.", "'gitmem review' lists what waits.")
-        app.answer(args, values[0], plain(_line(values[0])))
-        return
-    take = Take(args.take)
-    commit = resolve_review(store, path, take)
-    text = f"Took {take.value} in {path} (commit {commit[:10]}).\nTo reverse this: gitmem undo {commit[:10]}"
-    app.answer(args, {"path": path, "take": take.value, "commit": commit}, plain(text))
+def _find(items: Sequence[_Item], name: str) -> int:
+    """Return the number of the item with this number, or with a name that is this, or an id that begins so."""
+    if name.isdecimal():
+        if not 1 <= int(name) <= len(items):
+            raise NotFoundError(f"Nothing waits with the number {name[:20]}.", "'gitmem review' lists all numbers.")
+        return int(name)
+    wanted = name.removeprefix("^")
+    found = [
+        number
+        for number, item in enumerate(items, 1)
+        if any(one == name or ("/" not in one and one.startswith(wanted)) for one in item.names)
+    ]
+    if len(found) > 1:
+        raise UsageError(f"{name} is in {len(found)} items.", "Give a number of 'gitmem review'.")
+    if not found:
+        raise NotFoundError(f"Nothing waits for a decision in {name}.", "'gitmem review' lists what waits.")
+    return found[0]
 
 
-def _review_pair(args: argparse.Namespace, app: App, store: Store, pair: Pair, number: int) -> None:
-    if args.take is None:
-        value = _pair(pair, People(store))
-        text = f"{_line(value)}\nTo decide: gitmem review {number} --take newer|older|both"
-        app.answer(args, {"number": number, **value}, plain(text), "review")
-        return
-    commits = decide(store, pair, Holds(args.take))
-    stays, goes = (pair.older, pair.newer) if args.take == "older" else (pair.newer, pair.older)
-    words = f"  {stays.id}  {stays.description}\n  {goes.id}  {goes.description}"
-    outcome = "Both hold:" if args.take == "both" else "The first holds, and supersedes the second:"
-    undo = f"\nTo reverse this: gitmem undo {commits[-1][:10]}" if commits else ""
-    value = {"fact": stays.id, "take": args.take, "commits": list(commits)}
-    app.answer(args, value, plain(f"{outcome}\n{words}{undo}"))
-
-
-def _review_change(args: argparse.Namespace, app: App, store: Store, change: OthersChange) -> None:
-    if args.take is None:
-        text = f"{_line(_change(change))}\nTo decide: gitmem review {change.id} --take theirs|ours"
-        app.answer(args, _change(change), plain(text), "review")
-        return
-    commit = answer_change(store, change, accept=args.take == "theirs")
-    stays = f"is {'retired' if change.act == 'removed' else f'as {change.author} left it'}."
-    text = f"{change.id} {stays}" if args.take == "theirs" else f"Back again: {change.before}"
-    undo = f"\nTo reverse this: gitmem undo {commit[:10]}" if commit else ""
-    app.answer(args, {"fact": change.id, "take": args.take, "commit": commit}, plain(text + undo))
-
-
-def _review_gone(args: argparse.Namespace, app: App, store: Store, fact: Fact) -> None:
-    """Take over or retire a fact of a branch that is gone."""
-    if args.take is None:
-        text = f"{fact.path}  {fact.description}\nTo decide: gitmem review {fact.id} --take theirs|ours"
-        app.answer(args, _gone(fact, ""), plain(text))
-        return
-    takes = args.take == "theirs"
-    commits = confirm(store, fact) if takes else retire(store, fact, "its branch is gone and was never merged")
-    undo = f"\nTo reverse this: gitmem undo {commits[-1][:10]}" if commits else ""
-    text = f"{fact.id} {'holds here' if takes else 'is retired'}: {fact.description}{undo}"
-    app.answer(args, {"fact": fact.id, "take": args.take, "commits": list(commits)}, plain(text))
-
-
-def _gone(fact: Fact, why: str) -> dict[str, object]:
-    return {"id": fact.id, "path": fact.path, "text": fact.description, "branch": fact.branch, "gone": why}
-
-
-def _change(change: OthersChange) -> dict[str, object]:
-    value = change._asdict()
-    del value["blob"]
-    return {**value, "change": str(change)}
-
-
-def _review_purge(args: argparse.Namespace, app: App, store: Store, path: str) -> None:
-    if args.take is None:
-        preview = preview_purge(store, path)
-        app.answer(args, preview._asdict(), plain(_purge_words(preview)))
-        return
-    yes = args.take == "theirs"
-    app.notices(tuple(answer_purge(store, path, yes=yes)))
-    text = f"Purged what {path} names." if yes else f"This machine will not follow {path}."
-    app.answer(args, {"path": path, "take": args.take}, plain(text))
+def _undo(*commits: str | None) -> str:
+    last = commits[-1] if commits else None
+    return f"\nTo reverse this: gitmem undo {last[:10]}" if last else ""
 
 
 def _purge_words(preview: Preview) -> str:
@@ -240,32 +269,6 @@ def _purge_words(preview: Preview) -> str:
     ])  # fmt: skip
 
 
-def _values(store: Store, waiting: _Waiting) -> list[dict[str, object]]:
-    people = People(store)
-    values = [_document(store, item, sides=index < _SIDES) for index, item in enumerate(waiting.documents)]
-    values += [_pair(pair, people) for pair in waiting.pairs]
-    values += [{"path": one.path, "purge": one.why} for one in waiting.purges]
-    values += [_change(one) for one in waiting.changes]
-    values += [_gone(one, why) for one, why in waiting.gone]
-    return [{"number": number, **value} for number, value in enumerate(values, 1)]
-
-
-def _document(store: Store, item: ToReview, *, sides: bool = True) -> dict[str, object]:
-    value: dict[str, object] = {"path": item.path, "places": list(item.places)}
-    nobody = {**value, "merge": None, "ours": [], "theirs": []}
-    if not sides:
-        return nobody
-    try:
-        found = sides_of(store, item.path)
-    except GitmemError:  # somebody wrote the field by hand
-        return nobody
-    return {**value, "merge": found.merge, "ours": list(found.our_machines), "theirs": list(found.their_machines)}
-
-
-def _pair(pair: Pair, people: People) -> dict[str, object]:
-    return {"newer": _fact(pair.newer, people), "older": _fact(pair.older, people)}
-
-
 def _fact(fact: Fact, people: People) -> dict[str, str | None]:
     origin = people.origin(fact.id)
     return {
@@ -280,26 +283,6 @@ def _fact(fact: Fact, people: People) -> dict[str, str | None]:
     }
 
 
-def _line(value: Mapping[str, object]) -> str:
-    """Return an item as text: one line, or several for a pair of facts."""
-    newer, older = value.get("newer"), value.get("older")
-    if isinstance(newer, dict) and isinstance(older, dict):
-        return f"two facts that contradict each other\n{_told('newer', newer)}\n{_told('older', older)}"
-    if "change" in value:
-        return f"{value['path']}  {value['change']}"
-    if "gone" in value:
-        return f"{value['path']}  {value['text']}  ({value['gone']})"
-    if "purge" in value:
-        return f"{value['path']}  a purge that waits, since {value['purge']}"
-    places, ours, theirs = (value[key] for key in ("places", "ours", "theirs"))
-    assert isinstance(places, list)
-    assert isinstance(ours, list)
-    assert isinstance(theirs, list)
-    where = f"  in {_few(places)}" if places else "  two versions, side by side"
-    who = f"  (ours: {', '.join(ours)}; theirs: {', '.join(theirs)})" if value["merge"] else ""
-    return f"{value['path']}{where}{who}"
-
-
 def _told(word: str, fact: Mapping[str, str | None]) -> str:
     """Return a fact in two lines: its date and text, then its id, session and author."""
     about = [f"{fact['kind']} {fact['id']}"]
@@ -308,7 +291,3 @@ def _told(word: str, fact: Mapping[str, str | None]) -> str:
     if author := fact["author"]:
         about.append(f"by {author}" + (f" on {fact['machine']}" if fact["machine"] else ""))
     return f"   {word}  {str(fact['date'])[:10]}  {fact['text']}\n          {', '.join(about)}"
-
-
-def _few(places: list[str]) -> str:
-    return ", ".join(places[:_PLACES]) + (f" and {len(places) - _PLACES} more" if len(places) > _PLACES else "")
