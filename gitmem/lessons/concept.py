@@ -6,10 +6,14 @@ What a concept is known by stays small, so that one that has grown does not draw
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 from gitmem.document.document import Document
 from gitmem.document.ids import ALPHABET, file_name_of, is_id
+from gitmem.document.message import link, one_line
+from gitmem.document.plain import as_texts, flow
+from gitmem.facts.compare import overlap, stems_of
 from gitmem.platform.clock import UTC, datetime
 from gitmem.values import Value
 
@@ -53,8 +57,6 @@ class Concept(Value):
 
 def concept_id(first: str) -> str:
     """Return the id of the concept that starts with an exchange; the same on every machine."""
-    import hashlib  # functions import modules that the start of a session does not need
-
     number = int.from_bytes(hashlib.sha256(f"{KIND}\0{first}".encode()).digest()[:8], "big")
     return "k" + "".join(ALPHABET[(number >> 5 * place) & 31] for place in reversed(range(_DIGITS)))
 
@@ -70,8 +72,6 @@ def affinity(exchange: Exchange | Concept, concept: Concept) -> float:
     Half of it is the overlap of their files, half that of their keywords, each |A∩B| / min(|A|, |B|) without regard to
     case and 0 where one is empty; where neither has files, keywords are all there is.
     """
-    from gitmem.facts.compare import overlap
-
     words = overlap(_stems(exchange.keywords), _stems(concept.keywords))
     if not exchange.files and not concept.files:
         return words
@@ -115,8 +115,6 @@ def name_of(keywords: Sequence[str], files: Sequence[str], fallback: str) -> str
         return f"{file}: {', '.join(words)}"
     if len(words) > 1 or phrases:
         return ", ".join(words)
-    from gitmem.document.message import one_line  # a session's start needs no commit messages
-
     return one_line(fallback.partition(" → ")[0], 60)
 
 
@@ -156,15 +154,11 @@ def has_own_name(concept: Concept) -> bool:
 
 def line_of(exchange: Exchange, path: str) -> str:
     """Return the line of an exchange in a concept's list; `path` is its session's file in the store."""
-    from gitmem.document.message import link
-
     return f"- {exchange.time[:10]} {link(exchange.summary, f'../{path}')} {exchange.id}"
 
 
 def parse_concept(data: bytes, path: str) -> Concept | None:
     """Return the concept of a document, None if it is none."""
-    from gitmem.document.plain import as_texts
-
     given = Document.parse(data).metadata
     if given.get("kind") != KIND or not given.get("id"):
         return None
@@ -183,8 +177,6 @@ def parse_concept(data: bytes, path: str) -> Concept | None:
 
 def render_new(concept: Concept, lines: Sequence[str]) -> bytes:
     """Return the file of a new concept."""
-    from gitmem.document.plain import flow
-
     head = ["---", f"id: {concept.id}", f"kind: {KIND}", f"name: {flow(concept.name)}", f"created: {concept.created}"]
     head += [f"updated: {concept.updated}", f"method: {OFFLINE}"]
     for key in ("keywords", "files", "exchanges", "merged"):
@@ -249,8 +241,6 @@ def _shared(exchange: Exchange, concept: Concept) -> int:
 
 
 def _stems(words: Iterable[str]) -> frozenset[str]:
-    from gitmem.facts.compare import stems_of
-
     return frozenset(stem for word in words for stem in (stems_of(word) or {word.casefold()}))
 
 

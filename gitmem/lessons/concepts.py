@@ -26,7 +26,7 @@ from gitmem.lessons.concept import (
     render_new,
 )
 from gitmem.sessions.cleaned import exchanges_in, find_session_file, with_links
-from gitmem.store.headers import Header, known_facts, read_headers
+from gitmem.store.headers import known_facts, read_headers
 from gitmem.store.transact import transact
 from gitmem.values import Value
 
@@ -36,27 +36,13 @@ if TYPE_CHECKING:
 
     from gitmem.sessions.exchange import Exchange
     from gitmem.sessions.turns import Turn
-    from gitmem.store.headers import Bounds
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
 
 
 def known_concepts(store: Store) -> list[Concept]:
     """Return the concepts of the work tree, sorted by path."""
-    return [concept_of(header) for header in concept_headers(store)]
-
-
-def concept_headers(store: Store, bounds: Bounds | None = None, *, trusting: bool = False) -> list[Header]:
-    """Return the headers of the work tree's concepts; the key is the id of the last exchange.
-
-    See `gitmem.store.headers.read_headers`.
-    """
-    return read_headers(store, FOLDER, _header, bounds, trusting=trusting)
-
-
-def concept_of(header: Header) -> Concept:
-    """Return the concept of a header."""
-    return Concept(*header.load())
+    return [Concept(*header.load()) for header in read_headers(store, FOLDER, _header)]
 
 
 def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:

@@ -104,12 +104,12 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     from gitmem.history.changes_by_others import others_changes
     from gitmem.history.experience import brought
     from gitmem.history.past_days import keep_days
-    from gitmem.lessons.concepts import concept_headers
+    from gitmem.lessons.concepts import known_concepts
     from gitmem.store.document_checks import look as check_documents
     from gitmem.store.headers import fact_headers, known_marks
 
     steps = _Steps(store)
-    steps.run("facts and concepts", lambda: (fact_headers(store), concept_headers(store)))
+    steps.run("facts and concepts", lambda: (fact_headers(store), known_concepts(store)))
     store.patience = _PATIENCE
     steps.run("branches", lambda: known_marks(store))
     steps.run("changes of others", lambda: others_changes(store))

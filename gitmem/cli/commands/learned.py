@@ -72,8 +72,8 @@ def run_concepts(args: argparse.Namespace, app: App) -> None:
     """List concepts, groups of exchanges on one subject; print one, or merge and split them.
 
     When a session ends, its exchanges are grouped by the files and keywords they have in common. Each concept is a file
-    below concepts/, with links to its sessions; you can change its name there. When a session starts, the agent is told
-    which concept was worked on last, if that is older than what memory.md holds.
+    below concepts/, with links to its sessions; you can change its name there. A hit that is an exchange names its
+    concept.
 
     With --json: a concept is {id, name, created, updated, keywords, files, exchanges, path}; 'list' prints a list of
     them, 'show' adds {text}, 'merge' and 'split' add {commits}.
