@@ -20,6 +20,7 @@ from gitmem.hosts.host import command
 from gitmem.lessons.outcome_counts import add_told
 from gitmem.lessons.usage_log import GivenText, SessionUse, record, record_use
 from gitmem.platform.programs import resource
+from gitmem.search.stores import search_stores
 from gitmem.sessions.replay import replay
 from gitmem.store.headers import known_facts
 from gitmem.sync.remotes import REFS, add_remote
@@ -350,7 +351,11 @@ def test_all_projects_of_the_machine_are_shown_changed_and_searched(viewer, othe
     assert next(one for one in known_facts(elsewhere.open()) if one.id == fact.id).status != "active"
     assert viewer.post(f"{base}/fact/{fact.id}/confirm", blob=viewer.json(f"{base}/fact/{fact.id}.json")["blob"])
     found = viewer.json("/search.json?q=fridays&everywhere=1")
-    assert [one["name"] for one in found["others"]] == ["bakery"]
+    assert {one["name"] for one in found["others"]} == {"bakery"}
+    by_command = search_stores([elsewhere.open().root], viewer.context, "fridays").hits
+    assert [one["entry"] for one in found["others"]] == [one.hit.entry for one in by_command]
+    assert "<strong>bakery</strong>" in viewer.get("/search?q=fridays&everywhere=1")
+    assert viewer.json("/search.json?q=fridays%20session:s&everywhere=1")["others"] == []
     assert f'href="{base}/fact/{fact.id}"' in viewer.get("/search?q=fridays&everywhere=1")
     viewer.get("/p/nowhere-12345678/facts", 404)
     assert "aria-current" in viewer.get("/nothing", 404).partition("</details>")[0]  # the switch is on such a page, too

@@ -14,11 +14,11 @@ from gitmem.facts.validity import Standing
 from gitmem.history.records import resolve
 from gitmem.search.engine import answer
 from gitmem.search.hits import Hit, is_fact
-from gitmem.store.store import Store
+from gitmem.search.stores import StoreHit, search_stores
 from gitmem.text.terminal import fields
-from gitmem.web.pages.view import Project, View
+from gitmem.web.pages.view import View
 
-_LIMIT, _MOST, _ELSEWHERE = 20, 200, 8
+_LIMIT, _MOST = 20, 200
 _WITH_TIME = len("2026-11-21 12:00:00")
 _TEXT = 1_200  # characters of a hit
 _OVER = {Standing.SUPERSEDED.value, Standing.RETIRED.value, Standing.RESOLVED.value}
@@ -36,7 +36,7 @@ def show_search(view: View) -> dict[str, Any]:
     if not query:
         return value
     if view.word("everywhere"):
-        value["others"] = [one for one in (_elsewhere(view, it, query) for it in view.projects) if one["hits"]]
+        value["others"] = _elsewhere(view, query)
     try:
         day = (store.context.clock() - timedelta(days=back)).date().isoformat() if back else ""
         at = resolve(store, day) if day else None
@@ -49,13 +49,14 @@ def show_search(view: View) -> dict[str, Any]:
     return value
 
 
-def _elsewhere(view: View, project: Project, query: str) -> dict[str, Any]:
-    """Return the best hits of another project; none of the one that is searched anyway, or cannot be read."""
-    hits: list[Hit] = []
-    if project != view.here:
-        with contextlib.suppress(GitmemError, OSError):
-            hits = answer(Store(project.root, view.store.context), query, limit=_ELSEWHERE).hits
-    return {"name": project.name, "base": project.base, "hits": [_hit(hit) for hit in hits]}
+def _elsewhere(view: View, query: str) -> list[dict[str, Any]]:
+    """Return the best hits of all other projects together, ranked as `gitmem search --stores` ranks them."""
+    others = {one.root: one for one in view.projects if one != view.here}
+    found: list[StoreHit] = []
+    with contextlib.suppress(GitmemError, OSError):  # as a filter that is of one store
+        found = search_stores([*others], view.store.context, query, limit=_LIMIT).hits
+    named = ((others[one.store], one.hit) for one in found)
+    return [{"name": project.name, "base": project.base, **_hit(hit)} for project, hit in named]
 
 
 def _oldest(view: View) -> int:
