@@ -17,7 +17,7 @@ from itertools import islice
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import ID_FORM, MEMORY
 from gitmem.document.message import Op, Trailer, one_line
-from gitmem.errors import BusyError, GitmemError
+from gitmem.errors import BusyError, GitmemError, UnfinishedError
 from gitmem.platform.safe_open import read_regular, read_text, replace_file
 from gitmem.store.findings import start
 from gitmem.text.terminal import plain
@@ -161,11 +161,14 @@ def _index(store: Store, seconds: float) -> tuple[bytes, bool]:
     """
     path = os.path.join(store.private, _FILE)
     old = _load(path)
-    tip = store.repository.tip(store.repository.branch()) or ""
+    partial = old or f"{_VERSION}\n\n\n@\n".encode(), False
+    try:
+        tip = store.tip or ""
+    except UnfinishedError:  # the person is in the middle of a merge
+        return partial
     known = old.split(b"\n", 2)[1].decode("ascii", "replace") if old else ""
     if known == tip:
         return old, True
-    partial = old or f"{_VERSION}\n\n\n@\n".encode(), False
     if seconds < _SECONDS and _is_looked_up(store):
         return partial
     try:

@@ -44,4 +44,5 @@ _BRACKETS = str.maketrans("[]^", "()'")
 
 def _end_of_line(text: str, start: int) -> int:
     end = text.find("\n", start)
-    return len(text) if end < 0 else end
+    end = len(text) if end < 0 else end
+    return end - text.startswith("\r", max(end - 1, start))

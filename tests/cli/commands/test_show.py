@@ -108,12 +108,15 @@ def test_show_is_the_file_as_text_now_and_of_a_commit(desk):
     desk.write("memory.md", data)
     desk.write(KOREAN, data, "Write them")
 
-    assert desk.run("show").out == desk.run("show", KOREAN).out == "one\n\ufffd\\x1b[31m\\x00two\nno end\n"
+    shown = "one{}\n\ufffd\\x1b[31m\\x00two\nno end\n"
+    assert desk.run("show").out == shown.format(" [by you, changed by Ada]")
+    assert desk.run("show", KOREAN).out == shown.format(" [by Ada]")
     then = desk.run("show", f"HEAD:{KOREAN}")
-    assert then.out == desk.run("show").out
+    assert then.out == shown.format("")
     assert f"show HEAD:{KOREAN}' prints the bytes." in then.err
     assert desk.run("show", f"HEAD:{KOREAN}", "--json").json["text"] == data.decode("utf-8", "replace")
-    assert desk.run("show", KOREAN, "--json").json == {"path": KOREAN, "text": data.decode("utf-8", "replace")}
+    text = data.decode("utf-8", "replace").replace("\r", " [by Ada]\r")
+    assert desk.run("show", KOREAN, "--json").json == {"path": KOREAN, "text": text}
 
 
 OBEYED = "\x7f\x9b31m\u061c\u200e\u200f\u202e\u2066"

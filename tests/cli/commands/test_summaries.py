@@ -59,7 +59,8 @@ def test_a_summary_is_named_by_its_archive_or_itself(gitmem, rotated):
 
 def test_json_has_the_shape_of_older_tools(gitmem, rotated):
     value = json.loads(gitmem("summary", "show", "--json")[1])
-    assert list(value) == ["dateRange", "sectionCount", "themes", "keyDecisions", "issues", "overallSummary"]
+    older = ["dateRange", "sectionCount", "themes", "keyDecisions", "issues", "overallSummary"]
+    assert list(value) == [*older, "author"]
     assert value["keyDecisions"][0]["decision"]
     listed = json.loads(gitmem("summary", "list", "--json")[1])
     summary = rotated.replace("archive/", "summaries/").replace(".md", ".summary.md")
