@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Collection
 
+from gitmem.errors import GitFailedError
 from gitmem.git.objects import Objects
 from gitmem.git.process import Git
 from gitmem.values import Value
@@ -129,24 +130,33 @@ def read_tree(git: Git, commit: str, *paths: str) -> Tree:
     return tree
 
 
+_SECONDS = 300.0  # for the trees of a first history
 _DEEPEST = 1_000  # nested folders: no system has longer paths
 _EXTENT_FOLDER = b"40000 "  # the mode of each folder in a tree
 
 
-def most_files(git: Git, objects: Objects, tip: str, *, without: Collection[str], limit: int) -> int | None:
+def most_files(git: Git, objects: Objects, tip: str, *, without: Collection[str], limit: int, most: int) -> int | None:
     """Return the number of files of the largest commit reachable from `tip` but not from `without`.
 
-    None if a tree is missing, malformed, or nested too deeply. Up to `limit` the number may be too large by a tenth.
+    None if a tree is missing, malformed, or nested too deeply, or if a file has more than `most` bytes. Up to `limit`
+    the number may be too large by a tenth.
 
     Raises:
         GitFailedError: an object is damaged.
 
     """
-    known = [f"^{oid}" for oid in without]
-    lines = git.run("rev-list", "--ignore-missing", "--no-commit-header", "--format=%T", tip, *known).decode()
-    roots = list(dict.fromkeys(lines.split()))
-    most = _largest(objects, roots, exact=False)
-    return most if most is None or most <= limit else _largest(objects, roots, exact=True)
+    options = ("--ignore-missing", "--missing=allow-any", "--objects", "--no-object-names", "--no-commit-header")
+    large = (f"--filter=blob:limit={most + 1}", "--filter-print-omitted", "--format=root %T")
+    try:
+        listed = git.run("rev-list", *options, *large, tip, *(f"^{oid}" for oid in without), timeout=_SECONDS).decode()
+    except GitFailedError:
+        return None
+    lines = listed.splitlines()
+    if any(line.startswith("~") for line in lines):
+        return None
+    roots = list(dict.fromkeys(line.removeprefix("root ") for line in lines if line.startswith("root ")))
+    found = _largest(objects, roots, exact=False)
+    return found if found is None or found <= limit else _largest(objects, roots, exact=True)
 
 
 def _largest(objects: Objects, roots: Collection[str], *, exact: bool) -> int | None:

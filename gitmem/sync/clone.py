@@ -337,10 +337,6 @@ def check_opened(store: Store, *, read: bool = True) -> None:
     large = len(files) > MAX_FILES or any(file.size > MAX_FILE_BYTES for file in files)
     if tip is not None:
         remotes.check_extent(store.repository, store.root, tip, ())
-        options = ("--no-object-names", "--missing=allow-any", f"--filter=blob:limit={MAX_FILE_BYTES}")
-        large = large or b"~" in store.repository.git.run(
-            "rev-list", "--objects", "--filter-print-omitted", *options, tip
-        )
     if large:
         raise RefusedError(
             f"{store.root} has more or larger files than gitmem handles. Nothing of it was used.",

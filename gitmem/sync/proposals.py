@@ -28,6 +28,7 @@ from gitmem.git.repository import MEMORY_BRANCH, find_layout, move_refs, read_re
 from gitmem.git.signatures import Signatures
 from gitmem.git.treediff import most_files, read_tree, tree_changes
 from gitmem.git.trust import IdentityLookup
+from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
 from gitmem.store.document_checks import conflict_lines
 from gitmem.store.findings import MAX_FILES as MOST_FILES
@@ -202,7 +203,8 @@ def examine(git: Git, base: str, head: str, authors: Sequence[str] = (), allow: 
     known = () if start == empty_tree(git) else (start,)
     with Objects(git) as objects:
         changes = tree_changes(objects, start, end)
-        most = most_files(git, objects, end, without=known, limit=MOST_FILES)  # of each commit: a sync refuses any
+        # Of each commit, as a sync refuses any.
+        most = most_files(git, objects, end, without=known, limit=MOST_FILES, most=MAX_FILE_BYTES)
         if changes is None or most is None or most > MOST_FILES:
             return [CiFinding("size", ERROR, "", 0, "The trees are malformed, or too much was changed to be checked.")]
         new = [change for change in changes if change.new and change.mode in _FILES]

@@ -71,16 +71,18 @@ def check_extent(repository: Repository, source: str, commit: str, known: Collec
     """Refuse commits with too many files, before their trees are listed; commits in `known` are local.
 
     Raises:
-        RefusedError: a commit has more than MAX_FILES files, or `commit` is no commit.
+        RefusedError: a commit has more than MAX_FILES files or one that is too large, or `commit` is no commit.
 
     """
     with repository.reading() as objects:
         [info] = objects.infos([commit])
         is_commit = info is not None and info.kind == "commit"
-        files = most_files(repository.git, objects, commit, without=known, limit=MAX_FILES) if is_commit else None
+        limits = {"limit": MAX_FILES, "most": MAX_FILE_BYTES}
+        files = most_files(repository.git, objects, commit, without=known, **limits) if is_commit else None
     if files is not None and files <= MAX_FILES:
         return
-    content = f"a commit with {files:,} files" if files is not None else "folders that cannot be read to their end"
+    unread = f"folders that cannot be read to their end, or a file of more than {MAX_FILE_BYTES:,} bytes"
+    content = unread if files is None else f"a commit with {files:,} files"
     raise RefusedError(
         f"{source} has {content if is_commit else 'something else than commits'}, which is no memory. "
         "Nothing of it was used.",

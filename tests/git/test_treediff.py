@@ -48,15 +48,16 @@ def test_the_files_of_the_largest_commit_are_counted(written: Written, git: Git,
     first = written.commit(small, [], Said())
     second = written.commit(large, [first], Said())
     third = written.commit(small, [second, first], Said())
-    assert most_files(git, objects, first, without=(), limit=0) == 1
-    assert most_files(git, objects, third, without=(), limit=0) == 4
-    assert most_files(git, objects, third, without=[second], limit=0) == 1
-    assert most_files(git, objects, third, without=[third], limit=0) == 0
+    assert most_files(git, objects, first, without=(), limit=0, most=1000) == 1
+    assert most_files(git, objects, third, without=(), limit=0, most=1000) == 4
+    assert most_files(git, objects, third, without=[second], limit=0, most=1000) == 1
+    assert most_files(git, objects, third, without=[third], limit=0, most=1000) == 0
+    assert most_files(git, objects, third, without=(), limit=0, most=0) is None, "a file is too large"
 
 
 def test_trees_in_themselves_over_and_over_are_counted_at_once(written: Written, git: Git, objects: Objects):
     commit = written.commit(written.endless(10, 12), [], Said())
-    assert most_files(git, objects, commit, without=(), limit=0) == 10**12
+    assert most_files(git, objects, commit, without=(), limit=0, most=1000) == 10**12
 
 
 def test_what_is_no_tree_of_gits_is_not_counted(written: Written, git: Git, objects: Objects):
@@ -64,7 +65,7 @@ def test_what_is_no_tree_of_gits_is_not_counted(written: Written, git: Git, obje
     missing = written.commit("1" * 40, [], Said())
     twice = written.write("tree", (b"100644 a\0" + b"1" * 20) * 2)
     for commit in (deep, missing, written.commit(twice, [], Said())):
-        assert most_files(git, objects, commit, without=(), limit=0) is None
+        assert most_files(git, objects, commit, without=(), limit=0, most=1000) is None
 
 
 def test_trees_without_folders_are_parsed_only_near_the_limit(
@@ -78,9 +79,9 @@ def test_trees_without_folders_are_parsed_only_near_the_limit(
         commit = written.commit(tree, [commit] if commit else [], Said())
     parse = treediff.parse_tree
     monkeypatch.setattr(treediff, "parse_tree", lambda data, oid: parsed.append(oid) or parse(data, oid))
-    assert 22 <= (most_files(git, objects, commit, without=(), limit=100) or 0) <= 50
+    assert 22 <= (most_files(git, objects, commit, without=(), limit=100, most=1000) or 0) <= 50
     assert len(parsed) == 20  # the roots
-    assert most_files(git, objects, commit, without=(), limit=30) == 22
+    assert most_files(git, objects, commit, without=(), limit=30, most=1000) == 22
     assert len(parsed) == 20 + 20 + 40
 
 

@@ -13,6 +13,7 @@ from gitmem.document.entry import MemoryType, entry_ids
 from gitmem.errors import BusyError, ExitCode, GitmemError, RefusedError, StoreFormatError, UnreachableError
 from gitmem.git.process import Git
 from gitmem.git.remote import Connection, PushRacedError
+from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.sync import remotes as incoming
@@ -198,7 +199,7 @@ def test_a_commit_in_the_inbox_that_removes_much_stops_no_sync(
     pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit
 ):
     first, second = pair
-    kept = first.save("one")
+    kept = {first.save(f"The oven of bakery {number} needs an hour.") for number in range(9)}
     converge(*pair)
     empty = first.git("mktree", "--missing", stdin=b"").strip()
     removal = first.git("commit-tree", empty, "-p", "HEAD", "-m", "x").strip()
@@ -208,7 +209,7 @@ def test_a_commit_in_the_inbox_that_removes_much_stops_no_sync(
     two = second.save("two")
     second.sync()
     first.sync()
-    assert {kept, two} <= {*first.entries()}
+    assert {*kept, two} <= {*first.entries()}
     assert first.tip == second.tip
     assert _inbox(bare_git, remote), "it is left to a person"
 
@@ -543,6 +544,22 @@ def test_more_than_comes_at_once_is_refused(pair: tuple[Machine, Machine], monke
     with pytest.raises(RefusedError, match="more than one sync takes"):
         first.sync()
     first.sound()
+
+
+def test_a_file_that_is_too_large_is_refused_though_a_later_commit_removes_it(
+    pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit
+):
+    """A gigabyte of zeros is a megabyte on the way; a purge or doctor would read it whole."""
+    _, second = pair
+    blob = bare_git(remote, "hash-object", "-w", "--stdin", stdin=bytes(MAX_FILE_BYTES + 1)).strip()
+    listed = bare_git(remote, "ls-tree", "gitmem")
+    large = bare_git(remote, "mktree", stdin=f"{listed}\n100644 blob {blob}\ta.md\n".encode()).strip()
+    tip = "gitmem"
+    for tree in (large, "gitmem^{tree}"):
+        tip = bare_git(remote, "commit-tree", "-p", tip, "-m", "Harmless", tree).strip()
+    bare_git(remote, "update-ref", "refs/heads/gitmem", tip)
+    with pytest.raises(RefusedError, match="a file of more than"):
+        second.sync()
 
 
 def test_names_that_one_file_system_takes_for_one_are_refused(pair: tuple[Machine, Machine], remote: Path, bare_git):

@@ -10,6 +10,7 @@ from gitmem.cli.commands.hook import REMOTE
 from gitmem.cli.output import Progress, agreed
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.git.packing import is_bundle
+from gitmem.git.remote import check_url
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.init import add_scope, init_store
 from gitmem.store.locate import find_project, find_store
@@ -137,6 +138,7 @@ def run_join(args: argparse.Namespace, app: App) -> None:
         url = next((line for line in lines if line and not line.startswith("#")), "")
         if not url:
             raise NotFoundError(f"The project names no memory in {POINTER}.", "'gitmem clone URL' takes the address.")
+        check_url(url)
         would = f"This would clone the memory at {mask_urls(plain(url))}, which the project names"
         if not agreed(app, would, f"{would}\nDo you trust it?", "Repeat it with --yes.", yes=args.yes):
             return

@@ -232,6 +232,8 @@ class TestJoin:
         (fresh.cwd / ".gitmem-remote").unlink()
         (fresh.cwd / ".gitmem-remote").write_text("ext::sh -c 'touch pwned'\n")
         assert fresh("join", "--yes")[0] == 8
+        (fresh.cwd / ".gitmem-remote").write_text("https://\0evil.example\n")
+        assert fresh("join", "--yes")[0] == 8
         assert not fresh.root.exists()
 
     def starts(self, run: Runner, event: str = "SessionStart", **environ: str) -> str:
