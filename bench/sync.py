@@ -1,8 +1,6 @@
-"""What a sync costs beside plain `git fetch` and `git push`, how it grows, and how retries grow with the machines.
+"""What a sync costs beside plain `git fetch` and `git push`: `python bench/sync.py`, with small and large stores.
 
-    python bench/sync.py                 one pair of machines, small and large stores
-    python bench/sync.py --many 8 20     eight clones that save and sync 20 times at once: converged, lost, time
-    python bench/sync.py --simulate      rounds a sync takes, by the number of machines and how often they sync
+`bench/teams.py` has what many machines at once cost.
 
 Ratios are beside git doing the same: fetch and push of the same commits one after another, each process as a person
 would start it. A sync also commits hand edits, checks what comes, merges, and brings the work tree up to date.
@@ -10,15 +8,11 @@ would start it. A sync also commits hand edits, checks what comes, merges, and b
 
 from __future__ import annotations
 
-import argparse
 import os
-import random
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -31,25 +25,15 @@ from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.sync.guard import Accept
 from gitmem.sync.remotes import add_remote, find_remote
-from gitmem.sync.rounds import Options, pause, sync
+from gitmem.sync.rounds import Options, sync
 
 ROUNDS = 15
-WINDOW = 1.5  # seconds from a fetch to the end of the push, over ssh to a hosting site
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--many", nargs=2, type=int, metavar=("CLONES", "SAVES"))
-    parser.add_argument("--simulate", action="store_true")
-    args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="gitmem-bench-sync-") as folder:
         os.environ.update(HOME=folder, GIT_CONFIG_NOSYSTEM="1")
-        if args.simulate:
-            simulate()
-        elif args.many:
-            many(Path(folder), *args.many)
-        else:
-            beside_git(Path(folder))
+        beside_git(Path(folder))
 
 
 def git(cwd: Path | str, *args: str) -> str:
@@ -160,95 +144,6 @@ def _merge(stores: list[Store], number: int) -> float:
     seconds = _sync(two)
     _sync(one)
     return seconds
-
-
-def many(folder: Path, clones: int, saves: int) -> None:
-    remote = folder / "remote.git"
-    git(folder, "init", "-q", "--bare", str(remote))
-    projects = [folder / f"clone-{number}" for number in range(clones)]
-    for project in projects:
-        project.mkdir()
-        gitmem(project, "init")
-        gitmem(project, "remote", "add", str(remote))
-        gitmem(project, "config", "maintenance.automatic", "false")
-        gitmem(project, "sync", "--accept", "other-project")
-
-    def work(project: Path) -> tuple[int, int]:
-        rounds = late = 0
-        for number in range(saves):
-            gitmem(project, "save", f"{project.name} says {number}")
-            done = gitmem(project, "sync", "--json", ok=(0, 5))
-            late += not done
-            rounds += int(done.split('"rounds": ')[1].split(",")[0]) if done else 0
-        return rounds, late
-
-    started = time.perf_counter()
-    with ThreadPoolExecutor(clones) as pool:
-        counts = list(pool.map(work, projects))
-    seconds = time.perf_counter() - started
-    for _ in range(2):
-        for project in projects:
-            gitmem(project, "sync", "--accept", "other-project")
-    tips = {git(project / ".gitmem", "rev-parse", "HEAD") for project in projects}
-    text = "".join(path.read_text() for path in (projects[0] / ".gitmem" / "daily").rglob("*.md"))
-    lost = sum(text.count(f": clone-{n} says {i} ^") != 1 for n in range(clones) for i in range(saves))
-    syncs = clones * saves
-    rounds, late = (sum(numbers) for numbers in zip(*counts, strict=True))
-    print(
-        f"{clones} clones x {saves} saves, each synced: {seconds:.1f} s, {seconds / syncs * 1000:.0f} ms a save + sync"
-    )
-    print(
-        f"rounds a sync {rounds / max(syncs - late, 1):.2f}, gave up {late}; tips at the end {len(tips)}, lost {lost}"
-    )
-    merges = git(projects[0] / ".gitmem", "rev-list", "--merges", "--count", "HEAD").strip()
-    print(f"commits in history {git(projects[0] / '.gitmem', 'rev-list', '--count', 'HEAD').strip()}, merges {merges}")
-
-
-def gitmem(cwd: Path, *args: str, ok: tuple[int, ...] = (0,)) -> str:
-    run = subprocess.run([sys.executable, "-m", "gitmem", *args], cwd=cwd, capture_output=True, check=False)
-    assert run.returncode in ok, run.stderr.decode()
-    return run.stdout.decode()
-
-
-def simulate() -> None:
-    """Machines that sync at random moments with one compare-and-swap between them, and pauses as gitmem has them."""
-    print("rounds a sync takes: mean, and the 99th of a hundred; '-': a tenth of the syncs or more gave up\n")
-    print("machines  every 15 min     every minute     every 10 s       all at once")
-    for machines in (2, 4, 8, 16, 32, 64, 100, 200):
-        row = [_simulated(machines, every) for every in (900.0, 60.0, 10.0, 0.0)]
-        print(f"{machines:>8}  " + "  ".join(f"{cell:<15}" for cell in row), flush=True)
-
-
-def _simulated(machines: int, every: float) -> str:
-    chance = random.Random(machines)
-    syncs = 20 if every else 1
-    # Events: (time, machine, version it fetched, None before it does, round, duration)
-    events = [(chance.random() * every, number, None, 1, 0.0) for number in range(machines)]
-    left = dict.fromkeys(range(machines), syncs)
-    version, rounds, failed = 0, [], 0
-    import heapq
-
-    heapq.heapify(events)
-    while events:
-        when, number, seen, tries, took = heapq.heappop(events)
-        if seen is None:
-            took = WINDOW * (0.5 + chance.random())
-            heapq.heappush(events, (when + took, number, version, tries, took))
-            continue
-        done = seen == version
-        if not done and tries < 40:
-            heapq.heappush(events, (when + pause(tries, chance.random(), took), number, None, tries + 1, 0.0))
-            continue
-        version += done
-        failed += not done
-        rounds.append(tries)
-        left[number] -= 1
-        if left[number]:
-            heapq.heappush(events, (when + chance.expovariate(1 / every) if every else when, number, None, 1, 0.0))
-    if failed * 10 >= len(rounds):
-        return "-"
-    rounds.sort()
-    return f"{statistics.mean(rounds):.2f} / {rounds[int(len(rounds) * 0.99)]}"
 
 
 if __name__ == "__main__":

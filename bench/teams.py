@@ -9,11 +9,14 @@ second of CPU of `gitmem export --jsonl`, of entries and facts. Bar: 20,000.
 
 `pushers`: people who push to one branch, simulated: rounds, pushes wasted, who leaves theirs in the inbox, how long one
 waits; bar: a p99 of at most 15 s for 1,000 people x 4 syncs/h x 3 s. `clones`: 20 clones that have sessions at once.
+`slow`: 100 MB of transcripts over 50 kB/s, which takes twelve minutes.
 """
 
 from __future__ import annotations
 
+import asyncio
 import heapq
+import json
 import os
 import random
 import resource
@@ -26,7 +29,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import ClassVar
 
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
@@ -44,9 +46,11 @@ from gitmem.sessions.save import save
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import HURRIED, Store
 from gitmem.store.transact import transact
+from gitmem.store.transcripts import put
 from gitmem.sync.clone import clone_store
 from gitmem.sync.remotes import add_remote, find_remote
 from gitmem.sync.rounds import CROWD, LATELY, LOST, LOST_SECONDS, MOST_CROWDED, Options, pause, sync
+from gitmem.sync.transcripts import sync_transcripts
 
 _BRANCHES = 60
 _FACTS = 300
@@ -195,14 +199,8 @@ def _context(folder: str) -> Context:
 
 def _day(dice: random.Random, day: datetime, entries: int, first: int) -> bytes:
     """Return a day's log: entries of common words, one in a hundred with a rare one."""
-    lines = [
-        "---",
-        f"id: day-{day:%Y-%m-%d}",
-        "kind: daily",
-        f"created: {day:%Y-%m-%d}T00:00:00Z",
-        "---",
-        "## Timeline",
-    ]
+    head = f"---\nid: day-{day:%Y-%m-%d}\nkind: daily\ncreated: {day:%Y-%m-%d}T00:00:00Z\n---\n## Timeline"
+    lines = [head]
     for number in range(first, first + entries):
         words = dice.choices(_COMMON, k=12) + [f"w{dice.randrange(100_000)}" for _ in range(6)]
         words += [dice.choice(_RARE)] if not dice.randrange(100) else []
@@ -325,29 +323,41 @@ def _row(people: int, per_hour: int, window: float, hours: float) -> str:
     )
 
 
+def _environment(home: str) -> None:
+    who = {f"GIT_{role}_{part}": "a@example.org" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+    os.environ.update(who, HOME=home, GIT_CONFIG_NOSYSTEM="1")
+    subprocess.run(["git", "init", "--quiet", "--bare", Path(home, "remote")], check=True)
+
+
 def clones(home: str, number: int = 20, sessions: int = 2) -> None:
     """Let clones have sessions at once: a sync at the start, three saves, a sync at the end; print what it cost."""
-    folder = Path(home)
-    os.environ.update(HOME=home, GIT_CONFIG_NOSYSTEM="1", GIT_AUTHOR_NAME="A", GIT_AUTHOR_EMAIL="a@example.org")
-    os.environ.update(GIT_COMMITTER_NAME="A", GIT_COMMITTER_EMAIL="a@example.org")
-    subprocess.run(["git", "init", "--quiet", "--bare", folder / "remote"], check=True)
-    stores = [_store(folder, str(folder / "remote"), index) for index in range(number)]
+    _environment(home)
+    stores = [_store(Path(home), str(Path(home, "remote")), index) for index in range(number)]
     pushes: list[bool] = []
+    push = Connection.push
+
+    def counted(*args: object) -> None:
+        pushes.append(False)
+        place = len(pushes) - 1
+        push(*args)  # type: ignore[arg-type]
+        pushes[place] = True
+
     began = time.monotonic()
     with ThreadPoolExecutor(number) as pool:
-        waits = [wait for found in pool.map(lambda one: _sessions(one, sessions, pushes), stores) for wait in found]
+        Connection.push = counted  # type: ignore[assignment, method-assign]
+        waits = sorted(wait for found in pool.map(lambda one: _sessions(one, sessions), stores) for wait in found)
+        Connection.push = push  # type: ignore[method-assign]
     took = time.monotonic() - began
     for _ in range(9):  # who left its commits lets others go first for a minute
         for store in stores:
-            _sync(store, pushes, count=False)
+            _sync(store)
         if len(tips := {store.tip for store in stores}) == 1:
             break
     git = stores[0].repository.git
     every, merges = (int(git.run("rev-list", "--count", *extra, "HEAD")) for extra in ([], ["--merges"]))
     text = git.run("grep", "-h", "-o", "-E", "said by [0-9]+ in [0-9]+ as [0-9]+", "HEAD", "--", "daily").decode()
-    kept, waits = len({*text.splitlines()}), sorted(waits)
     print(f"{number} clones, {sessions} sessions each of 3 saves and 2 syncs, in {took:.0f} s:")
-    print(f"  saved {number * sessions * 3}, held {kept}; tips {len(tips)}")
+    print(f"  saved {number * sessions * 3}, held {len({*text.splitlines()})}; tips {len(tips)}")
     wasted = pushes.count(False) / len(pushes)
     print(f"  merges {merges / every:.0%} of {every} commits; pushes {len(pushes)}, wasted {wasted:.0%}")
     print(f"  a sync: median {statistics.median(waits):.1f} s, p99 {waits[int(len(waits) * 0.99)]:.1f} s")
@@ -356,48 +366,73 @@ def clones(home: str, number: int = 20, sessions: int = 2) -> None:
 def _store(folder: Path, remote: str, index: int) -> Store:
     root = folder / f"clone{index}"
     root.mkdir()
-    context = Context(os.environ.copy(), str(folder), f"machine{index}", lambda: datetime.now(UTC))
+    context = _context(str(folder))._replace(machine=f"machine{index}")
     if index:
         return clone_store(str(root), context, Place.HOME, remote, asks=False, options=Options())
     store = init_store(str(root), context, Place.HOME).store
     add_remote(store, "origin", remote)
-    _sync(store, [], count=False)
+    _sync(store)
     return store
 
 
-class _Counted(Connection):
-    """A connection that counts pushes that won and that lost."""
-
-    results: ClassVar[list[bool]] = []
-
-    def push(self, *args: object) -> None:
-        try:
-            super().push(*args)  # type: ignore[arg-type]
-        except BaseException:
-            self.results.append(False)
-            raise
-        self.results.append(True)
-
-
-def _sync(store: Store, pushes: list[bool], *, count: bool = True) -> float:
-    connection = _Counted(store.repository.layout, store.context.environ, own=True)
-    _Counted.results = pushes if count else []
+def _sync(store: Store) -> float:
     began = time.monotonic()
-    sync(store, find_remote(store, None), connection, Options())
+    sync(store, find_remote(store, None), Connection(store.repository.layout, store.context.environ), Options())
     return time.monotonic() - began
 
 
-def _sessions(store: Store, number: int, pushes: list[bool]) -> list[float]:
+def _sessions(store: Store, number: int) -> list[float]:
     chance, waits = random.Random(store.context.machine), []
     for session in range(number):
         time.sleep(chance.random())
-        waits.append(_sync(store, pushes))
+        waits.append(_sync(store))
         for turn in range(3):
             moment = datetime.now(UTC)
             text = f"said by {store.context.machine.removeprefix('machine')} in {session} as {turn}"
             save(store, Save(make_id(int(moment.timestamp() * 1000), os.urandom(16)), moment, text, MemoryType.NOTE))
-        waits.append(_sync(store, pushes))
+        waits.append(_sync(store))
     return waits
+
+
+def slow(home: str, sessions: int = 200, rate: int = 50_000) -> None:
+    """Print how long 100 MB of transcripts take at so many bytes a second; each connection ends after 10 MB."""
+    _environment(home)
+    dice, store = random.Random(1), _store(Path(home), str(Path(home, "remote")), 0)
+    words = ["".join(dice.choices("abcdefghijklmnopqrstuvwxyz", k=dice.randrange(2, 11))) for _ in range(4000)]
+    for number in range(sessions):
+        said = (" ".join(dice.choices(words, k=60)) * dice.randrange(1, 4) for _ in range(600))
+        lines = [json.dumps({"text": text}) for text in said]
+        put(store, f"session-{number}", datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=number), lines)
+    size = int(store.repository.git.run("rev-list", "--objects", "--disk-usage", "--glob=refs/gitmem/l1/*"))
+    sent, parts = 0, []
+
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, up: bool) -> None:
+        nonlocal sent
+        left = 10_000_000
+        while left > 0 and (data := await reader.read(8192)):
+            await asyncio.sleep(len(data) / rate if up else 0)
+            sent, left = sent + len(data) * up, left - len(data) * up
+            writer.write(data)
+        writer.close()
+
+    async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        parts.append(sent)
+        back, forth = await asyncio.open_connection("127.0.0.1", 9418)
+        await asyncio.gather(pass_on(reader, forth, up=True), pass_on(back, writer, up=False))
+
+    async def work() -> None:
+        async with await asyncio.start_server(relay, "127.0.0.1", 9419):
+            add_remote(store, "slow", "git://127.0.0.1:9419/remote")
+            where = Connection(store.repository.layout, store.context.environ)
+            await asyncio.to_thread(sync_transcripts, store, find_remote(store, "slow"), where, Options())
+
+    began = time.monotonic()
+    with subprocess.Popen(["git", "daemon", "--export-all", "--enable=receive-pack", f"--base-path={home}"]) as daemon:
+        time.sleep(1)
+        asyncio.run(work())
+        daemon.terminate()
+    took = time.monotonic() - began
+    print(f"slow: {size / 1e6:.1f} MB packed in {took:.0f} s, {len(parts) - 1} pushes, {sent / 1e6:.1f} MB sent")
 
 
 FIGURES = {
@@ -407,6 +442,7 @@ FIGURES = {
     "export": export,
     "pushers": pushers,
     "clones": clones,
+    "slow": slow,
 }
 
 
