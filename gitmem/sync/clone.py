@@ -44,6 +44,7 @@ from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import take_apart, tips
 from gitmem.sync import remotes
+from gitmem.sync.attempts import SyncRecord, write_record
 from gitmem.sync.guard import Accept, check_extent, check_incoming
 from gitmem.sync.remotes import DEFAULT, ONCE, add_remote, forget
 from gitmem.sync.rounds import MEMORY_REF, Options, Synced, fetch_memory, note_synced, sync
@@ -103,6 +104,8 @@ def clone_store(
         forget(store, remote.name)
     else:
         note_synced(store, remote, theirs)
+        at = store.context.clock()
+        write_record(store.private, remote.name, SyncRecord(at, at))
     complete_store(store)
     if held != theirs:
         sweep(store)

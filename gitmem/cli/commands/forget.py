@@ -14,7 +14,7 @@ from gitmem.lessons.learn import clean_up
 from gitmem.purge.purge import PurgePlan, plan_erasure, plan_purge, purge
 from gitmem.store.store import Store
 from gitmem.store.transcripts import Forgotten, forget_transcripts
-from gitmem.text.sentences import count
+from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import plain
 
 _SHOWN = 20  # files that a preview lists
@@ -70,7 +70,7 @@ def _would_clear(preview: Cleared) -> str:
 
 
 def _count(cleared: Cleared) -> str:
-    return f"{count(len(cleared.files), 'file')} of {cleared.size / 1024:,.1f} KB"
+    return f"{count(len(cleared.files), 'file')} of {bytes_of(cleared.size)}"
 
 
 def _cleared_value(done: Cleared, *, dry_run: bool) -> dict[str, object]:
@@ -157,7 +157,7 @@ def run_forget(args: argparse.Namespace, app: App) -> None:
         return
     done = forget_transcripts(store, before)
     app.notices(done.notices)
-    text = f"Deleted {_forget_count(done)}; this freed {done.freed / 1024:,.0f} KB of disk space."
+    text = f"Deleted {_forget_count(done)}; this freed {bytes_of(done.freed)} of disk space."
     app.answer(args, {"dry_run": False, **done._asdict()}, text)
 
 
@@ -176,7 +176,7 @@ def _forget_preview(planned: Forgotten) -> str:
 
 
 def _forget_count(planned: Forgotten) -> str:
-    return f"{count(planned.sessions, 'transcript')} of {planned.size / 1024:,.1f} KB"
+    return f"{count(planned.sessions, 'transcript')} of {bytes_of(planned.size)}"
 
 
 def configure_purge(parser: argparse.ArgumentParser) -> None:

@@ -16,7 +16,7 @@ def test_forget_asks_and_frees(gitmem, tmp_path, environ, home):
     for day in (1, 9):
         put(store, f"session-{day}", datetime(2026, 5, day, tzinfo=UTC), ["{}"])
     assert gitmem("forget", "--transcripts", "--before", "2026-05-05", "--dry-run")[1] == (
-        "Would delete 1 transcript of 0.0 KB and keep 1.\n"
+        "Would delete 1 transcript of 3 bytes and keep 1.\n"
     )
     assert gitmem("forget", "--transcripts")[0] == 8
     assert "Nothing was deleted." in gitmem("forget", "--transcripts", answer="\n")[2]

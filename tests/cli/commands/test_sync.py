@@ -8,6 +8,10 @@ from gitmem.errors import ExitCode
 from gitmem.store import findings as due
 
 
+def test_a_clone_was_synced_when_it_was_made(second, run_in):
+    assert "never synced" not in run_in(second, "status").out
+
+
 def test_what_needs_a_person_is_said_by_sync_and_status(first, second, run_in):
     (first / ".gitmem" / "knowledge").mkdir()
     (first / ".gitmem" / "knowledge" / "a.md").write_text("# A\n\nA line.\n")
