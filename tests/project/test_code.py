@@ -198,6 +198,26 @@ def test_what_cannot_be_cited_by_lines(project, bare_git):
     assert project.ground(fact._replace(lines=cited)) is Ground.STALE
 
 
+@pytest.mark.parametrize("became", ["gone", "a folder", "a submodule", "large", "binary", "a link"])
+def test_a_fact_whose_file_became_something_else_is_stale(project, bare_git, became):
+    fact = project.learn("Call `begin` in src/client.py first.")
+    file = project.root / "src" / "client.py"
+    file.unlink()
+    if became == "a folder":
+        project.write("src/client.py/__init__.py", "x = 1\n")
+    elif became == "a submodule":
+        bare_git(project.root / "src", "init", "-q", "client.py")
+        bare_git(file, "commit", "-q", "--allow-empty", "-m", "x")
+    elif became == "large":
+        project.write("src/client.py", "import os\n" * 300_000)
+    elif became == "binary":
+        project.write("src/client.py", "\0PNG\n")
+    elif became == "a link":
+        file.symlink_to("/etc/passwd")
+    project.commit()
+    assert project.ground(fact) is Ground.STALE
+
+
 def test_a_linked_work_tree_has_its_own_branch(project):
     project.git("worktree", "add", "-q", "-b", "side", str(project.root.parent / "side"))
     code = project_code(str(project.root.parent / "side"), project.environ)
