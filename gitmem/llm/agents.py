@@ -48,7 +48,9 @@ _NOT_PASSED = (
     *("COPILOT_CLI", "GEMINI_CLI=", "QWEN_CODE=", "OPENCODE="),
 )
 _KEPT = ("CLAUDE_CODE_USE_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_SKIP_", "CLAUDE_CODE_DISABLE_")
-_PAUSE = 0.5  # seconds between two looks for the machine's lock
+_PAUSE = 0.5  # seconds between two looks for the machine's lock, or at the size of an output
+MOST_OUTPUT = 16_000_000  # bytes, with what the program says of its run
+_MOST_DOLLARS = 10_000.0  # that a program can say a run cost
 _SHOWN = 300  # characters of the program's message
 # At most, in US dollars a million tokens, by size: an estimate before a run.
 _PRICES = {Size.SMALL: (2.0, 10.0), Size.LARGE: (4.0, 20.0)}
@@ -184,7 +186,7 @@ def _answer(text: object, tokens_in: object = None, tokens_out: object = None, m
 
 
 def _number(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return counted(value, "")
 
 
 def _one(out: bytes) -> dict[str, object]:
@@ -214,7 +216,7 @@ def _read_claude(out: bytes, _: Place) -> Answer:
     answer = _answer(text, field(usage, "input_tokens"), field(usage, "output_tokens"), name)
     return answer._replace(
         input_tokens=answer.input_tokens + sum(map(_number, cached)),
-        cost=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
+        cost=float(cost) if isinstance(cost, int | float) and 0 <= cost <= _MOST_DOLLARS else None,
         refused=refused,
     )
 
@@ -367,25 +369,38 @@ class AgentModel:
         flags = 0
         if sys.platform == "win32":
             flags = subprocess.CREATE_NO_WINDOW
+        given: bytes | None = run.stdin.encode("utf-8", "replace")
         try:
-            with subprocess.Popen(
-                [self._program, *run.words],
-                cwd=folder,
-                env={**self._environ, **run.environ},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                creationflags=flags,
-                start_new_session=os.name == "posix",  # so that its children can be killed with it
-            ) as child:
-                try:
-                    out, err = child.communicate(run.stdin.encode("utf-8", "replace"), timeout=left)
-                except subprocess.TimeoutExpired:
-                    _end(child)
-                    raise DeadlineError(f"{self._agent.name} did not answer in time.") from None
+            with (
+                tempfile.TemporaryFile() as out,
+                tempfile.TemporaryFile() as err,
+                subprocess.Popen(
+                    [self._program, *run.words],
+                    cwd=folder,
+                    env={**self._environ, **run.environ},
+                    stdin=subprocess.PIPE,
+                    stdout=out,
+                    stderr=err,
+                    creationflags=flags,
+                    start_new_session=os.name == "posix",  # so that its children can be killed with it
+                ) as child,
+            ):
+                while child.returncode is None:
+                    try:
+                        child.communicate(given, timeout=max(min(_PAUSE, deadline - time.monotonic()), 0))
+                    except subprocess.TimeoutExpired:
+                        given = None  # it goes on with it
+                        is_endless = any(os.fstat(file.fileno()).st_size > MOST_OUTPUT for file in (out, err))
+                        if is_endless or time.monotonic() >= deadline:
+                            _end(child)
+                        if is_endless:
+                            raise AnswerError(f"{self._agent.name} said more than {MOST_OUTPUT:,} bytes.") from None
+                        if time.monotonic() >= deadline:
+                            raise DeadlineError(f"{self._agent.name} did not answer in time.") from None
+                said = [(file.seek(0), file.read(MOST_OUTPUT))[1] for file in (out, err)]
         except OSError as error:
             raise UnreachableError(f"{self._agent.name} could not be started: {error.strerror or error}.") from None
-        return out, err, child.returncode
+        return said[0], said[1], child.returncode
 
 
 def _brief(text: str) -> str:

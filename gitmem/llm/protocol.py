@@ -130,6 +130,7 @@ JUDGED_TOKENS = 5_500  # the mean of the questions about 11 recordings, 4,400, a
 PROVIDERS = (OFFLINE, HOST, *AGENTS, ANTHROPIC, OPENAI)
 KEYS = {ANTHROPIC: "ANTHROPIC_API_KEY", OPENAI: "OPENAI_API_KEY"}
 MOST_BYTES = 2_000_000  # of an answer with its envelope
+MOST_TOKENS = 1_000_000_000  # that a provider can say an answer took
 _FENCE_BYTES = 16
 _MILLION = 1_000_000
 
@@ -308,6 +309,6 @@ def field(value: object, name: str) -> object:
 
 def counted(reported: object, text: str) -> int:
     """Return the number of tokens that a provider reports, else an estimate for the text."""
-    if isinstance(reported, int) and not isinstance(reported, bool) and reported >= 0:
+    if isinstance(reported, int) and not isinstance(reported, bool) and 0 <= reported <= MOST_TOKENS:
         return reported
     return estimate_tokens(text)

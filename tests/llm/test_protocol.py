@@ -65,6 +65,14 @@ good = {"type": "result", "is_error": False, "structured_output": {"says": "uv"}
 if how == "slow":
     time.sleep(60)
     open(os.path.join(os.path.dirname(os.path.realpath(__file__)), "ended"), "w").close()
+elif how == "endless":
+    while True:
+        sys.stdout.write("x" * 1_000_000)
+        time.sleep(0.01)
+elif how == "rich":
+    print(json.dumps({**good, "total_cost_usd": -1e9, "usage": {"input_tokens": 10 ** 400, "output_tokens": -5}}))
+elif how == "nothing":
+    print(json.dumps({**good, "total_cost_usd": float("nan")}))
 elif how == "text":
     print("<html>")
 elif how == "exit":
@@ -217,9 +225,20 @@ def test_an_agent_that_takes_too_long_is_ended(agent):
     assert not (agent.folder / "ended").exists()
 
 
+@pytest.mark.parametrize("how", ["rich", "nothing"])
+def test_what_no_run_costs_is_not_counted(agent, how):
+    """A number of 400 digits is no float, and less than nothing would take the day's limit away."""
+    agent.behave(how)
+    answer = agent.model().ask(fenced(question(), TOKEN), soon())
+    assert answer.cost is None
+    assert 0 < answer.input_tokens < 10_000
+    assert 0 < answer.output_tokens < 10_000
+
+
 @pytest.mark.parametrize(
     "how, error, words",
     [
+        ("endless", AnswerError, "said more than"),
         ("text", AnswerError, "no answer"),
         ("exit", AnswerError, "no such option"),
         ("overloaded", StatusError, "529 Overloaded"),
