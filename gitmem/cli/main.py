@@ -67,12 +67,17 @@ def _complete(app: App) -> None:
     """Answer the shell that wants to complete a command line, and end (https://kislyuk.github.io/argcomplete)."""
     import argcomplete
 
-    from gitmem.cli.commands.completion import offer_words
+    from gitmem.cli.commands.completion import offer_parts, offer_words
     from gitmem.cli.parser import build_parser
 
-    words = app.environ.get("COMP_LINE", "").split()
-    parser = build_parser([name for name in COMMANDS if name in words])
+    line, _, last = app.environ.get("COMP_LINE", "").rpartition(" ")
+    words = line.split()
+    if (bare := unfolded(words[1:])) != words[1:]:  # `upkeep check` as `check`
+        line = " ".join([*words[:1], *bare])
+        os.environ.update(COMP_LINE=f"{line} {last}", COMP_POINT=str(len(f"{line} {last}")))
+    parser = build_parser([name for name in COMMANDS if name in line.split()])
     offer_words(parser, app)
+    offer_parts(parser)
     argcomplete.autocomplete(parser, always_complete_options=False)
 
 

@@ -113,7 +113,7 @@ PARTS = {
         "help": "show the help of a command, or list all commands",
     },
 }
-_FREE = ("search", "more")  # `gitmem search recall` searches for a word
+FREE = ("search", "more")  # `gitmem search recall` searches for a word
 PLUMBING = {  # not for people
     "hook": "receive an event from an agent's host",
     "merge-driver": "merge a document for git",
@@ -165,7 +165,7 @@ def _command_place(argv: Sequence[str]) -> int | None:
 def unfolded(argv: Sequence[str]) -> Sequence[str]:
     """Return a command line that names a part by itself: `upkeep check` as `check`."""
     place = _command_place(argv)
-    if place is None or argv[place] in _FREE or not {*argv[place + 1 : place + 2]} & {*PARTS.get(argv[place], ())}:
+    if place is None or argv[place] in FREE or not {*argv[place + 1 : place + 2]} & {*PARTS.get(argv[place], ())}:
         return argv
     return [*argv[:place], *argv[place + 1 :]]
 

@@ -6,11 +6,11 @@ import argparse
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gitmem.archives.archives import archive_summaries
 from gitmem.cli.app import OWN, App
-from gitmem.cli.commands import COMMANDS, GROUPS, PARTS, unfolded
+from gitmem.cli.commands import COMMANDS, FREE, GROUPS, PARTS, unfolded
 from gitmem.cli.output import SHORT
 from gitmem.cli.parser import listed, own_commands, parse
 from gitmem.config import RULES
@@ -88,6 +88,27 @@ def offer_words(parser: argparse.ArgumentParser, app: App) -> None:
     for action in parser._actions:  # noqa: SLF001  # argparse has no other way to list them
         if (offered := _offered_for(action)) is not None:
             action.completer = _completer(offered, app)  # type: ignore[attr-defined]
+
+
+def offer_parts(parser: argparse.ArgumentParser) -> None:
+    """Complete the parts of commands, as their first argument."""
+    for name, _, own in own_commands(parser):
+        parts = PARTS.get(name, {}) if name not in FREE else {}
+        first = next(iter(own._get_positional_actions()), None)  # noqa: SLF001
+        if isinstance(first, argparse._SubParsersAction):  # noqa: SLF001
+            for part, about in parts.items():
+                first.add_parser(part, help=about)
+        elif parts:
+            action = first or own.add_argument("part", nargs="?")
+            action.completer = _with_parts(parts, getattr(first, "completer", None))  # type: ignore[attr-defined]
+
+
+def _with_parts(parts: Offered, more: Callable[..., Offered] | None) -> Callable[..., Offered]:
+    def complete(prefix: str, **asked: Any) -> Offered:
+        found = {part: about for part, about in parts.items() if part.startswith(prefix)}
+        return {**found, **(more(prefix, **asked) if more else {})}
+
+    return complete
 
 
 def _offered_for(action: argparse.Action) -> Callable[[Store], Offered] | None:

@@ -28,11 +28,14 @@ def test_completion_prints_a_script_for_each_shell(run, shell):
         ("gitmem config --un", ["--unset"]),
         ("gitmem save --type dec", ["decision"]),
         ("gitmem -C /tmp maintain --if", ["--if-needed"]),
+        ("gitmem upkeep ", ["check", "consolidate", "maintain", "reindex"]),
+        ("gitmem facts re", ["resolve", "retire"]),
+        ("gitmem upkeep maintain --if", ["--if-needed"]),
         ("gitmem completion ", ["bash", "zsh", "fish", "powershell"]),
         ("gitmem save --", ["--type", "--tag", "--session", "--file", "--json"]),
     ],
 )
-@pytest.mark.few(3)
+@pytest.mark.few(5)
 def test_a_shell_that_asks_is_told_what_may_come(tmp_path, line, expected):
     """Speak argcomplete's protocol: the line in the environment, the answers in a file."""
     answers = offered(tmp_path, line)
@@ -75,7 +78,8 @@ def test_what_the_store_has_is_offered(gitmem, tmp_path):
     assert "1b4e51f0" in offered(tmp_path, "gitmem log --session ")
     assert "rotation.threshold_tokens" in offered(tmp_path, "gitmem config rot")
     assert "memory.md" in offered(tmp_path, "gitmem log mem")
-    assert {"memory.md", first} <= offered(tmp_path, "gitmem show ")
+    assert {"memory.md", first, "start"} <= offered(tmp_path, "gitmem show ")
+    assert "recall" not in offered(tmp_path, "gitmem search "), "it searches for this word"
 
 
 def test_without_a_store_nothing_but_options_is_offered(tmp_path):
