@@ -25,7 +25,7 @@ STATE = "State"  # the label of its entry
 RECENT_CONTEXT = "Recent Context"
 KNOWN_ISSUES = "Known Issues"
 TIMELINE = "Timeline"
-LINKS = "Links"  # of a session, to what it taught
+LINKS = "Links"  # of a session to what it taught, and of a fact to its session
 
 
 class MemoryType(StrEnum):

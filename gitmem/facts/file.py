@@ -7,6 +7,7 @@ made in the bytes it was read from (docs/format.md, "Facts").
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound=StrEnum)
 
 
+# What a session's end adds behind the text (`gitmem.sessions.cleaned.with_links`).
+_LINKS = re.compile(r"\n\s*## Links\s*\n(?:- session: \[[^\]\n]*\]\([^)\n]*\)\s*)+\Z")
 _NOT_FIELDS = ("text", "file", "source")
 
 
@@ -42,7 +45,7 @@ def parse_fact(data: bytes, path: str = "") -> Fact | None:
     return Fact(
         id=identifier,
         kind=kind,
-        text=clean(document.body),
+        text=clean(without_links(document.body)),
         created=as_moment(given.get("created")) or datetime.fromtimestamp(0, UTC),
         name=as_text(given.get("name")),
         description=as_text(given.get("description")),
@@ -64,6 +67,11 @@ def parse_fact(data: bytes, path: str = "") -> Fact | None:
         file=path,
         source=data,
     )
+
+
+def without_links(body: str) -> str:
+    """Return the body of a fact's file without the links that a session's end added."""
+    return _LINKS.sub("", body)
 
 
 def parse_changeable(data: bytes | None, path: str) -> Fact | None:
@@ -91,8 +99,9 @@ def render_fact(fact: Fact) -> bytes:
             document.remove(key) if value in ("", (), None) or value is False else document.set(key, plain_value(value))
         )
     if before is None or fact.text != before.text:
-        newline = document.newline
-        document = document.with_body(fact.text.replace("\n", newline) + newline)
+        newline, links = document.newline, _LINKS.search(document.body)
+        ends = [fact.text.replace("\n", newline), *(["", links[0].strip()] if links else []), ""]
+        document = document.with_body(newline.join(ends))
     return document.render()
 
 

@@ -15,6 +15,7 @@ from gitmem.document.entry import find_entries
 from gitmem.document.ids import MEMORY
 from gitmem.document.plain import as_text, as_texts
 from gitmem.errors import NotFoundError
+from gitmem.facts.file import without_links
 from gitmem.git.objects import Objects, empty_tree
 from gitmem.git.repository import is_object_id
 from gitmem.git.treediff import read_tree
@@ -97,11 +98,12 @@ def _document(path: str, data: bytes) -> Record:
     document = Document.parse(data)
     given = document.metadata
     origin = given.get("origin")
+    text = without_links(document.body).strip() or as_text(given.get("description"))
     session = as_text(given.get("session")) or (as_text(origin.get("session")) if isinstance(origin, dict) else "")
     return {
         "id": as_text(given.get("id")) or path,
         "kind": as_text(given.get("kind")) or path.split("/", maxsplit=1)[0],
-        "text": (document.body.strip() or as_text(given.get("description"))).replace("\0", "\N{REPLACEMENT CHARACTER}"),
+        "text": text.replace("\0", "\N{REPLACEMENT CHARACTER}"),
         "date": as_text(given.get("updated")) or as_text(given.get("created")),
         "status": as_text(given.get("status")),
         "session": session,

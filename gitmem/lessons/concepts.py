@@ -83,6 +83,8 @@ def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
             return False
         facts = {one.path: one.description for one in known_facts(store) if one.session == session}
         changes |= with_links(transaction, path, facts)
+        for fact in facts:
+            changes |= with_links(transaction, fact, {path: turns[0].started.date().isoformat()})
         new = sum(one.concept.id not in known for one in grouped)
         return transaction.commit(_message(grouped, new, session, host), changes, when=turns[-1].ended)
 

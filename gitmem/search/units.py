@@ -80,7 +80,7 @@ def cut(path: str, text: str) -> list[Span]:
     previous = body
     for start in (*starts, len(text)):
         if start > previous:
-            if text.startswith("## Links", previous) and path.startswith("sessions/"):
+            if text.startswith("## Links", previous) and path.startswith(("sessions/", "facts/")):
                 pass  # what they lead to is found itself
             elif text[previous] == "#" and start - previous <= LONGEST_SECTION:  # as most sections
                 spans.append((previous, start, SECTION))

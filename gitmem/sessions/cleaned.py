@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 
 
 _BOOT_BYTES = 262_144
-_WORDS = {"episodes": "task", "patterns": "error"}  # of folders, before a link; a fact's is its kind
+_WORDS = {
+    "episodes": "task",
+    "patterns": "error",
+    "sessions": "session",
+}  # a fact's is its kind
 
 
 def boot_lines(store: Store) -> frozenset[str]:
@@ -144,7 +148,7 @@ def find_session_file(transaction: Transaction, session: str, started: datetime)
 
 
 def with_links(transaction: Transaction, path: str, files: Mapping[str, str]) -> dict[str, bytes | None]:
-    """Return the change of a session's file that adds links to these files, given with titles; {} if it has them."""
+    """Return the change of a document that adds links to these files, given with titles; {} if it has them all."""
     data, up = transaction.read(path), "../" * path.count("/")
     document = Document.parse(data or b"")
     new = [

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.facts.fact import FactStatus
+from gitmem.facts.file import parse_fact, render_fact
 from gitmem.history.undo import undo
 from gitmem.lessons.episodes import save_episodes
 from gitmem.lessons.read import known_patterns, last_episode, read_episode
@@ -69,7 +71,14 @@ def test_a_sessions_file_links_what_it_taught_and_a_search_does_not_find_the_lin
     made = (*paths_of(desk), *facts, known_patterns(desk.store)[0].path)
     assert sorted(links) == sorted(f"../../../{one}" for one in made)
     hits = answer(desk.store, "episodes decision patterns").hits
-    assert not [hit for hit in hits if hit.path.startswith("sessions/")]
+    assert not [hit for hit in hits if hit.path.startswith(("sessions/", "facts/"))]
+    for path in facts:
+        data = desk.store.read(path)
+        fact = parse_fact(data, path)
+        link = f"\n\n## Links\n\n- session: [2026-10-03](../../{file.relative_to(desk.store.root).as_posix()})\n"
+        assert data.decode().endswith(f"{fact.text}{link}")
+        edited = render_fact(fact._replace(text="Something else.", status=FactStatus.RETIRED)).decode()
+        assert edited.endswith(f"\n---\nSomething else.{link}")
     recorder.turn(5, "And its changelog, too", "It is written.", mend="make clean")
     desk.store = Store(desk.store.root, desk.store.context)
     replay(desk.store, recorder.write())

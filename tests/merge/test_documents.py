@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, entry_ids, find_entries, render_entry, section_of
 from gitmem.document.ids import make_id
+from gitmem.facts.file import parse_fact
 from gitmem.merge.documents import Merged, MergeStatus, beside_path, has_markers, is_beside, merge, without_markers
 from gitmem.merge.trees import merge_trees
 from gitmem.sessions.outcome import Fields, render_fields
@@ -222,6 +223,19 @@ def test_one_memory_made_on_both_sides_under_two_names_is_one_document():
     other = one.replace(b"e4f7k2m9q0x", b"e5f7k2m9q0x")  # a name that says the id of another one
     assert merge_trees({}, {old: other}, {new: two}).files == {old: other, new: two}
     assert merge_trees({}, {old: one, new: two}, {old: one}).files == {old: one, new: two}
+
+
+def test_a_fact_that_two_sessions_taught_links_both():
+    fact, link = (
+        b"---\nid: d4f7k2m9q0x\nkind: decision\n---\nUse uv.\n",
+        b"- session: [2026-11-2%d](../../sessions/%d.md)\n",
+    )
+    sides = [fact + b"\n## Links\n\n" + link % (day, day) for day in (1, 2)]
+    for base in (None, fact):
+        merged = both(base, *sides, path="facts/decision/d4f7k2m9q0x.md").data or b""
+        assert all(link % (day, day) in merged for day in (1, 2))
+        assert review(merged) is None
+        assert parse_fact(merged).text == "Use uv."
 
 
 def test_two_names_that_some_file_system_takes_for_one_become_one_document():

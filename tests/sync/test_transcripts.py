@@ -14,6 +14,7 @@ from gitmem.git.setup import make_root
 from gitmem.purge.purge import answer_purge, plan_erasure, purge, waiting_purges
 from gitmem.store.maintenance import REF
 from gitmem.store.transcripts import person_of, put, read, sessions, take_apart, tips
+from gitmem.sync.clone import back_up, merge_in
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
 from gitmem.sync.sync import sync_remote
@@ -147,6 +148,21 @@ def test_the_branch_of_older_versions_is_taken_apart_and_they_are_not_disturbed(
     cleo.git("push", "-q", "origin", f"{old}:{REMOTE_REF}")  # as it does where the remote has none
     exchange(ben, ada)
     assert bare_git(remote, "for-each-ref") == before
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_a_backup_has_the_transcripts_of_all_persons(team, tmp_path: Path, old: bool):
+    ada, ben, cleo = team
+    file = str(tmp_path / "backup")
+    if old:  # by an older version
+        older(ada, "ada", "ben")
+        ada.git("bundle", "create", "-q", file, "gitmem", REF)
+    else:
+        exchange(ben, ada)
+        assert len(back_up(ada.store, file, transcripts=True).transcripts) == 2
+    merge_in(cleo.store, file, Options(chance=QUICK))
+    assert [read(cleo.store, f"s-{name}") for name in PEOPLE] == [[said(name)] for name in PEOPLE]
+    assert sorted(tips(cleo.store)) == sorted(f"{REF}/{person_of(address(name))}" for name in PEOPLE)
 
 
 def test_who_keeps_no_transcripts_of_others_takes_them_out_of_the_remote(team, remote: Path, bare_git: RunsGit):
