@@ -129,6 +129,7 @@ _CHANGED = re.compile(r"\n[ \t]+(?:Files|파일): |\((?:tests (?:pass|fail)|테�
 # From the first line of an entry to the details of what was done, which fill up its line.
 _DETAIL = re.compile(r"(?:\n[ \t]+(?:Asked|요청): [^\n]*)?\n[ \t]+(?:Done|한 일): ")
 _OUTCOME = re.compile(r"\n[ \t]+(?:Outcome|결과): \S+$")
+_QUESTION = re.compile(r"- \[[^\]\n]{1,40}\] [^.!。→;:]{1,200}[?\uff1f]")  # a line without an answer
 _PIECE = re.compile(r"[^\n]+(?:\n(?:[ \t]*\n)?[ \t]+[^\s][^\n]*)*")
 
 LEARNED = "learned"  # file: what the last session taught, for the line at the next start
@@ -307,7 +308,7 @@ def _last(
 
     They are without these sections, statements that were `told`, and `known` exchanges, with marks on ended facts. Only
     the last is told if it did not succeed: what came of the others is not sure. Of a session that changed something,
-    so is mere talk.
+    so is mere talk, and a question if its line has no answer.
     """
     kept = body
     for section in sorted(without, key=lambda section: section.start, reverse=True):
@@ -324,8 +325,9 @@ def _last(
         if not _OUTCOME.search(text):
             line = _DETAIL.sub(" ", text, count=1).partition("\n")[0]
             line = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE].rpartition(' ')[0]} …"
-            # A prompt may be told what the line leaves out.
-            lines[text.partition("\n")[0]] = line, identifier if line == text else ""
+            if not _QUESTION.fullmatch(line):
+                # A prompt may be told what the line leaves out.
+                lines[text.partition("\n")[0]] = line, identifier if line == text else ""
     return [*lines.values(), *([last] if last[0] else [])]
 
 

@@ -269,6 +269,17 @@ def test_of_what_was_done_the_last_entry_is_told_whole_and_of_those_before_it_on
     assert last.count("The same") == 1
 
 
+def test_a_question_is_told_with_its_answer_or_as_the_last(desk):
+    said = ["What runs it?", "What builds it?\nDone: `make` does.", "Which port → 8080?", "Why so slow?"]
+    entries = [
+        Entry(f"x{number:010}", f"2026-11-20 10:0{number}:00", "Exchange", text) for number, text in enumerate(said)
+    ]
+    body = "## Recent Context\n\n" + "".join(map(render_entry, entries))
+    Path(desk.store.root, "memory.md").write_text(body, encoding="utf-8")
+    text = told(desk)
+    assert [one for one in said if one.partition("\n")[0] in text] == said[1:]
+
+
 def test_talk_is_told_only_of_a_session_that_changed_nothing(desk):
     said = [("aaaaaaaa", "Ask about it."), ("aaaaaaaa", "Mend it.\nFiles: a.py"), ("bbbbbbbb", "Plan it.")]
     said += [("cccccccc", "고쳤다 (테스트 통과)."), ("cccccccc", "왜 그런지 물었다.")]
