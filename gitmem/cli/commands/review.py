@@ -143,13 +143,7 @@ class _Gone(_Item):
         super().__init__(store)
         self.fact = fact
         self.names = (fact.path, fact.id)
-        self.value = {
-            "id": fact.id,
-            "path": fact.path,
-            "text": fact.description,
-            "branch": fact.branch,
-            "gone": why,
-        }
+        self.value = {"id": fact.id, "path": fact.path, "text": fact.description, "branch": fact.branch, "gone": why}
         self.line = f"{fact.path}  {fact.description}  ({why})"
 
     def decided(self, take: str) -> _Answer:
