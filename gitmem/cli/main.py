@@ -46,10 +46,11 @@ def _run(argv: Sequence[str], app: App) -> int:
             _complete(app)
         from gitmem.cli.parser import parse
 
-        args = parse(unfolded(argv) or ["--help"])
-        return int(function("run", args.command)(args, app._replace(pages=not args.no_pager)) or ExitCode.OK)
-    except HelpAskedError as asked:
-        app._replace(pages="--no-pager" not in argv).write(str(asked))
+        try:
+            args = parse(unfolded(argv) or ["--help"])
+            return int(function("run", args.command)(args, app._replace(pages=not args.no_pager)) or ExitCode.OK)
+        except HelpAskedError as asked:
+            app._replace(pages="--no-pager" not in argv).write(str(asked))
     except BrokenPipeError:  # `gitmem log | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:

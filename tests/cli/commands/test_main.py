@@ -158,6 +158,22 @@ def test_what_is_longer_than_the_screen_goes_to_gits_pager(tmp_path, gitmem, env
     assert "--all" not in words or all(len(line.rstrip()) <= 80 + 8 * paged for line in said.splitlines())
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes as POSIX has them")
+def test_a_reader_that_ends_before_the_output_does_is_no_error(tmp_path):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    run = subprocess.run(
+        [sys.executable, "-u", "-m", "gitmem", "help", "facts"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(theirs)
+    assert (run.returncode, run.stderr) == (0, b"")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal as POSIX has it")
 @pytest.mark.parametrize("columns", [80, 200])
 @pytest.mark.few(1)
