@@ -113,8 +113,12 @@ class App(Value):
         """Return the surroundings a store works in."""
         from gitmem.platform.clock import Context
 
-        is_read_only = self.environ.get("GITMEM_READONLY", "0") not in {"", "0"}
-        return Context(self.environ, self.home(), machine_name(self.home(), make=not is_read_only), now)
+        return Context(self.environ, self.home(), machine_name(self.home(), make=not self.read_only), now)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the environment says that nothing is to be recorded, as `gitmem.store.store.Store.read_only` does."""
+        return self.environ.get("GITMEM_READONLY", "0") not in {"", "0"}
 
     def folder(self, args: argparse.Namespace) -> str:
         """Return the folder that the command works in.

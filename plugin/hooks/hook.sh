@@ -52,6 +52,7 @@ set -C
 # else from the agent's project folder. Rarer cases than a work tree and a linked work tree are left to gitmem: `ask`.
 d= ask=
 [ -d "$HOME/.gitmem/projects" ] && ask=1
+case ${GITMEM_REMOTE:+1}$e in 1SessionStart) ask=1 ;; esac # a project without a store clones it
 for p in . "${CLAUDE_PROJECT_DIR:-.}"; do
     cd -P "$p" || continue
     # Up to the first folder with a repository or a store, and from inside a store out of it first.

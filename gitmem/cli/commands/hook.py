@@ -118,16 +118,11 @@ def hook(argv: Sequence[str], app: App) -> int:
         app = app._replace(cwd=os.path.join(app.cwd, call.directory))
         if call.joining:
             _join(app, int(call.joining))
-        elif app.environ.get(OFF) != "off" and not (call.drain and _is_read_only(app)):
+        elif app.environ.get(OFF) != "off" and not (call.drain and app.read_only):
             _drain(app) if call.drain else _take(app, call)
     except Exception as error:  # noqa: BLE001  # the host must not feel it
         _log(app, f"{type(error).__name__}: {error}")
     return ExitCode.OK
-
-
-def _is_read_only(app: App) -> bool:
-    """Return whether events are answered and not recorded, as `gitmem.store.store.Store.read_only` does."""
-    return app.environ.get("GITMEM_READONLY", "0") not in {"", "0"}
 
 
 def parse_call(argv: Sequence[str]) -> Call:
@@ -186,7 +181,7 @@ def _take(app: App, call: Call) -> None:
 
             tell_refused(app.out, caller(payload, call.host), payload, error)
         return
-    recorded = not _is_read_only(app)
+    recorded = not app.read_only
     if recorded and not call.delivered:
         try:
             spool.accept(name, owner, data, call.host)

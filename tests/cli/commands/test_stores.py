@@ -261,6 +261,18 @@ class TestJoin:
             assert "The charts are in ops." in bare_git(shared, "log", "-1", "--format=%B", "gitmem")
             assert bare_git(shared, "rev-list", "--count", "gitmem").strip() > "2"
 
+    @pytest.mark.skipif(sys.platform == "win32", reason="runs a shell")
+    def test_an_agent_that_hears_no_answer_at_its_start_is_told_with_a_prompt(self, fresh, shared):
+        path = os.pathsep.join([os.path.dirname(sys.executable), fresh.environ["PATH"]])
+        environ = {**fresh.environ, "GITMEM_REMOTE": str(shared), "PATH": path, "gitmem": "SessionStart.gemini.late"}
+        given = json.dumps({"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(fresh.cwd)}).encode()
+        words = ["sh", str(ROOT / "hooks" / "hook.sh")]
+        subprocess.run(words, check=True, cwd=fresh.cwd, env=environ, input=given, capture_output=True)
+        until = time.monotonic() + 60
+        while not list((fresh.root / ".git" / "gitmem" / "spool" / "hooks").glob("tell-*")):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
     def test_one_that_takes_long_is_told_with_a_prompt(self, fresh, shared, monkeypatch):
         monkeypatch.setattr("gitmem.cli.commands.hook.JOIN_SECONDS", 0.0)
         assert self.starts(fresh, GITMEM_REMOTE=str(shared), GITMEM_READONLY="1") == ""
