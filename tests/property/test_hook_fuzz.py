@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitmem.cli.app import App
+from gitmem.cli.app import App, machine_name
 from gitmem.cli.commands.hook import hook
 from gitmem.document.entry import find_entries, render_entry
 from gitmem.platform.clock import Context
@@ -144,6 +144,7 @@ class Watched:
         self.context = Context(self.environ, str(self.folder / "home"), "box", lambda: datetime.now(UTC))
         self.store = init_store(str(self.project), self.context, Place.PROJECT).store
         self.git("config", "gc.auto", "0")
+        machine_name(self.context.home)  # made once, by the first command
         self.outside = self._outside()
 
     def deliver(self, data: bytes) -> str:
