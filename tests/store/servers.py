@@ -168,7 +168,7 @@ http {{
 
 
 _TLS = " ssl; ssl_certificate {0}/site.pem; ssl_certificate_key {0}/site.key"
-_AUTH = "auth_basic memory; auth_basic_user_file {}/people;"
+_AUTH = "client_max_body_size 0; auth_basic memory; auth_basic_user_file {}/people;"
 PASSWORD = "ada:s3cr3t"
 
 
