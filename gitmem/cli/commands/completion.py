@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.archives.archives import archive_summaries
 from gitmem.cli.app import OWN, App
 from gitmem.cli.commands import COMMANDS, FREE, GROUPS, PARTS, unfolded
+from gitmem.cli.commands.review import waiting
 from gitmem.cli.output import SHORT
 from gitmem.cli.parser import listed, own_commands, parse
 from gitmem.config import RULES
@@ -24,6 +25,7 @@ from gitmem.lessons.read import known_patterns, newest_episodes
 from gitmem.search.files import list_paths
 from gitmem.store.headers import known_facts
 from gitmem.store.store import Store
+from gitmem.sync.remotes import remotes
 from gitmem.text.terminal import clipped
 
 if TYPE_CHECKING:
@@ -157,6 +159,15 @@ def _episodes(store: Store) -> Offered:
     return {one.id: clipped(one.task, _TEXT) for one, _ in newest_episodes(store, _NEWEST)[0]}
 
 
+def _sessions(store: Store) -> Offered:
+    return {one.id: clipped(f"{one.last:%Y-%m-%d} {one.about}", _TEXT) for one in sessions(store)}
+
+
+def _waiting(store: Store) -> Offered:
+    lines = (item.line.replace("\n", " ") for item in waiting(store))
+    return {str(number): clipped(line, _TEXT) for number, line in enumerate(lines, 1)}
+
+
 def _paths(store: Store) -> Offered:
     return dict.fromkeys(list_paths(store.root), "")
 
@@ -168,10 +179,16 @@ _IDS: Mapping[str, Callable[[Store], Offered]] = {
     **dict.fromkeys(("CONCEPT", "OTHER"), _concepts),
     "episode": _episodes,
     "pattern": lambda store: {one.id: clipped(one.title, _TEXT) for one in known_patterns(store)},
-    "session": lambda store: {one.id: clipped(f"{one.last:%Y-%m-%d} {one.about}", _TEXT) for one in sessions(store)},
+    "session": _sessions,
+    "EXCHANGE": lambda store: {
+        one: clipped(each.name, _TEXT) for each in known_concepts(store) for one in each.exchanges
+    },
+    "WHAT": _waiting,
+    "remote": lambda store: {one.name: one.shown for one in remotes(store)},
     "ARCHIVE": lambda store: {
         os.path.basename(one.archive)[:-3]: one.method or "no summary" for one in archive_summaries(store)
     },
     "key": lambda _: {key: rule.help for key, rule in RULES.items()},
-    **dict.fromkeys(("REV", "REV|DATE", "COMMIT", "COMMIT|^ENTRY|SESSION"), _commits),
+    **dict.fromkeys(("REV", "REV|DATE", "COMMIT"), _commits),
+    "COMMIT|^ENTRY|SESSION": lambda store: {**_commits(store), **_sessions(store)},
 }

@@ -26,7 +26,7 @@ _SESSION = 8  # characters of a session's id
 _Answer = tuple[dict[str, Any], str]  # as JSON, and as text
 
 
-class _Item:
+class Item:
     """What waits for a decision: `value` is it as JSON, `names` are its other names; each kind has its own takes."""
 
     takes: tuple[str, ...] = ("ours", "theirs")
@@ -48,7 +48,7 @@ class _Item:
         raise NotImplementedError
 
 
-class _Document(_Item):
+class _Document(Item):
     takes = ("ours", "theirs", "both", "edit")
     choices = "'--take ours', 'theirs' or 'both' keeps a version, 'edit' the file as it is now."
 
@@ -76,7 +76,7 @@ class _Document(_Item):
         return {"path": path, "take": take, "commit": commit}, text
 
 
-class _Facts(_Item):
+class _Facts(Item):
     takes = ("newer", "older", "both")
     choices = "'--take newer' or 'older' says which fact holds, 'both' that they do not contradict each other."
 
@@ -98,7 +98,7 @@ class _Facts(_Item):
         return value, f"{outcome}\n{words}{_undo(*commits)}"
 
 
-class _Purge(_Item):
+class _Purge(Item):
     choices = "'--take theirs' does the purge, '--take ours' refuses it."
 
     def __init__(self, store: Store, purge: WaitingPurge) -> None:
@@ -118,7 +118,7 @@ class _Purge(_Item):
         return {"path": path, "take": take}, text
 
 
-class _Change(_Item):
+class _Change(Item):
     choices = "'--take theirs' accepts the change, '--take ours' brings back what you had."
 
     def __init__(self, store: Store, change: OthersChange) -> None:
@@ -136,7 +136,7 @@ class _Change(_Item):
         return {"fact": change.id, "take": take, "commit": commit}, text + _undo(commit)
 
 
-class _Gone(_Item):
+class _Gone(Item):
     choices = "'--take theirs' takes the fact over to what is checked out, '--take ours' retires it."
 
     def __init__(self, store: Store, fact: Fact, why: str) -> None:
@@ -194,7 +194,7 @@ def run_review(args: argparse.Namespace, app: App) -> None:
 
     """
     store = app.settled(args)
-    items = _waiting(store)
+    items = waiting(store)
     if args.what is None:
         if args.take:
             raise UsageError("--take needs an item to decide.", "'gitmem review' lists by number what waits.")
@@ -211,7 +211,7 @@ def run_review(args: argparse.Namespace, app: App) -> None:
     app.answer(args, value if args.take else {"number": number, **value}, plain(text))
 
 
-def _waiting(store: Store) -> list[_Item]:
+def waiting(store: Store) -> list[Item]:
     """Return what waits, in the order of its numbers: documents, pairs of facts, purges, changes, facts of branches."""
     people, facts = People(store), known_facts(store)
     statuses = standing_of(store, facts)
@@ -225,7 +225,7 @@ def _waiting(store: Store) -> list[_Item]:
     ]
 
 
-def _find(items: Sequence[_Item], name: str) -> int:
+def _find(items: Sequence[Item], name: str) -> int:
     """Return the number of the item with this number, or with a name that is this, or an id that begins so."""
     if name.isdecimal():
         if not 1 <= int(name) <= len(items):

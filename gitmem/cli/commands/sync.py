@@ -85,7 +85,7 @@ def _words(done: Synced) -> str:
 
 
 def configure_propose(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ids", nargs="*", metavar="ID", help="facts (default: all that the remote has not)")
+    parser.add_argument("ids", nargs="*", metavar="FACT", help="facts (default: all that the remote has not)")
     parser.add_argument("--name", default="", help="the proposal's name (default: the words of its first fact)")
     parser.add_argument("--remote", metavar="NAME", help="where to (default: the first remote)")
 

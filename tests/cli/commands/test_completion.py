@@ -76,6 +76,12 @@ def test_what_the_store_has_is_offered(gitmem, tmp_path):
     assert alone == {first}
     assert "1b4e51f0" in offered(tmp_path, "gitmem sessions 1b")
     assert "1b4e51f0" in offered(tmp_path, "gitmem log --session ")
+    assert "1b4e51f0" in offered(tmp_path, "gitmem undo 1b")
+    for text in ("We deploy on Fridays.", "We do not deploy on Fridays."):
+        gitmem("save", text, "--type", "decision")
+    assert offered(tmp_path, "gitmem review ") == {"1"}
+    gitmem("remote", "add", "stick", "/media/stick/memory.git")
+    assert offered(tmp_path, "gitmem sync st") == {"stick"}
     assert "rotation.threshold_tokens" in offered(tmp_path, "gitmem config rot")
     assert "memory.md" in offered(tmp_path, "gitmem log mem")
     assert {"memory.md", first, "start"} <= offered(tmp_path, "gitmem show ")
