@@ -70,20 +70,22 @@ def put(
     buffer = io.BytesIO()  # transcripts reach 50 MB: avoid a copy
     buffer.writelines(_redacted(lines, store.config.redaction.allow))
     data = buffer.getvalue()
-    new = f"{FOLDER}/{started.astimezone(UTC):%Y/%m}/{started.astimezone(UTC).strftime(_STAMP)}-{name}{SUFFIX}"
-    message = _message(store, session, data.count(b"\n"))
-    ref = f"{REF}/{person_of(store.identity().result().email)}"
+    first = f"{FOLDER}/{started.astimezone(UTC):%Y/%m}/{started.astimezone(UTC).strftime(_STAMP)}-{name}{SUFFIX}"
+    identity, now = store.identity().result(), store.context.clock()
+    who = Signature(identity.name, identity.email, now)
+    new = NewCommit(_message(store, session, data.count(b"\n")), {}, who._replace(when=when or now), who, {})
+    ref = f"{REF}/{person_of(identity.email)}"
     obstacle = f"the ref {ref} was moved by another git command {ATTEMPTS} times"
     with _locked(store) as lock:
         _take_apart(store)
         for _ in range(ATTEMPTS):
             tip = _tip_or_root(store, ref)
             stored = _find(_listed(store.repository, ref, tip), name)
-            path = stored.path if stored else check_path(new)
+            path = stored.path if stored else check_path(first)
             if stored and stored.oid == blob_id(data, like=stored.oid):
                 return None
             try:
-                return _commit(store, lock, ref, tip, message, {path: data}, when=when)
+                return _commit(store, lock, (ref, tip), new._replace(changes={path: data}))
             except TipLockedError as error:
                 clear_left_behind(error.lock)
                 obstacle = f"another git command holds {error.lock}; if none is running, remove that file"
@@ -180,21 +182,10 @@ def _tip_or_root(store: Store, ref: str) -> str:
     return tip
 
 
-def _commit(  # noqa: PLR0917
-    store: Store,
-    lock: Lock,
-    ref: str,
-    tip: str,
-    message: str,
-    changes: dict[str, bytes | None],
-    *,
-    when: datetime | None = None,
-) -> str:
-    identity, now = store.identity().result(), store.context.clock()
-    signature = Signature(identity.name, identity.email, now)
+def _commit(store: Store, lock: Lock, place: tuple[str, str], new: NewCommit) -> str:
+    ref, tip = place
     with Writer(store.repository.git, ref, tip, listed_in=store.packs_file) as writer:
-        author = signature._replace(when=when or now)
-        writer.commit(NewCommit(message, changes, author, signature, {}))
+        writer.commit(new)
         lock.check()
         (commit,) = writer.finish()
     return commit

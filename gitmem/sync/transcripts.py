@@ -26,6 +26,7 @@ from gitmem.sync.signed import check_signed, signed
 
 REMOTE_REF = "refs/heads/gitmem-l1"  # `-` and the name of a person's ref follow; branches, as some remotes want
 PART = 4 << 20  # bytes of objects that one push carries, unless a commit has more: over 50 kB/s a minute and a half
+Fetched = tuple[str, str | None, str | None]  # a ref of the remote, its commit, and that without purged texts
 _ENDS = re.compile("|[-/][0-9a-f]{12}")  # of the ref of all persons, of one person's on a remote and in a backup
 
 
@@ -68,7 +69,7 @@ def _round(store: Store, remote: Remote, connection: Connection, options: Option
     there = {end[1:]: (fetched[end], commit) for end, commit in clean.items()}
     people = sorted({*there, *(one.rpartition("/")[2] for one in tips(store))})
     done = [
-        _exchange(store, remote, connection, options, one, f"{ref}-{one}", *there.get(one, (None, None)))
+        _exchange(store, remote, connection, options, one, (f"{ref}-{one}", *there.get(one, (None, None))))
         for one in people
     ]
     if all(done) and "" in fetched:
@@ -79,20 +80,14 @@ def _round(store: Store, remote: Remote, connection: Connection, options: Option
 
 
 def _exchange(  # noqa: PLR0917
-    store: Store,
-    remote: Remote,
-    connection: Connection,
-    options: Options,
-    person: str,
-    there: str,
-    held: str | None,
-    theirs: str | None,
+    store: Store, remote: Remote, connection: Connection, options: Options, person: str, fetched: Fetched
 ) -> bool:
     """Merge a person's transcripts, push them and adopt them; False if another machine was faster.
 
     They go part by part, the oldest commits first, each by a push of its own, so that the next sync goes on after the
     last part if a connection breaks off.
     """
+    there, held, theirs = fetched
     git, here = store.repository.git, f"{REF}/{person}"
     tip = read_refs(git, here).get(here)
     if tip is None and theirs is None:  # all of it was purged
