@@ -138,7 +138,7 @@ def known_to(private: str, session: str, now: datetime, hows: frozenset[str] = T
     """Return the ids of the memories that a session was told on these occasions, today or the day before."""
     days = (now.date() - timedelta(days=1), now.date())
     names = [f"{day.isoformat()}{_SUFFIX}" for day in days]
-    lines = _read(private, names, session.encode())
+    lines = _read(private, names, session.encode("utf-8", "replace"))
     return {id_ for line in lines if line.get("session") == session and line.get("how") in hows for id_ in _ids(line)}
 
 

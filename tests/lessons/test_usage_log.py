@@ -46,3 +46,8 @@ def test_files_and_commands_are_found_and_gitmems_own_are_not():
     assert names_of(told) == ("uv sync --all", "app.toml", "src/한글/loader.py")
     assert names_of("") == ()
     assert len(names_of(" ".join(f"`command {number}`" for number in range(40)))) == 12
+
+
+def test_a_session_whose_name_is_no_unicode_was_told_nothing(tmp_path):
+    record(str(tmp_path), given(0))
+    assert known_to(str(tmp_path), "\ud800", NOW) == set()
