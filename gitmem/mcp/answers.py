@@ -87,7 +87,7 @@ def find_in_stores(store: Store, query: str, limit: int, where: str) -> tuple[st
 
 def hit_value(hit: Hit) -> dict[str, object]:
     """Return a hit as JSON, without empty fields; `tokens` counts the whole entry."""
-    known = {"date": hit.date, "type": hit.label or hit.field, **fields(hit, "session author commit")}
+    known = {"date": hit.date, "type": hit.label or hit.field, **fields(hit, "session author commit part")}
     return {
         "path": hit.path,
         "start_line": hit.start,

@@ -201,11 +201,18 @@ class Hit(Value):
     def standing(self) -> str:
         """What to say of a hit that is the person's own, does not hold, is in dispute or older than another, or ""."""
         links = " and ".join(f"^{other}" for other in self.others)
-        if self.is_beside and (scopes := scopes_in(self.tags)):
-            return f"of {' and '.join(scopes)}"
+        if self.is_beside:
+            return self.part
         if self.own:
             return f"your own; in this project {links} goes before it" if links else "your own, in every project"
         return f"{BEFORE}, now {links}" if links and self.status == BEFORE else self.status
+
+    @property
+    def part(self) -> str:
+        """The parts of the project it is of, in words; "" for all of it."""
+        fact = self.marks.facts.get(self.entry) if self.marks else None
+        scopes = fact.scope if fact else scopes_in(self.tags)
+        return f"of {' and '.join(scopes)}" if scopes else ""
 
     @property
     def is_beside(self) -> bool:

@@ -299,6 +299,7 @@ def hit_head(hit: Hit) -> str:
         f"by {hit.author}" if hit.author else "",
         handle,
         " ".join(["also", *(f"^{one}" for one in links)]) if links else "",
+        "" if hit.is_beside else hit.part,
         hit.standing,
         "weak" * hit.weak,
     )

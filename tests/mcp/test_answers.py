@@ -9,8 +9,12 @@ import pytest
 
 from gitmem.facts.fact import FactKind, FactStatus, make_fact
 from gitmem.facts.file import render_fact
+from gitmem.mcp.calls import Memory as Served
+from gitmem.mcp.server import make_server
 from gitmem.sessions.memory import running
 from gitmem.store.hook_spool import HookSpool
+from gitmem.store.init import add_scope
+from gitmem.store.store import Store
 from gitmem.text.stems import estimate_tokens
 
 
@@ -357,3 +361,25 @@ def test_a_search_of_many_stores_names_the_store_of_each_hit(memory):
     result = memory.call("memory_search", query="zebra", stores=str(memory.root.parent))
     assert f'"store":"{memory.root}"' in result.content[0].text
     assert "zebra eats grass" in result.content[0].text
+
+
+def test_a_tool_says_of_which_part_of_the_project_a_memory_is(memory):
+    """Two agents have a server each, in two folders of one project."""
+    project = memory.root.parent
+    for part in ("packages/a", "packages/b"):
+        (project / part).mkdir(parents=True)
+        add_scope(memory.open(), str(project / part))
+
+    def of(part: str) -> Store:
+        store = Store(str(memory.root), memory.context)
+        store.folder = str(project / part)
+        return store
+
+    memory.server = make_server(Served(lambda: of("packages/a")))
+    save(memory, "Deploy the zebra with helm.")
+    (hit,) = memory.search("zebra helm")
+    assert (hit.get("status"), hit["part"]) == (None, "of packages/a")
+    memory.server = make_server(Served(lambda: of("packages/b")))
+    (hit,) = memory.search("zebra helm")
+    assert hit["status"] == "of packages/a"
+    assert "of packages/a, and told there and above" in memory.text("memory_get", path=hit["path"])

@@ -361,6 +361,15 @@ def test_all_projects_of_the_machine_are_shown_changed_and_searched(viewer, othe
     assert "aria-current" in viewer.get("/nothing", 404).partition("</details>")[0]  # the switch is on such a page, too
 
 
+def test_a_fact_of_a_part_of_the_project_says_so(viewer):
+    fact = viewer.add("We deploy on Fridays.")
+    file = viewer.root / fact.path
+    file.write_text(file.read_text().replace("kind: decision\n", "kind: decision\nscope: [packages/a]\n"))
+    for page in ("/facts", f"/fact/{fact.id}"):
+        assert '<span class="mark">of packages/a</span>' in viewer.get(page)
+    assert viewer.json(f"/fact/{fact.id}.json")["scope"] == ["packages/a"]
+
+
 def test_a_hit_opens_by_its_sentence_with_the_words_marked(viewer):
     fact = viewer.add("We deploy on Fridays.")
     page = viewer.get("/search?q=friday")

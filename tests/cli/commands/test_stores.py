@@ -430,6 +430,7 @@ class TestScope:
         assert "Deploy the zebra" in hook(a, "UserPromptSubmit", session_id="s-9", **asked)
         assert "Deploy the zebra" not in hook(b, "UserPromptSubmit", session_id="s-9", **asked)
         assert "Deploy the zebra" in a("recall", "zebra chart")[1]
+        assert "of packages/a-js" in mono("recall", "zebra chart")[1]
         assert "Deploy the zebra" not in b("recall", "zebra chart")[1]
 
     def test_what_two_parts_say_is_told_in_both_and_what_all_say_everywhere(self, mono):
