@@ -198,7 +198,6 @@ def _episode(session: Session, turns: Sequence[Turn]) -> Episode:
         exchanges,
         files=tuple(dict.fromkeys(files)),
         steps=sum(turn.tools for turn in turns),
-        failed=sum(len(turn.failures) for turn in turns),
     )
 
 

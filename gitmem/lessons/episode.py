@@ -27,11 +27,9 @@ REJECTED = "Rejected by the person: "  # begins the line of a result
 
 
 class Episode(Value):
-    """A finished task. `exchanges` are ids, `links` their lines; `tests` and `feedback` are "" where none were.
+    """A finished task. `exchanges` are ids, `links` their lines; `outcome` is None where nothing shows one.
 
-    `outcome` is None where nothing shows one.
-
-    `steps` counts its tool calls, `failed` those that failed. `changes` are the person's corrections of course.
+    `steps` counts its tool calls. `changes` are the person's corrections of course.
     `seconds` is the time that its turns took, `tokens` by how many the context grew in them, `mended_in` the seconds
     until its slowest error was mended; each 0 if unknown.
     """
@@ -46,12 +44,9 @@ class Episode(Value):
     outcome: Outcome | None
     exchanges: tuple[str, ...]
     links: tuple[str, ...] = ()
-    tests: str = ""
-    feedback: str = ""
     files: tuple[str, ...] = ()
     errors: tuple[ErrorSignature, ...] = ()
     steps: int = 0
-    failed: int = 0
     tools: tuple[tuple[str, int], ...] = ()
     problem: str = ""
     solution: str = ""
@@ -95,8 +90,8 @@ _LISTS = {
 _CONTEXT = "Context"
 # The keys of the header in order, and how those are read that need no more than that.
 _HEADER = (
-    *("id", "kind", "created", "ended", "session", "host", "type", "task", "outcome", "tests", "feedback", "files"),
-    *("errors", "steps", "failed", "seconds", "tokens", "mended_in", "by", "tools", "exchanges"),
+    *("id", "kind", "created", "ended", "session", "host", "type", "task", "outcome", "files"),
+    *("errors", "steps", "seconds", "tokens", "mended_in", "by", "tools", "exchanges"),
 )
 
 
@@ -110,9 +105,9 @@ def _number(value: object) -> int:
 
 
 _READ: dict[str, Callable[[object], object]] = {
-    **dict.fromkeys(("session", "host", "task", "tests", "feedback", "by"), as_line),
+    **dict.fromkeys(("session", "host", "task", "by"), as_line),
     **dict.fromkeys(("exchanges", "files"), as_texts),
-    **dict.fromkeys(("steps", "failed", "seconds", "tokens", "mended_in"), _number),
+    **dict.fromkeys(("steps", "seconds", "tokens", "mended_in"), _number),
 }
 
 

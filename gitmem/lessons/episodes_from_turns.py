@@ -52,8 +52,6 @@ _READ = 8_000  # characters of what was said in a task
 _ASKS = ("?", "\uff1f")
 _NUMBER = re.compile(r"(?<![\w.])#?([0-9]{1,2})(?![\w.]*[0-9])\b")
 _KEY = re.compile(r"(?m)^[\s|*_-]*#?([0-9]{1,2})(?:[*_]*[.):|]|\s*\|)")
-_FEEDBACK = {Outcome.SUCCESS: "positive", Outcome.PARTIAL: "negative", Outcome.FAILED: "negative", None: "neutral"}
-_TESTS = {Outcome.SUCCESS: "passed", Outcome.FAILED: "failed"}
 
 
 def tasks_in(turns: Iterable[Turn]) -> list[list[Turn]]:
@@ -204,12 +202,9 @@ class _Task:
             outcome=outcome,
             exchanges=tuple(exchange.id for exchange in exchanges),
             links=tuple(_link(exchange, link) for exchange in exchanges),
-            tests=_TESTS.get(tests, "") if tests else "",
-            feedback=self._feedback(),
             files=tuple(dict.fromkeys(file for one in exchanges for file in one.files))[:_MAX_FILES],
             errors=errors,
             steps=sum(turn.tools for turn in self._turns),
-            failed=sum(len(turn.failures) for turn in self._turns),
             seconds=round(sum((turn.ended - turn.started).total_seconds() for turn in self._turns)),
             mended_in=max((sight.seconds for sight in sights if sight.works), default=0),
             tools=tuple(Counter(tool for turn in self._turns for tool in turn.used).most_common(_MAX_TOOLS)),
@@ -239,18 +234,11 @@ class _Task:
             return judged
         if reaction := reaction_of(last, said):
             return reaction
-        if self._feedback() == "positive":
-            return Outcome.SUCCESS
+        if not said and len(self._own) > 1 and reaction_of(*self._answered()[-2]) is Outcome.SUCCESS:
+            return Outcome.SUCCESS  # thanks stay if only a follow-up came after them
         if tests is Outcome.FAILED or judged is Outcome.FAILED:
             return Outcome.FAILED
         return Outcome.SUCCESS if tests or any(map(_committed, self._turns)) else None
-
-    def _feedback(self) -> str:
-        """Return what the person said of the result; thanks stay if only a follow-up came after them."""
-        *before, (last, said) = self._answered()
-        if said:
-            return _FEEDBACK[reaction_of(last, said)]
-        return "positive" if before and reaction_of(*before[-1]) is Outcome.SUCCESS else ""
 
     def _solution(self) -> str:
         """Return what the last exchanges that changed something came to, without any what the last one said.

@@ -173,9 +173,8 @@ def test_errors_are_told_with_what_mended_them_and_what_did_not():
     assert episode.problem == "ModuleNotFoundError: No module named 'yaml'"
     assert episode.tips[0].endswith("`uv sync` mended it")
     assert episode.gotchas[0].endswith("nothing mended it")
-    assert episode.tests == "passed"
     assert episode.tools == (("Bash", 2), ("Edit", 1))
-    assert (episode.steps, episode.failed) == (1, 2)
+    assert episode.steps == 1
     assert parse_episode(render_episode(episode)) == episode
 
 
@@ -218,30 +217,31 @@ def test_what_an_agent_or_a_person_abandons_failed():
 
 
 @pytest.mark.parametrize(
-    "said, feedback, outcome",
+    "said, outcome",
     [
-        ("그거 아니야, 로그인이야", "negative", Outcome.FAILED),
-        ("still broken", "negative", Outcome.FAILED),
-        ("are you sure?", "negative", Outcome.PARTIAL),
-        ("perfect", "positive", Outcome.SUCCESS),
-        ("thanks, works", "positive", Outcome.SUCCESS),
-        ("고마워, 잘 되네", "positive", Outcome.SUCCESS),
-        ("Write a README for the API", "neutral", None),
-        ("", "", None),
+        ("그거 아니야, 로그인이야", Outcome.FAILED),
+        ("still broken", Outcome.FAILED),
+        ("are you sure?", Outcome.PARTIAL),
+        ("perfect", Outcome.SUCCESS),
+        ("thanks, works", Outcome.SUCCESS),
+        ("고마워, 잘 되네", Outcome.SUCCESS),
+        ("Write a README for the API", None),
+        ("", None),
     ],
 )
-def test_the_persons_next_prompt_is_the_feedback(said, feedback, outcome):
+def test_the_persons_next_prompt_tells_the_outcome(said, outcome):
     turns = [turn(1, "Fix the loader of empty files"), turn(2, said, "")]
     one = Exchange(turns[0].exchange_id, "2026-11-18 09:16:48", (), "Read it in blocks.", files=("a.py",))
     episode = episodes_of(turns, [one], LINK)[0]
-    assert (episode.feedback, episode.outcome) == (feedback, outcome)
+    assert episode.outcome is outcome
 
 
-def test_thanks_stay_the_feedback_if_only_a_follow_up_came_after_them():
-    [episode] = told([turn(1, "Fix the loader"), turn(2, "perfect, commit it")])
-    assert episode.feedback == "positive"
-    [episode] = told([turn(1, "Fix the loader"), turn(2, "still broken")])
-    assert episode.feedback == ""
+def test_thanks_stay_the_outcome_if_only_a_follow_up_came_after_them():
+    fixed = turn(1, "Fix the loader", files=("a.py",))
+    [episode] = told([fixed, turn(2, "perfect, commit it")])
+    assert episode.outcome is Outcome.SUCCESS
+    [episode] = told([fixed, turn(2, "still broken")])
+    assert episode.outcome is None
 
 
 def test_the_file_of_an_episode_follows_from_its_session_and_names_its_task():
