@@ -33,15 +33,11 @@ if TYPE_CHECKING:
 
 
 _BEFORE, _AFTER = 0.5, 0.3  # of a line's words count for the lines after and before it
-_NAMES = 0.3  # weight of names, numbers and code in a line
-_FIRST = 0.3  # factor of the first line, the request, which repeats the question
-_LONG = 1_000  # characters of a line that counts half
 _WIDE = 200  # characters from which a line is split into sentences
 _SENTENCE_END = re.compile(r"(?<=[.!?。;])(?<!^[0-9]\.)(?<!^[0-9]{2}\.)\s+")  # not behind the number of a list
 _WORD = re.compile(r"[^\W_]{2}")  # a line without one is a bracket, the number of a list, or the mark of a cut
 _MACHINE = re.compile(r"[{<]|\S{100}")  # how a pasted line of data or of a log begins
 _HEADING = "#"
-_NAME = re.compile(r"[`/_=]|[0-9]|[a-z][A-Z]|\b[A-Z]{2,}")
 
 
 def excerpt(text: str, needles: Sequence[str], tokens: int) -> str:
@@ -50,15 +46,11 @@ def excerpt(text: str, needles: Sequence[str], tokens: int) -> str:
     lines = [line for line in lines if not _MACHINE.match(line)] or lines
     low = [fold(line) for line in lines]
     counts = {needle: sum(needle in line for line in low) for needle in needles}
-    weights = {needle: number**-0.5 for needle, number in counts.items() if number}
-    own = [sum(weight for needle, weight in weights.items() if needle in line) for line in low]
+    own = [sum(counts[needle] ** -0.5 for needle in counts if needle in line) for line in low]
     padded = [0.0, *own, 0.0]
-    near = [padded[at] * _BEFORE + padded[at + 1] + padded[at + 2] * _AFTER for at in range(len(lines))]
-    worth = [sure + _NAMES * _names(line) if sure else 0.0 for line, sure in zip(lines, near, strict=True)]
-    if worth:
-        worth[0] *= _FIRST
+    worth = [padded[at] * _BEFORE + padded[at + 1] + padded[at + 2] * _AFTER for at in range(len(lines))]
     kept: set[int] = set()
-    for at in sorted(range(len(lines)), key=lambda at: -worth[at] / (1 + len(lines[at]) / _LONG)):
+    for at in sorted(range(len(lines)), key=lambda at: -worth[at]):
         size = estimate_tokens(lines[at]) + 1
         if worth[at] and size <= tokens:
             kept.add(at)
@@ -74,11 +66,6 @@ def lines_of(text: str) -> list[str]:
         if _WORD.search(line) and not line.strip().startswith("```"):
             lines += _SENTENCE_END.split(line.rstrip()) if len(line) > _WIDE else [line.rstrip()]
     return list(dict.fromkeys(lines))
-
-
-def _names(line: str) -> float:
-    """Return how full of names, numbers and code a line is, 0 to 2."""
-    return min(len(_NAME.findall(line)) / (len(line) / 40 + 1), 2.0)
 
 
 TOKENS = 400
