@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from gitmem.document.ids import FORMAT
 from gitmem.errors import GitmemError, UsageError
+from gitmem.history.authors import People
 from gitmem.platform.popen import Child
 from gitmem.platform.programs import find_program
 from gitmem.search.dedupe import Rarity
-from gitmem.search.engine import LIMIT, fits, literals_of, marked, once, rank, without_views
+from gitmem.search.engine import LIMIT, fits, literals_of, marked, once, rank, with_authors, without_views
 from gitmem.search.files import is_searched, list_paths, read_file
 from gitmem.search.filters import read_filters
 from gitmem.search.hits import make_hit
@@ -221,7 +222,7 @@ def _answer(
     ranked: Sequence[tuple[str, Ranked]], context: Context, query: Query, stores: int, *, limit: int, ended: bool
 ) -> StoresAnswer:
     """Make the hits of the best, with marks on what does not hold in its store."""
-    marks = {}
+    marks, people = {}, {}
     unreadable: dict[str, None] = {}
     top: list[tuple[str, Ranked]] = []
     for root, item in ranked:
@@ -231,14 +232,14 @@ def _answer(
             try:
                 store = Store(root, context)
                 store.acceptance.check()  # who asks may be an agent
-                marks[root] = known_marks(store)
+                marks[root], people[root] = known_marks(store), People(store)
             except GitmemError:  # of another format, another user's, or opened
                 unreadable[root] = None
         if root in marks and (ended or not marks[root].has_ended(item.units.memory(item.index))):
             top.append((root, item))
     worth = worths([item for _, item in top], query)
-    hits = [
-        StoreHit(root, marked(make_hit(item)._replace(worth=one, weak=one.weak), marks[root]))
-        for (root, item), one in zip(top, worth, strict=True)
-    ]
+    hits = []
+    for (root, item), one in zip(top, worth, strict=True):
+        hit = marked(make_hit(item)._replace(worth=one, weak=one.weak), marks[root])
+        hits.append(StoreHit(root, *with_authors(people[root], [hit])))
     return StoresAnswer(hits, stores, tuple(unreadable))

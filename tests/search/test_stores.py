@@ -94,6 +94,21 @@ def test_of_a_store_that_nobody_accepted_nothing_is_told(make, context, tmp_path
     assert found.unreadable == (two.root,)
 
 
+def test_what_another_author_added_is_told_with_the_name(make, context, bare_git):
+    store = make("one", fact("Deploy with helm."))
+    theirs = fact("Deploy with rsync.")
+    path = Path(store.root, theirs.path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(render_fact(theirs))
+    bare_git(Path(store.root), "add", "-A")
+    bare_git(Path(store.root), "commit", "-qm", "x", "--author", "Eve <eve@example.org>")
+    hits = search_stores([store.root], context, "deploy helm rsync").hits
+    assert {(one.hit.snippet, one.hit.author) for one in hits} == {
+        ("Deploy with helm.", ""),
+        ("Deploy with rsync.", "Eve"),
+    }
+
+
 def test_links_and_other_folders_are_no_stores(make, context, tmp_path):
     store = make("one", fact("Deploy with helm."))
     (tmp_path / "projects" / "link").symlink_to(Path(store.root).parent, target_is_directory=True)
