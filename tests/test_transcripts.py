@@ -36,7 +36,7 @@ _CHANGES = (
     (re.compile(r"\b(19|20)\d\d-\d\d-\d\d\b|\b\d{1,2} [A-Z][a-z]+ 20\d\d\b"), "DATE"),
     (re.compile(r"20\d{6}_\d{6}"), "STAMP"),
     (re.compile(r"\b\d\d:\d\d(:\d\d)?( [+-]\d{4})?"), "TIME"),
-    (re.compile(r"\b[\d.,]+ [kKMG]B\b"), "SIZE"),
+    (re.compile(r"\b[\d.,]+ [kKMG]B\b|(?<= of )\d+ bytes\b"), "SIZE"),
     (re.compile(r"index [0-9a-f]{7}\.\.[0-9a-f]{7}"), "index BLOB..BLOB"),
     (re.compile(r"(?<=migrate-rotation-)[0-9a-f]{8}\b|gitmem: [a-z ]+ …$", re.MULTILINE), ""),
     (re.compile(r" +$", re.MULTILINE), ""),
