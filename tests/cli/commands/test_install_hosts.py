@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli.app import App
+from gitmem.cli.app import App, machine_name
 from gitmem.hosts.agents.claude_code import READS
 from gitmem.hosts.all import NAMES, find_host
 from tests.cli.commands.project import Runner
@@ -31,6 +31,7 @@ def project(tmp_path, bare_git, monkeypatch):
 def run(project, home, environ, on_path, initialize):
     """Give a function that runs a command in the project."""
     initialize(project)
+    machine_name(str(home))  # which the first command makes, and which stays
     return Runner(project, environ)
 
 
