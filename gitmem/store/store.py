@@ -194,18 +194,21 @@ class Store:
         return max((scope for scope in self.scopes if is_within(here, scope)), key=len, default="")
 
     def part_of(self, folder: str) -> str:
-        """Return the name of the part of the project that a folder is; "" for the project's, and for any outside."""
+        """Return the name of the part of the project that a folder is; "" for its top, and for any outside of it."""
         from gitmem.document.scope import scope_name
         from gitmem.project.files import project_code
-        from gitmem.store.locate import find_project
+        from gitmem.store.locate import STORE_FOLDER, find_project, home_store
 
-        folder = os.path.realpath(folder)
         try:
+            folder = os.path.realpath(folder)
             project, code = find_project(folder, self.context.home), project_code(folder, self.context.environ)
-        except GitmemError:
+            own = os.path.join(project.root, STORE_FOLDER), home_store(project, os.path.realpath(self.context.home))
+            if os.path.realpath(self.root).removesuffix(PRIVATE_SUFFIX) not in own:
+                return ""
+            top = code.root if code and code.common_dir == project.common_dir else project.root  # of a linked work tree
+            inside = os.path.relpath(folder, os.path.realpath(top)).replace(os.sep, "/")
+        except (GitmemError, OSError, ValueError):  # a host may name any folder
             return ""
-        top = code.root if code and code.common_dir == project.common_dir else project.root  # of a linked work tree
-        inside = os.path.relpath(folder, os.path.realpath(top)).replace(os.sep, "/")
         return "" if inside.startswith("..") else scope_name(inside)
 
     @cached_property

@@ -433,6 +433,18 @@ class TestScope:
         assert "of packages/a-js" in mono("recall", "zebra chart")[1]
         assert "Deploy the zebra" not in b("recall", "zebra chart")[1]
 
+    @pytest.mark.parametrize(
+        "folder", ["a\0b", "/nowhere/packages/b", str(ROOT / "packages" / "b"), "\ud800", "x" * 9_000, "", 7]
+    )
+    def test_a_session_in_any_folder_is_kept(self, mono, folder):
+        """What a host sends as the session's folder may be anything."""
+        about = {"session_id": "cccccccc-1", "prompt_id": "1", "cwd": folder}
+        hook(mono, "UserPromptSubmit", prompt="Please rename the yak counter in index.js.", **about)
+        hook(mono, "Stop", last_assistant_message="I renamed the yak counter there.", **about)
+        assert mono("hook", "claude", "--drain")[0] == 0
+        assert "yak counter" in (mono.root / "memory.md").read_text(encoding="utf-8")
+        assert "#in/" not in (mono.root / "memory.md").read_text(encoding="utf-8")
+
     def test_what_two_parts_say_is_told_in_both_and_what_all_say_everywhere(self, mono):
         a, b, docs = self.of(mono, "packages/a.js"), self.of(mono, "packages/b"), self.of(mono, "docs")
         for run in (a, b):
