@@ -301,7 +301,12 @@ def ask(
 
     `subject` is the path or name of what the question is about. Errors of providers and replies are not raised, but
     written to the log of failures.
+
+    Raises:
+        RefusedError: the answer could not be kept: the store is opened, or nothing is to be written.
+
     """
+    store.check_writes()
     asked = _asked(store, question, subject, read, tries)
     if asked.value is None:
         failure = Failure(store.context.clock(), "model", f"{subject}: {asked.why}")

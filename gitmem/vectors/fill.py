@@ -84,8 +84,10 @@ def fill(
     Raises:
         BusyError: another process fills the cache.
         GitmemError: the cache cannot be written.
+        NotAcceptedError: the store is opened: its texts are sent nowhere.
 
     """
+    store.acceptance.check()
     try:
         return _fill(store, embedder, seconds, progress, afresh=afresh)
     except OSError as error:

@@ -268,6 +268,7 @@ def run_maintain(args: argparse.Namespace, app: App) -> None:
 
     """
     store = app.settled(args)
+    store.acceptance.check()
     reason = ""
     if not store.own_repository and not args.project:
         join_listed(store)
