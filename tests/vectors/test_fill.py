@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import time
 from array import array
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,8 @@ from gitmem.errors import BusyError, GitmemError
 from gitmem.llm import local
 from gitmem.llm.local import LocalEmbedder
 from gitmem.llm.protocol import UnreachableError
+from gitmem.store.accepted import NotAcceptedError
+from gitmem.store.store import Store
 from gitmem.vectors import fill as filling
 from gitmem.vectors.cache import Cache
 from gitmem.vectors.fill import fill
@@ -63,6 +66,14 @@ def test_all_is_embedded_once(many, embedder):
     assert first.cost == pytest.approx(first.chunks * 0.5e-6)
     again = fill(many.store, Counting(), seconds=60)
     assert (again.embedded, again.left, again.chunks) == (0, 0, first.chunks)
+
+
+def test_no_text_of_a_store_that_nobody_accepted_is_embedded(many, embedder):
+    for path in Path(many.store.context.home, ".local", "share", "gitmem", "stores").rglob("accepted"):
+        path.unlink()
+    with pytest.raises(NotAcceptedError):
+        fill(Store(many.store.root, many.store.context), embedder, seconds=60)
+    assert embedder.asked == []
 
 
 def test_what_is_in_two_places_is_embedded_once(shelf, embedder):
