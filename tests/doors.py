@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 from gitmem.cli.recall_hooks import ERROR, PROMPT, help_for, tell
@@ -50,6 +51,7 @@ class World:
     def __init__(self, desk: Desk, folder: Path) -> None:
         self.desk, self.folder = desk, folder
         self.root, context = folder.parent / "unset", desk.store.context
+        self.asked: list[str] = []  # hooks, each of a session of its own, which was told nothing yet
         self.context = context
         recorder = Recorder(folder / "one.jsonl", "s-one")
         recorder.turn(1, f"Move the sessions of the login page. {SAID}", f"Done. {SAID} It builds now.", mend="uv sync")
@@ -113,7 +115,9 @@ class World:
         """Return what a host is told at an event."""
         out = io.StringIO()
         host = find_host("claude")
-        tell(out, lambda text: host.answer(name, text), help_for(self.store, name, {"session_id": "s-two", **payload}))
+        self.asked.append(name)
+        payload["session_id"] = f"s-{len(self.asked)}"
+        tell(out, lambda text: host.answer(name, text), help_for(self.store, name, payload))
         return json.loads(out.getvalue())["hookSpecificOutput"]["additionalContext"] if out.getvalue() else ""
 
     def tool(self, name: str, **arguments: object) -> str:
@@ -133,6 +137,7 @@ class World:
         return Viewer(self.place(""), self.context).sign_in().get(path)
 
     def exported(self) -> str:
+        shutil.rmtree(self.folder / "pages", ignore_errors=True)
         export(self.store, str(self.folder / "pages"))
         pages = [
             path

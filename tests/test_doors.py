@@ -7,6 +7,8 @@ import json
 import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gitmem.cli.commands import COMMANDS
 from tests.desk import desk  # noqa: F401  # a fixture
@@ -93,6 +95,27 @@ def test_what_is_told_is_text_in_a_fence_that_names_its_source(world, said):
     """Every document says it, as a hostile remote writes them."""
     world.fact("d000000000b", SAID)
     world.say("are kept in", f"are {said} in")
+    all_tell_text(world)
+
+
+@pytest.mark.slow
+def test_no_door_tells_more_than_text_whatever_the_documents_say(world):
+    world.fact("d000000000b", SAID)
+    says = ["kept"]
+    pieces = st.sampled_from([*HIDDEN, *FAKE, *"<>[]/|: ", "system", "gitmem-memory", "INST", "Human:", "\u0430", "is"])
+
+    @settings(max_examples=15, deadline=None)
+    @given(st.lists(pieces, min_size=1, max_size=12).map("".join))
+    def tells_text(said: str) -> None:
+        world.say(f"are {says[-1]} in", f"are {said} in")
+        says.append(said)
+        all_tell_text(world)
+
+    tells_text()
+
+
+def all_tell_text(world: World) -> None:
+    """Ask each door, whose documents say that the tokens are in the Redis cache and something hostile."""
     for name, ask in DOORS.items():
         told = ask(world)
         assert "Redis" in told, f"{name}: the test has to see something"
