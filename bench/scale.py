@@ -81,7 +81,7 @@ def session_files(number: int, start: datetime) -> Iterator[tuple[str, bytes]]:
         lines.append(render_entry(render(exchange)))
         episode = Episode(
             *(episode_id(session, entry), session, "claude-code", at, at, TaskType.BUG_FIX, asked, Outcome.SUCCESS),
-            *((entry,), (), "passed", "neutral", (file,), (), (error,), 3, 1),
+            *((entry,), (), (file,), (error,), 3),
         )
         if place % 5 == 0:
             ASKED.append(asked)

@@ -12,7 +12,6 @@ import os
 import re
 import time
 from enum import StrEnum
-from itertools import islice
 
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import ID_FORM, MEMORY
@@ -46,6 +45,7 @@ _FIELDS = ("%H", "%an", "%ae", "%(trailers:only,unfold)")
 _ID = re.compile(ID_FORM)
 _NAMED = re.compile(rf"(?:^|/)({ID_FORM})[-.]")
 _LENGTH = 80  # characters of a name
+_MANY = 50  # ids that are looked for one by one
 _SECONDS = 300.0  # for all of history, in the background
 _A_SECOND = 10_000_000  # bytes of entries that are surely read in one
 _PATIENCE = 0.8  # seconds, twice at most, that a hook or a command waits for the files of all commits by others
@@ -91,12 +91,20 @@ class People:
         self._data: bytes | None = None
         self._address = self._name = ""
         self._origins: Sequence[Origin] = ()
+        self._asked, self._by_id = 0, dict[str, list[int]]()
         self._alone: bool | None = None
 
     def origin(self, identifier: str) -> Origin | None:
         """Return a memory's origin, None if no commit brought it yet."""
-        numbers = list(islice(_numbers(self.read(), identifier), 1))
-        return self._origins[numbers[0]] if numbers else None
+        number = next(iter(self._numbers(identifier)), None)
+        return None if number is None else self._origins[number]
+
+    def _numbers(self, identifier: str) -> Iterable[int]:
+        data = self.read()
+        self._asked += 1
+        if self._asked > _MANY and not self._by_id:
+            self._by_id = _by_id(data.partition(b"\n@\n")[2])
+        return self._by_id.get(_as_listed(identifier), ()) if self._by_id else _numbers(data, identifier)
 
     def other(self, identifier: str) -> str:
         """Return the name of the author if that is not the person, else ""."""
@@ -118,7 +126,7 @@ class People:
         name = self.other(_CHANGED + identifier)
         if name not in {"", UNKNOWN}:
             return f"you, changed by {name}"
-        made = [] if entry else [self._origins[number] for number in _numbers(self.read(), _MADE + path)]
+        made = [] if entry else [self._origins[number] for number in self._numbers(_MADE + path)]
         names = dict.fromkeys(plain(one.author).strip() or one.email for one in made if not self.is_own(one))
         return f"you, from {', '.join(names)}" if names else ""
 
@@ -217,11 +225,23 @@ def _load(path: str) -> bytes:
 
 def _numbers(data: bytes, identifier: str) -> Iterator[int]:
     """Yield the numbers of the origins that the lines of an index give to an id or path."""
-    listed = identifier.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # a path may be no UTF-8
-    line, place = f"\n{listed}\t".encode(), -1
+    line, place = f"\n{_as_listed(identifier)}\t".encode(), -1
     while (place := data.find(line, place + 1)) >= 0:
         start = place + len(line)
         yield int(data[start : data.index(b"\n", start)])
+
+
+def _as_listed(identifier: str) -> str:
+    return identifier.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # a path may be no UTF-8
+
+
+def _by_id(ids: bytes) -> dict[str, list[int]]:
+    """Return all that the lines of an index give; of a large one a search for an id takes a millisecond."""
+    found: dict[str, list[int]] = {}
+    for line in ids.decode().split("\n")[:-1]:
+        identifier, _, number = line.rpartition("\t")
+        found.setdefault(identifier, []).append(int(number))
+    return found
 
 
 def _extended(store: Store, old: bytes, revisions: str, tip: str, seconds: float) -> bytes:
@@ -231,12 +251,16 @@ def _extended(store: Store, old: bytes, revisions: str, tip: str, seconds: float
     added: dict[str, list[int]] = {}
     has_others = any(not store.is_person(*line.split("\t")[:2]) for line in origins)
 
+    every: dict[str, list[int]] = {}  # if many are asked for
+
     def known(identifier: str) -> list[int]:
-        return [*_numbers(seen, identifier), *added.get(identifier, [])]
+        listed = every.get(_as_listed(identifier), ()) if every else _numbers(seen, identifier)
+        return [*listed, *added.get(identifier, [])]
 
     for brought, origin, sources in _brought(store, revisions, seconds, has_others=has_others) if tip else ():
         identifier = brought.replace(_AGAIN, _CHANGED)
         if sources:
+            every = every or (_by_id(ids) if len(sources) > _MANY else {})
             words = {number for one in sources for number in known(one)}
             added.setdefault(identifier, []).extend(sorted(words.difference(known(identifier))))
         elif not known(identifier) and (identifier == brought or known(identifier[1:])):

@@ -71,6 +71,7 @@ def test_a_memory_is_of_the_author_of_its_first_commit(team: Team):
     assert people.origin(ours) == Origin("Ada", "ada@example.org", "laptop", "cli", How.COMMAND)
     assert str(people.origin(theirs)) == "by 김 민수, on box, saved by the agent"
     assert People(kim).other(ours) == "Ada"
+    assert [people.other(one) for one in (ours, theirs, "x0000000000") * 40] == ["", "김 민수", ""] * 40  # from a table
 
 
 def test_an_unknown_id_has_no_origin(team: Team):
@@ -315,8 +316,12 @@ def test_what_takes_long_to_look_up_has_no_author_yet(team: Team):
     assert People(ada, seconds=0).other(theirs) == "Kim"
 
 
-def test_what_was_composed_of_another_author_s_words_is_told_with_the_name(team: Team, bare_git: RunsGit):
+@pytest.mark.parametrize("many", [0, 50])
+def test_what_was_composed_of_another_author_s_words_is_told_with_the_name(
+    team: Team, bare_git: RunsGit, monkeypatch, many
+):
     """A day becomes sentences of a week, and these of a month; a full `memory.md` an archive with its summary."""
+    monkeypatch.setattr("gitmem.history.authors._MANY", many)  # ids that are looked for one by one
     ada, kim = team.of("Ada"), team.of("Kim")
     root, own = Path(ada.root), {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
     saved(kim, "The zebra crosses the road at dawn", MemoryType.NOTE)
