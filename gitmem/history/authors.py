@@ -91,7 +91,7 @@ class People:
         self._data: bytes | None = None
         self._address = self._name = ""
         self._origins: Sequence[Origin] = ()
-        self._asked, self._by_id = 0, dict[str, list[int]]()
+        self._listed: _Listed | None = None
         self._alone: bool | None = None
 
     def origin(self, identifier: str) -> Origin | None:
@@ -100,11 +100,9 @@ class People:
         return None if number is None else self._origins[number]
 
     def _numbers(self, identifier: str) -> Iterable[int]:
-        data = self.read()
-        self._asked += 1
-        if self._asked > _MANY and not self._by_id:
-            self._by_id = _by_id(data.partition(b"\n@\n")[2])
-        return self._by_id.get(_as_listed(identifier), ()) if self._by_id else _numbers(data, identifier)
+        if self._listed is None:
+            self._listed = _Listed(self.read())
+        return self._listed.numbers(identifier)
 
     def other(self, identifier: str) -> str:
         """Return the name of the author if that is not the person, else ""."""
@@ -223,44 +221,43 @@ def _load(path: str) -> bytes:
     return data if data.startswith(f"{_VERSION}\n".encode()) and data.endswith(b"\n") and b"\n@\n" in data else b""
 
 
-def _numbers(data: bytes, identifier: str) -> Iterator[int]:
-    """Yield the numbers of the origins that the lines of an index give to an id or path."""
-    line, place = f"\n{_as_listed(identifier)}\t".encode(), -1
-    while (place := data.find(line, place + 1)) >= 0:
-        start = place + len(line)
-        yield int(data[start : data.index(b"\n", start)])
+class _Listed:
+    """The ids of an index: a search for one takes a millisecond in a large index, so many are looked for in a table."""
 
+    def __init__(self, data: bytes) -> None:
+        self._data, self._asked = b"\n" + data.partition(b"\n@\n")[2], 0  # an author may be called like a path
+        self._table: dict[str, list[int]] = {}
 
-def _as_listed(identifier: str) -> str:
-    return identifier.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # a path may be no UTF-8
+    def numbers(self, identifier: str) -> Iterable[int]:
+        """Return the numbers of the origins of an id or path, in the order of the lines."""
+        listed = identifier.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # a path may be no UTF-8
+        self._asked += 1
+        if self._asked > _MANY and not self._table:
+            for line in self._data.decode().split("\n")[1:-1]:
+                name, _, number = line.rpartition("\t")
+                self._table.setdefault(name, []).append(int(number))
+        return self._table.get(listed, ()) if self._table else self._search(f"\n{listed}\t".encode())
 
-
-def _by_id(ids: bytes) -> dict[str, list[int]]:
-    """Return all that the lines of an index give; of a large one a search for an id takes a millisecond."""
-    found: dict[str, list[int]] = {}
-    for line in ids.decode().split("\n")[:-1]:
-        identifier, _, number = line.rpartition("\t")
-        found.setdefault(identifier, []).append(int(number))
-    return found
+    def _search(self, line: bytes) -> Iterator[int]:
+        place = -1
+        while (place := self._data.find(line, place + 1)) >= 0:
+            start = place + len(line)
+            yield int(self._data[start : self._data.index(b"\n", start)])
 
 
 def _extended(store: Store, old: bytes, revisions: str, tip: str, seconds: float) -> bytes:
     head, _, ids = old.partition(b"\n@\n")
     origins = {line: number for number, line in enumerate(head.decode().split("\n")[3:])} if head else {}
-    seen = b"\n" + ids
+    listed = _Listed(old)
     added: dict[str, list[int]] = {}
     has_others = any(not store.is_person(*line.split("\t")[:2]) for line in origins)
 
-    every: dict[str, list[int]] = {}  # if many are asked for
-
     def known(identifier: str) -> list[int]:
-        listed = every.get(_as_listed(identifier), ()) if every else _numbers(seen, identifier)
-        return [*listed, *added.get(identifier, [])]
+        return [*listed.numbers(identifier), *added.get(identifier, [])]
 
     for brought, origin, sources in _brought(store, revisions, seconds, has_others=has_others) if tip else ():
         identifier = brought.replace(_AGAIN, _CHANGED)
         if sources:
-            every = every or (_by_id(ids) if len(sources) > _MANY else {})
             words = {number for one in sources for number in known(one)}
             added.setdefault(identifier, []).extend(sorted(words.difference(known(identifier))))
         elif not known(identifier) and (identifier == brought or known(identifier[1:])):

@@ -74,6 +74,12 @@ def test_a_memory_is_of_the_author_of_its_first_commit(team: Team):
     assert [people.other(one) for one in (ours, theirs, "x0000000000") * 40] == ["", "김 민수", ""] * 40  # from a table
 
 
+def test_an_author_called_like_an_id_is_not_taken_for_one(team: Team):
+    ada, other = team.of("Ada"), team.of("x0000000000")
+    saved(other, "Write dates as ISO 8601 in every log")
+    assert People(ada).whose("x0000000000", "") == ""
+
+
 def test_an_unknown_id_has_no_origin(team: Team):
     store = team.of("Ada")
     saved(store, "Use uv for every command of the project")
