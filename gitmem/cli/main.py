@@ -36,10 +36,9 @@ def main(argv: Sequence[str], make_app: Callable[[], App]) -> int:
 def _run(argv: Sequence[str], app: App) -> int:
     word = command_word(argv)
     if word in _LIGHT and not {"-h", "--help"} & set(argv):
-        from gitmem.cli.commands.hook import hook
-        from gitmem.cli.recall_hooks import statusline
+        from gitmem.cli.commands.hook import hook, statusline
 
-        return hook(argv, app) if word == "hook" else statusline(app)
+        return (hook if word == "hook" else statusline)(argv, app)
     args = None
     try:
         if "_ARGCOMPLETE" in app.environ:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from typing import TextIO
 
-    from gitmem.cli.app import App
     from gitmem.errors import GitmemError
     from gitmem.store.hook_spool import HookSpool
     from gitmem.store.store import Store
@@ -104,21 +103,6 @@ def sign_of_use(store: Store, ids: Collection[str], text: str, *, recorded: bool
             line += f". {last.read().strip()}"
         os.unlink(learned)
     return line
-
-
-def statusline(app: App) -> int:
-    """Print the line about the session of an agent that gives its folder as JSON on standard input, "" without one."""
-    from gitmem.store.locate import find_store
-    from gitmem.store.store import private_folder
-
-    with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
-        given = {} if app.stdin.isatty() else json.loads(app.stdin.read() or "{}")
-        folder = (given.get("workspace") or {}).get("project_dir") or given.get("cwd") or app.cwd
-        root = find_store(os.path.join(app.cwd, folder), app.home())
-        if root is not None:
-            with open(os.path.join(private_folder(root, app.environ), SIGN), encoding="utf-8") as file:
-                print(file.read(), file=app.out)
-    return 0
 
 
 def tell_refused(out: TextIO, host: str, payload: Mapping[str, object], error: GitmemError) -> None:

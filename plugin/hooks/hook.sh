@@ -48,12 +48,25 @@ if [ "$e$h" = SessionStart ]; then
 fi
 set -C
 
+# A status line tells what the last start told, which is kept beside the spool. Its folder stands in the event, on one line;
+# where that has escapes or another form, gitmem reads it.
+s=. j=
+if [ "$e" = statusline ]; then
+    [ -t 0 ] || IFS= read -r j
+    case $j in
+    '') ;;
+    *'"workspace":{'*'"project_dir":"/'*) s=${j#*'"workspace":{'} s=${s#*'"project_dir":"'} s=${s%%'"'*} CLAUDE_PROJECT_DIR=$s ;;
+    *) s= ;;
+    esac
+    case $s in *\\*) s= ;; esac
+fi
+
 # Find the spool, by the rules of gitmem.store.locate (docs/format.md, "Where a store is"), from the current folder,
 # else from the agent's project folder. Rarer cases than a work tree and a linked work tree are left to gitmem: `ask`.
 d= ask=
 [ -d "$HOME/.gitmem/projects" ] && ask=1
 case ${GITMEM_REMOTE:+1}$e in 1SessionStart) ask=1 ;; esac # a project without a store clones it
-for p in . "${CLAUDE_PROJECT_DIR:-.}"; do
+for p in "${s:-.}" "${CLAUDE_PROJECT_DIR:-.}"; do
     cd -P "$p" || continue
     # Up to the first folder with a repository or a store, and from inside a store out of it first.
     p=$PWD/
@@ -108,6 +121,17 @@ for p in . "${CLAUDE_PROJECT_DIR:-.}"; do
 done
 [ "$d" ] || p=$PWD
 cd / || exit 0
+
+if [ "$e" = statusline ]; then
+    r=
+    if [ "$s" ] && [ "$d" ]; then
+        IFS= read -r r <"${d%/spool/hooks}/sign"
+        case $r in *[[:cntrl:]]*) ;; gitmem:*) printf '%s\n' "$r" ;; esac
+    elif [ "$ask" ] || ! [ "$s" ]; then
+        find_gitmem && printf '%s\n' "$j" | "$g" -C "$p" statusline
+    fi
+    exit 0
+fi
 
 # Where GITMEM_READONLY says that nothing is recorded, gitmem still tells.
 case ${GITMEM_READONLY:-0}$e in

@@ -605,6 +605,50 @@ def test_without_gitmem_on_the_path_the_one_that_installed_the_script_is_started
     assert len(_waited(host, 2)) == 2
 
 
+def status(host: Host, where: Path, project: Path | None) -> str:
+    """Return what the script prints for a status line that is asked for in a folder, about a project."""
+    event = {"cwd": "/", "workspace": {"current_dir": "/", "project_dir": str(project)}} if project else None
+    payload = json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode() if event else b""
+    return host.run(where, "statusline", payload).decode()
+
+
+@pytest.fixture
+def plain_project(tmp_path, bare_git) -> Path:
+    """Return a project with the line of its last start, at a path that JSON writes as it is."""
+    project = repository(tmp_path / "프로젝트 it's $HOME [a]*", bare_git)
+    (own_store(project).parents[1] / "sign").write_text("gitmem: 1 decision told; recording")
+    return project
+
+
+def test_a_status_line_is_that_of_the_agents_project(host, plain_project, tmp_path, bare_git):
+    other = repository(tmp_path / "other", bare_git)
+    (own_store(other).parents[1] / "sign").write_text("gitmem: of another project")
+    host.install_gitmem()
+    assert status(host, other, plain_project) == "gitmem: 1 decision told; recording\n"
+    assert status(host, plain_project, None) == "gitmem: 1 decision told; recording\n"
+    assert status(host, other, tmp_path / "nowhere") == ""
+    assert status(host, other, repository(tmp_path / "no store", bare_git)) == ""
+    assert host.called() == []
+
+
+def test_a_status_line_is_gitmems_where_the_script_cannot_tell(host, project, spool, tmp_path, plain_project):
+    (spool.parents[1] / "sign").write_text("gitmem: of this project")
+    host.install_gitmem()
+    assert status(host, tmp_path, project) == "answered\n"  # its path has quotes, which JSON escapes
+    (call,) = filter(None, host.calls.read_text().splitlines())
+    assert json.loads(call.split("statusline|")[1])["workspace"]["project_dir"] == str(project)
+    host.accepts = False
+    (host.script.parent / "stores").rename(host.script.parent / "other")
+    assert status(host, tmp_path, plain_project) == "answered\n"
+
+
+def test_a_status_line_is_no_place_for_control_characters(host, plain_project):
+    (plain_project / ".gitmem/.git/gitmem/sign").write_text("gitmem: \x1b[2J told")
+    assert status(host, plain_project, plain_project) == ""
+    (plain_project / ".gitmem/.git/gitmem/sign").unlink()
+    assert status(host, plain_project, plain_project) == ""
+
+
 def test_the_line_is_short_and_recognized_as_are_those_of_older_versions():
     for event in ("SessionStart", "PostToolUseFailure"):
         assert len(command(event)) <= 160

@@ -390,6 +390,10 @@ def test_a_person_sees_a_line_of_what_is_told_recorded_and_learned(host):
     where = json.dumps({"workspace": {"project_dir": str(host.project)}}).encode()
     assert host.run("statusline", stdin=where, cwd=Path("/")) == f"{said}\n"
     assert host.run("statusline", stdin=b"{", cwd=Path("/")) == ""
+    assert host.run("-C", str(host.project), "statusline", cwd=Path("/")) == f"{said}\n"
+    (host.private / "machine").rename(host.private / "of another machine")
+    assert host.run("statusline", stdin=where, cwd=Path("/")) == ""  # it may have come with the project
+    (host.private / "of another machine").rename(host.private / "machine")
     host.turn("p-1", "From now on we always use pytest, never unittest.", "Noted: pytest from now on.")
     host.deliver("SessionEnd", reason="other")
     host.drain()
