@@ -89,6 +89,8 @@ def is_current(text: str) -> bool:
 
 
 Payload = dict[str, object]
+Items = Sequence["Edit | Shipped"]
+"""What `gitmem install` writes: edits of settings, and files that are gitmem's as a whole."""
 _PROMPT = "UserPromptSubmit"
 _MOST_BYTES = 4_000_000  # of the first line of a transcript, which may hold an agent's instructions
 
@@ -113,6 +115,10 @@ class Place(Value):
         """Return a host's folder of settings: below the project, or the person's, which a variable may name."""
         if self.scope is not Scope.USER:
             return os.path.join(self.project, name)
+        return self.own(name, variable)
+
+    def own(self, name: str, variable: str = "") -> str:
+        """Return the person's folder of a host."""
         return self.environ.get(variable, "") or os.path.join(self.home, name)
 
     @property
@@ -155,7 +161,7 @@ class Host(Value):
     label: str
     folder: str
     events: Mapping[str, str]
-    edits: Callable[[Place], Sequence[Edit | Shipped]]
+    edits: Callable[[Place], Items]
     scopes: tuple[Scope, ...] = (Scope.PROJECT, Scope.USER)
     read: Callable[[Payload], Payload | None] = as_it_is
     recorded: Callable[[Payload], Payload] = dict
@@ -183,12 +189,12 @@ class Host(Value):
         return {event: line(ours, self.name) for event, ours in self.events.items()}
 
 
-def command_hooks(host: Host, timeout: int, **more: object) -> dict[str, Mapping[str, object]]:
-    """Return, by event, the hook in Claude Code's form; `timeout` is in the host's own unit."""
-    return {
-        event: {"type": "command", "command": line, "timeout": timeout} | more
-        for event, line in host.commands().items()
-    }
+def command_hooks(host: Host, timeout: int = 10) -> dict[str, dict[str, object]]:
+    """Return, by event, the hook in Claude Code's form; the host ends it after `timeout`, in seconds for most.
+
+    A delivery takes milliseconds; this is for a machine that hangs.
+    """
+    return {event: {"type": "command", "command": line, "timeout": timeout} for event, line in host.commands().items()}
 
 
 def shared_server(place: Place) -> dict[str, object]:
@@ -208,8 +214,9 @@ def first_object(path: str) -> Payload:
         return next(objects(file.readline(_MOST_BYTES).decode("utf-8", "replace")), {})
 
 
-def begun_below(project: str, paths: Iterable[str], *keys: str) -> list[str]:
-    """Return the transcripts whose first line says, under these keys, that they are of a project."""
+def begun_below(project: str, top: str, *keys: str) -> list[str]:
+    """Return the transcripts below a folder whose first line says, under these keys, that they are of a project."""
+    paths = (os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names)
     return [path for path in paths if path.endswith(".jsonl") and is_below(text_of(first_object(path), *keys), project)]
 
 
@@ -238,8 +245,9 @@ def folder_name(project: str) -> str:
     return "".join(character if character.isascii() and character.isalnum() else "-" for character in project)
 
 
-def transcripts_in(folder: str) -> list[str]:
-    """Return the transcripts in a folder, none if it is missing."""
+def transcripts_in(*folders: str) -> list[str]:
+    """Return the transcripts in a folder, given by its parts; none if it is missing."""
+    folder = os.path.join(*folders)
     try:
         return [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".jsonl")]
     except OSError:

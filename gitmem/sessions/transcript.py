@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from datetime import tzinfo
 
-    Reader = Callable[[dict[str, object], datetime, str], Iterator["Record"]]
+    Reader = Callable[[dict[str, object], "Record"], Iterator["Record"]]
 
 
 MAX_LINE = 16 * 1024 * 1024  # characters, three times those of a picture; in a longer line, objects are still found
@@ -49,6 +49,7 @@ class Role(StrEnum):
     CALL = "call"
     RESULT = "result"
     SUMMARY = "summary"
+    ABOUT = "about"  # no part: the session, folder and turn of the parts after it
 
 
 class Record(Value):
@@ -74,6 +75,14 @@ class Record(Value):
     model: str = ""
     tokens: int = 0
 
+    def call(self, tool: str, key: str, given: object) -> Record:
+        """Return the call of a tool at this place; arguments that are no object count as none."""
+        return self._replace(role=Role.CALL, tool=tool, tool_id=key, input=given if isinstance(given, dict) else {})
+
+    def result(self, text: str, key: str, *, failed: bool) -> Record:
+        """Return the result of the call with this key."""
+        return self._replace(role=Role.RESULT, text=text, tool_id=key, failed=failed)
+
 
 class Unread:
     """Counts the lines of a transcript that are not JSON objects from end to end."""
@@ -96,17 +105,20 @@ class Unread:
 def records(lines: Iterable[str], unread: Unread | None = None, read: Reader | None = None) -> Iterator[Record]:
     """Yield the parts of a transcript in order; a missing time is that of the record before.
 
-    `read` yields the parts of one JSON object, given its time and session; Claude Code's form is read without it.
-    Unreadable lines are skipped; `unread` counts them.
+    `read` yields the parts of one JSON object, given a record with its time, session and folder; Claude Code's form is
+    read without it. Unreadable lines are skipped; `unread` counts them.
     """
-    last = _BEFORE_TIME
-    session = ""
+    base = Record(Role.ABOUT, _BEFORE_TIME, "")
     unread, read = unread or Unread(), read or _claude
     for line in lines:
         for item in objects(line, unread.damage):
-            session = _string(item, "sessionId") or session
-            last = _time(item.get("timestamp")) or last
-            yield from read(item, last, session)
+            at, session = _time(item.get("timestamp")) or base.at, _string(item, "sessionId") or base.session
+            base = base._replace(at=at, session=session)
+            for part in read(item, base):
+                if part.role is Role.ABOUT:
+                    base = part
+                else:
+                    yield part
         unread.end(line)
 
 
@@ -135,15 +147,13 @@ def objects(line: str, damage: Callable[[], object] = bool) -> Iterator[dict[str
         damage()
 
 
-def _claude(item: dict[str, object], at: datetime, session: str) -> Iterator[Record]:
+def _claude(item: dict[str, object], base: Record) -> Iterator[Record]:
     message = item.get("message")
     kind = _string(item, "type")
     if kind not in {"user", "assistant"} or not isinstance(message, dict):
         return
-    base = Record(
-        Role.USER if kind == "user" else Role.ASSISTANT,
-        at,
-        session,
+    base = base._replace(
+        role=Role.USER if kind == "user" else Role.ASSISTANT,
         turn=_string(item, "promptId") or _string(item, "uuid"),
         injected=any(item.get(name) is True for name in ("isMeta", "isVisibleInTranscriptOnly")),
         sidechain=item.get("isSidechain") is True,
@@ -172,20 +182,10 @@ def _block(block: dict[str, object], base: Record) -> Iterator[Record]:
     if kind == "text" and _string(block, "text"):
         yield base._replace(text=_string(block, "text"))
     elif kind == "tool_use":
-        given = block.get("input")
-        yield base._replace(
-            role=Role.CALL,
-            tool=_string(block, "name"),
-            tool_id=_string(block, "id"),
-            input=given if isinstance(given, dict) else {},
-        )
+        yield base.call(_string(block, "name"), _string(block, "id"), block.get("input"))
     elif kind == "tool_result":
-        yield base._replace(
-            role=Role.RESULT,
-            text=content_text(block.get("content")),
-            tool_id=_string(block, "tool_use_id"),
-            failed=block.get("is_error") is True,
-        )
+        text, failed = content_text(block.get("content")), block.get("is_error") is True
+        yield base.result(text, _string(block, "tool_use_id"), failed=failed)
 
 
 def content_text(content: object) -> str:

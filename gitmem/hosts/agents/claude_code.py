@@ -3,45 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from gitmem.hosts.host import Host, Place, Scope, command_hooks, folder_name, shared_server, transcripts_in
+from gitmem.hosts.host import Host, Items, Place, Scope, command_hooks, folder_name, shared_server, transcripts_in
 from gitmem.platform.safe_open import read_regular
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from gitmem.hosts.settings import Edit, Shipped
 
 SERVER = "gitmem"
 # The tools that only read: without a permission Claude Code asks before the first use of each, and refuses it in `-p`.
 READS = tuple(f"mcp__{SERVER}__memory_{name}" for name in ("search", "get", "load", "history", "guide"))
 _SERVERS = "mcpServers"
+_CONFIG = (".claude", "CLAUDE_CONFIG_DIR")  # the person's folder, and the variable that names another
 _AUTO_MEMORY = "autoMemoryDirectory"
 _MOST_BYTES = 1_000_000  # of settings
 _AGENT_FILES = (("skills", "memory-rotate", "SKILL.md"), ("agents", "memory-summarizer.md"))
-# Seconds after which the host ends a hook. A delivery takes milliseconds; this is for a machine that hangs.
-_TIMEOUT = 10
 _EVENTS = (
-    "SessionStart",
-    "UserPromptSubmit",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "Stop",
-    "SubagentStop",
-    "PreCompact",
-    "PostCompact",
-    "SessionEnd",
+    *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "SubagentStop"),
+    *("PreCompact", "PostCompact", "SessionEnd"),
 )
 
 
-def _edits(place: Place) -> Sequence[Edit | Shipped]:
+def _edits(place: Place) -> Items:
     from gitmem.hosts.settings import SUMMARIES, Shipped, allow_edit, commands, hooks_edit, server_edit, skills
     from gitmem.platform.programs import read_resource
 
     folder = os.path.dirname(settings_file(place))
     listing, where = servers_file(place)
     return (
-        hooks_edit(settings_file(place), command_hooks(HOST, _TIMEOUT)),
+        hooks_edit(settings_file(place), command_hooks(HOST)),
         server_edit(listing, where, shared_server(place)),
         # A person's leave is no team's, and in `-p` Claude Code takes none from a project's shared settings.
         allow_edit(settings_file(place._replace(scope=Scope.LOCAL) if place.scope is Scope.PROJECT else place), READS),
@@ -54,11 +42,6 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
     )
 
 
-def _sessions(place: Place) -> list[str]:
-    """Return the transcripts of a project, whose folder is named after its path."""
-    return transcripts_in(os.path.join(_config(place.environ, place.home), "projects", folder_name(place.project)))
-
-
 HOST = Host(
     name="claude",
     title="Claude Code",
@@ -67,14 +50,14 @@ HOST = Host(
     events={event: event for event in _EVENTS},
     scopes=(Scope.PROJECT, Scope.LOCAL, Scope.USER),
     edits=_edits,
-    sessions=_sessions,
+    sessions=lambda place: transcripts_in(place.own(*_CONFIG), "projects", folder_name(place.project)),
 )
 
 
 def settings_file(place: Place) -> str:
     """Return the path of the settings file."""
     name = "settings.local.json" if place.scope is Scope.LOCAL else "settings.json"
-    return os.path.join(place.folder(".claude", "CLAUDE_CONFIG_DIR"), name)
+    return os.path.join(place.folder(*_CONFIG), name)
 
 
 def servers_file(place: Place) -> tuple[str, tuple[str, ...]]:
@@ -95,7 +78,7 @@ def memory_folder(environ: Mapping[str, str], home: str, project: str) -> str:
     That is `memory` below the project's folder of transcripts, which is named after its path, unless the user's
     settings say otherwise. A project's are not asked: a repository must not say which of a person's files are read.
     """
-    config = _config(environ, home)
+    config = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
     if named := _setting(os.path.join(config, "settings.json"), _AUTO_MEMORY):
         return os.path.join(home, named[2:]) if named.startswith("~/") else os.path.join(project, named)
     return os.path.join(config, "projects", folder_name(project), "memory")
@@ -111,7 +94,3 @@ def _setting(path: str, key: str) -> str:
     except (OSError, ValueError, AttributeError, RecursionError):
         return ""
     return text if isinstance(text, str) else ""
-
-
-def _config(environ: Mapping[str, str], home: str) -> str:
-    return environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")

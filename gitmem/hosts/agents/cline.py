@@ -11,16 +11,13 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import TextIO
 
-from gitmem.hosts.host import DUE, LATE, Host, Payload, Place, Scope, is_below, text_of
-from gitmem.sessions.transcript import Record, Role, Unread, content_text, objects, records
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from gitmem.hosts.settings import Edit, Shipped
+from gitmem.hosts.host import DUE, LATE, Host, Items, Payload, Place, Scope, is_below, text_of
+from gitmem.sessions.transcript import Record, Role, content_text, objects, records
 
 _TOOLS = {"run_commands": "Bash", "editor": "Edit"}
 _TYPED = re.compile(r"<user_input[^>]*>(.*?)</user_input>", re.DOTALL)
@@ -35,7 +32,7 @@ _BLANKS = " \t\r\n\f\v,\ufeff"
 _BEGINS = re.compile(r'"messages"\s*:\s*\[')
 
 
-def _edits(place: Place) -> Sequence[Edit | Shipped]:
+def _edits(place: Place) -> Items:
     from gitmem.hosts.settings import event_files, server_edit, skills
 
     folder = place.folder(".cline", "CLINE_DIR")
@@ -81,8 +78,8 @@ def _read(payload: Payload) -> Payload | None:
 
 def _recorded(payload: Payload) -> Payload:
     """Return a payload with the prompt, which is the last one of the session."""
-    records = _records(_lines(text_of(payload, "transcript_path")))
-    typed = ["", *(part.text for part in records if part.role is Role.USER and not part.injected)]
+    said = records(_lines(text_of(payload, "transcript_path")), read=_read_item)
+    typed = ["", *(part.text for part in said if part.role is Role.USER and not part.injected)]
     return payload | {"prompt": typed[-1]}
 
 
@@ -150,22 +147,19 @@ def _messages(file: TextIO) -> Iterator[str]:
         buffer += more
 
 
-def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
-    folder = ""
-
-    def read(item: dict[str, object], last: datetime, session: str) -> Iterator[Record]:
-        nonlocal folder
-        folder = text_of(item, "cwd") or folder
-        stamp, content = item.get("ts"), item.get("content")
-        at = datetime.fromtimestamp(stamp / 1000, UTC) if isinstance(stamp, int) and 0 < stamp < _LAST else last
-        role = Role.USER if item.get("role") == "user" else Role.ASSISTANT
-        base = Record(role, at, session, cwd=folder, model=text_of(item, "modelInfo", "id"))
-        injected = text_of(item, "metadata", "displayRole") == "system"
-        for part in content if isinstance(content, list) else ():
-            if isinstance(part, dict):
-                yield from _part(part, base._replace(injected=injected))
-
-    yield from records(lines, unread, read)
+def _read_item(item: Payload, base: Record) -> Iterator[Record]:
+    stamp, content = item.get("ts"), item.get("content")
+    at = datetime.fromtimestamp(stamp / 1000, UTC) if isinstance(stamp, int) and 0 < stamp < _LAST else base.at
+    base = base._replace(at=at, cwd=text_of(item, "cwd") or base.cwd)
+    yield base
+    base = base._replace(
+        role=Role.USER if item.get("role") == "user" else Role.ASSISTANT,
+        model=text_of(item, "modelInfo", "id"),
+        injected=text_of(item, "metadata", "displayRole") == "system",
+    )
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict):
+            yield from _part(part, base)
 
 
 def _part(part: Payload, base: Record) -> Iterator[Record]:
@@ -174,11 +168,10 @@ def _part(part: Payload, base: Record) -> Iterator[Record]:
         typed = _TYPED.findall(text) if base.role is Role.USER else []
         yield base._replace(text="\n".join(typed).strip() if typed else text)
     elif kind == "tool_use":
-        key, known = text_of(part, "id"), _input(part.get("input"))
-        yield base._replace(role=Role.CALL, tool=_TOOLS.get(tool, tool), tool_id=key, input=known)
+        yield base.call(_TOOLS.get(tool, tool), text_of(part, "id"), _input(part.get("input")))
     elif kind == "tool_result":
         said, failed = _outcome(part.get("content"))
-        yield base._replace(role=Role.RESULT, text=said, tool_id=text_of(part, "tool_use_id"), failed=failed)
+        yield base.result(said, text_of(part, "tool_use_id"), failed=failed)
 
 
 def _sessions(place: Place) -> list[str]:
@@ -199,7 +192,7 @@ HOST = Host(
     recorded=_recorded,
     answer=lambda _event, text: {"contextModification": text},
     sign="",
-    records=_records,
+    records=partial(records, read=_read_item),
     lines=_lines,
     transcript=_transcript,
     sessions=_sessions,

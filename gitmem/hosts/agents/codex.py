@@ -7,19 +7,13 @@ codex --trust` writes what that writes, the hash of the hook as Codex computes i
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from functools import partial
 
-from gitmem.hosts.host import Host, Payload, Place, Scope, begun_below, command_hooks, text_of
+from gitmem.hosts.host import Host, Items, Payload, Place, begun_below, command_hooks, text_of
 from gitmem.platform.safe_open import read_end
-from gitmem.sessions.transcript import Record, Role, Unread, content_text, objects, records
+from gitmem.sessions.transcript import Record, Role, content_text, objects, records
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from gitmem.hosts.settings import Edit, Shipped
-
-_TIMEOUT = 10  # seconds
 _WINDOWS = "gitmem hook codex {} 2>nul || exit /b 0"  # there it is run by `%COMSPEC% /C`, which reads no shell's line
 _END_SECONDS = 3  # the most that Codex gives to the end of a session; a longer one is warned of
 _INJECTED = ("# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skills_instructions>")
@@ -30,21 +24,20 @@ _EVENTS = "SessionStart UserPromptSubmit PostToolUse Stop SubagentStop PreCompac
 
 def hooks() -> dict[str, Mapping[str, object]]:
     """Return the hook of each event."""
-    found = command_hooks(HOST, _TIMEOUT)
+    found = command_hooks(HOST)
     found["SessionEnd"] = {**found["SessionEnd"], "timeout": _END_SECONDS}
     return {event: {**hook, "commandWindows": _WINDOWS.format(event)} for event, hook in found.items()}
 
 
-def _edits(place: Place) -> Sequence[Edit | Shipped]:
+def _edits(place: Place) -> Items:
     from gitmem.hosts.settings import MCP, TRUST, hooks_edit, skills, tables_edit
 
     folder = place.folder(".codex", "CODEX_HOME")
-    own = place._replace(scope=Scope.USER).folder(".codex", "CODEX_HOME")
     return (
         hooks_edit(os.path.join(folder, "hooks.json"), hooks()),
         tables_edit(MCP, os.path.join(folder, "config.toml"), {"mcp_servers.gitmem": place.server}),
         *skills(os.path.join(folder, "skills")),
-        tables_edit(TRUST, os.path.join(own, "config.toml"), {}),
+        tables_edit(TRUST, os.path.join(place.own(".codex", "CODEX_HOME"), "config.toml"), {}),
     )
 
 
@@ -78,60 +71,42 @@ def _recorded(payload: Payload) -> Payload:
     return payload
 
 
-def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
-    """Yield the records of a rollout."""
-    session = turn = folder = ""
-
-    def read(item: dict[str, object], at: datetime, _session: str) -> Iterator[Record]:
-        nonlocal session, turn, folder
-        payload = item.get("payload")
-        if not isinstance(payload, dict):
-            return
-        turn = text_of(payload, "turn_id") or turn
-        folder = text_of(payload, "cwd") or folder
-        if item.get("type") == "session_meta":
-            session = text_of(payload, "id") or session
-        elif item.get("type") == "response_item":
-            for part in _parts(payload, at, turn):
-                yield part._replace(session=session, cwd=folder)
-
-    yield from records(lines, unread, read)
+def _read_item(item: Payload, base: Record) -> Iterator[Record]:
+    payload = item.get("payload")
+    if not isinstance(payload, dict):
+        return
+    folder, turn = text_of(payload, "cwd") or base.cwd, text_of(payload, "turn_id") or base.turn
+    session = text_of(payload, "id") if item.get("type") == "session_meta" else ""
+    base = base._replace(cwd=folder, turn=turn, session=session or base.session)
+    yield base
+    if item.get("type") == "response_item":
+        yield from _parts(payload, base)
 
 
-def _parts(payload: Payload, at: datetime, turn: str) -> Iterator[Record]:
-    kind, role = text_of(payload, "type"), text_of(payload, "role")
+def _parts(payload: Payload, base: Record) -> Iterator[Record]:
+    kind, role, key = text_of(payload, "type"), text_of(payload, "role"), text_of(payload, "call_id")
     if kind == "message" and role in {"user", "assistant"}:
         text = content_text(payload.get("content"))
         who = Role.USER if role == "user" else Role.ASSISTANT
         injected = who is Role.USER and text.startswith(_INJECTED)
-        yield Record(who, at, "", text=text, turn=turn or f"{at.timestamp():.3f}", injected=injected)
+        yield base._replace(role=who, text=text, turn=base.turn or f"{base.at.timestamp():.3f}", injected=injected)
     elif kind in {"function_call", "custom_tool_call"}:
         given = payload.get("arguments") or payload.get("input")
         found = next(objects(given), None) if isinstance(given, str) else None
-        called: dict[str, object] = {"command": given if isinstance(given, str) else ""}
-        called = called if found is None else found
+        called: dict[str, object] = {"command": given if isinstance(given, str) else ""} if found is None else found
         if isinstance(called.get("cmd"), str):
             called = called | {"command": called["cmd"]}
-        name = "Bash" if text_of(payload, "name") == "exec_command" else text_of(payload, "name")
-        yield Record(Role.CALL, at, "", tool=name, tool_id=text_of(payload, "call_id"), input=called)
+        yield base.call("Bash" if text_of(payload, "name") == "exec_command" else text_of(payload, "name"), key, called)
     elif kind in {"function_call_output", "custom_tool_call_output"}:
         text = content_text(payload.get("output"))
-        before, failed, after = text.partition(_FAILED)
-        yield Record(
-            Role.RESULT,
-            at,
-            "",
-            text=after.partition("Output:\n")[2] or text if failed else text,
-            tool_id=text_of(payload, "call_id"),
-            failed=bool(failed) and "\nOutput:" not in before and not after.startswith("0\n"),
-        )
+        before, said, after = text.partition(_FAILED)
+        failed = bool(said) and "\nOutput:" not in before and not after.startswith("0\n")
+        yield base.result(after.partition("Output:\n")[2] or text, key, failed=failed)
 
 
 def _sessions(place: Place) -> list[str]:
     """Return the rollouts of a project; Codex keeps them by day, and each says at its beginning where it was."""
-    top = os.path.join(place._replace(scope=Scope.USER).folder(".codex", "CODEX_HOME"), "sessions")
-    paths = (os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names)
-    return begun_below(place.project, paths, "payload", "cwd")
+    return begun_below(place.project, os.path.join(place.own(".codex", "CODEX_HOME"), "sessions"), "payload", "cwd")
 
 
 HOST = Host(
@@ -143,7 +118,7 @@ HOST = Host(
     edits=_edits,
     read=_read,
     recorded=_recorded,
-    records=_records,
+    records=partial(records, read=_read_item),
     sessions=_sessions,
     trust=trust,
     note="Codex runs hooks only once you trust them: open /hooks in it, or install with --trust.",

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from gitmem.hosts.host import (
     LATE,
     Host,
+    Items,
     Payload,
     Place,
     Scope,
@@ -23,15 +25,8 @@ from gitmem.hosts.host import (
     shared_server,
     text_of,
 )
-from gitmem.sessions.transcript import Record, Role, Unread, records
+from gitmem.sessions.transcript import Record, Role, records
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from gitmem.hosts.settings import Edit, Shipped
-
-_TIMEOUT = 10  # seconds
 _BEGUN = '{\n  "version": 1\n}\n'
 _TOOLS = {"bash": "Bash", "create": "Write", "edit": "Edit", "str_replace_editor": "Edit"}
 _EXIT = re.compile(r"<shellId: \S+ completed with exit code (?!0>)-?[0-9]+>\s*$")
@@ -40,13 +35,13 @@ _ADDED = re.compile(r'\n\nTool "[^"\n]*" \w+\. Additional guidance from \w+ hook
 
 def _hooks() -> dict[str, Mapping[str, object]]:
     """Return the hook of each event; on Windows, where it runs PowerShell, Copilot takes the line of that name."""
-    found = command_hooks(HOST, _TIMEOUT)
+    found = command_hooks(HOST)
     return {
         event: {**hook, "powershell": direct_command(HOST.events[event], "copilot")} for event, hook in found.items()
     }
 
 
-def _edits(place: Place) -> Sequence[Edit | Shipped]:
+def _edits(place: Place) -> Items:
     from gitmem.hosts.settings import hooks_edit, server_edit, skills
 
     own = place.scope is Scope.USER
@@ -74,47 +69,31 @@ def _read(payload: Payload) -> Payload | None:
     return known
 
 
-def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
-    """Yield the records of a session's events."""
-    session = folder = ""
-
-    def read(item: dict[str, object], at: datetime, _session: str) -> Iterator[Record]:
-        nonlocal session, folder
-        data = item.get("data")
-        if not isinstance(data, dict):
-            return
-        if item.get("type") == "session.start":
-            session, folder = text_of(data, "sessionId"), text_of(data, "context", "cwd")
-        for part in _parts(text_of(item, "type"), data, at):
-            yield part._replace(session=session, cwd=folder)
-
-    yield from records(lines, unread, read)
-
-
-def _parts(kind: str, data: Payload, at: datetime) -> Iterator[Record]:
-    key = text_of(data, "toolCallId")
-    if kind == "user.message":
-        yield Record(Role.USER, at, "", text=text_of(data, "content").strip())
-    elif kind == "assistant.message" and text_of(data, "content"):
-        yield Record(Role.ASSISTANT, at, "", text=text_of(data, "content"), model=text_of(data, "model"))
+def _read_item(item: Payload, base: Record) -> Iterator[Record]:
+    kind, data = text_of(item, "type"), item.get("data")
+    if not isinstance(data, dict):
+        return
+    key, said = text_of(data, "toolCallId"), text_of(data, "content")
+    if kind == "session.start":
+        yield base._replace(session=text_of(data, "sessionId"), cwd=text_of(data, "context", "cwd"))
+    elif kind == "user.message":
+        yield base._replace(role=Role.USER, text=said.strip())
+    elif kind == "assistant.message" and said:
+        yield base._replace(role=Role.ASSISTANT, text=said, model=text_of(data, "model"))
     elif kind == "tool.execution_start":
-        name, given = text_of(data, "toolName"), data.get("arguments")
-        known = given if isinstance(given, dict) else {}
-        yield Record(Role.CALL, at, "", tool=_TOOLS.get(name, name), tool_id=key, input=known)
+        name = text_of(data, "toolName")
+        yield base.call(_TOOLS.get(name, name), key, data.get("arguments"))
     elif kind == "tool.execution_complete":
         text = _ADDED.sub("", text_of(data, "result", "content") or text_of(data, "error", "message"))
         failed = data.get("success") is False or bool(_EXIT.search(text))
-        yield Record(Role.RESULT, at, "", text=_EXIT.sub("", text).strip(), tool_id=key, failed=failed)
+        yield base.result(_EXIT.sub("", text).strip(), key, failed=failed)
 
 
 def _sessions(place: Place) -> list[str]:
     """Return the events of a project's sessions; the first line says where each was."""
-    top = os.path.join(place._replace(scope=Scope.USER).folder(".copilot", "COPILOT_HOME"), "session-state")
-    try:
-        paths = [os.path.join(top, name, "events.jsonl") for name in os.listdir(top)]
-    except OSError:
-        return []
-    return begun_below(place.project, paths, "data", "context", "cwd")
+    top = os.path.join(place.own(".copilot", "COPILOT_HOME"), "session-state")
+    paths = begun_below(place.project, top, "data", "context", "cwd")
+    return [path for path in paths if os.path.basename(path) == "events.jsonl"]
 
 
 HOST = Host(
@@ -134,6 +113,6 @@ HOST = Host(
     read=_read,
     answer=lambda _, text: {"additionalContext": text},
     sign="",
-    records=_records,
+    records=partial(records, read=_read_item),
     sessions=_sessions,
 )

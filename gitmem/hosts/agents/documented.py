@@ -10,14 +10,9 @@ captured.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from functools import partial
 
-from gitmem.hosts.host import Host, Payload, Place, Scope, named_as_claude, text_of
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from gitmem.hosts.settings import Edit, Shipped
+from gitmem.hosts.host import Host, Items, Payload, Place, Scope, named_as_claude, text_of
 
 _UNTRIED = "Nobody has tried this with {} yet; 'gitmem status' shows whether its sessions arrive."
 _TOOLS_ONLY = "Nobody has tried this with {} yet. Its sessions are not captured: it has tools for the memory only."
@@ -26,7 +21,7 @@ _AMP_TOOLS = {"shell_command": "Bash", "create_file": "Write", "edit_file": "Edi
 _AMP_EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop"
 
 
-def _amp_edits(place: Place) -> Sequence[Edit | Shipped]:
+def _amp_edits(place: Place) -> Items:
     from gitmem.hosts.settings import HOOKS, Shipped, server_edit, skills
     from gitmem.platform.programs import read_resource
 
@@ -73,7 +68,7 @@ _CURSOR_EVENTS = {
 }
 
 
-def _cursor_edits(place: Place) -> Sequence[Edit | Shipped]:
+def _cursor_edits(place: Place) -> Items:
     from gitmem.hosts.settings import hooks_edit, server_edit, skills
 
     folder = place.folder(".cursor")
@@ -116,7 +111,7 @@ CURSOR = Host(
 )
 
 
-def _crush_edits(place: Place) -> Sequence[Edit | Shipped]:
+def _crush_edits(place: Place) -> Items:
     from gitmem.hosts.settings import block_edit, server_edit, skills
 
     server = {"type": "stdio"} | place.server
@@ -141,7 +136,7 @@ CRUSH = Host(
 )
 
 
-def _tools_edits(host: str, folder: str, servers: str, place: Place) -> Sequence[Edit | Shipped]:
+def _tools_edits(host: str, folder: str, servers: str, place: Place) -> Items:
     """Return what a host gets that reads a project's `mcp.json`, with its list under this key, and AGENTS.md."""
     from gitmem.hosts.settings import block_edit, server_edit
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 
 from gitmem.hosts.host import (
     Host,
+    Items,
     Payload,
     Place,
-    Scope,
     command_hooks,
     first_object,
     folder_name,
@@ -25,15 +26,8 @@ from gitmem.hosts.host import (
     text_of,
     transcripts_in,
 )
-from gitmem.sessions.transcript import Record, Role, Unread, blocks, records
+from gitmem.sessions.transcript import Record, Role, blocks, records
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from gitmem.hosts.settings import Edit, Shipped
-
-_TIMEOUT = 10  # seconds
 _TOOLS = {"Execute": "Bash", "Create": "Write", "ApplyPatch": "apply_patch"}
 _INJECTED = ("<system-reminder>", "<system_reminder>")
 _EXIT = re.compile(r"\n*\[Process exited with code (?P<code>-?[0-9]+)\]\s*$")
@@ -44,13 +38,13 @@ _TOOLS_HINT = f'The tools of this memory come seconds after the start: load them
 _EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact", "SessionEnd")
 
 
-def _edits(place: Place) -> Sequence[Edit | Shipped]:
+def _edits(place: Place) -> Items:
     from gitmem.hosts.settings import commands, hooks_edit, server_edit, skills
 
     folder = place.folder(".factory")
     server = {"type": "stdio"} | place.server
     return (
-        hooks_edit(os.path.join(folder, "settings.json"), command_hooks(HOST, _TIMEOUT)),
+        hooks_edit(os.path.join(folder, "settings.json"), command_hooks(HOST)),
         server_edit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),
         *skills(os.path.join(folder, "skills")),
         *commands(os.path.join(folder, "commands"), apart="-"),  # it names a command after the file alone
@@ -68,22 +62,15 @@ def _answer(event: str, text: str) -> Payload:
     return nested_answer(event, f"{text}\n{_TOOLS_HINT}" if event == "SessionStart" else text)
 
 
-def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
-    """Yield the records of a session; its first line has the id and the folder."""
-    session = folder = ""
-
-    def read(item: dict[str, object], at: datetime, _session: str) -> Iterator[Record]:
-        nonlocal session, folder
-        message = item.get("message")
-        if item.get("type") == "session_start":
-            session, folder = text_of(item, "id"), text_of(item, "cwd")
-        elif isinstance(message, dict) and message.get("visibility") != "user_only":
-            role = Role.USER if message.get("role") == "user" else Role.ASSISTANT
-            base = Record(role, at, session, cwd=folder, model=text_of(message, "modelId"))
-            for part in blocks(message.get("content"), base):
-                yield _named(part)
-
-    yield from records(lines, unread, read)
+def _read_item(item: Payload, base: Record) -> Iterator[Record]:
+    """Yield the records of a line; the first one has the id and the folder."""
+    message = item.get("message")
+    if item.get("type") == "session_start":
+        yield base._replace(session=text_of(item, "id"), cwd=text_of(item, "cwd"))
+    elif isinstance(message, dict) and message.get("visibility") != "user_only":
+        role = Role.USER if message.get("role") == "user" else Role.ASSISTANT
+        base = base._replace(role=role, model=text_of(message, "modelId"))
+        yield from map(_named, blocks(message.get("content"), base))
 
 
 def _named(part: Record) -> Record:
@@ -99,8 +86,7 @@ def _named(part: Record) -> Record:
 
 def _sessions(place: Place) -> list[str]:
     """Return the transcripts of a project, whose folder is named after its path."""
-    top = place._replace(scope=Scope.USER).folder(".factory")
-    return transcripts_in(os.path.join(top, "sessions", folder_name(place.project)))
+    return transcripts_in(place.own(".factory"), "sessions", folder_name(place.project))
 
 
 HOST = Host(
@@ -113,7 +99,7 @@ HOST = Host(
     read=lambda payload: named_as_claude(payload, _TOOLS),
     recorded=_recorded,
     answer=_answer,
-    records=_records,
+    records=partial(records, read=_read_item),
     sessions=_sessions,
     slash="/gitmem-",
 )

@@ -9,16 +9,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from gitmem.hosts.host import LATE, Host, Payload, Place, Scope, command_hooks, text_of
+from gitmem.hosts.host import LATE, Host, Items, Payload, Place, command_hooks, text_of
 from gitmem.sessions.transcript import Record, Role, Unread, content_text, records
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from gitmem.hosts.settings import Edit, Shipped
 
 _TIMEOUT = 10_000  # milliseconds
 _INJECTED = re.compile(r"<(hook_context|session_context)>.*?</\1>\s*", re.DOTALL)
@@ -30,7 +24,7 @@ _TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "replace": "Edit"}
 _MOST_BYTES = 10_000_000  # of the list of projects
 
 
-def _edits(place: Place) -> Sequence[Edit | Shipped]:
+def _edits(place: Place) -> Items:
     from gitmem.hosts.settings import as_toml, commands, hooks_edit, server_edit, skills
 
     folder = place.folder(".gemini")
@@ -74,7 +68,7 @@ def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Rec
     """Yield the records of a chat. A message is written again with each call it made: its parts are read once."""
     seen: set[str] = set()
 
-    def read(item: dict[str, object], at: datetime, session: str) -> Iterator[Record]:
+    def read(item: Payload, base: Record) -> Iterator[Record]:
         kind, key = text_of(item, "type"), text_of(item, "id")
         if kind in {"user", "gemini"}:
             text = _INJECTED.sub("", content_text(item.get("content"))).strip()
@@ -82,18 +76,18 @@ def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Rec
             if text and key not in seen:
                 seen.add(key)
                 # No `turn`: hooks know no id of it either, and the same turn must get the same key (turns.turn_key).
-                yield Record(role, at, session, text=text, model=text_of(item, "model"))
+                yield base._replace(role=role, text=text, model=text_of(item, "model"))
         calls = item.get("toolCalls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict) and text_of(call, "id") not in seen:
                 seen.add(text_of(call, "id"))
-                yield from _call(call, at, session)
+                yield from _call(call, base)
 
-    yield from records(lines, unread, read)
+    return records(lines, unread, read)
 
 
-def _call(call: Payload, at: datetime, session: str) -> Iterator[Record]:
-    given, name, key = call.get("args"), text_of(call, "name"), text_of(call, "id")
+def _call(call: Payload, base: Record) -> Iterator[Record]:
+    name, key = text_of(call, "name"), text_of(call, "id")
     results = call.get("result")
     texts = [
         text_of(part, "functionResponse", "response", "output")
@@ -103,14 +97,13 @@ def _call(call: Payload, at: datetime, session: str) -> Iterator[Record]:
     ]
     text = _INJECTED.sub("", _WRAPPED.sub("", "\n".join(texts))).strip()
     failed = call.get("status") == "error" or bool(name == "run_shell_command" and _EXIT.search(text))
-    tool = _TOOLS.get(name, name)
-    yield Record(Role.CALL, at, session, tool=tool, tool_id=key, input=given if isinstance(given, dict) else {})
-    yield Record(Role.RESULT, at, session, text=_printed(text), tool_id=key, failed=failed)
+    yield base.call(_TOOLS.get(name, name), key, call.get("args"))
+    yield base.result(_printed(text), key, failed=failed)
 
 
 def _sessions(place: Place) -> list[str]:
     """Return the chats of a project, whose folder `projects.json` names."""
-    top = place._replace(scope=Scope.USER).folder(".gemini")
+    top = place.own(".gemini")
     try:
         with open(os.path.join(top, "projects.json"), encoding="utf-8") as file:
             projects = json.loads(file.read(_MOST_BYTES)).get("projects", {})

@@ -9,18 +9,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 from typing import cast
 
-from gitmem.hosts.host import Host, Payload, Place, Scope, is_below, text_of, without_help
-from gitmem.sessions.transcript import Record, Role, Unread, records
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from gitmem.hosts.settings import Edit, Shipped
-
+from gitmem.hosts.host import Host, Items, Payload, Place, Scope, is_below, text_of, without_help
+from gitmem.sessions.transcript import Record, Role, records
 
 _NAME = 'const HOST = "opencode"'
 _TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit", "multiedit": "MultiEdit", "patch": "apply_patch"}
@@ -32,7 +27,7 @@ _PARTS = """
 """
 
 
-def _edits(name: str, place: Place) -> Sequence[Edit | Shipped]:
+def _edits(name: str, place: Place) -> Items:
     from gitmem.hosts.settings import HOOKS, Shipped, commands, server_edit, skills
     from gitmem.platform.programs import read_resource
 
@@ -91,24 +86,20 @@ def _rows(path: str, question: str, *values: str) -> Iterator[tuple[object, ...]
             yield from database.execute(question, values)
 
 
-def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
-    """Yield the records of a session's parts; a plugin's text is marked as synthetic."""
-
-    def read(item: dict[str, object], at: datetime, session: str) -> Iterator[Record]:
-        part, key = item.get("part"), text_of(item, "id")
-        if not isinstance(part, dict) or text_of(item, "message", "mode") == "compaction":
-            return
-        base = Record(Role.ASSISTANT, at, session, cwd=text_of(item, "cwd"), model=text_of(item, "message", "modelID"))
-        kind, text = text_of(part, "type"), text_of(part, "text")
-        if kind == "text" and text_of(item, "message", "role") == "user":
-            injected = part.get("synthetic") is True
-            yield base._replace(role=Role.USER, text=_unquoted(text), turn=key, injected=injected)
-        elif kind == "text" and text.strip():
-            yield base._replace(text=text)
-        elif kind == "tool":
-            yield from _call(part, base)
-
-    yield from records(lines, unread, read)
+def _read_item(item: Payload, base: Record) -> Iterator[Record]:
+    """Yield the records of a part of a message; a plugin's text is marked as synthetic."""
+    part = item.get("part")
+    if not isinstance(part, dict) or text_of(item, "message", "mode") == "compaction":
+        return
+    base = base._replace(cwd=text_of(item, "cwd"), model=text_of(item, "message", "modelID"))
+    kind, text = text_of(part, "type"), text_of(part, "text")
+    if kind == "text" and text_of(item, "message", "role") == "user":
+        injected, turn = part.get("synthetic") is True, text_of(item, "id")
+        yield base._replace(role=Role.USER, text=_unquoted(text), turn=turn, injected=injected)
+    elif kind == "text" and text.strip():
+        yield base._replace(role=Role.ASSISTANT, text=text)
+    elif kind == "tool":
+        yield from _call(part, base)
 
 
 def _call(part: Payload, base: Record) -> Iterator[Record]:
@@ -118,8 +109,8 @@ def _call(part: Payload, base: Record) -> Iterator[Record]:
     known = _input(given) if isinstance(given, dict) else {}
     failed = state.get("status") == "error" or bool(isinstance(metadata, dict) and metadata.get("exit"))
     text = without_help(text_of(state, "error") or text_of(state, "output"))
-    yield base._replace(role=Role.CALL, tool=_TOOLS.get(tool, tool), tool_id=key, input=known)
-    yield base._replace(role=Role.RESULT, text=text, tool_id=key, failed=failed)
+    yield base.call(_TOOLS.get(tool, tool), key, known)
+    yield base.result(text, key, failed=failed)
 
 
 def _sessions(name: str, place: Place) -> list[str]:
@@ -143,7 +134,7 @@ def _make_host(name: str, title: str) -> Host:
         edits=partial(_edits, name),
         scopes=(Scope.PROJECT, Scope.USER) if name == "opencode" else (Scope.USER,),
         read=_read,
-        records=_records,
+        records=partial(records, read=_read_item),
         lines=_lines,
         sessions=partial(_sessions, name),
     )

@@ -7,23 +7,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 
-from gitmem.hosts.host import Host, Payload, Place, Scope, begun_below, named_as_claude, text_of, without_help
-from gitmem.sessions.transcript import Record, Role, Unread, content_text, records
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from gitmem.hosts.settings import Edit, Shipped
+from gitmem.hosts.host import Host, Items, Payload, Place, Scope, begun_below, named_as_claude, text_of, without_help
+from gitmem.sessions.transcript import Record, Role, content_text, records
 
 _TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit"}
 _EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
 _EXIT = re.compile(r"(?<=\S)\s*\nCommand exited with code [0-9]+\s*\Z")  # after what a command printed
 
 
-def _edits(place: Place) -> Sequence[Edit | Shipped]:
+def _edits(place: Place) -> Items:
     from gitmem.hosts.settings import HOOKS, Shipped, server_edit, skills
     from gitmem.platform.programs import read_resource
 
@@ -43,19 +38,13 @@ def _read(payload: Payload) -> Payload | None:
     return known | {"error": error} if error else known
 
 
-def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
-    """Yield the records of a session; its first line has the id and the folder."""
-    session = folder = ""
-
-    def read(item: dict[str, object], at: datetime, _session: str) -> Iterator[Record]:
-        nonlocal session, folder
-        message = item.get("message")
-        if item.get("type") == "session":
-            session, folder = text_of(item, "id"), text_of(item, "cwd")
-        elif item.get("type") == "message" and isinstance(message, dict):
-            yield from _parts(message, Record(Role.ASSISTANT, at, session, cwd=folder, model=text_of(message, "model")))
-
-    yield from records(lines, unread, read)
+def _read_item(item: Payload, base: Record) -> Iterator[Record]:
+    """Yield the records of a line; the first one has the id and the folder."""
+    message = item.get("message")
+    if item.get("type") == "session":
+        yield base._replace(session=text_of(item, "id"), cwd=text_of(item, "cwd"))
+    elif item.get("type") == "message" and isinstance(message, dict):
+        yield from _parts(message, base._replace(model=text_of(message, "model")))
 
 
 def _parts(message: Payload, base: Record) -> Iterator[Record]:
@@ -63,26 +52,20 @@ def _parts(message: Payload, base: Record) -> Iterator[Record]:
     if role == "user":
         yield base._replace(role=Role.USER, text=content_text(content).strip())
     elif role == "toolResult":
-        key, failed = text_of(message, "toolCallId"), message.get("isError") is True
-        text = without_help(content_text(content))
-        text = _EXIT.sub("", text) if failed else text
-        yield base._replace(role=Role.RESULT, text=text, tool_id=key, failed=failed)
+        failed, text = message.get("isError") is True, without_help(content_text(content))
+        yield base.result(_EXIT.sub("", text) if failed else text, text_of(message, "toolCallId"), failed=failed)
     elif role == "assistant":
         if text := content_text(content):
-            yield base._replace(text=text)
+            yield base._replace(role=Role.ASSISTANT, text=text)
         for part in content if isinstance(content, list) else ():
             if isinstance(part, dict) and part.get("type") == "toolCall":
-                tool, given = text_of(part, "name"), part.get("arguments")
-                known = given if isinstance(given, dict) else {}
-                tool = _TOOLS.get(tool, tool)
-                yield base._replace(role=Role.CALL, tool=tool, tool_id=text_of(part, "id"), input=known)
+                tool = text_of(part, "name")
+                yield base.call(_TOOLS.get(tool, tool), text_of(part, "id"), part.get("arguments"))
 
 
 def _sessions(place: Place) -> list[str]:
     """Return the transcripts of a project; each says in its first line where it was."""
-    top = os.path.join(place.home, ".pi", "agent", "sessions")
-    paths = (os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names)
-    return begun_below(place.project, paths, "cwd")
+    return begun_below(place.project, os.path.join(place.home, ".pi", "agent", "sessions"), "cwd")
 
 
 HOST = Host(
@@ -93,7 +76,7 @@ HOST = Host(
     events={event: event for event in _EVENTS.split()},
     edits=_edits,
     read=_read,
-    records=_records,
+    records=partial(records, read=_read_item),
     sessions=_sessions,
     note="pi loads a project's extensions only once you trust the project.",
 )

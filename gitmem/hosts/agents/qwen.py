@@ -8,18 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 
-from gitmem.hosts.host import Host, Payload, Place, Scope, command_hooks, folder_name, text_of, transcripts_in
-from gitmem.sessions.transcript import Record, Role, Unread, records
+from gitmem.hosts.host import Host, Items, Payload, Place, command_hooks, folder_name, text_of, transcripts_in
+from gitmem.sessions.transcript import Record, Role, records
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from gitmem.hosts.settings import Edit, Shipped
-
-_TIMEOUT = 10  # seconds
 _INJECTED = re.compile(r"<(qwen:[a-z-]+-context)>.*?</\1>\s*", re.DOTALL)
 _TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "edit": "Edit", "replace": "Edit"}
 # The report on a command that failed, which names the command and the folder first.
@@ -31,13 +25,13 @@ _DEFERRED = "tool_call"  # a tool that calls another one by its name and argumen
 _EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "PreCompact", "SessionEnd")
 
 
-def _edits(place: Place) -> Sequence[Edit | Shipped]:
+def _edits(place: Place) -> Items:
     from gitmem.hosts.settings import commands, hooks_edit, server_edit, skills
 
     folder = place.folder(".qwen")
     settings = os.path.join(folder, "settings.json")
     return (
-        hooks_edit(settings, command_hooks(HOST, _TIMEOUT)),
+        hooks_edit(settings, command_hooks(HOST)),
         server_edit(settings, ("mcpServers", "gitmem"), place.server),
         *skills(os.path.join(folder, "skills")),
         *commands(os.path.join(folder, "commands")),
@@ -66,24 +60,19 @@ def _printed(said: str) -> str:
     return printed or f"Exit code {found['code']}"
 
 
-def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
-    """Yield the records of a chat."""
-
-    def read(item: dict[str, object], at: datetime, session: str) -> Iterator[Record]:
-        kind, message = text_of(item, "type"), item.get("message")
-        listed = message.get("parts") if isinstance(message, dict) else None
-        parts = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
-        base = Record(Role.USER, at, session, cwd=text_of(item, "cwd"), model=text_of(item, "model"))
-        texts = (text_of(part, "text") for part in parts if part.get("thought") is not True)
-        text = _INJECTED.sub("", "\n".join(filter(None, texts))).strip()
-        if text and kind == "user":
-            yield base._replace(text=text, injected=item.get("provenance") != "real_user")
-        elif text and kind == "assistant":
-            yield base._replace(role=Role.ASSISTANT, text=text)
-        for part in parts:
-            yield from _tool(part, base, failed=text_of(item, "toolCallResult", "status") == "error")
-
-    yield from records(lines, unread, read)
+def _read_item(item: Payload, base: Record) -> Iterator[Record]:
+    kind, message = text_of(item, "type"), item.get("message")
+    listed = message.get("parts") if isinstance(message, dict) else None
+    parts = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
+    base = base._replace(cwd=text_of(item, "cwd"), model=text_of(item, "model"))
+    texts = (text_of(part, "text") for part in parts if part.get("thought") is not True)
+    text = _INJECTED.sub("", "\n".join(filter(None, texts))).strip()
+    if text and kind == "user":
+        yield base._replace(role=Role.USER, text=text, injected=item.get("provenance") != "real_user")
+    elif text and kind == "assistant":
+        yield base._replace(role=Role.ASSISTANT, text=text)
+    for part in parts:
+        yield from _tool(part, base, failed=text_of(item, "toolCallResult", "status") == "error")
 
 
 def _tool(part: Payload, base: Record, *, failed: bool) -> Iterator[Record]:
@@ -92,17 +81,15 @@ def _tool(part: Payload, base: Record, *, failed: bool) -> Iterator[Record]:
         name, given = text_of(call, "name"), call.get("args")
         if name == _DEFERRED and isinstance(given, dict):
             name, given = text_of(given, "name"), given.get("arguments")
-        known = given if isinstance(given, dict) else {}
-        yield base._replace(role=Role.CALL, tool=_TOOLS.get(name, name), tool_id=text_of(call, "id"), input=known)
+        yield base.call(_TOOLS.get(name, name), text_of(call, "id"), given)
     if isinstance(result, dict):
         text = text_of(result, "response", "error") or text_of(result, "response", "output")
-        yield base._replace(role=Role.RESULT, text=_printed(text), tool_id=text_of(result, "id"), failed=failed)
+        yield base.result(_printed(text), text_of(result, "id"), failed=failed)
 
 
 def _sessions(place: Place) -> list[str]:
     """Return the chats of a project, whose folder is named after its path."""
-    top = place._replace(scope=Scope.USER).folder(".qwen")
-    return transcripts_in(os.path.join(top, "projects", folder_name(place.project), "chats"))
+    return transcripts_in(place.own(".qwen"), "projects", folder_name(place.project), "chats")
 
 
 HOST = Host(
@@ -113,6 +100,6 @@ HOST = Host(
     events={event: event for event in _EVENTS},
     edits=_edits,
     read=_read,
-    records=_records,
+    records=partial(records, read=_read_item),
     sessions=_sessions,
 )
