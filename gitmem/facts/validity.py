@@ -15,7 +15,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from datetime import datetime
 
 
@@ -87,8 +87,8 @@ class Place(Value):
 class Sight(Value):
     """What git says about a fact from what is checked out: on `branch` ("": none), where it `is_head`.
 
-    `changed` are the files without the fact's lines, `stood` says that all stood in its commit. `merged` asks whether
-    other commits brought the changes of its commit or branch.
+    `changed` are the files without the fact's lines, `stood` asks whether all stood in its commit. `merged` asks
+    whether other commits brought the changes of its commit or branch.
     """
 
     branch: str
@@ -98,8 +98,13 @@ class Sight(Value):
     branch_exists: bool
     is_tip: bool
     changed: tuple[str, ...]
-    stood: bool
+    stood: Callable[[], bool]
     merged: Callable[[], bool]
+
+
+def lines_stand(fact: Fact, branch: str, changed: Collection[str]) -> bool:
+    """Return whether a fact holds on a branch whatever its commit is: all its lines stand, or it is of this branch."""
+    return bool(fact.lines or fact.branch == branch) and not changed
 
 
 def ground_of(fact: Fact, seen: Sight) -> Ground:
@@ -107,14 +112,14 @@ def ground_of(fact: Fact, seen: Sight) -> Ground:
 
     Lines that its commit has not were not committed when it was learned.
     """
-    stays = fact.branch == seen.branch
-    if (fact.lines or stays) and not seen.changed:
+    if lines_stand(fact, seen.branch, seen.changed):
         return Ground.HERE
-    if stays and seen.is_head and not seen.stood:
+    stays = fact.branch == seen.branch
+    if stays and seen.is_head and not seen.stood():
         return Ground.HERE
     if not seen.known:
         return Ground.UNKNOWN if fact.commit else Ground.HERE
-    ended = seen.is_ancestor and (seen.stood if seen.changed else not seen.branch_exists)
+    ended = seen.is_ancestor and (seen.stood() if seen.changed else not seen.branch_exists)
     unborn = seen.changed and seen.is_tip and seen.is_ancestor  # nothing was committed on its branch
     if not fact.branch or stays or ended or (not unborn and seen.merged()):
         return Ground.STALE if seen.changed else Ground.HERE

@@ -15,10 +15,11 @@ import zlib
 from functools import cache, partial
 
 from gitmem.errors import GitmemError
-from gitmem.facts.validity import Ground, Place, Sight, ground_of
+from gitmem.facts.validity import Ground, Place, Sight, ground_of, lines_stand
 from gitmem.git.objects import Objects, blob_id
 from gitmem.git.process import filters_off
 from gitmem.git.repository import Layout, Repository, is_object_id, read_refs
+from gitmem.git.treediff import tree_changes
 from gitmem.platform.clock import time_limit
 from gitmem.platform.safe_open import read_json, read_text, write_json
 from gitmem.project.files import read_text as read_project_file
@@ -48,8 +49,10 @@ _COMMON = 6  # lines with a word: with more of them it says little
 _MAX_CONTENT = 1 << 20  # bytes of a file whose lines are compared; a larger one is compared by its id
 SECONDS = 1.0  # for the questions about branches
 _UNHURRIED = 0.1  # seconds; with less, merges are looked for only where nothing is known yet
+_ASKED_ALWAYS: tuple[list[str], ...] = ([], [Ground.UNKNOWN.value])  # earlier grounds
 _GRACE = 0.3  # seconds more, for those about lines; without an answer no fact is marked
 _LONG_LINE = 8  # characters of a line that says where it is from
+_FEW_COMMITS = 32  # read one by one
 _MOST_BROUGHT = 100  # files of a branch that are kept
 _MOST_STAND = 0.8  # of the lines that a branch added, after a squash or a rebase with changes
 
@@ -140,15 +143,19 @@ def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: fl
         read = read_json(cached)
         kept = _Kept(dict(read["facts"]), dict(read.get("brought", {})))
     keys = {fact.id: _key(fact, there) for fact in facts}
-    with contextlib.suppress(GitmemError, OSError, ValueError):
-        carried = _carried(code, facts, kept, keys, seconds)
-        kept.facts.update(carried)
-        asked = [fact for fact in facts if kept.facts.get(fact.id, ("",))[0] != keys[fact.id]]
-        answers, unsure = _ask(code, asked, there, kept, seconds) if asked else ({}, {})
-        kept.facts.update((one, [keys[one], *answer]) for one, answer in answers.items())
-        if carried or answers:
-            write_json(cached, {"v": 1, **kept._asdict()})
-        kept.facts.update((one, [keys[one], *answer]) for one, answer in unsure.items())
+    due = [fact for fact in facts if kept.facts.get(fact.id, ("",))[0] != keys[fact.id]]
+    if due:
+        with (
+            contextlib.suppress(GitmemError, OSError, ValueError),
+            Objects(code.git) as objects,
+            time_limit(seconds + _GRACE, objects.kill),
+        ):
+            question = _Question(code, objects, there, kept, keys, seconds)
+            certain, likely = question.answer(due)
+            kept.facts.update(certain)
+            if certain:
+                write_json(cached, {"v": 1, **kept._asdict()})
+            kept.facts.update(likely)
     by_id = {fact.id: fact for fact in facts}
     return {
         one: Place(Ground(ground), by_id[one].branch, by_id[one].commit, tuple(files))
@@ -157,50 +164,6 @@ def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: fl
         for ground, *files in (answer[1:],)
         if ground != Ground.HERE
     }
-
-
-def _rest(key: str) -> str:
-    """Return a key without the commit that was checked out."""
-    return key.partition(" ")[2]
-
-
-def _carried(
-    code: ProjectCode, facts: Sequence[Fact], kept: _Kept, keys: Mapping[str, str], seconds: float
-) -> dict[str, list[str]]:
-    """Return answers for an ancestor of what is checked out that hold for it, too: none of the fact's files differs.
-
-    What was an ancestor stays one, and what was not merged is not as long as no file differs that its branch changed
-    and no new commit is its own. What held on that very commit alone is asked again.
-    """
-    old: dict[str, list[Fact]] = {}
-    for fact in facts:
-        key = kept.facts.get(fact.id, ("",))[0]
-        if key and _rest(key) == _rest(keys[fact.id]):
-            old.setdefault(key.partition(" ")[0], []).append(fact)
-    now = next(iter(keys.values()), "").partition(" ")[0]
-    old.pop(now, None)
-    before = max(old, key=lambda head: len(old[head]), default="")
-    if not is_object_id(before):
-        return {}
-    moved = code.git.run("rev-list", "--left-right", f"{before}...{now}", "--", timeout=seconds).decode().split()
-    if any(line.startswith("<") for line in moved):
-        return {}
-    listed = code.git.run("diff-tree", "-r", "-t", "-z", "--name-only", before, now, "--", timeout=seconds)
-    changed = set(map(os.fsdecode, listed.split(b"\0")))
-    new = {line[1 : 1 + SHORT] for line in moved}
-
-    def goes_on(fact: Fact) -> bool:
-        ground, tip = kept.facts[fact.id][1], keys[fact.id].split(" ")[2]
-        cited = (*fact.files, *(item.partition(" ")[2] for item in fact.lines))
-        if not changed.isdisjoint(cited) or ground == Ground.UNKNOWN:
-            return False
-        if ground in (Ground.HERE, Ground.STALE):
-            return not (fact.commit and before.startswith(fact.commit))
-        own = {oid[:SHORT] for oid in (fact.commit, tip) if oid}
-        files = [kept.brought.get(oid, []) for oid in own]
-        return new.isdisjoint(own) and all(of_one is not None and changed.isdisjoint(of_one) for of_one in files)
-
-    return {fact.id: [keys[fact.id], *kept.facts[fact.id][1:]] for fact in old[before] if goes_on(fact)}
 
 
 def _key(fact: Fact, there: _Branches) -> str:
@@ -240,46 +203,128 @@ def _tips(code: ProjectCode, branches: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _ask(
-    code: ProjectCode, facts: Sequence[Fact], there: _Branches, kept: _Kept, seconds: float
-) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Return, by fact id, the ground and the changed files, and the likely ones of those for which there was no time.
+_Answers = dict[str, list[str]]  # by fact its key, its ground and the files that changed, as they are kept
 
-    All objects are read by one git. In a hurry git looks for merges only of what no earlier answer is known of.
+
+class _Question(Value):
+    """Whether facts hold on what is checked out, asked of one git that reads all objects, and of another about merges.
+
+    In a hurry git looks for merges only of what no earlier answer is known of.
     """
-    with Objects(code.git) as objects, time_limit(seconds + _GRACE, objects.kill):
-        read = _Read(objects, facts, there.head)
-        commits = {fact.id: read.infos.get(f"{fact.commit}^{{commit}}") for fact in facts}
-        inside = _ancestors(code, {info.oid for info in commits.values() if info}, there.head, seconds + _GRACE)
-        merges = _Merges(code, objects, there.head, time.monotonic() + seconds, kept.brought)
-        merged = cache(merges.has)
-        answers, unsure = {}, {}
-        for fact in facts:
-            commit, tip = commits[fact.id], there.tips.get(fact.branch, "")
-            oid = commit.oid if commit else ""
-            changed = tuple(path for path in read.cited[fact.id] if not read.stands(fact, path, there.head))
+
+    code: ProjectCode
+    objects: Objects
+    there: _Branches
+    kept: _Kept
+    keys: Mapping[str, str]
+    seconds: float
+
+    def answer(self, facts: Sequence[Fact]) -> tuple[_Answers, _Answers]:
+        """Return certain answers, and likely ones for facts that there was no time for."""
+        deadline = time.monotonic() + self.seconds
+        is_hurried = self.seconds < _UNHURRIED
+        certain, new = self._carried(facts)
+        asked = [fact for fact in facts if fact.id not in certain]
+        read = _Read(self.objects, asked, self.there.head)
+        likely: _Answers = {}
+        unclear: dict[str, tuple[Fact, tuple[str, ...]]] = {}
+        for fact in asked:
+            changed = tuple(path for path in read.cited[fact.id] if not read.stands(fact, path, self.there.head))
+            if lines_stand(fact, self.there.branch, changed):
+                certain[fact.id] = [self.keys[fact.id], Ground.HERE.value]
+            elif is_hurried and new and new.isdisjoint(self._own(fact)) and self._before(fact)[:1] not in _ASKED_ALWAYS:
+                likely[fact.id] = self._likely(fact, changed)
+            else:
+                unclear[fact.id] = fact, changed
+        commits = read.commits([fact for fact, _ in unclear.values()])
+        inside = _ancestors(self.code, {*commits.values()} - {""}, self.there.head, self.seconds + _GRACE)
+        read.load_commits([fact for fact, changed in unclear.values() if changed and commits[fact.id] in inside])
+        merged = cache(_Merges(self.code, self.objects, self.there.head, deadline, self.kept.brought).has)
+        for fact, changed in unclear.values():
+            oid, tip = commits[fact.id], self.there.tips.get(fact.branch, "")
             targets = tuple(filter(None, (oid if oid not in inside else "", tip)))
-            key, *before = kept.facts.get(fact.id, ("",))
-            known = bool(before) and _rest(key) == _rest(_key(fact, there))
             seen = Sight(
-                branch=there.branch,
-                known=commit is not None,
-                is_head=oid == there.head,
+                branch=self.there.branch,
+                known=bool(oid),
+                is_head=oid == self.there.head,
                 is_ancestor=oid in inside,
                 branch_exists=bool(tip),
                 is_tip=bool(tip) and tip == oid,
                 changed=changed,
-                stood=all(read.stands(fact, path, fact.commit) for path in read.cited[fact.id]),
-                merged=partial(_any, _later if known and seconds < _UNHURRIED else merged, targets),
+                stood=partial(read.stood, fact),
+                merged=partial(_any, _later if is_hurried and self._before(fact) else merged, targets),
             )
             try:
-                answers[fact.id] = [ground_of(fact, seen).value, *changed]
+                certain[fact.id] = [self.keys[fact.id], ground_of(fact, seen).value, *changed]
             except TimeoutError:
-                told_here = Ground.STALE if changed else Ground.HERE
-                was = Ground(before[0]) if known else Ground.LEARNED
-                likely = told_here if was in (Ground.HERE, Ground.STALE) else was
-                unsure[fact.id] = [likely.value, *changed]
-    return answers, unsure
+                likely[fact.id] = self._likely(fact, changed)
+        return certain, likely
+
+    def _before(self, fact: Fact) -> list[str]:
+        """Return the answer for another commit that was checked out while the fact and its branch were as now."""
+        key, *answer = self.kept.facts.get(fact.id, ("",))
+        return answer if key.partition(" ")[2] == self.keys[fact.id].partition(" ")[2] else []
+
+    def _own(self, fact: Fact) -> set[str]:
+        """Return the short ids of the fact's commit and of the tip of its branch."""
+        return {oid[:SHORT] for oid in (fact.commit, self.there.tips.get(fact.branch, "")) if oid}
+
+    def _likely(self, fact: Fact, changed: Sequence[str]) -> list[str]:
+        was = (self._before(fact) or [Ground.LEARNED])[0]
+        told_here = Ground.STALE.value if changed else Ground.HERE.value
+        return [self.keys[fact.id], told_here if was in (Ground.HERE, Ground.STALE) else was, *changed]
+
+    def _carried(self, facts: Sequence[Fact]) -> tuple[_Answers, set[str]]:
+        """Return answers for an ancestor of what is checked out that hold for it, and the new commits since.
+
+        What was an ancestor stays one, and what was not merged is not as long as no file differs that its branch
+        changed and no new commit is its own. What held on that very commit alone is asked again.
+        """
+        old: dict[str, list[Fact]] = {}
+        for fact in facts:
+            if self._before(fact):
+                old.setdefault(self.kept.facts[fact.id][0].partition(" ")[0], []).append(fact)
+        before = max(old, key=lambda head: len(old[head]), default="")
+        new = _new_commits(self.code, self.objects, before, self.there.head, self.seconds)
+        changes = tree_changes(self.objects, before, self.there.head) if new else None
+        if changes is None:
+            return {}, set()
+        changed = {change.path for change in changes}
+        for folders in [path.split("/")[:-1] for path in changed]:
+            changed |= {"/".join(folders[: depth + 1]) for depth in range(len(folders))}
+
+        def goes_on(fact: Fact, ground: str) -> bool:
+            cited = (*fact.files, *(item.partition(" ")[2] for item in fact.lines))
+            if ground == Ground.UNKNOWN or not changed.isdisjoint(cited):
+                return False
+            if ground in (Ground.HERE, Ground.STALE):
+                return not (fact.commit and before.startswith(fact.commit))
+            own = self._own(fact)
+            files = [self.kept.brought.get(oid, []) for oid in own]
+            return new.isdisjoint(own) and all(of_one is not None and changed.isdisjoint(of_one) for of_one in files)
+
+        answers = ((fact, self.kept.facts[fact.id][1:]) for fact in old[before])
+        return {fact.id: [self.keys[fact.id], *was] for fact, was in answers if goes_on(fact, was[0])}, new
+
+
+def _new_commits(code: ProjectCode, objects: Objects, before: str, now: str, seconds: float) -> set[str]:
+    """Return the short ids of the commits that lead from an ancestor to a commit; none if it is no ancestor.
+
+    A few are read by the git that is there, perhaps with some of the ancestor's past; more of them by another one.
+    """
+    if not is_object_id(before) or objects.infos([before]) == [None]:
+        return set()
+    new: set[str] = set()
+    level = {now}
+    while level and len(new) < _FEW_COMMITS:
+        new |= level
+        heads = ((data or b"").partition(b"\n\n")[0].decode("ascii", "replace") for data in objects.contents([*level]))
+        parents = {line[7:] for head in heads for line in head.split("\n") if line.startswith("parent ")}
+        level = parents - new - {before}
+        if not level and before in parents:
+            return {oid[:SHORT] for oid in new}
+    moved = code.git.run("rev-list", "--left-right", f"{before}...{now}", "--", timeout=seconds).decode().split()
+    return set() if any(line.startswith("<") for line in moved) else {line[1 : 1 + SHORT] for line in moved}
 
 
 def _later(_: str) -> bool:
@@ -291,34 +336,57 @@ def _any(merged: Callable[[str], bool], targets: Iterable[str]) -> bool:
 
 
 class _Read:
-    """What facts cite: `cited` are by fact and path the blob ids and digests, `infos` the objects by their names."""
+    """What facts cite: `cited` are by fact and path the blob ids and digests. Objects are read once each."""
 
     def __init__(self, objects: Objects, facts: Sequence[Fact], head: str) -> None:
         self.cited = {fact.id: _cited(fact) for fact in facts}
-        names: dict[str, None] = {}
-        wanted: list[tuple[str, list[tuple[str, frozenset[str]]]]] = []
-        for fact in facts:
-            dated = [fact.commit] if _COMMIT.fullmatch(fact.commit) else []
-            names |= dict.fromkeys(f"{commit}^{{commit}}" for commit in dated)
-            for path, items in self.cited[fact.id].items():
-                wanted += [(f"{commit}:{path}", items) for commit in (head, *dated)]
-        names |= {name: None for name, _ in wanted}
-        self.infos: dict[str, Info | None] = dict(zip(names, objects.infos([*names]), strict=True))
-        oids = {info.oid: None for name, items in wanted if (info := self.infos[name]) and _is_read(info, items)}
-        self._digests = {oid: _digests(data) for oid, data in zip(oids, objects.contents([*oids]), strict=True)}
+        self._objects = objects
+        self._infos: dict[str, Info | None] = {}
+        self._digests: dict[str, frozenset[str]] = {}
+        self._load([(f"{head}:{path}", items) for paths in self.cited.values() for path, items in paths.items()])
+
+    def _load(self, wanted: Sequence[tuple[str, Sequence[tuple[str, frozenset[str]]]]]) -> None:
+        names = list(dict.fromkeys(name for name, _ in wanted if name not in self._infos))
+        self._infos.update(zip(names, self._objects.infos(names), strict=True))
+        infos = ((self._infos[name], items) for name, items in wanted)
+        oids = list(dict.fromkeys(info.oid for info, items in infos if info and _is_read(info, items)))
+        oids = [oid for oid in oids if oid not in self._digests]
+        self._digests.update(zip(oids, map(_digests, self._objects.contents(oids)), strict=True))
+
+    def commits(self, facts: Sequence[Fact]) -> dict[str, str]:
+        """Return the full ids of facts' commits by fact, "" for one that is not here."""
+        names = [f"{fact.commit}^{{commit}}" if _COMMIT.fullmatch(fact.commit) else "" for fact in facts]
+        self._load([(name, ()) for name in names if name])
+        infos = (self._infos.get(name) for name in names)
+        return {fact.id: info.oid if info else "" for fact, info in zip(facts, infos, strict=True)}
+
+    def load_commits(self, facts: Iterable[Fact]) -> None:
+        """Read what facts cite as their commits have it, all at once."""
+        cited = ((fact, self.cited[fact.id]) for fact in facts)
+        self._load([(f"{fact.commit}:{path}", items) for fact, paths in cited for path, items in paths.items()])
+
+    def stood(self, fact: Fact) -> bool:
+        """Return whether a fact's commit has all lines that it cites."""
+        self.load_commits([fact])
+        return all(self.stands(fact, path, fact.commit) for path in self.cited[fact.id])
 
     def stands(self, fact: Fact, path: str, commit: str) -> bool:
         """Return whether a commit has what a fact cites of a file; without a cited line, the file that its commit has.
 
         Two machines may have cited it as it was on each: either will do.
         """
-        info, then = self.infos.get(f"{commit}:{path}"), self.infos.get(f"{fact.commit}:{path}")
+        info, items = self._infos[f"{commit}:{path}"], self.cited[fact.id][path]
         oid = info.oid if info else ""
-        items = self.cited[fact.id][path]
         there = self._digests.get(oid, frozenset())
         if any(oid.startswith(blob) or (digests and digests <= there) for blob, digests in items):
             return True
-        return not any(digests for _, digests in items) and (oid == then.oid if then else not items)
+        if any(digests for _, digests in items):
+            return False
+        then = None
+        if _COMMIT.fullmatch(fact.commit):
+            self._load([(f"{fact.commit}:{path}", ())])
+            then = self._infos[f"{fact.commit}:{path}"]
+        return oid == then.oid if then else not items
 
 
 def _cited(fact: Fact) -> dict[str, list[tuple[str, frozenset[str]]]]:
@@ -376,12 +444,13 @@ class _Merges(Value):
                 return True
             options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules")
             env = filters_off(git, self.code.common_dir)
-            diff = git.run("diff", *options, "--unified=0", span, "--", env=env, timeout=left)
-            if _adds_what_stands(self.objects, self.head, diff.decode("utf-8", "replace")):
+            diff = git.run("diff", *options, "--raw", "-p", "-z", "--unified=0", span, "--", env=env, timeout=left)
+            listed, _, lines = diff.partition(b"\0\0")  # a colon, modes, ids and a letter; a name; and so on
+            if _adds_what_stands(self.objects, self.head, lines.decode("utf-8", "replace")):
                 return True
-            names = git.run("diff", *options, "--name-only", "-z", span, "--", env=env, timeout=left).split(b"\0")
+            names = listed.split(b"\0")[1::2]
             if len(names) <= _MOST_BROUGHT:
-                self.brought[target[:SHORT]] = [os.fsdecode(name) for name in names if name]
+                self.brought[target[:SHORT]] = [os.fsdecode(name) for name in names]
         return False
 
 

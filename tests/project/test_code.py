@@ -260,6 +260,30 @@ def test_what_was_not_merged_is_asked_again_once_a_file_of_its_branch_changes(pr
     assert ground() is Ground.LEARNED, "not carried over to an earlier commit"
 
 
+def test_a_commit_that_is_gone_leaves_no_answers_behind(project):
+    project.change("import os\n", "import os\nretry_limit = 5\n")
+    project.commit()
+    fact = project.learn(TEXT)
+    assert project.ground(fact) is Ground.HERE
+    project.change("retry_limit = 5", "retry_limit = 6")
+    project.git("commit", "-q", "--amend", "-a", "-m", "Another limit")
+    project.git("reflog", "expire", "--expire=now", "--all")
+    project.git("gc", "-q", "--prune=now")
+    assert project.ground(fact) is Ground.UNKNOWN
+
+
+@pytest.mark.parametrize("many", [3, 40])
+def test_answers_go_over_to_a_later_commit_however_many_there_are_between(project, many):
+    fact = feature(project)[2]
+    end(project, "not at all")
+    cached = project.root.parent / "places.json"
+    places_of(project.code, [fact], str(cached), 60.0)
+    cached.write_text(cached.read_text().replace(Ground.LEARNED, Ground.WAITS))  # which shows whether it was asked
+    for _ in range(many):
+        project.git("commit", "-q", "--allow-empty", "-m", "Go on")
+    assert places_of(project.code, [fact], str(cached), 60.0)[fact.id].ground is Ground.WAITS
+
+
 def test_a_fact_of_lines_not_committed_yet_is_stale_once_another_commit_leaves_them_out(project):
     project.change("import os\n", "import os\nretry_limit = 5\n")
     fact = project.learn(TEXT)
