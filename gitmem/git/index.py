@@ -290,6 +290,7 @@ class Look:
         self._tip = tip
         self._answers: list[Answer] = []
         self.unchanged: list[str] = []  # files as the tip has them, whose entries in the index say otherwise
+        self.at_tip: dict[str, tuple[str, str] | None] = {}  # mode and id of the edited files there, None for new ones
 
     def start(self) -> None:
         """Start git, once."""
@@ -322,21 +323,21 @@ class Look:
                 raise
             rebuild_index(self._git)
             changed, new = self._git.unfiltered.run(*_CHANGED, self._tip, "--"), self._git.run(*_NEW)
-        names = _untracked(new)
-        return list(dict.fromkeys([*sorted(self._edited(changed)), *names]))
+        self.at_tip = dict.fromkeys(_untracked(new)) | dict(self._edited(changed))
+        return sorted(self.at_tip)
 
     def _head(self) -> str:
         """Return the commit that `HEAD` names, the empty tree on a branch without a commit."""
         tip = self._git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1))
         return (tip or self._git.run("hash-object", "-t", "tree", "--stdin", stdin=b"")).decode().strip()
 
-    def _edited(self, changed: bytes) -> Iterator[str]:
-        """Yield the files whose content, or whose entry in the index, differs from the tip."""
+    def _edited(self, changed: bytes) -> Iterator[tuple[str, tuple[str, str] | None]]:
+        """Yield the files whose content, or whose entry in the index, differs from the tip, and what the tip has."""
         for (old_mode, new_mode, oid, _, status), path in raw_changes(changed):
             if status == "M" and old_mode == new_mode and self._holds(path, oid):
                 self.unchanged.append(path)
             elif not (old_mode == _LINK and status == "T" and self._holds(path, oid)):  # as `check_out` writes links
-                yield path
+                yield path, (old_mode, oid) if oid.strip("0") else None
 
     def _holds(self, path: str, oid: str) -> bool:
         *folders, name = path.split("/")

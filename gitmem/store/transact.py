@@ -95,8 +95,10 @@ def attempt(
         if scan:
             look.start()
         value = plan(transaction)  # while git looks
+        edited = look.edited() if scan else []
+        writer.know(look.at_tip)  # to ask git for each takes it a walk through a folder
         # The entries of unchanged files are renewed in the index, so that they are not read again each time.
-        scanned = [*_read_edited(transaction, look.edited()), *look.unchanged] if scan else []
+        scanned = [*_read_edited(transaction, edited), *look.unchanged] if scan else []
         _follow_edited_facts(transaction)
         lock.heartbeat()
         paths = {*transaction.files(), *transaction.touched(), *scanned}
