@@ -9,18 +9,13 @@ Names are found by `str.find`, values by anchored patterns of bounded length, so
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 
-from gitmem.redact.formats import AWS_SECRET
+from gitmem.text.data import lines, table
 from gitmem.values import Value
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-MAX_VALUE = 256
-"""Characters of a value that are looked at to judge it; one that is judged a secret is redacted whole."""
+MAX_VALUE = 256  # characters of a value that are looked at to judge it; one that is judged a secret is redacted whole
 
 
 class Span(Value):
@@ -51,16 +46,7 @@ _LABEL = r"(?i)[a-z_-]{0,60}?pass(?:word|wd|phrase)[a-z_-]{0,60}$"  # names of c
 _CHANGES = r"(?<=[A-Za-z])[0-9]|(?<=[0-9])[A-Za-z]"
 _DIGEST = r"(?i:sha-?[0-9]{1,3}|md5|blake2[bs]?)[-:=]|[0-9]{4}-[0-9]{2}-[0-9]{2}"  # or a date
 
-# Words of placeholders: a value made only of these is no secret.
-_FILLER_WORDS = """
-a access admin an any api app auth bar baz bearer bool boolean bytes change changed changeme client correct credential
-credentials db default demo dummy empty encrypted enter env example expired fake false field fixme foo generate
-generated hashed here hidden incorrect insert int invalid key local masked me missing mock my new nil no none null
-number oauth object of ok old optional pass passphrase passwd password paste phrase placeholder private put pwd
-redacted removed replace required sample secret secrets set show some str string tbd test testing the this todo token
-true type undefined unique unknown unset use user username value var wrong xxx yes your
-"""
-_FILLERS = frozenset(_FILLER_WORDS.split())
+_AWS_SECRET = r"(?:[A-Za-z0-9+]|\\?/){40}(?![A-Za-z0-9/+=])"  # noqa: S105  # a pattern; JSON may escape a slash
 
 _MIN_PASSWORD = 4
 _MIN_LOOSE_PASSWORD = 6  # of an unquoted one, which could be the next word
@@ -72,6 +58,11 @@ _MIN_CHANGES = 5  # from letters to digits or back; four characters of length co
 _MIN_LOOSE_CHANGES = 3
 
 
+@cache
+def _placeholders() -> frozenset[str]:
+    return frozenset(word for line in lines("placeholders.txt") for word in line.split())
+
+
 def stands_in(value: str) -> bool:
     """Return whether a value is a reference or a placeholder instead of a secret."""
     if compiled(_TEMPLATE).search(value) or compiled(_REFERENCE).match(value) or not value.strip("*.-_#?=x0X"):
@@ -79,7 +70,7 @@ def stands_in(value: str) -> bool:
     if any(map(str.isdigit, value)):
         return False
     words = compiled(r"[A-Z]?[a-z]+|[A-Z]+").findall(value)
-    return bool(words) and all(word.lower() in _FILLERS for word in words)
+    return bool(words) and all(word.lower() in _placeholders() for word in words)
 
 
 def _is_plain(value: str) -> bool:
@@ -151,61 +142,25 @@ def is_loose_secret(value: str, kind: str) -> bool:
     return len(value) >= _MIN_LOOSE_PASSWORD and bool(strange) and is_quoted_secret(value, kind)
 
 
-# A substring of all names of the row, the names, and the kind of their values.
-_NAMES = (
-    ("access", ("secret_access_key", "secretaccesskey", "secret access key"), "aws-secret-key"),
-    ("pass", ("password", "passwd", "passphrase", "passcode", "_pass"), "password"),
-    ("pw", ("pwd", "pw"), "password"),
-    ("psk", ("psk",), "password"),
-    ("secret", ("secret_id", "secretid", "secret"), "secret"),
-    ("shared", ("presharedkey", "preshared_key", "pre_shared_key", "pre-shared-key"), "secret"),
-    ("credential", ("credential",), "secret"),
-    ("private", ("private_key", "private-key", "privatekey", "private key"), "secret"),
-    ("token", ("token",), "token"),
-    ("authorization", ("authorization",), "token"),
-    ("api", ("api_key", "api-key", "api key", "apikey"), "api-key"),
-    ("app", ("app_key", "app-key", "appkey", "application_key", "application-key"), "api-key"),
-    ("access", ("access_key", "access-key", "accesskey", "access key"), "api-key"),
-    (
-        "key",
-        (
-            "auth_key",
-            "authkey",
-            "signing_key",
-            "signingkey",
-            "encryption_key",
-            "encryptionkey",
-            "master_key",
-            "masterkey",
-        ),
-        "api-key",
-    ),
-    ("-api", ("art-api",), "api-key"),
-    ("_key", ("_key",), "api-key"),
-    ("-key", ("-key",), "api-key"),
-)
+_WHOLE_WORDS = frozenset({"pw", "psk"})  # names so short that they must be whole words
 
 
-_WORDS = frozenset({"pw", "psk"})
-"""Names so short that they must be whole words."""
+_Row = tuple[str, list[str], str]  # a part of some names, the names, the kind of their values
 
 
-def _escaped(name: str) -> tuple[str, ...]:
+@cache
+def _names() -> tuple[list[_Row], list[_Row]]:
+    """Return the names in ASCII, and the Korean ones, as they are and as JSON escapes them."""
+    rows = [(part, names.split(" | "), kind) for kind, part, names in table("secret_names.tsv")]
+    korean = [row for row in rows if not row[0]]
+    escaped = [(f"u{ord(name[-1]):04x}", _escaped(name), kind) for _, names, kind in korean for name in names]
+    return [row for row in rows if row[0]], korean + escaped
+
+
+def _escaped(name: str) -> list[str]:
     r"""Return how JSON may write a name (RFC 8259 section 7), and JSON in JSON, which doubles each `\\`."""
     ways = ("\\", "\\" * 2, "\\" * 4)
-    return tuple("".join(c if c.isascii() else f"{way}u{ord(c):04x}" for c in name) for way in ways)
-
-
-_HANGUL_NAMES = tuple(
-    row
-    for names, kind in (
-        (("비밀번호", "비밀 번호", "암호", "패스워드", "비번"), "password"),
-        (("시크릿", "비밀키", "비밀 키"), "secret"),
-        (("토큰",), "token"),
-        (("인증키", "인증 키", "암호화 키", "api 키", "api키"), "api-key"),
-    )
-    for row in (("", names, kind), *((f"u{ord(name[-1]):04x}", _escaped(name), kind) for name in names))
-)
+    return ["".join(c if c.isascii() else f"{way}u{ord(c):04x}" for c in name) for way in ways]
 
 
 def _hangul(*words: str) -> str:
@@ -266,10 +221,11 @@ def values_of_names(text: str, lowered: str, words: str) -> Iterator[Span]:
     `words` has each of its words once.
     """
     hangul = not text.isascii() or "\\u" in text
-    rows = [(name, row[2]) for row in _NAMES if row[0] in words for name in row[1] if " " in name or name in words]
+    plain, korean = _names()
+    found = [(name, row[2]) for row in plain if row[0] in words for name in row[1] if " " in name or name in words]
     if hangul:
-        rows += [(name, row[2]) for row in _HANGUL_NAMES if row[0] in words for name in row[1]]
-    for name, kind in rows:
+        found += [(name, row[2]) for row in korean if row[0] in words for name in row[1]]
+    for name, kind in found:
         yield from _values_of(text, lowered, name, kind, _WAYS[hangul])
 
 
@@ -296,7 +252,7 @@ def _is_secret_key(text: str, at: int, value: Span) -> bool:
 def _value_after(text: str, at: int, after: int, kind: str, to_value: str) -> Span | None:
     """Find the value of the name in `[at, after)` if it is a secret."""
     before = text[max(0, at - _BEFORE) : at]
-    if text[at:after].lower() in _WORDS and (before[-1:].isalpha() or text[after : after + 1].isalpha()):
+    if text[at:after].lower() in _WHOLE_WORDS and (before[-1:].isalpha() or text[after : after + 1].isalpha()):
         return None
     way = compiled(to_value).match(text, after)
     if (way is None or way["next"] is not None) and text[after : after + 1] == " " and compiled(_FLAG).search(before):
@@ -344,7 +300,7 @@ def _judged(text: str, start: int, kind: str, *, literal: bool) -> Span | None:
     """Read the value at `start` and judge it; `literal` says that a bare word cannot be a variable."""
     opening = compiled(_OPENING).match(text, start)
     if kind == "aws-secret-key":  # it may begin like a path and have no digit
-        secret = compiled(AWS_SECRET).match(text, opening.end() if opening else start)
+        secret = compiled(_AWS_SECRET).match(text, opening.end() if opening else start)
         return Span(*secret.span(), kind) if secret else None
     if opening:
         start = opening.end()

@@ -4,7 +4,7 @@
 an assignment, a header or a command line only the value goes. JSON stays JSON: no marker has a character that JSON
 escapes, and nothing beyond a string is touched.
 
-Secrets are found by format (gitmem.redact.formats), name (gitmem.redact.names) and context (gitmem.redact.context): in
+Secrets are found by format (`data/secrets.tsv`), name (gitmem.redact.names) and context (gitmem.redact.context): in
 the text as it is, and in views of it without invisible characters and percent-decoded, whose characters map to
 positions in the original. Not found: a password in a sentence that does not say "password" right before it, a phrase of
 several words, a secret split over lines (but keys in PEM), encoded in another way, or without prefix and name. The hash
@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from gitmem.redact.context import find_in_context
-from gitmem.redact.formats import FORMATS, LEAST, NAMED_FORMATS, Format
 from gitmem.redact.names import Span, compiled
+from gitmem.text.data import table
 from gitmem.values import Value
 
 # Invisible characters: Unicode category Cf, fillers, joiners, variation selectors, tags.
@@ -234,12 +234,12 @@ def _found_in(text: str) -> Iterator[Span]:
     lowered = _lowered(text)
     once = {*_words(text)}
     words = " ".join(once).lower()
-    long = " ".join([word for word in once if len(word) >= LEAST])
-    met = {number: FORMATS[number] for literal, number in _literals() if literal in long}
+    long = " ".join([word for word in once if len(word) >= _LEAST])
+    met = {number: form for literal, number, form in _literals() if literal in long}
     for _, form in sorted(met.items()):
         if form.literals or (long and compiled(form.pattern).search(long)):
             yield from _of_format(text, form)
-    for form in NAMED_FORMATS:
+    for form in _formats(named=True):
         if any(word in words for word in form.literals):
             yield from _of_format(text, form)
     yield from find_in_context(text, lowered, words)
@@ -252,10 +252,29 @@ def _words(text: str) -> list[str]:
     return text.encode("ascii", "replace").translate(_word_bytes()).decode().split()
 
 
+_LEAST = 20  # characters of the shortest word in which a literal of a format can be a secret's
+
+
+class Format(Value):
+    """A documented format of credentials, found by one of its literals."""
+
+    kind: str
+    literals: tuple[str, ...]
+    pattern: str
+
+
 @cache
-def _literals() -> tuple[tuple[str, int], ...]:
-    """Return each literal with the number of its format; a format without one has "", which is in every text."""
-    return tuple((literal, number) for number, form in enumerate(FORMATS) for literal in form.literals or ("",))
+def _formats(*, named: bool) -> tuple[Format, ...]:
+    """Return the formats, or those that count only where a word names their provider."""
+    rows = [row for row in table("secrets.tsv") if row[1].startswith("~") is named]
+    return tuple(Format(kind, tuple(given.replace("~", "").split()), form) for kind, given, form, _ in rows)
+
+
+@cache
+def _literals() -> tuple[tuple[str, int, Format], ...]:
+    """Return each literal with the number of its format, and that; "" is the literal of one without any."""
+    forms = enumerate(_formats(named=False))
+    return tuple((literal, number, form) for number, form in forms for literal in form.literals or ("",))
 
 
 @cache

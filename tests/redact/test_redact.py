@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import re
 import string
 import subprocess
 import sys
@@ -15,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gitmem
-from gitmem.redact.formats import FORMATS, NAMED_FORMATS
 from gitmem.redact.redact import Redacted, redact
+from gitmem.text.data import table
 
 ALNUM = string.ascii_letters + string.digits
 URLSAFE = ALNUM + "_-"
@@ -378,11 +379,12 @@ def test_a_long_value_is_redacted_whole():
 
 
 def test_every_format_is_gated_by_a_literal_and_has_a_source():
-    for form in (*FORMATS, *NAMED_FORMATS):
-        assert form.literals or form.kind == "discord-token"  # which has none
-        assert all(len(literal) > 1 for literal in form.literals)
-        assert form.source.startswith(("http", "RFC", "PyPI Help"))
-        assert form.kind.replace("-", "").isalpha()
+    for kind, literals, pattern, source in table("secrets.tsv"):
+        assert literals or kind == "discord-token"  # which has none
+        assert all(len(literal) > 1 for literal in literals.split())
+        assert re.compile(pattern).groups <= 1
+        assert source.startswith(("http", "RFC", "PyPI Help"))
+        assert kind.replace("-", "").isalpha()
 
 
 def test_importing_compiles_nothing():
