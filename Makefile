@@ -1,5 +1,6 @@
 # Two commands do everything on a machine with Python 3.11+ and git:
-#   make try    in a temporary directory: a recorded session, and what the next one is told of it (DEMO=ko: in Korean)
+#   make try    in a temporary directory: a recorded session, and what the next one is told of it, on one screen
+#               (DEMO=ko: in Korean; ALL=1: all that it is told)
 #   make test   the test suite
 # `make test-e2e` runs the real Claude Code, Codex, Gemini CLI and OpenCode against it, offline, and clients of MCP that
 # are not ours; npm brings them (1.6 GB).
@@ -29,7 +30,7 @@ $(READY): $(INSTALLED)
 	touch $(READY)
 
 try: $(INSTALLED)
-	@$(BIN)/python packaging/demo.py $(DEMO)
+	@$(BIN)/python packaging/demo.py $(DEMO) $(if $(ALL),--all)
 
 pictures: $(READY)
 	PICTURES=docs $(BIN)/python -m pytest -q -m e2e tests/e2e/test_web.py -k pictures

@@ -1,4 +1,4 @@
-"""`make try`: replay a recorded session in a temporary project, and print what the next session is told.
+"""`make try`: replay a recorded session in a temporary project, and print what the next session is told, on one screen.
 
 The sessions were written for this (templates/demo), one a language. They take the same way as those of hooks.
 """
@@ -13,10 +13,11 @@ import tempfile
 from pathlib import Path
 
 from gitmem.platform.programs import own_command, resource
+from gitmem.text.terminal import clipped
 
 LANGUAGES = ("en", "ko")
+_COLUMNS = 80
 _ERROR = "ModuleNotFoundError: No module named 'hypothesis'"
-_START: dict[str, object] = {"hook_event_name": "SessionStart", "session_id": "session-two", "source": "startup"}
 _FAILURE: dict[str, object] = {
     "hook_event_name": "PostToolUseFailure",
     "session_id": "session-two",
@@ -27,25 +28,31 @@ _FAILURE: dict[str, object] = {
 }
 
 
-def main(language: str) -> None:
-    """Run the tour in a language, and exit with the code of the first command that fails."""
+def main(language: str, *, whole: bool = False) -> None:
+    """Run the tour in a language, and exit with the code of the first command that fails.
+
+    It prints of what the agent is told what it shows, or with `whole` all.
+    """
     with tempfile.TemporaryDirectory(prefix="gitmem-try-") as home:
         project = Path(home, "shop")
         project.mkdir()
         tour = _Tour(project, home)
         tour.run("git", "init", "--quiet", "--initial-branch=main")
-        tour.run(*own_command("init"), quiet=True)
+        tour.run(*own_command("init"))
         recorded = resource("templates", "demo", f"{language}.jsonl")
-        print("# session one, in which a person said:\n" + "\n".join(f"> {text}" for text in _prompts(recorded)))
-        print("\n$ gitmem replay session-one.jsonl       # hooks do this by themselves, turn by turn", flush=True)
         tour.run(*own_command("replay", recorded))
-        print("\n# session two starts, and the agent is told:", flush=True)
-        tour.hook(_START)
-        print(f"\n# a command fails in session two ({_ERROR}):", flush=True)
-        tour.hook(_FAILURE)
-        print("\n$ git -C .gitmem log --oneline", flush=True)
-        tour.run("git", "-C", ".gitmem", "log", "--oneline")
-        print("\nAll of that is gone now. In a project of yours: gitmem init && gitmem install claude")
+        print("# Session one, recorded turn by turn; in it a person says:")
+        print("\n".join(f"> {text}" for text in _prompts(recorded)))
+        start, failure = tour.run(*own_command("start")), tour.hook(_FAILURE)
+        print("# Session two starts. Its agent is told (in full: make try ALL=1):")
+        print(start if whole else _part(start, "## What holds"))
+        print("# A command fails in it. Its agent is told:")
+        print(failure if whole else _part(failure, _ERROR))
+        print("$ git -C .gitmem log --oneline")
+        commits = tour.run("git", "-C", ".gitmem", "log", "--oneline").splitlines()
+        print("\n".join(clipped(line, _COLUMNS) for line in commits))
+        print("# All of that is gone now. In a project of yours:")
+        print("#   gitmem init && gitmem install claude")
 
 
 def _prompts(transcript: str) -> list[str]:
@@ -53,6 +60,12 @@ def _prompts(transcript: str) -> list[str]:
     lines = Path(transcript).read_text(encoding="utf-8").splitlines()
     said = [json.loads(line)["message"]["content"] for line in lines]
     return [text for text in said if isinstance(text, str)]
+
+
+def _part(told: str, first: str) -> str:
+    """Return the lines of a text from the first one to the next blank one or the end of the fence."""
+    part = told[told.index(f"\n{first}\n") + 1 :]
+    return part.partition("\n\n")[0].partition("\n</gitmem-memory>")[0]
 
 
 class _Tour:
@@ -63,29 +76,34 @@ class _Tour:
         self._environ.update(HOME=home, XDG_CONFIG_HOME=config, APPDATA=config)
         self._environ.update(GIT_CONFIG_NOSYSTEM="1", PYTHONUTF8="1", TZ="UTC")
 
-    def hook(self, payload: dict[str, object]) -> None:
-        """Hand an event to the hook as an agent does, and print the text that the agent gets."""
+    def hook(self, payload: dict[str, object]) -> str:
+        """Hand an event to the hook as an agent does, and return the text that the agent gets."""
         event = json.dumps({**payload, "cwd": str(self._project)})
-        answer = self.run(*own_command("hook", "claude", str(payload["hook_event_name"])), text=event)
-        print(json.loads(answer)["hookSpecificOutput"]["additionalContext"], flush=True)
+        command = own_command("hook", "claude", str(payload["hook_event_name"]))
+        tries = (self.run(*command, text=event) for _ in range(5))  # late on a busy machine, a hook says nothing
+        answer = next(filter(None, tries))
+        return str(json.loads(answer)["hookSpecificOutput"]["additionalContext"])
 
-    def run(self, *command: str, text: str | None = None, quiet: bool = False) -> str:
-        """Run a command in the project and return its output, which without a `text` for it goes to the terminal."""
+    def run(self, *command: str, text: str = "") -> str:
+        """Run a command in the project and return its output."""
         done = subprocess.run(
             command,
             cwd=self._project,
             env=self._environ,
             check=False,
             input=text,
-            stdout=subprocess.PIPE if quiet or text is not None else None,
+            stdout=subprocess.PIPE,
             encoding="utf-8",
         )
         if done.returncode:
             raise SystemExit(done.returncode)
-        return done.stdout or ""
+        return done.stdout
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] and sys.argv[1] not in LANGUAGES:
-        raise SystemExit(f"There is no such demo: {sys.argv[1]}. DEMO is one of {', '.join(LANGUAGES)}.")
-    main(*sys.argv[1:] or ["en"])
+    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+    words = sys.argv[1:]
+    language = next((word for word in words if word != "--all"), "en")
+    if language not in LANGUAGES:
+        raise SystemExit(f"There is no such demo: {language}. DEMO is one of {', '.join(LANGUAGES)}.")
+    main(language, whole="--all" in words)

@@ -1,4 +1,4 @@
-"""`make try` prints one screen, and README.md shows lines of it."""
+"""`make try` prints one screen, and README.md shows it."""
 
 from __future__ import annotations
 
@@ -9,32 +9,43 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.text.terminal import cells
+
 ROOT = Path(__file__).resolve().parents[1]
+PROMPTS = 2  # lines of a screen: the command that was typed, and the prompt after it
 
 
-def printed(language: str) -> str:
-    command = (sys.executable, str(ROOT / "packaging" / "demo.py"), language)
+def printed(*words: str) -> str:
+    command = (sys.executable, str(ROOT / "packaging" / "demo.py"), *words)
     return subprocess.run(command, cwd=ROOT, capture_output=True, check=True, encoding="utf-8").stdout
 
 
-def without_ids(text: str) -> list[str]:
-    """Return the lines of a text; those of commits without the id, which is another each time."""
-    return re.sub(r"^[0-9a-f]{7} ", "", text, flags=re.MULTILINE).splitlines()
+def without_ids(text: str) -> str:
+    """Return a text without the ids of commits, which are others each time."""
+    return re.sub(r"^[0-9a-f]{7} ", "", text, flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("language, decision", [("en", "Floats lose money."), ("ko", "커서로 페이지를 나누기로 했어")])
+@pytest.mark.parametrize(
+    "language, decision", [("en", "Floats lose money."), ("ko", "주문 목록은 커서로 나누기로 했어")]
+)
 def test_the_next_session_is_told_the_decision_and_the_mend_on_one_screen(language, decision):
     text = printed(language)
-    start, failed = text.split("source='start'")[1].split("source='error'")
+    start, failed = text.split("# Session two starts")[1].split("# A command fails")
     assert decision in start
-    assert "`uv add --dev hypothesis`" in failed
+    assert "`uv add hypothesis`" in failed
     assert "REDACTED" not in text
-    assert text.count("\n") <= 50
+    assert text.count("\n") <= 24 - PROMPTS
+    assert [line for line in text.splitlines() if cells(line) > 80] == []
+
+
+def test_all_that_the_agent_is_told_is_shown_when_asked():
+    part, whole = printed("en"), printed("en", "--all")
+    assert whole.count("\n</gitmem-memory>\n") == 2
+    missing = set(without_ids(part).splitlines()) - set(without_ids(whole).splitlines())
+    assert missing == set()
 
 
 def test_the_page_shows_what_it_prints():
     page = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = [line for line in without_ids(page.partition("$ make try\n")[2].partition("```")[0]) if line.strip(" …")]
-    told = without_ids(printed("en"))
-    assert len(shown) > 10
-    assert [line for line in shown if line not in told] == []
+    shown = page.partition("$ make try\n")[2].partition("```")[0]
+    assert without_ids(shown) == without_ids(printed("en"))
