@@ -17,7 +17,6 @@ from gitmem.git.rewrite import Written, contents
 from gitmem.git.treediff import read_tree
 from gitmem.purge.marks import MARKER, Replacer
 from gitmem.store.store import Store
-from gitmem.values import Value
 
 _LEAST = 8  # bytes of a text; a shorter one is a word rather than a secret
 _MOST_BYTES = 4096  # removed by all purges since the person was last asked
@@ -33,13 +32,6 @@ _SECTIONS = {"Core Decisions", "Current State", "Recent Context", "Known Issues"
 }
 
 
-class Judgement(Value):
-    """The reasons why purges wait, by key of their record, and the bytes that the others remove."""
-
-    waiting: dict[str, str]
-    removed: int
-
-
 @dataclass(slots=True)
 class _Effect:
     """What one purge would do: why it may not, the bytes it removes, in all and at the tips, and the files there."""
@@ -53,8 +45,11 @@ class _Effect:
 
 def judge(
     store: Store, walked: Sequence[Written], tips: Collection[str], found: Mapping[str, Collection[bytes]], removed: int
-) -> Judgement:
-    """Judge purges by their texts that were found; earlier ones removed `removed` bytes unasked."""
+) -> tuple[dict[str, str], int]:
+    """Return why purges wait, by key of their record, and how many bytes the others remove.
+
+    `found` are their texts that were found; earlier ones removed `removed` bytes unasked.
+    """
     effects = {}
     for key, texts in found.items():
         short = f"one of its texts has fewer than {_LEAST} bytes" if min(map(len, texts)) < _LEAST else ""
@@ -74,7 +69,7 @@ def judge(
             waiting[key] = effect.broken or f"it would remove {effect.removed:,} bytes, {excess}"
         else:
             total += effect.removed
-    return Judgement(waiting, total)
+    return waiting, total
 
 
 def _most(size: int) -> int:

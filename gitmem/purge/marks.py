@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 
@@ -29,28 +29,25 @@ def sums_of(text: bytes) -> tuple[int, int]:
     return first, second
 
 
-class Windows:
-    """The sums of all windows of a content."""
-
-    def __init__(self, data: bytes) -> None:
-        self._size = len(data)
-        self._running = _running(data)
-
-    def places(self, length: int, sums: Collection[tuple[int, int]]) -> Iterator[tuple[int, tuple[int, int]]]:
-        """Yield the start of each window of this length with one of these sums, and the sums."""
-        wanted: dict[int, set[int]] = {}
-        for first, second in sums:
-            wanted.setdefault(first, set()).add(second)
-        planes = [(one ^ one >> _BITS * length).to_bytes(self._size + 1, "little") for one in self._running]
-        end = self._size - length + 1
+def windows(
+    data: bytes, wanted: Mapping[int, Collection[tuple[int, int]]]
+) -> Iterator[tuple[int, int, tuple[int, int]]]:
+    """Yield start, length and sums of each window of a content that has a wanted length and one of its sums."""
+    running = _running(data)
+    for length in sorted(length for length in wanted if length <= len(data)):
+        seconds: dict[int, set[int]] = {}
+        for first, second in wanted[length]:
+            seconds.setdefault(first, set()).add(second)
+        planes = [(one ^ one >> _BITS * length).to_bytes(len(data) + 1, "little") for one in running]
+        end = len(data) - length + 1
         for turn in range(min(_BITS, end)):  # the sum of the window at i is rotated by i
             one, other = (plane[turn:end:_BITS] for plane in planes)
-            for first, seconds in wanted.items():
+            for first, those in seconds.items():
                 mark, at = bytes([_turned(first, turn)]), -1
-                turned = {_turned(second, turn): second for second in seconds}
+                turned = {_turned(second, turn): second for second in those}
                 while (at := one.find(mark, at + 1)) >= 0:
                     if other[at] in turned:
-                        yield at * _BITS + turn, (first, turned[other[at]])
+                        yield at * _BITS + turn, length, (first, turned[other[at]])
 
 
 def _turned(byte: int, by: int) -> int:
@@ -181,9 +178,6 @@ def digest_of(text: bytes, salt: bytes) -> bytes:
     return hashlib.scrypt(text, salt=salt, n=_WORK, r=8, p=1, maxmem=1 << 26, dklen=_DIGEST_BYTES)
 
 
-# Removal ----------------------------------------------------------------------------------------------------
-
-
 class Replacer:
     """Replaces texts by the marker; `met` are the forms that were found."""
 
@@ -256,21 +250,11 @@ def _without_parts(data: bytes, text: bytes) -> bytes:
 
 
 def _overlap(data: bytes, text: bytes) -> int:
-    """Return the length of the longest proper prefix of a text that a content ends with; 0 if too short.
-
-    Knuth, Morris and Pratt's method: linear also for texts that repeat themselves.
-    """
-    start = data.find(text[:_PART], max(len(data) - len(text) + 1, 0))
-    if start < 0:
-        return 0
-    joined = [*text[: len(data) - start], -1, *data[start:]]
-    borders, size = [0], 0
-    for byte in joined[1:]:
-        while size and joined[size] != byte:
-            size = borders[size - 1]
-        size += joined[size] == byte
-        borders.append(size)
-    return size if size >= _PART else 0
+    """Return the length of the longest proper prefix of a text that a content ends with; 0 if too short."""
+    at = data.find(text[:_PART], max(len(data) - len(text) + 1, 0))
+    while at >= 0 and not text.startswith(data[at:]):
+        at = data.find(text[:_PART], at + 1)
+    return len(data) - at if at >= 0 else 0
 
 
 _CHUNK = 1 << 20  # bytes searched at a time
@@ -281,7 +265,7 @@ _TIMES = 3
 
 
 class Seeker:
-    """Looks for the texts of records; `found` holds them by the key of their record.
+    """Looks for the texts of records; `found` has them by the key of their record, `known` all found or given ones.
 
     The work for records with a key in `limited` is bounded; one that exceeds it is dropped and listed in `tired`.
     """
@@ -289,31 +273,28 @@ class Seeker:
     def __init__(
         self, records: Sequence[PurgeRecord], known: Iterable[bytes] = (), *, limited: Collection[str] = ()
     ) -> None:
-        keyed = {record.key: record for record in records}
-        self.found: dict[str, set[bytes]] = {key: set() for key in keyed}
+        self.found: dict[str, set[bytes]] = {record.key: set() for record in records}
+        self.known = {*known}
         self.tired: set[str] = set()
-        self._limited = {*limited}
-        self._texts = {key: len(record.prints) for key, record in keyed.items()}
-        self._wanted: dict[int, dict[tuple[int, int], list[tuple[PurgeRecord, Print]]]] = {}
+        self._limited = {record.key: len(record.prints) for record in records if record.key in limited}
         self._digests: dict[tuple[bytes, bytes], bytes] = {}
         self._spent: Counter[str] = Counter()
         self._looked = 0
-        for record in keyed.values():
-            for one in record.prints:
-                self._wanted.setdefault(one.length, {}).setdefault(one.sums, []).append((record, one))
-        self._given = {*known}
-        for text in self._given:
+        self._want([(record, one) for record in dict.fromkeys(records) for one in record.prints])
+        for text in tuple(self.known):
             self._try(text, sums_of(text), free=True)
 
-    @property
-    def known(self) -> set[bytes]:
-        """Return all texts found or given."""
-        return self._given.union(*self.found.values())
+    def _want(self, wanted: list[tuple[PurgeRecord, Print]]) -> None:
+        """Look for these from now on."""
+        self._open = wanted
+        self._wanted: dict[int, dict[tuple[int, int], list[tuple[PurgeRecord, Print]]]] = {}
+        for record, one in wanted:
+            self._wanted.setdefault(one.length, {}).setdefault(one.sums, []).append((record, one))
 
     @property
     def done(self) -> bool:
         """Return whether all texts are found."""
-        return not self._wanted
+        return not self._open
 
     def seek(self, data: bytes, before: bytes = b"") -> None:
         """Search a content; parts that are also in `before` were searched already."""
@@ -323,35 +304,24 @@ class Seeker:
         start, end = changed_range(before, data)
         start, end = max(start - longest + 1, 0), min(end + longest - 1, len(data))
         for at in range(start, end, _CHUNK):
-            self._look(data[at : min(at + _CHUNK + longest - 1, end)])
-
-    def _look(self, data: bytes) -> None:
-        self._looked += len(data)
-        windows = Windows(data)
-        for length in sorted(length for length in self._wanted if length <= len(data)):
-            for at, sums in windows.places(length, tuple(self._wanted[length])):
-                self._try(data[at : at + length], sums)
+            chunk = data[at : min(at + _CHUNK + longest - 1, end)]
+            self._looked += len(chunk)
+            for place, length, sums in windows(chunk, self._wanted):
+                self._try(chunk[place : place + length], sums)
 
     def _try(self, text: bytes, sums: tuple[int, int], *, free: bool = False) -> None:
-        for record, wanted in tuple(self._wanted.get(len(text), {}).get(sums, ())):
+        for record, wanted in self._wanted.get(len(text), {}).get(sums, ()):
             key = record.key
+            if key in self.tired:
+                continue
             if (text, record.salt) not in self._digests and not free and self._is_too_much(key):
                 self.tired.add(key)
-                self._drop(key)
-            elif key not in self.tired and self._digest(text, record) == wanted.digest:
+                self._want([pair for pair in self._open if pair[0].key != key])
+            elif self._digest(text, record) == wanted.digest:
                 self.found[key].add(text)
+                self.known.add(text)
                 self._spent[key] -= not free
-                self._drop(key, wanted)
-
-    def _drop(self, key: str, found: Print | None = None) -> None:
-        """Stop the search for a text of a record; without one, for all of them."""
-        for length, alike in tuple(self._wanted.items()):
-            for sums, those in tuple(alike.items()):
-                those[:] = [(one, wanted) for one, wanted in those if one.key != key or found not in {None, wanted}]
-                if not those:
-                    del alike[sums]
-            if not alike:
-                del self._wanted[length]
+                self._want([pair for pair in self._open if pair != (record, wanted)])
 
     def _digest(self, text: bytes, record: PurgeRecord) -> bytes:
         if (text, record.salt) not in self._digests:
@@ -364,5 +334,5 @@ class Seeker:
             return False
         chance = _TIMES * self._looked / _SUMS
         spent = sum(self._spent[one] for one in self._limited)
-        in_all = _SPARE_IN_ALL + chance * sum(self._texts[one] for one in self._limited & self._texts.keys())
-        return self._spent[key] >= _SPARE + chance * self._texts[key] or spent >= in_all
+        in_all = _SPARE_IN_ALL + chance * sum(self._limited.values())
+        return self._spent[key] >= _SPARE + chance * self._limited[key] or spent >= in_all

@@ -22,8 +22,8 @@ from gitmem.git.setup import ROOT_MESSAGE
 from gitmem.platform.programs import read_resource
 from gitmem.purge.erase import AUTHOR, Erased, author_key, find_erased, session_key
 from gitmem.purge.marks import LEAST, MARKER, MOST, MOST_TEXTS, PurgeRecord, Replacer, forms, make_record
-from gitmem.purge.records import MOST_UNASKED, Journal, answer, followed_at, read_records, read_state, record_path
-from gitmem.purge.rewrite import apply, check_history, follow, locked, plain_files, read_file, seek_texts
+from gitmem.purge.records import MOST_UNASKED, answer, followed_at, read_records, read_state, record_path
+from gitmem.purge.rewrite import apply, begin, check_history, follow, locked, plain_files, read_file, seek_texts
 from gitmem.redact.redact import redact
 from gitmem.store.maintenance import own_refs
 from gitmem.store.store import Store
@@ -146,7 +146,7 @@ def purge(store: Store, plan: PurgePlan) -> Purge:
 
     def commit(transaction: Transaction) -> bool:
         answer(store, {record.key for record in records}, yes=True)
-        Journal().write(store.private)  # the next command finishes if this process is killed
+        begin(store)
         return transaction.commit(message, changes)
 
     outcome = transact(store, commit, purpose="purge", scan=True)
@@ -346,7 +346,7 @@ def answer_purge(store: Store, path: str, *, yes: bool) -> list[str]:
 def _waiting(store: Store, path: str) -> tuple[PurgeRecord, str]:
     waiting = read_state(store.private).waiting
     commits = [*filter(None, [store.tip]), *read_refs(store.repository.git, f"{FETCHED}/").values()]
-    for record in read_records(store, commits).records:
+    for record in read_records(store, commits)[0]:
         if record.key in waiting and record_path(record.id) == path:
             return record, waiting[record.key]
     raise NotFoundError(f"No purge {path} waits for an answer.", "'gitmem review' lists those that wait.")

@@ -1,4 +1,4 @@
-"""Which records of purges this machine follows (docs/sync.md, "Purging"), and the journal of a running purge.
+"""Which records of purges this machine follows (docs/sync.md, "Purging").
 
 Tested through `tests/purge/test_judge.py`.
 """
@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from gitmem.document.ids import PURGED
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.purge.marks import MAX_BYTES, PurgeRecord, read_record
-from gitmem.store.store import PURGING, Store
+from gitmem.store.store import Store
 from gitmem.values import Value
 
 _STATE = "purged.json"
@@ -47,25 +47,17 @@ class State(Value):
         left = tuple(key for key in self.records if key not in waiting)
         return self._replace(records=left, waiting={**self.waiting, **waiting})
 
-    def with_answer(self, keys: Collection[str], *, yes: bool) -> State:
-        """Return the state with the person's answer on some records, which replaces earlier ones."""
-        waiting = {key: why for key, why in self.waiting.items() if key not in keys}
-        agreed, refused = ([key for key in held if key not in keys] for held in (self.agreed, self.refused))
-        (agreed if yes else refused).extend(sorted(keys))
-        records = self.records if yes else tuple(key for key in self.records if key not in keys)
-        return self._replace(records=records, agreed=tuple(agreed), refused=tuple(refused), waiting=waiting, removed=0)
-
 
 def read_state(private: str) -> State:
     """Read the state; an empty one if it cannot be read, so that everything is scanned and judged again."""
     try:
         fields = read_json(os.path.join(private, _STATE))
-        if fields["v"] != _VERSION:
+        if fields.pop("v") != _VERSION:
             return State()
-        lists = {name: tuple(map(str, fields[name])) for name in ("records", "clean", "agreed", "refused", "aside")}
-        waiting = {str(key): str(why) for key, why in fields["waiting"].items()}
-        told = tuple(map(str, fields.get("told", ())))
-        return State(**lists, waiting=waiting, removed=int(fields["removed"]), told=told)
+        waiting, removed = fields.pop("waiting"), int(fields.pop("removed"))
+        lists = {name: tuple(map(str, values)) for name, values in fields.items()}
+        reasons = {str(key): str(why) for key, why in waiting.items()}
+        return State()._replace(**lists, waiting=reasons, removed=removed)
     except (ValueError, TypeError, KeyError, AttributeError):
         return State()
 
@@ -77,44 +69,6 @@ def write_state(private: str, state: State) -> None:
         write_json(os.path.join(private, _STATE), fields)
 
 
-class Journal(Value):
-    """The steps left after the new commits are written; each is idempotent.
-
-    `moves` maps refs to their old and new values (None: deleted), `files` paths of the work tree to both blob ids and
-    the mode; `stash` are the entries of the rewritten stash, newest first.
-    """
-
-    records: tuple[str, ...] = ()
-    moves: Mapping[str, tuple[str | None, str | None]] = {}
-    files: Mapping[str, tuple[str | None, str | None, str]] = {}
-    stash: tuple[tuple[str, str], ...] = ()
-
-    def write(self, private: str) -> None:
-        """Write the journal and sync it to disk."""
-        fields = {"v": 1, **self._asdict()}
-        write_json(os.path.join(private, PURGING), fields, sync=True)
-
-    @staticmethod
-    def read(private: str) -> Journal:
-        """Read the journal; an empty one if the purge had only begun."""
-        try:
-            fields = read_json(os.path.join(private, PURGING))
-            return Journal(
-                tuple(fields["records"]),
-                {ref: (old, new) for ref, (old, new) in fields["moves"].items()},
-                {path: (old, new, mode) for path, (old, new, mode) in fields["files"].items()},
-                tuple((oid, words) for oid, words in fields["stash"]),
-            )
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return Journal()
-
-    @staticmethod
-    def remove(private: str) -> None:
-        """Delete the journal."""
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(private, PURGING))
-
-
 SUFFIX = ".json"
 MOST_UNASKED = 128  # texts, of all records that are followed unasked
 _MOST_FILES = 1000
@@ -122,20 +76,13 @@ _MOST_ASIDE = 100  # that are remembered
 _MOST_LISTED = 5
 
 
-class Records(Value):
-    """The records of some commits, and the invalid files in the records' folder."""
-
-    records: tuple[PurgeRecord, ...]
-    aside: tuple[str, ...]
-
-
 def record_path(key: str) -> str:
     """Return the path of the record of a purge, by its id or its key, which begins with the id."""
     return f"{PURGED}/{key.partition(' ')[0]}{SUFFIX}"
 
 
-def read_records(store: Store, commits: Iterable[str]) -> Records:
-    """Return the records of some commits, mostly by one process.
+def read_records(store: Store, commits: Iterable[str]) -> tuple[tuple[PurgeRecord, ...], tuple[str, ...]]:
+    """Return the records of some commits, and the invalid files in the records' folder; mostly by one process.
 
     If there are more than `_MOST_FILES` files, those known here are read first, and the others up to that number.
     """
@@ -154,21 +101,21 @@ def read_records(store: Store, commits: Iterable[str]) -> Records:
     contents = store.repository.blobs([one.oid for one in fit])
     read = {one: read_record(data, one.path.removesuffix(SUFFIX)) for one, data in zip(fit, contents, strict=True)}
     records = {record.key: record for record in read.values() if record is not None}
-    aside = dict.fromkeys(f"{PURGED}/{one.path}" for one in ordered if read.get(one) is None)
-    return Records(tuple(records[key] for key in sorted(records)), tuple(sorted(aside)[:_MOST_ASIDE]))
+    aside = {f"{PURGED}/{one.path}" for one in ordered if read.get(one) is None}
+    return tuple(records[key] for key in sorted(records)), tuple(sorted(aside)[:_MOST_ASIDE])
 
 
-def look_at_records(store: Store, commits: Iterable[str]) -> Records:
-    """Read the records of commits, and save the lists of waiting records and invalid files."""
-    found = read_records(store, commits)
+def look_at_records(store: Store, commits: Iterable[str]) -> tuple[PurgeRecord, ...]:
+    """Return the records of commits, and save the lists of waiting records and invalid files."""
+    records, aside = read_records(store, commits)
     before = read_state(store.private)
-    here = {record.key for record in found.records}
+    here = {record.key for record in records}
     waiting = {key: why for key, why in before.waiting.items() if key in here}
-    after = before._replace(aside=found.aside, waiting=waiting)
-    after = after.with_waiting(_too_many(after, found.records))
+    after = before._replace(aside=aside, waiting=waiting)
+    after = after.with_waiting(_too_many(after, records))
     if after != before:
         write_state(store.private, after)
-    return found
+    return records
 
 
 def followed(store: Store, records: Iterable[PurgeRecord]) -> list[PurgeRecord]:
@@ -179,12 +126,18 @@ def followed(store: Store, records: Iterable[PurgeRecord]) -> list[PurgeRecord]:
 
 def followed_at(store: Store, *commits: str | None) -> list[PurgeRecord]:
     """Return the records of some commits that this machine follows."""
-    return followed(store, look_at_records(store, filter(None, commits)).records)
+    return followed(store, look_at_records(store, filter(None, commits)))
 
 
 def answer(store: Store, keys: Collection[str], *, yes: bool) -> None:
-    """Save whether the person accepts some records."""
-    write_state(store.private, read_state(store.private).with_answer(keys, yes=yes))
+    """Save whether the person accepts some records, which replaces earlier answers."""
+    state = read_state(store.private)
+    waiting = {key: why for key, why in state.waiting.items() if key not in keys}
+    agreed, refused = ([key for key in held if key not in keys] for held in (state.agreed, state.refused))
+    (agreed if yes else refused).extend(sorted(keys))
+    records = state.records if yes else tuple(key for key in state.records if key not in keys)
+    answers = {"agreed": tuple(agreed), "refused": tuple(refused)}
+    write_state(store.private, state._replace(records=records, waiting=waiting, removed=0, **answers))
 
 
 def followed_paths(store: Store) -> set[str]:

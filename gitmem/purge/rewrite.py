@@ -1,8 +1,8 @@
 """Apply the records of purges to a store and to fetched commits (spec G7; docs/sync.md, "Purging").
 
-Order: write the new commits, write the journal (`purging` in the private folder), move all refs at once, then update
-files, caches and objects. A process killed before the journal leaves the store unchanged; after it, the next command
-finishes. Every machine gets the same commits. In a project's own repository only gitmem's refs and reflogs change.
+Order: write the new commits, move all refs at once, then update files, caches and objects. `purging` in the private
+folder says that this began; after a kill the next command begins it again, and comes to the same commits. In a
+project's own repository only gitmem's refs and reflogs change.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 from gitmem.document.ids import TEMPORARY
 from gitmem.document.message import Trailer, one_line
-from gitmem.errors import BusyError, GitmemError, RefusedError
+from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
 from gitmem.git.index import follow_tip
 from gitmem.git.lock import Lock, beating
 from gitmem.git.log import log
-from gitmem.git.objects import blob_id
+from gitmem.git.objects import blob_id, empty_tree
 from gitmem.git.packing import (
     check_whole,
     every_object,
@@ -32,12 +32,12 @@ from gitmem.git.packing import (
 from gitmem.git.repository import move_refs, read_refs
 from gitmem.git.rewrite import Written, contents, find, history, rewrite
 from gitmem.git.signatures import Signatures
-from gitmem.git.treediff import read_tree
+from gitmem.git.treediff import PathChange, read_tree
+from gitmem.platform.safe_open import read_json, write_json
 from gitmem.purge.erase import Eraser, author_key, find_erased, is_named
-from gitmem.purge.judge import Judgement, judge
+from gitmem.purge.judge import judge
 from gitmem.purge.marks import PurgeRecord, Replacer, Seeker
 from gitmem.purge.records import (
-    Journal,
     State,
     answer,
     followed,
@@ -56,170 +56,12 @@ from gitmem.values import Value
 
 _ATTEMPTS = 20  # to bring up a file that a person edits at the same moment
 _MAX_BYTES = 256 << 20
-_DERIVED = (
-    os.path.join("known", "origins"),
-    "vectors",
-    "texts",
-    "days",
-    "search.json",
-    os.path.join("maintenance", "kept"),
-    os.path.join("maintenance", "kept.forgotten"),
-)
+_KEPT = ("maintenance/kept", "maintenance/kept.forgotten")  # packs
+_DERIVED = ("known/origins", "vectors", "texts", "days", "search.json", *_KEPT)
 _LISTED = 5
 _FETCHED = "refs/gitmem/fetched/"
-_STASH = "refs/stash"
 _MOST_TOLD = 20  # purges of which it is told what they removed
 _NAME = 80  # characters of an author's name
-
-
-@dataclass(slots=True)
-class Applied:
-    """Counts of rewritten commits, changed files and objects read to verify, and notices for the user."""
-
-    commits: int = 0
-    files: int = 0
-    objects: int = 0
-    notices: list[str] = field(default_factory=list)
-
-
-def finish(store: Store, journal: Journal, records: Collection[PurgeRecord], known: Collection[bytes]) -> Applied:
-    """Carry out a journal and remove it; `known` are the texts that are known already."""
-    done = Applied()
-    if not _move(store, journal):
-        raise BusyError("Another git command moved a branch meanwhile.", "The next gitmem command continues.")
-    state = read_state(store.private)
-    # Texts of records from other machines that turn up only now would have to be judged first.
-    seeker = Seeker([record for record in records if record.key in state.agreed], known)
-    _bring_up_files(store, journal, seeker, done)
-    for path in (os.path.join(store.private, name) for name in _DERIVED):
-        with contextlib.suppress(FileNotFoundError):
-            (shutil.rmtree if os.path.isdir(path) else os.unlink)(path)
-    _clean_private(store, seeker)
-    replacer = Replacer(seeker.known)
-    _name_leftovers(store, replacer, done)
-    if store.own_repository:
-        store.repository.rest()
-        _expunge(store, journal, replacer, done)
-    else:
-        forget_moves(store.repository.git, [ref for ref in journal.moves if ref.startswith("refs/heads/")])
-        done.notices.append(
-            "Memory is on a branch of the project's repository: no branch of gitmem's holds it any more, but the old "
-            "objects stay until git itself drops them: 'git gc --prune=now' in the project does, with all other "
-            "unreachable objects."
-        )
-    clean = [new for _, new in journal.moves.values() if new] + [tip for tip in (store.tip,) if tip]
-    state = read_state(store.private)
-    write_state(store.private, state._replace(records=journal.records, clean=()).with_clean(clean))
-    Journal.remove(store.private)
-    return done
-
-
-def _move(store: Store, journal: Journal) -> bool:
-    """Move the remaining refs of a journal in one transaction; False if another process moved one."""
-    now = {ref: oid for ref, (oid, _) in own_refs(store).items()}
-    left = {ref: step for ref, step in journal.moves.items() if now.get(ref) != step[1]}
-    return move_refs(store.repository.git, left, "gitmem purge")
-
-
-def _bring_up_files(store: Store, journal: Journal, seeker: Seeker, done: Applied) -> None:
-    """Write the new content of files to the work tree; keep edits by hand, without the purged texts."""
-    tip = store.tip
-    assert tip is not None
-    left = dict(journal.files)
-    for _ in range(_ATTEMPTS):
-        staged = []
-        for path, (old, new, mode) in left.items():
-            try:
-                disk = store.files.read(path)
-            except (RefusedError, OSError) as error:
-                done.notices.append(f"{path} was not changed: {error}")
-                continue
-            held = None if disk is None else blob_id(disk, like=tip)
-            if held == new:
-                continue
-            if held == old:
-                content = None if new is None else store.repository.blob(new)
-            else:  # edited since
-                seeker.seek(disk or b"")
-                content = None if disk is None else Replacer(seeker.known).clean(disk)
-            if content != disk:
-                staged.append(store.files.stage(path, content, executable=mode == "100755"))
-        again = store.files.publish(staged)
-        left = {path: left[path] for path in again}
-        if not left:
-            break
-    follow_tip(store.repository.git)
-    store.mark(tip)
-
-
-def _clean_private(store: Store, seeker: Seeker) -> None:
-    """Clean the files of the private folder; keep their times, by which events of hooks are dated."""
-    for path in plain_files(store.private):
-        if os.path.basename(path).startswith((PURGING, "lock")):
-            continue
-        data = read_file(path)
-        seeker.seek(data)
-        clean = Replacer(seeker.known).clean(data)
-        if clean != data:
-            times = os.stat(path)
-            temporary = f"{path}.purged"
-            with open(temporary, "wb") as file:
-                file.write(clean)
-            shutil.copymode(path, temporary)
-            os.utime(temporary, ns=(times.st_atime_ns, times.st_mtime_ns))
-            os.replace(temporary, path)
-
-
-def _name_leftovers(store: Store, replacer: Replacer, done: Applied) -> None:
-    """Add a notice about ignored files, and files of git's own folder, that still hold a text."""
-    git_dir = store.repository.layout.git_dir
-    files = [
-        path for path in plain_files(store.root) if os.path.relpath(path, store.root).split(os.sep)[0] != TEMPORARY
-    ]
-    if store.own_repository:
-        files += [os.path.join(git_dir, name) for name in ("config", os.path.join("info", "exclude"), "description")]
-    found = [path for path in files if replacer.holds(read_file(path))]
-    if found:
-        names = ", ".join(found[:_LISTED]) + (", …" if len(found) > _LISTED else "")
-        done.notices.append(f"Files outside of history still hold it; clean them by hand: {names}")
-
-
-def _expunge(store: Store, journal: Journal, replacer: Replacer, done: Applied) -> None:
-    git, common = store.repository.git, store.repository.layout.common_dir
-    if journal.stash:
-        stash_again(git, journal.stash)
-    forget_moves(git)
-    if journal.stash:  # again, since the stash is a reflog itself
-        stash_again(git, journal.stash)
-    remove_unreachable(git, common)
-    if os.path.exists(os.path.join(common, "objects", "info", "alternates")):
-        done.notices.append("This repository uses objects of another one ('alternates'), which were not purged.")
-    for oid, data in every_object(git):
-        done.objects += 1
-        if replacer.holds(data):
-            raise GitmemError(
-                f"The object {oid} still holds it: git still reaches it.",
-                f"Look with 'git -C {store.root} fsck --lost-found' and 'git worktree list', then run it again.",
-            )
-
-
-def plain_files(folder: str) -> Iterator[str]:
-    """Yield the paths of regular files below a folder, except in `.git`."""
-    for base, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name != ".git"]
-        for name in names:
-            path = os.path.join(base, name)
-            if os.path.isfile(path) and not os.path.islink(path):
-                yield path
-
-
-def read_file(path: str) -> bytes:
-    """Return the content of a file, b"" if it cannot be read."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(_MAX_BYTES)
-    except OSError:
-        return b""
 
 
 class Cleaned(Value):
@@ -243,56 +85,41 @@ def clean_commits(
     A record from another machine that would remove too much is not applied and waits for an answer; `before` is how
     many bytes such records removed earlier.
     """
-    tips = list(dict.fromkeys(tips))
+    git, tips = store.repository.git, list(dict.fromkeys(tips))
     state, keys = read_state(store.private), {record.key for record in records}
-    seen = state.clean if keys <= {*state.records} else ()
-    walked = history(store.repository.git, tips, seen)
+    walked = history(git, tips, state.clean if keys <= {*state.records} else ())
     seeker = seek_texts(store, walked, records, known, limited=keys - {*state.agreed})
-    judgement = _judged(store, walked, tips, seeker, before)
-    judgement.waiting.update(_erasures_by_others(store, tips, records, state))
-    left = tuple(sorted(keys - judgement.waiting.keys()))
-    erased = find_erased(store.repository.git, walked, [record for record in records if record.key in left])
+    asked = {record.key: record for record in records if record.key not in state.agreed}
+    strange = _by_others(store, tips, [one for key, one in asked.items() if one.whose or seeker.found[key]])
+    strange |= dict.fromkeys(seeker.tired, "the search for its texts takes too long")
+    found = {key: seeker.found[key] for key in asked if seeker.found[key] and key not in strange}
+    waiting, removed = judge(store, walked, tips, found, before) if found else ({}, 0)
+    waiting |= strange
+    left = tuple(sorted(keys - waiting.keys()))
+    erased = find_erased(git, walked, [record for record in records if record.key in left])
     texts = erased.texts.union(*(seeker.found[key] for key in left))
-    cleaned = _written(store, walked, Eraser(texts, erased.ids), erased.paths)
-    if judgement.waiting:
-        state = state.with_waiting(judgement.waiting)
-    if keys <= {*state.records}:
-        state = state.with_clean(cleaned.get(tip, tip) for tip in tips)
-    if state != read_state(store.private):
-        write_state(store.private, state)
-    return Cleaned(cleaned, texts, left, judgement.removed)
+    commits: dict[str, str] = {}
+    if texts or erased.ids or erased.paths:
+        replacer = Eraser(texts, erased.ids)
+        places = find(git, walked, replacer)._replace(gone=erased.paths)
+        commits = rewrite(git, walked, places, replacer, keep_pack=store.own_repository)
+    after = state.with_waiting(waiting) if waiting else state
+    if keys <= {*after.records}:
+        after = after.with_clean(commits.get(tip, tip) for tip in tips)
+    if after != state:
+        write_state(store.private, after)
+    return Cleaned(commits, texts, left, removed)
 
 
 _MOST_NAMED = 20  # records of others that are asked whether they name the person: each takes a digest of 40 ms
 
 
-def _erasures_by_others(
-    store: Store, tips: Sequence[str], records: Iterable[PurgeRecord], state: State
-) -> dict[str, str]:
-    """Return the records that take out all of an author or a session and that no machine of the person's made."""
-    asked = {record.key: record for record in records if record.whose and record.key not in state.agreed}
-    strange = _by_others(store, tips, [*asked])
-    key = author_key(store.identity().result().email) if strange else b""
-    own = {name: "it takes out all that you wrote" for name in [*strange][:_MOST_NAMED] if is_named(asked[name], key)}
-    return {**strange, **own}
-
-
-def _judged(store: Store, walked: Sequence[Written], tips: Collection[str], seeker: Seeker, before: int) -> Judgement:
-    done = {*read_state(store.private).agreed, *seeker.tired}
-    found = {key: texts for key, texts in seeker.found.items() if texts and key not in done}
-    strange = _by_others(store, tips, found)
-    found = {key: texts for key, texts in found.items() if key not in strange}
-    judgement = judge(store, walked, tips, found, before) if found else Judgement({}, 0)
-    tired = dict.fromkeys(seeker.tired, "the search for its texts takes too long")
-    return Judgement({**judgement.waiting, **strange, **tired}, judgement.removed)
-
-
-def _by_others(store: Store, tips: Iterable[str], keys: Collection[str]) -> dict[str, str]:
+def _by_others(store: Store, tips: Iterable[str], records: Collection[PurgeRecord]) -> dict[str, str]:
     """Return the purges that no machine of the person's made, each with the reason to ask.
 
     It is theirs if the commit of the record is by them, and they listed its machine or signed the commit.
     """
-    if not keys:
+    if not records:
         return {}
     fetched = read_refs(store.repository.git, _FETCHED).values()
     revisions = dict.fromkeys([*tips, *filter(None, [store.tip]), *fetched])
@@ -303,16 +130,18 @@ def _by_others(store: Store, tips: Iterable[str], keys: Collection[str]) -> dict
         return signer is not None and store.is_person("", signer, gitmem=False)
 
     strange = {}
-    for key in keys:
-        path = record_path(key)
+    for record in records:
+        path = record_path(record.id)
         made = {one.oid: one for revision in revisions for one in log(store.repository.git, revision, paths=[path])}
         for commit in made.values():  # that added or changed it, merges as well
             machine = commit.value(Trailer.MACHINE) or "an unknown machine"
             own = store.is_person(commit.author, commit.email, gitmem=False)
             if not own or (machine not in store.config.purge.machines and not signed_by_person(commit.oid)):
                 name = one_line(commit.author, _NAME)
-                strange[key] = f"it is by {name} on {machine}, which purge.machines does not list"
-    return strange
+                strange[record.key] = f"it is by {name} on {machine}, which purge.machines does not list"
+    erasing = [one for one in records if one.whose and one.key in strange][:_MOST_NAMED]
+    person = author_key(store.identity().result().email) if erasing else b""
+    return strange | {one.key: "it takes out all that you wrote" for one in erasing if is_named(one, person)}
 
 
 def seek_texts(
@@ -333,20 +162,20 @@ def seek_texts(
     return seeker
 
 
-def _written(
-    store: Store, walked: Sequence[Written], replacer: Replacer, gone: frozenset[bytes] = frozenset()
-) -> dict[str, str]:
-    git = store.repository.git
-    found = find(git, walked, replacer)._replace(gone=gone) if replacer or gone else None
-    return rewrite(git, walked, found, replacer, keep_pack=store.own_repository) if found else {}
-
-
 def clean_incoming(store: Store, commit: str, *holders: str) -> str:
     """Return a fetched commit, rewritten if it holds texts purged by records of this memory or of `holders`."""
     records = followed_at(store, store.tip, *holders)
-    if not records:
-        return commit
-    return clean_commits(store, [commit], records).commits.get(commit, commit)
+    return clean_commits(store, [commit], records).commits.get(commit, commit) if records else commit
+
+
+@dataclass(slots=True)
+class Applied:
+    """Counts of rewritten commits, changed files and objects read to verify, and notices for the user."""
+
+    commits: int = 0
+    files: int = 0
+    objects: int = 0
+    notices: list[str] = field(default_factory=list)
 
 
 def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | None = None) -> Applied | None:
@@ -363,10 +192,10 @@ def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | N
     found = look_at_records(store, [*filter(None, [store.tip]), *held])
     if answers is None:
         refused = {*read_state(store.private).refused}
-        answers = {record.key: True for record in found.records if record.key not in refused}
+        answers = {record.key: True for record in found if record.key not in refused}
     for key, yes in answers.items():
         answer(store, [key], yes=yes)
-    records = followed(store, found.records)
+    records = followed(store, found)
     if not records:
         return None
     if is_partial(store.repository.layout.common_dir):
@@ -374,8 +203,7 @@ def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | N
     state = read_state(store.private)
     tips = [commit for ref, (_, commit) in own_refs(store).items() if commit and not ref.startswith(_FETCHED)]
     cleaned = clean_commits(store, tips, records, before=state.removed)
-    agreed = {*cleaned.records} & {*state.agreed}
-    if not cleaned.commits and agreed <= {*state.records}:
+    if not cleaned.commits and {*cleaned.records} & {*state.agreed} <= {*state.records}:
         if {*cleaned.records} != {*state.records}:
             now = read_state(store.private)._replace(records=cleaned.records, clean=())
             write_state(store.private, now.with_clean(tips))
@@ -415,51 +243,190 @@ def locked(store: Store) -> Iterator[Lock]:
         yield lock
 
 
-def apply(store: Store, lock: Lock, records: Collection[PurgeRecord], known: Iterable[bytes] = ()) -> Applied:
-    """Remove the texts of records from a store; needs the store's lock, with edits by hand committed."""
-    branch = store.repository.branch()
-    refs = own_refs(store)
-    stash = stashed(store.repository.git) if store.own_repository and _STASH in refs else []
-    kept = [commit for ref, (_, commit) in refs.items() if commit and not ref.startswith(_FETCHED)]
-    tips = [*kept, *(oid for oid, _ in stash)]
-    cleaned = clean_commits(store, tips, records, known, before=read_state(store.private).removed)
-    moves: dict[str, tuple[str | None, str | None]] = {}
-    for ref, (oid, commit) in refs.items():
-        if ref.startswith(_FETCHED):
-            moves[ref] = (oid, None)
-        elif commit in cleaned.commits:
-            clean = cleaned.commits[commit]
-            emptied = ref.startswith(TRANSCRIPTS) and not read_tree(store.repository.git, clean)
-            moves[ref] = (oid, None if emptied else clean)
-    old, new = moves.get(branch, (store.repository.tip(branch),) * 2)
-    files = store.repository.changes(old, new) if old and new and old != new else []
-    journal = Journal(
-        records=cleaned.records,
-        moves=moves,
-        files={change.path: (change.old, change.new, change.mode) for change in files},
-        stash=tuple((cleaned.commits.get(oid, oid), words) for oid, words in stash),
-    )
-    lock.check()
-    journal.write(store.private)
-    if cleaned.removed:  # the bytes removed without asking add up, so that many small purges meet the limit, too
-        state = read_state(store.private)
-        write_state(store.private, state._replace(removed=state.removed + cleaned.removed))
-    done = finish(store, journal, records, cleaned.texts)
-    done.commits, done.files = len(cleaned.commits), len(files)
-    return done
+def begin(store: Store, stash: Mapping[str, str] = {}) -> None:
+    """Note that a purge is under way, with the rewritten stash: if this process is killed, the next command goes on."""
+    write_json(os.path.join(store.private, PURGING), {"v": 1, "stash": [*stash.items()]}, sync=True)
+
+
+def _end(store: Store) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(store.private, PURGING))
+
+
+def _stash(store: Store) -> dict[str, str]:
+    """Return the messages of the stash by commit, newest first, and what a killed purge has noted of it."""
+    found = stashed(store.repository.git) if store.own_repository else []
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        found += [(str(oid), str(words)) for oid, words in read_json(os.path.join(store.private, PURGING))["stash"]]
+    return dict(found)
 
 
 def resume(store: Store, lock: Lock) -> Applied | None:
     """Finish an interrupted purge, under the store's lock; None if it had not written a record."""
     with beating(lock):
         remove_litter(store, store.repository.branch())
-        journal, tip = Journal.read(store.private), store.tip
-        records = followed_at(store, tip, *(new for _, new in journal.moves.values()))
+        tip, marked = store.tip, store.marked()
+        records = followed_at(store, tip)
         if not records:
-            Journal.remove(store.private)
+            _end(store)
             return None
-        now = {ref: oid for ref, (oid, _) in own_refs(store).items()}
-        if journal.moves and all(now.get(ref) in move for ref, move in journal.moves.items()):
-            return finish(store, journal, records, frozenset())
-        recover(store, tip)  # the journal is empty, or a person has committed since
+        if tip and marked and store.repository.is_ancestor(marked, tip):  # it had not moved the branch
+            recover(store, tip)
         return apply(store, lock, records)
+
+
+def apply(store: Store, lock: Lock, records: Collection[PurgeRecord], known: Iterable[bytes] = ()) -> Applied:
+    """Remove the texts of records from a store; needs the store's lock, with edits by hand committed."""
+    git, refs, stash = store.repository.git, own_refs(store), _stash(store)
+    kept = [commit for ref, (_, commit) in refs.items() if commit and not ref.startswith(_FETCHED)]
+    state = read_state(store.private)
+    cleaned = clean_commits(store, [*kept, *stash], records, known, before=state.removed)
+    moves: dict[str, tuple[str | None, str | None]] = {}
+    for ref, (oid, commit) in refs.items():
+        if ref.startswith(_FETCHED):
+            moves[ref] = (oid, None)
+        elif commit in cleaned.commits:
+            clean = cleaned.commits[commit]
+            moves[ref] = (oid, None if ref.startswith(TRANSCRIPTS) and not read_tree(git, clean) else clean)
+    stash = {cleaned.commits.get(oid, oid): words for oid, words in stash.items()}
+    lock.check()
+    begin(store, stash)
+    if cleaned.removed:  # the bytes removed without asking add up, so that many small purges meet the limit, too
+        state = read_state(store.private)
+        write_state(store.private, state._replace(removed=state.removed + cleaned.removed))
+    if not move_refs(git, moves, "gitmem purge"):
+        raise BusyError("Another git command moved a branch meanwhile.", "The next gitmem command continues.")
+    done = Applied(len(cleaned.commits))
+    agreed = {*read_state(store.private).agreed}
+    # Texts of records from other machines that turn up only now would have to be judged first.
+    seeker = Seeker([record for record in records if record.key in agreed], cleaned.texts)
+    _bring_up_files(store, seeker, done)
+    for path in (os.path.join(store.private, *name.split("/")) for name in _DERIVED):
+        with contextlib.suppress(FileNotFoundError):
+            (shutil.rmtree if os.path.isdir(path) else os.unlink)(path)
+    _clean_private(store, seeker)
+    replacer = Replacer(seeker.known)
+    _name_leftovers(store, replacer, done)
+    if store.own_repository:
+        store.repository.rest()
+        _expunge(store, stash, replacer, done)
+    else:
+        forget_moves(git, [ref for ref in moves if ref.startswith("refs/heads/")])
+        done.notices.append(
+            "Memory is on a branch of the project's repository: no branch of gitmem's holds it any more, but the old "
+            "objects stay until git itself drops them: 'git gc --prune=now' in the project does, with all other "
+            "unreachable objects."
+        )
+    moved = [new for _, new in moves.values() if new]
+    state = read_state(store.private)._replace(records=cleaned.records, clean=())
+    write_state(store.private, state.with_clean([*moved, *filter(None, [store.tip])]))
+    _end(store)
+    return done
+
+
+def _bring_up_files(store: Store, seeker: Seeker, done: Applied) -> None:
+    """Write the new content of files to the work tree; keep edits by hand, without the purged texts."""
+    tip = store.tip
+    assert tip is not None
+    left = {change.path: change for change in _behind(store, tip)}
+    done.files = len(left)
+    for _ in range(_ATTEMPTS):
+        staged = []
+        for path, change in left.items():
+            try:
+                disk = store.files.read(path)
+            except (RefusedError, OSError) as error:
+                done.notices.append(f"{path} was not changed: {error}")
+                continue
+            held = None if disk is None else blob_id(disk, like=tip)
+            if held == change.new:
+                continue
+            if held == change.old:
+                content = None if change.new is None else store.repository.blob(change.new)
+            else:  # edited since
+                seeker.seek(disk or b"")
+                content = None if disk is None else Replacer(seeker.known).clean(disk)
+            if content != disk:
+                staged.append(store.files.stage(path, content, executable=change.mode == "100755"))
+        left = {path: left[path] for path in store.files.publish(staged)}
+        if not left:
+            break
+    follow_tip(store.repository.git)
+    store.mark(tip)
+
+
+def _behind(store: Store, tip: str) -> list[PathChange]:
+    """Return how the tip differs from what the work tree holds."""
+    marked = store.marked() or tip
+    try:
+        return store.repository.changes(marked, tip) if marked != tip else []
+    except GitFailedError:  # git removed the former commit meanwhile
+        return store.repository.changes(empty_tree(store.repository.git), tip)
+
+
+def _clean_private(store: Store, seeker: Seeker) -> None:
+    """Clean the files of the private folder; keep their times, by which events of hooks are dated."""
+    for path in plain_files(store.private):
+        if os.path.basename(path).startswith((PURGING, "lock")):
+            continue
+        data = read_file(path)
+        seeker.seek(data)
+        clean = Replacer(seeker.known).clean(data)
+        if clean != data:
+            temporary = f"{path}.purged"
+            with open(temporary, "wb") as file:
+                file.write(clean)
+            shutil.copystat(path, temporary)
+            os.replace(temporary, path)
+
+
+def _name_leftovers(store: Store, replacer: Replacer, done: Applied) -> None:
+    """Add a notice about ignored files, and files of git's own folder, that still hold a text."""
+    git_dir = store.repository.layout.git_dir
+    files = [
+        path for path in plain_files(store.root) if os.path.relpath(path, store.root).split(os.sep)[0] != TEMPORARY
+    ]
+    if store.own_repository:
+        files += [os.path.join(git_dir, name) for name in ("config", os.path.join("info", "exclude"), "description")]
+    found = [path for path in files if replacer.holds(read_file(path))]
+    if found:
+        names = ", ".join(found[:_LISTED]) + (", …" if len(found) > _LISTED else "")
+        done.notices.append(f"Files outside of history still hold it; clean them by hand: {names}")
+
+
+def _expunge(store: Store, stash: Mapping[str, str], replacer: Replacer, done: Applied) -> None:
+    git, common = store.repository.git, store.repository.layout.common_dir
+    if stash:
+        stash_again(git, [*stash.items()])
+    forget_moves(git)
+    if stash:  # again, since the stash is a reflog itself
+        stash_again(git, [*stash.items()])
+    remove_unreachable(git, common)
+    if os.path.exists(os.path.join(common, "objects", "info", "alternates")):
+        done.notices.append("This repository uses objects of another one ('alternates'), which were not purged.")
+    for oid, data in every_object(git):
+        done.objects += 1
+        if replacer.holds(data):
+            raise GitmemError(
+                f"The object {oid} still holds it: git still reaches it.",
+                f"Look with 'git -C {store.root} fsck --lost-found' and 'git worktree list', then run it again.",
+            )
+
+
+def plain_files(folder: str) -> Iterator[str]:
+    """Yield the paths of regular files below a folder, except in `.git`."""
+    for base, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != ".git"]
+        for name in names:
+            path = os.path.join(base, name)
+            if os.path.isfile(path) and not os.path.islink(path):
+                yield path
+
+
+def read_file(path: str) -> bytes:
+    """Return the content of a file, b"" if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(_MAX_BYTES)
+    except OSError:
+        return b""

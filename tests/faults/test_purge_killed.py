@@ -47,7 +47,7 @@ def test_a_purge(projects: Callable[..., Project], victims: Victims, how: str, k
         project.age()
         where = f"step {step}: killed when about to {victim.steps[-1]}"
         assert project.git("fsck", "--strict", "--no-dangling", "--no-progress") == "", where
-        done = project.here("check")
+        done = project.gitmem("check")  # with the digests of a real process
         assert done.code == 0, (where, done)
         assert project.git("status", "--porcelain") == "", where
         holds = objects_with(project.store, secrets[-1])
@@ -71,13 +71,13 @@ def test_what_a_killed_purge_wrote_down_is_finished_by_a_save(projects: Callable
     project.save("with swordfish-4242 in it")
     code = (
         "import gitmem.purge.rewrite as f, os\n"
-        "f._move = lambda *_: os._exit(9)\n"
+        "f.move_refs = lambda *_: os._exit(9)\n"
         "import sys; from gitmem.cli.main import run; sys.argv = ['gitmem', 'purge', 'swordfish-4242', '--yes']; run()"
     )
     ended = project.start("-c", code, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     assert ended.wait(60) == 9
     assert objects_with(project.store, "swordfish-4242")
-    project.save("afterwards")
+    assert project.gitmem("save", "afterwards").code == 0
     assert objects_with(project.store, "swordfish-4242") == []
     assert project.git("status", "--porcelain") == ""
     assert "with (purged) in it" in _memory(project)
