@@ -26,7 +26,7 @@ import frontmatter
 
 from gitmem import __version__
 from gitmem.cli.commands import COMMANDS, GROUPS, PARTS, PLUMBING
-from gitmem.cli.parser import build_parser, own_commands
+from gitmem.cli.parser import build_parser, own_commands, sections
 from gitmem.config import RULES, Config
 from gitmem.errors import ExitCode
 from gitmem.hosts.agents import claude_code, gemini
@@ -200,7 +200,7 @@ def man_pages() -> dict[str, bytes]:
         if name not in PLUMBING:
             parsers[f"{NAME}-{name}"] = (
                 {word: own for word, _, own in own_commands(build_parser([name]))}[name],
-                COMMANDS[name],
+                sections()[name].line,
             )
     pages = {}
     for name, (parser, line) in parsers.items():
@@ -274,7 +274,7 @@ def commands_reference() -> str:
     for title, group in {**GROUPS, "more": PARTS["more"]}.items():
         parts.append(f"## {title[:1].upper()}{title[1:]}")
         names = [one for name in group for one in (name, *PARTS.get(name, ()))]
-        parts += [part for name in names for part in _command(name, COMMANDS[name], parsers[name])]
+        parts += [part for name in names for part in _command(name, sections()[name].line, parsers[name])]
     codes = "\n".join(f"| {int(code)} | {code.meaning} |" for code in ExitCode)
     return "\n\n".join([*parts, "## Exit codes", f"| code | meaning |\n| --- | --- |\n{codes}"])
 

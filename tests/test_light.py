@@ -38,7 +38,7 @@ MODULES = {
 # Each row: a program, and what it must not have imported at its end.
 PROGRAMS = {
     "a command is looked up": (
-        "import gitmem.cli.parser as p; p.build_parser(['mcp']); p.function('run', 'search')",
+        "import gitmem.cli.parser as p, gitmem.cli.commands as c; p.build_parser(['mcp']); c.runner('search')",
         {"mcp", "yaml", "git"},
     ),
     "settings that say nothing are read": (

@@ -22,14 +22,6 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 
-def whole_number(text: str) -> int:
-    """Return the number in an argument; argparse puts this function's name into its complaint."""
-    number = int(text)
-    if number < 0:
-        raise ValueError(text)
-    return number
-
-
 def read_date(store: Store, text: str | None, option: str) -> DateSpan | None:
     """Return the time span that an option's value names, or None without a value.
 
@@ -48,19 +40,6 @@ def read_date(store: Store, text: str | None, option: str) -> DateSpan | None:
     if span is None:
         raise UsageError(f"{option} {text!r} is no date.", f"Write a date as {FORMS}.")
     return span
-
-
-def add_places(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the place of a new store."""
-    import argparse  # hooks load this module and need none
-
-    place = parser.add_mutually_exclusive_group()
-    place.add_argument(
-        "--branch", action="store_true", help="keep it on the orphan branch 'gitmem' of the project's repository"
-    )
-    place.add_argument("--home", action="store_true", help="keep it under ~/.gitmem/projects, not in the project")
-    # No default, so that `gitmem --user init` means the same as `gitmem init --user`.
-    place.add_argument("--user", action="store_true", default=argparse.SUPPRESS, help="make your own store, ~/.gitmem")
 
 
 def chosen_place(args: argparse.Namespace) -> Place:

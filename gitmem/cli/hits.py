@@ -122,22 +122,6 @@ LAYERS = {
 _SHORT = 10  # characters of an object id
 
 
-def add_search_arguments(parser: argparse.ArgumentParser, limit: int) -> None:
-    """Add the options of `search` and `recall`."""
-    from gitmem.cli.app import whole_number
-
-    parser.add_argument("--at", metavar="REV|DATE", help="search the files as they were then")
-    parser.add_argument(
-        "-n",
-        "--limit",
-        type=whole_number,
-        default=limit,
-        metavar="N",
-        help=f"hits at most (default: {limit}); 0 for all",
-    )
-    parser.add_argument("--all", action="store_true", help="find facts that no longer hold, too")
-
-
 class Found(Value):
     """The answer to a query, and in which store it was searched from when on."""
 

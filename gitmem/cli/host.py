@@ -25,18 +25,6 @@ if TYPE_CHECKING:
     from gitmem.hosts.settings import Shipped
 
 
-def add_host_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `install` and `uninstall`."""
-    parser.add_argument("host", nargs="?", choices=NAMES, metavar="AGENT", help=", ".join(NAMES))
-    parser.add_argument("--all", action="store_true", help="every agent that is found on this machine")
-    scope = parser.add_mutually_exclusive_group()
-    scope.add_argument("--project", action="store_true", help="the project's settings, which a team shares (default)")
-    scope.add_argument("--local", action="store_true", help="this project, only you (Claude Code)")
-    # No default, so that `gitmem --user install claude` means the same.
-    scope.add_argument("--user", action="store_true", default=argparse.SUPPRESS, help="your own: all projects")
-    parser.add_argument("-n", "--dry-run", action="store_true", help="print the changes without making them")
-
-
 def found_hosts(app: App) -> list[Host]:
     """Return the hosts that are on this machine: their program is on the PATH, or their folder in the home."""
     return [

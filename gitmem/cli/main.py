@@ -7,7 +7,7 @@ import os
 import sys
 
 from gitmem import __version__
-from gitmem.cli.commands import COMMANDS, HelpAskedError, command_word, function, unfolded
+from gitmem.cli.commands import COMMANDS, HelpAskedError, command_word, runner, unfolded
 from gitmem.errors import ExitCode, GitFailedError, GitmemError
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -47,7 +47,7 @@ def _run(argv: Sequence[str], app: App) -> int:
 
         try:
             args = parse(unfolded(argv) or ["--help"])
-            return int(function("run", args.command)(args, app._replace(pages=not args.no_pager)) or ExitCode.OK)
+            return int(runner(args.command)(args, app._replace(pages=not args.no_pager)) or ExitCode.OK)
         except HelpAskedError as asked:
             app._replace(pages="--no-pager" not in argv).write(str(asked))
     except BrokenPipeError:  # `gitmem log | head`

@@ -1,23 +1,25 @@
-"""The parsers of the command line, and the help that they print; only a command that is run or asked about gets one."""
+"""The parsers of the command line, and the help that they print, made of commands.txt."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from gitmem import __version__
-from gitmem.cli.commands import COMMANDS, GROUPS, PARTS, PLUMBING, HelpAskedError, command_word, function
+from gitmem.cli.commands import COMMANDS, GROUPS, PARTS, PLUMBING, HelpAskedError, command_word
 from gitmem.errors import UsageError
+from gitmem.values import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, NoReturn
 
 
 vars(argparse)["_"] = str  # looking for translations of its few words takes a save a millisecond
 
-_BARE = (*PLUMBING, "completion", "help", "statusline")  # print no result that could be JSON
 _ABOUT = "A memory for coding agents that lives in git."
 _EPILOG = """\
 examples:
@@ -28,6 +30,35 @@ examples:
   gitmem help --all                            all commands, and the exit codes
 """
 _PROSE = 100  # columns of a paragraph of help, at most
+# Lists that commands.txt names: their modules, each imported where an argument needs it, and names there.
+_LISTS = {
+    "agents": ("gitmem.hosts.all", "NAMES"),
+    "ops": ("gitmem.document.message", "Op"),
+    "providers": ("gitmem.llm.choose", "PROVIDERS"),
+    "types": ("gitmem.document.entry", "MemoryType"),
+}
+
+
+class Section(Value):
+    """What commands.txt says of a command: the one of its own that runs without a word, its line in lists, its text."""
+
+    usual: str
+    line: str
+    text: str
+
+
+@cache
+def sections() -> Mapping[str, Section]:
+    """Return the sections of commands.txt by the words of their commands."""
+    with open(os.path.join(os.path.dirname(__file__), "commands.txt"), encoding="utf-8") as file:
+        parts = file.read().split("\n== ")[1:]
+    found = {}
+    for part in parts:
+        head, _, text = part.partition("\n")
+        words, _, line = head.partition(": ")
+        name, _, usual = words.partition(" [")
+        found[name] = Section(usual.rstrip("]"), line, text)
+    return found
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -46,6 +77,13 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         hint = f"Did you mean 'gitmem {near[0]}'? " if near else ""
         raise UsageError(f"There is no command {word!r}.", f"{hint}'gitmem help --all' lists all commands.")
     return build_parser([] if word is None else [word]).parse_args(argv)
+
+
+def whole_number(text: str) -> int:
+    """Return the number in an argument."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
+    return int(text)
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -82,12 +120,6 @@ class Parser(argparse.ArgumentParser):
             help_line = "print the result as JSON"
             self.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=help_line)
 
-    def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
-        """Add an argument; its value is named in capitals, in errors too."""
-        if names and names[0][0] not in self.prefix_chars and "choices" not in options:
-            options.setdefault("metavar", names[0].upper())
-        return super().add_argument(*names, **options)
-
     def format_help(self) -> str:
         """Return the help, as wide as the terminal."""
         self.formatter_class = _Formatter
@@ -105,7 +137,7 @@ class Parser(argparse.ArgumentParser):
 def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser with the sub-parsers of these commands; without names, with a line of help for each command."""
     usage = None if names else "gitmem [-h] [-V] [-C DIR] [--no-pager] [--user | --private] COMMAND ..."
-    about = _ABOUT if names else f"{_ABOUT}\n\n{listed(GROUPS)}"
+    about = _ABOUT if names else f"{_ABOUT}\n\n{listed_commands(GROUPS)}"
     parser = Parser(json=False, prog="gitmem", usage=usage, description=about, epilog=_EPILOG)
     parser.asked = " ".join(("gitmem", *names[:1]))
     parser.set_defaults(json=False)
@@ -119,18 +151,96 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
         dest="command", metavar="COMMAND", required=True, prog="gitmem", help=None if names else argparse.SUPPRESS
     )
     for name in names or (one for one in COMMANDS if one not in PLUMBING):  # completion offers them
-        if not names:
-            commands.add_parser(name, help=COMMANDS[name])
-            continue
-        about, examples = _help_texts(name)
-        command = commands.add_parser(
-            name, help=COMMANDS[name], description=about, epilog=_titled(examples), json=name not in _BARE
-        )
-        (function("configure", name) or bool)(command)
-        for word, line, own in own_commands(command):
-            own.description = f"{line[:1].upper()}{line[1:]}."
-            own.epilog = _titled([one for one in examples if f"gitmem {name} {word}" in one] or [f"  {own.prog}"])
+        if names:
+            _add_command(commands, name)
+        else:
+            commands.add_parser(name, help=sections()[name].line)
     return parser
+
+
+def _add_command(commands: argparse._SubParsersAction[Parser], name: str) -> None:
+    section = sections()[name]
+    text, _, examples = f"\n{section.text}".partition("\nExamples:\n")
+    about, _, arguments = text.partition("\nArguments:\n")
+    about = about.strip()
+    json = "With --json" in about
+    if name in PARTS:
+        about += "\n\n" + listed_commands({"Its parts, each a command:": PARTS[name]})
+    shown = examples.strip("\n").split("\n")
+    command = commands.add_parser(name, help=section.line, description=about, epilog=_titled(shown), json=json)
+    _add_arguments(command, arguments)
+    own = {words: one for words, one in sections().items() if words.startswith(f"{name} ")}
+    if not own:
+        return
+    actions = command.add_subparsers(dest="action", metavar="ACTION", prog=f"gitmem {name}")
+    for words, one in own.items():
+        part = actions.add_parser(
+            words[len(name) + 1 :],
+            help=one.line,
+            description=f"{one.line[:1].upper()}{one.line[1:]}.",
+            epilog=_titled([line for line in shown if f"gitmem {words}" in line] or [f"  gitmem {words}"]),
+        )
+        _add_arguments(part, one.text)
+        if words == f"{name} {section.usual}":
+            defaults = {action.dest: action.default for action in part._actions}  # noqa: SLF001
+            usual = {dest: value for dest, value in defaults.items() if value is not argparse.SUPPRESS}
+            command.set_defaults(action=section.usual, **usual)
+
+
+def _add_arguments(parser: argparse.ArgumentParser, text: str) -> None:
+    """Add the arguments of a section; its head of commands.txt says how they are written."""
+    group = None
+    for line in filter(None, text.split("\n")):
+        usage, _, help_line = line[2:].partition("  ")
+        if usage.startswith("@"):
+            _add_arguments(parser, sections()[usage].text)
+            continue
+        mark = usage[:2] if usage[:2] in {"| ", "! "} else ""
+        group = (group or parser.add_mutually_exclusive_group(required=mark == "! ")) if mark else None
+        names, options = _argument(_listed_in(usage.removeprefix(mark)))
+        (group or parser).add_argument(*names, **options, help=_listed_in(help_line).strip() or None)
+
+
+def _argument(usage: str) -> tuple[list[str], dict[str, Any]]:
+    """Return the names of an argument, and what argparse is told of it."""
+    dest, _, usage = usage.rpartition(": ")
+    usage, has_default, default = usage.partition("=")
+    names = [word.rstrip(",") for word in usage.split() if word.startswith("-")]
+    value = usage.rpartition(names[-1])[2].strip() if names else usage
+    options: dict[str, Any] = {"dest": dest} if dest and names else {}
+    if names and not value:
+        # No default of --user: `gitmem --user init` means the same as `gitmem init --user`.
+        return names, {
+            **options,
+            "action": "store_true",
+            "default": argparse.SUPPRESS if names == ["--user"] else False,
+        }
+    optional = value.startswith("[") and value.endswith("]")
+    value = value[1:-1] if optional else value
+    options |= {"required": True} if value.endswith("!") else {}
+    value, repeats = value.removesuffix(" ...").removesuffix("!"), value.endswith(" ...")
+    value, _, choices = value.partition("{")
+    value = value.strip()
+    options |= {"metavar": value} if value else {}
+    options |= {"choices": choices.rstrip("}").split(", ")} if choices else {}
+    options |= {"type": whole_number} if value == "N" else {"type": float} if value == "0-1" else {}
+    if has_default:
+        options["default"] = whole_number(default) if value == "N" else default
+    if names and repeats:
+        options |= {"action": "append", "default": []}
+    elif not names and (optional or repeats):
+        options["nargs"] = ("*" if optional else "+") if repeats else "?"
+    return names or [dest or value.lower()], options
+
+
+def _listed_in(text: str) -> str:
+    """Return a text with the lists that it names by `$`."""
+
+    def listed(found: re.Match[str]) -> str:
+        module, name = _LISTS[found[1]]
+        return ", ".join(str(getattr(one, "value", one)) for one in getattr(__import__(module, fromlist=["*"]), name))
+
+    return re.sub(r"\$(\w+)", listed, text) if "$" in text else text
 
 
 def own_commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
@@ -141,23 +251,24 @@ def own_commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, ar
             yield from ((word, lines[word], own) for word, own in action.choices.items())
 
 
-def _help_texts(name: str) -> tuple[str, list[str]]:
-    """Return the description and the examples of a command, from the docstring of its `run`, and list its parts."""
-    text = "\n".join(line.removeprefix("    ") for line in (function("run", name).__doc__ or "").split("\n")).strip()
-    description, _, examples = text.partition("\n\nExamples:\n")
-    if name in PARTS:
-        description += "\n\n" + listed({"Its parts, each a command:": PARTS[name]})
-    return description, examples.split("\n")
-
-
 def _titled(examples: Sequence[str]) -> str:
     return "\n".join(["examples:", *examples])
 
 
+def lines_of(names: Iterable[str]) -> dict[str, str]:
+    """Return the lines of help of commands, by name."""
+    return {name: sections()[name].line for name in names}
+
+
 def listed(groups: Mapping[str, Mapping[str, str]]) -> str:
-    """Return commands with their line of help, group by group."""
+    """Return words with their lines, group by group."""
     width = max(len(name) for group in groups.values() for name in group) + 2
     return "\n\n".join(
         "\n".join([title, *(f"  {name:<{width}}{line}" for name, line in group.items())])
         for title, group in groups.items()
     )
+
+
+def listed_commands(groups: Mapping[str, Iterable[str]]) -> str:
+    """Return commands with their lines of help, group by group."""
+    return listed({title: lines_of(names) for title, names in groups.items()})

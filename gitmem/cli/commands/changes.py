@@ -17,31 +17,7 @@ from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
 
 
-def configure_diff(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "what", nargs="*", metavar="A B PATH", help="from A to B (or A..B), only this file; all optional"
-    )
-    parser.add_argument("--stat", action="store_true", help="only the number of changed lines of each file")
-
-
 def run_diff(args: argparse.Namespace, app: App) -> None:
-    """Print what changed between two revisions or dates, as a unified diff, which 'git apply' takes.
-
-    Without A: your edits by hand that are not committed yet; if there are none, what the last commit changed. With A:
-    from A to the last commit. A and B are revisions or dates (see 'gitmem at --help'); a last argument that is
-    neither is a file or folder.
-
-    With --json: {from, to, files: [{path, change}], diff}; a change is added, removed or modified. With --stat the text
-    of the diff is that of 'git diff --stat'. Of edits by hand "to" is null.
-
-    Examples:
-      gitmem diff
-      gitmem diff yesterday --stat
-      gitmem diff HEAD~5..HEAD
-      gitmem diff 2026-11-01 2026-11-21 memory.md
-      gitmem diff HEAD~5 archive
-
-    """
     store = app.settled(args)
     ends, named = _ends_and_path(store, args.what)
     path = named_path(store, args, app, named) if named is not None else None
@@ -92,30 +68,7 @@ def _told_edits(store: Store, args: argparse.Namespace, app: App, path: str | No
 _NAMED = 5  # files
 
 
-def configure_undo(parser: argparse.ArgumentParser) -> None:
-    which = parser.add_mutually_exclusive_group()
-    about = "a commit, the id of an entry, or a session (default: what you did last)"
-    which.add_argument("what", nargs="?", metavar="COMMIT|^ENTRY|SESSION", help=about)
-    which.add_argument("--session", help="undo a whole session: its id, or a prefix of it")
-    parser.add_argument("--dry-run", action="store_true", help="only list the changes to undo")
-
-
 def run_undo(args: argparse.Namespace, app: App) -> None:
-    """Take back a save, a session, a rotation or any other commit, by a new commit. Later changes stay.
-
-    Entries are removed wherever they are now, also from archives. An undo can be undone; undoing a commit twice changes
-    nothing.
-
-    With --json: {commit, dry_run, undone, already, files}; undone and already list commits as 'gitmem log --json'
-    prints them, already with {undone_by}.
-
-    Examples:
-      gitmem undo                     what you did last: a save, a rotation, an edit of a fact; again, what was before
-      gitmem undo 3fa9c1d2e4          the commit that 'gitmem log' lists under this id
-      gitmem undo ^01ksd9q2x0m3v8t5   the save of this entry
-      gitmem undo --session 1b4e51f0 --dry-run
-
-    """
     store = app.settled(args)
     with app.waiting():
         done = undo(store, revision=args.what, session=args.session, dry_run=args.dry_run)

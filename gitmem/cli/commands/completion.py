@@ -13,7 +13,7 @@ from gitmem.cli.app import OWN, App
 from gitmem.cli.commands import COMMANDS, FREE, GROUPS, PARTS, unfolded
 from gitmem.cli.commands.review import waiting
 from gitmem.cli.output import SHORT
-from gitmem.cli.parser import listed, own_commands, parse
+from gitmem.cli.parser import lines_of, listed, own_commands, parse
 from gitmem.config import RULES
 from gitmem.errors import ExitCode, GitmemError
 from gitmem.facts.fact import FactKind
@@ -39,48 +39,19 @@ _SAID = re.compile(r"[^\w.,/+-]+")  # characters that a shell escapes or breaks 
 _BLANK = "\u00a0"  # looks like a blank, and needs no escape
 
 
-def configure_completion(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=["bash", "zsh", "fish", "powershell"], help="the shell to complete in")
-
-
 def run_completion(args: argparse.Namespace, app: App) -> None:
-    """Print the script with which a shell completes gitmem's commands and options.
-
-    Put the line for your shell into its start-up file: ~/.bashrc; ~/.zshrc, after compinit; ~/.config/fish/config.fish;
-    or the file that $PROFILE names in PowerShell.
-
-    Examples:
-      eval "$(gitmem completion bash)"
-      eval "$(gitmem completion zsh)"
-      gitmem completion fish | source
-      gitmem completion powershell | Out-String | Invoke-Expression
-
-    """
     from argcomplete.shell_integration import shellcode
 
     print(shellcode(["gitmem"], shell=args.shell), file=app.out)
 
 
-def configure_help(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--all", action="store_true", help="list all commands, and the exit codes")
-    parser.add_argument("words", nargs="*", metavar="COMMAND", help="a command, or one of a command's own commands")
-
-
 def run_help(args: argparse.Namespace, app: App) -> None:
-    """Show the help of a command, or list the commands. Each also has a man page: man gitmem-save.
-
-    Examples:
-      gitmem help
-      gitmem help save
-      gitmem help facts add
-      gitmem help --all
-
-    """
     if not args.all:
         parse(unfolded([*args.words, "--help"]))
     more = {f"gitmem {front} …" if front in COMMANDS else front: parts for front, parts in PARTS.items()}
-    codes = {"exit codes": {str(int(code)): code.meaning for code in ExitCode}}
-    app.answer(args, None, listed({**GROUPS, **more, **codes}), OWN)
+    groups = {title: lines_of(names) for title, names in {**GROUPS, **more}.items()}
+    codes = {str(int(code)): code.meaning for code in ExitCode}
+    app.answer(args, None, listed({**groups, "exit codes": codes}), OWN)
 
 
 def offer_words(parser: argparse.ArgumentParser, app: App) -> None:
@@ -95,7 +66,7 @@ def offer_words(parser: argparse.ArgumentParser, app: App) -> None:
 def offer_parts(parser: argparse.ArgumentParser) -> None:
     """Complete the parts of commands, as their first argument."""
     for name, _, own in own_commands(parser):
-        parts = PARTS.get(name, {}) if name not in FREE else {}
+        parts = lines_of(PARTS.get(name, ()) if name not in FREE else ())
         first = next(iter(own._get_positional_actions()), None)  # noqa: SLF001
         if isinstance(first, argparse._SubParsersAction):  # noqa: SLF001
             for part, about in parts.items():

@@ -25,47 +25,7 @@ from gitmem.text.sentences import count
 from gitmem.text.terminal import fields
 
 
-def configure_config(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "key",
-        nargs="?",
-        help="a setting, such as rotation.threshold_tokens; or trust, or untrust (default: list all settings)",
-    )
-    parser.add_argument("value", nargs="?", help="its new value, a YAML scalar or list; the setting to trust")
-    parser.add_argument("--unset", action="store_true", help="remove the value, so that the next origin counts")
-    parser.add_argument(
-        "--user", action="store_true", default=argparse.SUPPRESS, help="your own settings, for all stores"
-    )
-    parser.add_argument("--yes", action="store_true", help="trust without being asked")
-
-
 def run_config(args: argparse.Namespace, app: App) -> None:
-    """List all settings with their origin, print one, or change one.
-
-    FROM names the origin of a value, the strongest first: your own settings for this store (here), the store's
-    config.yaml (store), your own settings for all stores (user), or the default.
-
-    A store's config.yaml may come from somebody else, so by itself it may set a few numbers only. Any other value in it
-    counts once you have seen it and agreed to it: 'gitmem config trust'. If the value changes, you are asked again.
-
-    A change goes into the store's config.yaml, as a commit, if that file may say it, else into your own settings for
-    this store. Comments in the files stay.
-
-    With --json: a list of {key, value, origin, file, help, untrusted}, for one setting one of these; untrusted is null
-    or {value, file}. A change prints {key, value, file, commit}, 'trust' {store, trusted: [{key, value, file}]} and
-    'untrust' {store, untrusted}.
-
-    Examples:
-      gitmem config
-      gitmem config rotation.threshold_tokens
-      gitmem config rotation.threshold_tokens 40000
-      gitmem config redaction.allow "[example-token-*, AKIAIOSFODNN7EXAMPLE]" --user
-      gitmem config lock.kind --unset
-      gitmem config trust                  show what the store asks for, and agree
-      gitmem config trust sync.auto --yes
-      gitmem config untrust sync.auto
-
-    """
     if args.key in {"trust", "untrust"}:
         if args.value is not None:
             check_key(args.value)

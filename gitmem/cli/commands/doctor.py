@@ -21,24 +21,7 @@ from gitmem.sync.clone import check_opened
 from gitmem.text.sentences import count
 
 
-def configure_doctor(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-v", "--verbose", action="store_true", help="list the checks that passed, too")
-    parser.add_argument("--deep", action="store_true", help="read every object of the repository, too")
-
-
 def run_doctor(args: argparse.Namespace, app: App) -> int:
-    """Check the store and name a remedy for each problem. It changes nothing. The exit code is 1 if there is a problem.
-
-    With --json: {problems, warnings, checks: [{check, level, message, remedy, details}]}; a level is ok, note, warning
-    or problem.
-
-    Examples:
-      gitmem doctor
-      gitmem doctor --verbose
-      gitmem doctor --deep
-      gitmem doctor --json
-
-    """
     store = app.open(args)
     check_opened(store, read=False)
     with Progress(app.err) as progress:

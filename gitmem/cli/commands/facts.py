@@ -25,60 +25,7 @@ _SAVED = ("decision", "preference", "rule", "pattern", "issue")  # kinds that ar
 _STATUSES = ("active", "open", "resolved", "superseded", "retired")
 
 
-def configure_facts(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", prog="gitmem facts")
-    parser.set_defaults(action="list", all=False, kind=None, stale=False)
-    listing = actions.add_parser("list", help="list the facts that hold (default)")
-    listing.add_argument("--all", action="store_true", help="also resolved, superseded and retired ones")
-    listing.add_argument("--kind", choices=_KINDS, help="only facts of this kind")
-    listing.add_argument("--stale", action="store_true", help="only facts whose code has changed since")
-    show = actions.add_parser("show", help="print a fact with its origin and the facts it supersedes")
-    show.add_argument("fact", metavar="FACT", help="its id, or an unambiguous prefix of it")
-    add = actions.add_parser("add", help="add a fact")
-    add.add_argument("text", metavar="TEXT", help="the text of the fact; - reads standard input")
-    add.add_argument("--kind", choices=_SAVED, default="decision", help="its kind (default: decision)")
-    add.add_argument("--tag", action="append", default=[], metavar="TAG", help="a keyword; may be given more than once")
-    edit = actions.add_parser("edit", help="change the text of a fact")
-    edit.add_argument("fact", metavar="FACT")
-    edit.add_argument("text", metavar="TEXT", help="the new text; - reads standard input")
-    retire = actions.add_parser("retire", help="mark a fact as no longer true, or an issue as resolved")
-    retire.add_argument("fact", metavar="FACT")
-    retire.add_argument("--why", default="", metavar="TEXT", help="why, or how it was resolved")
-    confirm = actions.add_parser("confirm", help="mark a fact as true; the facts that contradict it are superseded")
-    confirm.add_argument("fact", metavar="FACT")
-    for name, line in (("pin", "have every session told a fact, before all others"), ("unpin", "no longer do so")):
-        actions.add_parser(name, help=line).add_argument("fact", metavar="FACT")
-    replace = actions.add_parser("supersede", help="mark a fact as replaced by another one")
-    replace.add_argument("fact", metavar="OLD")
-    replace.add_argument("successor", metavar="NEW", help="the fact that holds instead")
-
-
 def run_facts(args: argparse.Namespace, app: App) -> None:
-    """List, show, add and correct facts: decisions, rules, preferences, explanations, fixes and commands.
-
-    Facts are learned when a session ends, from what you and the agent said in it, and told when a session starts. Each
-    is a file below facts/, which you can also edit. A fact that names files is stale once their code has changed;
-    'confirm' says that it still holds.
-
-    With --json: a fact is {id, kind, status, description, created, updated, confidence, sources, files, commit, branch,
-    stale, place, review, superseded_by, path}; 'list' prints a list of them with {author}, null where that is you,
-    'show' adds {author, text, origin, supersedes, keywords, places, standing, successor}, 'add', 'edit', 'retire',
-    'confirm', 'supersede', 'pin' and 'unpin' add {commits}.
-
-    Examples:
-      gitmem facts
-      gitmem facts list --kind decision
-      gitmem facts list --stale
-      gitmem facts show d4f7k2
-      gitmem facts add "Use uv, not pnpm" --kind rule
-      gitmem facts edit d4f7k2 "Use uv, not pnpm."
-      gitmem facts retire d4f7k2 --why "the project moved to pixi"
-      gitmem facts confirm d4f7k2
-      gitmem facts supersede d4f7k2 d9efjx
-      gitmem facts pin d4f7k2
-      gitmem facts unpin d4f7k2
-
-    """
     act = {"list": _list, "add": _add}.get(args.action, _show_or_change)
     with app.waiting():
         act(app.settled(args), args, app)
@@ -186,24 +133,7 @@ def _table(found: Sequence[Fact], authors: Mapping[str, str], marks: Marks) -> s
     return plain("\n".join(lines))
 
 
-def configure_resolve(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("issue", metavar="ISSUE", help="its id, or an unambiguous prefix of it")
-    parser.add_argument("how", nargs="?", default="", metavar="TEXT", help="how it was resolved")
-
-
 def run_resolve(args: argparse.Namespace, app: App) -> None:
-    """Mark an issue as resolved: its line leaves memory.md, and sessions are no longer told of it.
-
-    'gitmem facts list --kind issue' lists the open ones; so does memory.md, with ^ID at the end of each. 'gitmem undo'
-    opens it again.
-
-    With --json: {id, status, commits}.
-
-    Examples:
-      gitmem resolve i4f7k2
-      gitmem resolve i4f7k2 "the cache is cleared at start now"
-
-    """
     store = app.settled(args)
     known = find_fact(store, args.issue)
     if known.kind != FactKind.ISSUE:

@@ -7,7 +7,6 @@ import re
 from gitmem.cli.app import OWN
 from gitmem.cli.hits import (
     LAYERS,
-    add_search_arguments,
     find_hits,
     fold_words,
     hit_value,
@@ -31,45 +30,7 @@ if TYPE_CHECKING:
 SEARCH_LIMIT = 10  # hits
 
 
-def configure_search(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", nargs="+", metavar="QUERY", help="what to look for")
-    parser.add_argument(
-        "--by", choices=("layer", "score"), default="score", help="the best first (default), or by layer"
-    )
-    parser.add_argument("--stores", metavar="FOLDER|all", help="search all stores below a folder, or of this machine")
-    parser.add_argument("--deep", action="store_true", help="search the raw transcripts of sessions, too")
-    parser.add_argument("--history", action="store_true", help="search old commits, too")
-    add_search_arguments(parser, SEARCH_LIMIT)
-
-
 def run_search(args: argparse.Namespace, app: App) -> None:
-    """Find memories, each once, the best first.
-
-    Words are found in all their forms, in English and Korean, and inside identifiers. There is no index, so a text
-    saved or edited a moment ago is found. A query may contain "an exact phrase", -without, path:daily, type:decision,
-    tag:build, since:2026-11-01, until:yesterday, session:1b4e51f0, author:kim and author:me. To begin a query
-    with a dash, write -- before it.
-
-    With --json: a list of {path, start_line, end_line, heading, layer, field, type, tags, date, session, author, entry,
-    score, snippet, tokens, commit, text, weak, status, others, own, views}; what is not known is null, and so is author
-    if it is you. commit is set for hits that only history holds. text is the memory, or of a long one the request and
-    its best part. A weak hit shares little with the query. status is that of a fact that does not hold, or is disputed,
-    or "before" where a newer hit is on the same subject; others are the ids of what holds, contradicts or is newer. own
-    is true for your own rules and preferences (gitmem --user save), which are found in every project. views are the
-    other places of the same memory.
-
-    With --stores the words are looked for in every store below FOLDER, or with 'all' in every store that was made,
-    cloned or accepted on this machine; a hit names its store, also with --json.
-
-    Examples:
-      gitmem search which package manager
-      gitmem search 환불 테스트 --by layer
-      gitmem search 'type:decision since:"2 weeks ago" cache'
-      gitmem search --history "the plan we gave up"
-      gitmem search --at 2026-11-01 deploy
-      gitmem search --stores ~/projects "how do we deploy"
-
-    """
     if args.stores is not None:
         _search_stores(args, app)
         return
@@ -128,31 +89,7 @@ CANDIDATES = 50  # hits of which those are recalled that fit
 BUDGET = 2_000  # tokens
 
 
-def configure_recall(parser: argparse.ArgumentParser) -> None:
-    from gitmem.cli.app import whole_number
-
-    parser.add_argument("query", nargs="+", metavar="QUERY", help="what to look for, as for 'gitmem search'")
-    parser.add_argument(
-        "--budget", type=whole_number, default=BUDGET, metavar="N", help=f"tokens at most (default: {BUDGET})"
-    )
-    add_search_arguments(parser, CANDIDATES)
-
-
 def run_recall(args: argparse.Namespace, app: App) -> None:
-    """Print memories of a subject as context for an agent: the best entries whole, within a budget.
-
-    The text is fenced and marked as data. A token is counted as four bytes of UTF-8.
-
-    With --json: {text, tokens, more, hits, without_vectors, left_out}, the hits as 'gitmem search --json' prints them.
-    more is the number of hits that did not fit, left_out that of facts that no longer hold; without_vectors says why
-    meanings were not compared, null if they were.
-
-    Examples:
-      gitmem recall which package manager
-      gitmem recall --budget 500 환불 테스트
-      gitmem recall --at 2026-11-01 deploy
-
-    """
     from gitmem.search.recall import recall
     from gitmem.text.stems import estimate_tokens
 
@@ -177,26 +114,7 @@ def run_recall(args: argparse.Namespace, app: App) -> None:
         app.notices(left_out(answer))
 
 
-def configure_keywords(parser: argparse.ArgumentParser) -> None:
-    from gitmem.cli.app import whole_number
-
-    parser.add_argument("word", nargs="?", metavar="WORD", help="list the entries with this keyword")
-    parser.add_argument("-n", "--limit", type=whole_number, metavar="N", help="at most N; 0 for all")
-
-
 def run_keywords(args: argparse.Namespace, app: App) -> None:
-    """List the keywords of the store with the number of entries that have each, or the entries with one keyword.
-
-    They are derived from the files each time, so they are never out of date. In a store of more than 500 files the
-    numbers are estimated.
-
-    With --json: a list of {word, count}; with a WORD, hits as 'gitmem search --json' prints them.
-
-    Examples:
-      gitmem keywords
-      gitmem keywords pnpm
-
-    """
     store = app.settled(args)
     if args.word is not None:
         from gitmem.search.engine import answer
@@ -215,24 +133,7 @@ def run_keywords(args: argparse.Namespace, app: App) -> None:
         app.notices(("The numbers are estimated from a sample of the files.",))
 
 
-def configure_get(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("where", metavar="PATH[:LINE[-LINE]]|^ID", help="a place as 'gitmem search' prints it")
-    parser.add_argument("--at", metavar="REV|DATE", help="the file as it was then")
-
-
 def run_get(args: argparse.Namespace, app: App) -> None:
-    """Print lines of a document of the store: all, some, the entry or section around one, or the memory of an id.
-
-    Only documents of the store are read: links are not followed, and no path leads out of the store.
-
-    With --json: {path, start_line, end_line, text, tokens}.
-
-    Examples:
-      gitmem get memory.md:12
-      gitmem get daily/2026/11/2026-11-21.md:10-40
-      gitmem get ^x4f7k2m9q0x
-
-    """
     from gitmem.lessons.usage_log import GET, GivenText, note_asked
     from gitmem.search.hits import read_passage
     from gitmem.search.recall import is_handle, layer_of, read_memory

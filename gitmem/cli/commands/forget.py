@@ -20,29 +20,8 @@ from gitmem.text.terminal import plain
 _SHOWN = 20  # files that a preview lists
 
 
-def configure_clear(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=("old", "all"), help="old: logs, archives and sessions; all: the whole memory")
-    parser.add_argument("--days", type=int, metavar="N", help="with 'old': more than N days ago (default: 30)")
-    parser.add_argument("--dry-run", action="store_true", help="only list the files to remove")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-
-
 def run_clear(args: argparse.Namespace, app: App) -> None:
-    """Remove old files, or all, from the memory, after a preview and a question. 'gitmem undo' brings them back.
-
-    'old' means daily logs, weeks, months, archives and sessions from more than 30 days ago; summaries, facts and
-    memory.md stay. 'all' leaves an empty memory.md and the settings. It is one commit. History keeps everything, so to
-    get rid of a secret use 'gitmem purge'. Raw transcripts are on refs of their own and stay: see 'gitmem forget'.
-
-    With --json: {dry_run, files, bytes, commit}.
-
-    Examples:
-      gitmem clear old --dry-run
-      gitmem clear old --days 90
-      gitmem clear all --yes
-
-    """
-    if args.days is not None and (args.what == "all" or args.days < 0):
+    if args.days is not None and args.what == "all":
         raise UsageError(
             "--days takes a number of days, and goes with 'old' only.", "For example: gitmem clear old --days 90"
         )
@@ -77,24 +56,7 @@ def _cleared_value(done: Cleared, *, dry_run: bool) -> dict[str, object]:
     return {"dry_run": dry_run, "files": list(done.files), "bytes": done.size, "commit": done.commit}
 
 
-def configure_cleanup(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="list the files that would go, change nothing")
-
-
 def run_cleanup(args: argparse.Namespace, app: App) -> None:
-    """Remove episodes and bug patterns that never helped, in one commit.
-
-    An episode goes if it is older than cleanup.max_age_days, did not help and was shown less than twice; a bug pattern
-    if the error has not come for 90 days and its fix was used less than cleanup.min_usage_count times. 'gitmem undo'
-    brings them back.
-
-    With --json: {episodes, patterns, commit}; the first two are lists of files.
-
-    Examples:
-      gitmem cleanup --dry-run
-      gitmem cleanup
-
-    """
     done = clean_up(app.settled(args), dry_run=args.dry_run)
     files = (*done.episodes, *done.patterns)
     numbers = f"{count(len(done.episodes), 'episode')} and {count(len(done.patterns), 'bug pattern')}"
@@ -104,38 +66,7 @@ def run_cleanup(args: argparse.Namespace, app: App) -> None:
     app.answer(args, asdict(done), "\n".join(lines) if files else "There is nothing to clean up.")
 
 
-def configure_forget(parser: argparse.ArgumentParser) -> None:
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--transcripts", action="store_true", help="the raw transcripts of sessions")
-    what.add_argument("--author", metavar="NAME", help="all that an author brought, by name or address, everywhere")
-    what.add_argument("--session", metavar="ID", help="all that a session brought, everywhere")
-    parser.add_argument("--before", metavar="DATE", help="only sessions that began before this date (default: all)")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would go")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-
-
 def run_forget(args: argparse.Namespace, app: App) -> None:
-    """Remove memories; each part shows first what it will do.
-
-    'forget clear' empties the memory in a way that can be undone, 'forget purge' removes a text from history as well,
-    and --transcripts deletes raw transcripts here, for good, and frees their disk space; memory of the sessions stays.
-
-    --author and --session take what an author or a session brought out of all history, as a purge does: entries,
-    facts, transcripts, the author's address. Every other clone asks first, at its next sync.
-
-    With --json: {dry_run, sessions, size, kept, freed, notices}, sizes in bytes; with --author and --session as
-    'forget purge'.
-
-    Examples:
-      gitmem forget clear old --dry-run
-      gitmem forget purge --secret --dry-run
-      gitmem forget --transcripts --dry-run
-      gitmem forget --transcripts --before 2026-06-01
-      gitmem forget --transcripts --yes --json
-      gitmem forget --author ada@example.org --dry-run
-      gitmem forget --session 1b4e51f0-6c1e-4b9e-9d3a-2f0f5a4c7e11 --yes && gitmem sync
-
-    """
     if args.author or args.session:
         _erase(args, app)
         return
@@ -179,33 +110,7 @@ def _forget_count(planned: Forgotten) -> str:
     return f"{count(planned.sessions, 'transcript')} of {bytes_of(planned.size)}"
 
 
-def configure_purge(parser: argparse.ArgumentParser) -> None:
-    which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("text", nargs="?", metavar="TEXT", help="the exact text; '-' reads it from standard input")
-    which.add_argument("--regex", metavar="PATTERN", help="every match of this pattern (Python's syntax) within a line")
-    which.add_argument("--secret", action="store_true", help="every secret that redaction finds in history")
-    parser.add_argument("--dry-run", action="store_true", help="only list the matches to purge")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-
-
 def run_purge(args: argparse.Namespace, app: App) -> None:
-    """Remove a text from the memory and its whole history, for good. '(purged)' takes its place.
-
-    History is rewritten: all branches of the store, files, names and messages, what waits in the spool, backups,
-    stashes and reflogs. Then every object is read to check that the text is gone. This cannot be undone. Other machines
-    purge their copies at their next sync, and keep what they saved meanwhile. A text on the command line stays in your
-    shell's history: '-' reads it from standard input.
-
-    With --json: {dry_run, texts, files, commits, rewritten, objects, notices, beyond}; beyond lists what could not be
-    reached.
-
-    Examples:
-      gitmem purge --secret --dry-run
-      gitmem purge --regex 'customer-[0-9]+' --dry-run
-      gitmem purge - < leaked-key.txt
-      gitmem purge "hunter2-staging" --yes && gitmem sync
-
-    """
     wanted = _wanted(args, app)
     store = app.settled(args)
     with Progress(app.err) as progress:

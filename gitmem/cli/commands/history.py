@@ -7,10 +7,8 @@ import re
 from functools import partial
 
 from gitmem.cli import output
-from gitmem.cli.app import App, read_date, whole_number
-from gitmem.cli.app import whole_number as number
+from gitmem.cli.app import App, read_date
 from gitmem.cli.document import named_path, refuse_folder
-from gitmem.document.entry import MemoryType
 from gitmem.document.message import Op
 from gitmem.errors import UsageError
 from gitmem.history.named import named
@@ -23,44 +21,7 @@ from gitmem.text.terminal import fields, plain
 LOG_LIMIT = 20
 
 
-def configure_log(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", nargs="*", metavar="PATH", help="only commits that changed this file or folder")
-    parser.add_argument("--op", choices=[op.value for op in Op], help="only this operation")
-    parser.add_argument("--session", metavar="ID", help="only this session: its id, or a prefix of it")
-    parser.add_argument("--type", choices=[kind.value for kind in MemoryType], help="only saves of this type")
-    parser.add_argument("--since", metavar="DATE", help="only from this date on")
-    parser.add_argument("--until", metavar="DATE", help="only up to this date")
-    parser.add_argument(
-        "-n",
-        type=whole_number,
-        dest="limit",
-        metavar="N",
-        help=f"at most N, also as -N (default: {LOG_LIMIT}); 0 for all",
-    )
-    parser.add_argument("--stat", action="store_true", help="with the files that changed, and how many lines")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--oneline", action="store_true", help="a line each (default)")
-    form.add_argument("--long", action="store_true", help="a paragraph each: all that is known of it")
-    parser.add_argument("--merges", action="store_true", help="with the merges of syncs")
-
-
 def run_log(args: argparse.Namespace, app: App) -> None:
-    """List saves, rotations and edits, the newest first, with time, session and commit.
-
-    Dates are written as 2026-11-21, '2026-11-21 14:03', today, yesterday, '3 days ago'. They are the times at which
-    things happened; a commit may follow later. With git itself: git -C "$(gitmem path)" log
-
-    With --json: a list of {commit, parents, date, committed, author, email, subject, op, type, session, host, machine,
-    entries, archive}, and with --stat {stat} as well; what is not known is null.
-
-    Examples:
-      gitmem log -3 --stat
-      gitmem log --long
-      gitmem log --session 1b4e51f0
-      gitmem log --type decision --since '2 weeks ago' -n 0
-      gitmem log archive --op rotate
-
-    """
     store = app.settled(args)
     path, given = _path_and_limit(args)
     limit: int = LOG_LIMIT if given is None else given
@@ -101,24 +62,7 @@ _SHORT = 8  # characters of a session's id
 _MINUTES = "%Y-%m-%d %H:%M"
 
 
-def configure_sessions(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session", nargs="?", metavar="SESSION", help="its id, or an unambiguous prefix: print it")
-    parser.add_argument("--question", action="store_true", help="what a model was asked about SESSION, and its answer")
-    parser.add_argument("-n", "--limit", type=number, metavar="N", help=f"at most N (default: {LIMIT}); 0 for all")
-
-
 def run_sessions(args: argparse.Namespace, app: App) -> None:
-    """List the sessions of which the store has entries, the newest first, or print the file of one.
-
-    With --json: a list of {id, host, machine, first, last, requests, about, commits, file}, file null if the store has
-    none; with a SESSION one of them, with {text}; with --question {asked: [{digest, question, answer, model, tokens}]}.
-
-    Examples:
-      gitmem sessions
-      gitmem sessions 1b4e51f0
-      gitmem log --session 1b4e51f0
-
-    """
     store = app.settled(args)
     if args.session is not None:
         found = find_session(store, args.session)
@@ -158,26 +102,7 @@ def _heading(session: Session) -> str:
     return "\n".join(filter(None, (f"session {session.id}", ", ".join(filter(None, (span, who))), numbers)))
 
 
-def configure_blame(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("where", metavar="PATH[:LINE[-LINE]]", help="a file, one line of it, or a range of lines")
-
-
 def run_blame(args: argparse.Namespace, app: App) -> None:
-    """Print the save that each line of a file came from: date, host and session, commit.
-
-    Lines of an archive are followed through the rotation to the save that wrote them. The author is named where that is
-    somebody else, or where there is no host and session. A line that you edited and have not committed is marked 'not
-    committed yet'.
-
-    With --json: {path, lines: [{line, text, origin}]}, an origin being a commit as 'gitmem log --json' prints it, or
-    null.
-
-    Examples:
-      gitmem blame memory.md
-      gitmem blame memory.md:12
-      gitmem blame archive/memory_20260113_112700.md:40-60
-
-    """
     place = re.fullmatch(r"(?P<path>.*?)(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?", args.where, re.DOTALL)
     assert place is not None
     store = app.settled(args)
@@ -189,21 +114,6 @@ def run_blame(args: argparse.Namespace, app: App) -> None:
 
 
 def run_index(args: argparse.Namespace, app: App) -> None:
-    """List the rotations: each archive with its date, size, the days of its entries, and whether it has a summary.
-
-    The list is derived from the tree and the commits, so every clone prints the same. Archives that retention removed
-    from the work tree count in the totals, and 'gitmem at COMMIT PATH' still prints them. A rotation that was undone
-    does not count.
-
-    With --json, the shape of the memory-index.json of older tools: {version, current, rotatedFiles: [{file, rotatedAt,
-    tokens, bytes, lines, dateRange: {first, last}, summary, summaryGenerated}], stats: {totalRotations, lastRotation}}.
-    The files are in archive/, the summaries in summaries/; times are UTC.
-
-    Examples:
-      gitmem index
-      gitmem index --json
-
-    """
     store = app.settled(args)
     found = rotations(store)
     app.answer(args, output.index_value(found), output.index_table(found))

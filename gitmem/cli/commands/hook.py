@@ -76,37 +76,11 @@ class Event(Value):
     recorded: bool = True
 
 
-def configure_hook(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("host", metavar="HOST", help="the agent that calls, such as claude")
-    parser.add_argument("event", nargs="?", default="", metavar="EVENT", help="the event, such as SessionStart")
-    parser.add_argument("--drain", action="store_true", help="commit delivered events, in the background")
-
-
 def run_hook(args: argparse.Namespace, app: App) -> int:
-    """Take an event of an agent's session (JSON on standard input) and answer it. The exit code is always 0.
-
-    'gitmem install claude' writes the calls into the agent's settings; there is no need to call it by hand.
-
-    Examples:
-      gitmem hook claude < payload.json
-      gitmem hook claude --drain
-
-    """
     return hook(("hook", args.host, *[args.event] * bool(args.event), *["--drain"] * args.drain), app)
 
 
 def run_statusline(_: argparse.Namespace, app: App) -> int:
-    """Print what the last session was told and whether it is recorded, for the status line of an agent.
-
-    The agent gives its folder as JSON on standard input, as Claude Code does. The script that 'gitmem install' wrote
-    prints the same line without starting Python, ten times as fast; so in the settings of Claude Code stands
-    {"statusLine": {"type": "command", "command": "gitmem=statusline . ~/.local/share/gitmem/hook.sh"}}.
-
-    Examples:
-      gitmem statusline
-      gitmem statusline < payload.json
-
-    """
     return statusline((), app)
 
 

@@ -25,32 +25,7 @@ from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 
 
-def configure_import(parser: argparse.ArgumentParser) -> None:
-    names = (*NAMES, *_KINDS)
-    parser.add_argument("sources", nargs="*", metavar="SOURCE", help="transcripts, a folder of them, or a memory")
-    parser.add_argument("--from", dest="kind", choices=names, metavar="NAME", help=f"whose: {', '.join(names)}")
-    parser.add_argument("--since", metavar="DATE", help="of transcripts: only turns from this day on")
-    parser.add_argument("--dry-run", action="store_true", help="only list what would be imported")
-
-
 def run_import(args: argparse.Namespace, app: App) -> int:
-    """Import recorded sessions of an agent, or the memory of another tool, with their own dates.
-
-    Without arguments it lists what is found on this machine of this project. The sources stay as they are, a second
-    import adds nothing, and 'gitmem undo' takes one back.
-
-    With --json: as 'gitmem replay' or 'gitmem migrate' prints it; without arguments a list of {what, number, command};
-    with --dry-run of transcripts {dry_run, files}.
-
-    Examples:
-      gitmem import
-      gitmem import --from claude --dry-run
-      gitmem import --from codex --since 2026-11-01
-      gitmem import ~/old/project/.claude/memory
-      gitmem import --from claude-mem --dry-run
-      gitmem import ~/basic-memory
-
-    """
     if not args.sources and args.kind is None:
         _offer(args, app)
         return ExitCode.OK
@@ -95,27 +70,7 @@ def _offer(args: argparse.Namespace, app: App) -> None:
     app.answer(args, values, plain(rows) or nothing, "import" if rows else "")
 
 
-def configure_replay(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--from", dest="host", choices=NAMES, metavar="AGENT", help=f"whose: {', '.join(NAMES)}")
-    parser.add_argument("--since", metavar="DATE", help="only turns from this day on, such as 2026-11-01")
-    parser.add_argument("transcripts", nargs="*", metavar="TRANSCRIPT", help="a transcript, or a folder of them")
-
-
 def run_replay(args: argparse.Namespace, app: App) -> int:
-    """Import recorded sessions of an agent, with their own times, as if their hooks had just been called.
-
-    Without TRANSCRIPT, --from imports this project's sessions from where the agent keeps them. A second import adds
-    nothing.
-
-    With --json: {files: [{path, sessions, turns, unread, saved, transcript, archives, notices}], turns, saved,
-    archives}.
-
-    Examples:
-      gitmem replay session.jsonl
-      gitmem replay ~/.claude/projects/-home-me-project
-      gitmem replay --from codex --since 2026-11-01
-
-    """
     paths, store = _transcripts(args, app), app.settled(args)
     span = read_date(store, args.since, "--since")
     found = list(dict.fromkeys(one for path in paths for one in find_transcripts(path)))
@@ -168,29 +123,7 @@ _KINDS = tuple(kind.value for kind in SourceKind)
 _SHOWN = 40  # lines of one list for people; --json has all of them
 
 
-def configure_migrate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", nargs="?", metavar="SOURCE", help="a folder (default: all known ones of the project)")
-    parser.add_argument("--from", dest="kind", choices=_KINDS, help="its layout (default: recognized by its files)")
-    parser.add_argument("--dry-run", action="store_true", help="only list the files and their new places")
-
-
 def run_migrate(args: argparse.Namespace, app: App) -> None:
-    """Import the memory of another tool, each item as a commit with its own date.
-
-    It reads .claude/memory/ and .crabshell/memory/ (rolling memory, archives, summaries, facts.json, transcripts),
-    ~/.claude/memory-keeper/projects/NAME/, .jikime/memory/, what claude-mem's database has of this project, and the
-    notes in a folder of basic-memory. A rolling memory that is too large is split by its dates. The source stays as it
-    is. A second run imports only what is new, and 'gitmem undo' takes any of it back.
-
-    With --json: {dry_run, sources: [{kind, folder, session, migrated: [{source, to}], already, left: [{source,
-    why}]}]}.
-
-    Examples:
-      gitmem migrate --dry-run
-      gitmem migrate
-      gitmem migrate ~/old/project/.claude/memory --from rotation
-
-    """
     named = _named(args, app)
     store = app.settled(args)
     done: list[Migrated] = []
@@ -260,29 +193,7 @@ def _listed(lines: list[str]) -> list[str]:
     return [*lines[:_SHOWN], f"  … and {more} more; --json lists all"] if more > 0 else lines
 
 
-def configure_adopt(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folder",
-        nargs="?",
-        metavar="FOLDER",
-        help="the agent's memory files (default: where Claude Code keeps the project's)",
-    )
-
-
 def run_adopt(args: argparse.Namespace, app: App) -> None:
-    """Mirror the agent's own memory files as facts in the store. Nothing is written to the agent's files.
-
-    When a file changes there, its fact changes here with the next run; when it is gone there, its fact is retired. A
-    second run adds nothing. With the hooks of 'gitmem install claude' this happens by itself. What the agent loads by
-    itself is not repeated when a session starts.
-
-    With --json: {folder, new, changed, retired, commits}, lists of ids.
-
-    Examples:
-      gitmem adopt
-      gitmem adopt ~/notes/agent-memory
-
-    """
     store = app.settled(args)
     own = memory_folder(app.environ, app.home(), os.path.dirname(store.root))
     folder = os.path.join(app.folder(args), os.path.expanduser(args.folder)) if args.folder else own

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 
 from gitmem.cli.app import OWN, App, has_sdk
 from gitmem.cli.host import (
-    add_host_arguments,
     by_path,
     chosen_hosts,
     chosen_scope,
@@ -81,41 +80,7 @@ class _Plan(Value):
     hooks: str
 
 
-def configure_install(parser: argparse.ArgumentParser) -> None:
-    add_host_arguments(parser)
-    parser.add_argument("--only", metavar="PARTS", help=f"of {','.join(PARTS)}, only these")
-    parser.add_argument("-y", "--yes", action="store_true", help="do not ask before writing")
-    parser.add_argument("--init", action="store_true", help="make a store for the project if there is none")
-    parser.add_argument("--allow", action="store_true", help="Claude Code: let the tools that only read pass unasked")
-    parser.add_argument("--trust", action="store_true", help="Codex: trust the hooks, too, as /hooks does")
-    parser.add_argument("--summaries", action="store_true", help="Claude Code: have it sum up archives")
-
-
 def run_install(args: argparse.Namespace, app: App) -> int:
-    """Have an agent's sessions remembered: hooks, MCP server, skill and slash commands go into its settings.
-
-    Without an agent it lists those that are found on this machine. At a terminal it asks whose sessions, shows what it
-    will write, and asks again; elsewhere, without an option, it takes the project's settings. Everything else in the
-    files stays, comments too. Installing again renews older hooks. GITMEM_HOOKS=off in the environment switches hooks
-    off for a session.
-
-    The line an event in the settings reads ~/.local/share/gitmem/hook.sh; on a machine without that file it does
-    nothing. Afterwards one hook is run as the agent would run it; at a terminal also a whole turn of Claude Code, in a
-    store of its own, to a commit and a search.
-
-    With --json: {host, dry_run, files: [{scope, file, changed, removed}], diff}; diff with --dry-run only.
-
-    Examples:
-      gitmem install
-      gitmem install claude --init     a store, too, for this project
-      gitmem install claude --allow
-      gitmem install codex --trust
-      gitmem install --all --user --yes
-      gitmem install claude --only hooks,mcp
-      gitmem install claude --local    in a file that your team does not get
-      gitmem install claude --dry-run
-
-    """
     hosts = chosen_hosts(args, app)
     if not hosts:
         _list(args, app)

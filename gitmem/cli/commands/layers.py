@@ -15,26 +15,7 @@ from gitmem.text.terminal import plain
 _UNITS = {"m": 60, "h": 3600, "d": 86_400}
 
 
-def configure_private(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("state", nargs="?", choices=("on", "off"), help="default: say which it is")
-
-
 def run_private(args: argparse.Namespace, app: App) -> None:
-    """Keep what sessions say on this machine alone: in a store of its own, which takes no remote.
-
-    Run by an agent, it is about that agent's session, else about all sessions of this project on this machine, until
-    'off'. What was committed before stays where it is: 'gitmem demote' moves a fact, 'gitmem forget' removes a text.
-    'private.folders' in the settings names folders whose sessions are private, and the variable GITMEM_PRIVATE=1 in an
-    agent's environment makes its sessions private. Each command reads what is private with 'gitmem --private'.
-
-    With --json: {session, private}.
-
-    Examples:
-      gitmem private on
-      gitmem private off
-      gitmem --private facts list
-
-    """
     store, session = app.open(args), app.session()
     store.acceptance.check()
     if args.state:
@@ -45,22 +26,7 @@ def run_private(args: argparse.Namespace, app: App) -> None:
     app.answer(args, {"session": session or None, "private": is_on}, text, OWN)
 
 
-def configure_pause(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("time", nargs="?", metavar="TIME", help="30m, 1h, 2d (default: until 'gitmem resume')")
-
-
 def run_pause(args: argparse.Namespace, app: App) -> None:
-    """Record nothing of this project's sessions for a while; they are told what is known as before.
-
-    A session that was paused keeps no transcript. 'gitmem save' still saves.
-
-    With --json: {paused}.
-
-    Examples:
-      gitmem pause 1h
-      gitmem resume
-
-    """
     found = re.fullmatch(r"([1-9][0-9]{0,5})([mhd])", args.time) if args.time else None
     if args.time and not found:
         raise UsageError(f"{args.time!r} is no time.", "Give minutes, hours or days: 30m, 1h, 2d.")
@@ -72,34 +38,11 @@ def run_pause(args: argparse.Namespace, app: App) -> None:
 
 
 def run_resume(args: argparse.Namespace, app: App) -> None:
-    """End a pause: sessions are recorded again from now on.
-
-    With --json: {paused}.
-
-    Examples:
-      gitmem resume
-
-    """
     ended = layers.resume(app.open(args))
     app.answer(args, {"paused": False}, "Sessions are recorded again." if ended else "There was no pause.", OWN)
 
 
-def configure_promote(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("fact", metavar="FACT", help="its id, or an unambiguous prefix of it")
-
-
-configure_demote = configure_promote
-
-
 def run_promote(args: argparse.Namespace, app: App) -> None:
-    """Move a private fact into the project's memory, which a team shares: a commit in each of the two stores.
-
-    With --json: {id, commits}.
-
-    Examples:
-      gitmem promote d4f7k2
-
-    """
     args.private = False
     store = app.settled(args)
     private = layers.private_store(store)
@@ -109,16 +52,6 @@ def run_promote(args: argparse.Namespace, app: App) -> None:
 
 
 def run_demote(args: argparse.Namespace, app: App) -> None:
-    """Move a fact out of the project's memory, to what is private: a commit in each of the two stores.
-
-    What was synced stays in the history of the remote and of others: 'gitmem forget purge' removes a text from there.
-
-    With --json: {id, commits}.
-
-    Examples:
-      gitmem demote d4f7k2
-
-    """
     args.private = False
     store = app.settled(args)
     _move(args, app, store, store.for_session("", private=True), "private")

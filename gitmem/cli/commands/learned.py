@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from gitmem.cli.app import OWN, App
-from gitmem.cli.app import whole_number as number
 from gitmem.cli.document import episode_value, find_episode, pattern_value, show_episode, show_pattern
 from gitmem.cli.output import table
 from gitmem.document.document import Document
@@ -32,15 +31,6 @@ _DAY = 10  # characters of a moment that are its date
 
 
 def run_learned(args: argparse.Namespace, app: App) -> None:
-    """Count what was learned from sessions: tasks, errors, concepts and kinds of project knowledge.
-
-    With --json: {episodes, patterns, concepts, knowledge}, numbers.
-
-    Examples:
-      gitmem learned
-      gitmem learned episodes
-
-    """
     store = app.settled(args)
     episodes, _ = newest_episodes(store, 0)
     numbers = {
@@ -53,38 +43,7 @@ def run_learned(args: argparse.Namespace, app: App) -> None:
     app.answer(args, numbers, table(rows), OWN)
 
 
-def configure_concepts(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", prog="gitmem concepts")
-    parser.set_defaults(action="list")
-    actions.add_parser("list", help="list the concepts, the one worked on last at the end (default)")
-    show = actions.add_parser("show", help="print a concept with its exchanges")
-    show.add_argument("concept", metavar="CONCEPT", help="its id or name, or an unambiguous prefix of it")
-    merge = actions.add_parser("merge", help="merge two concepts under the name of the first")
-    merge.add_argument("concept", metavar="CONCEPT")
-    merge.add_argument("other", metavar="OTHER")
-    split = actions.add_parser("split", help="move some exchanges of a concept to a new one")
-    split.add_argument("concept", metavar="CONCEPT")
-    split.add_argument("exchanges", metavar="EXCHANGE", nargs="+", help="ids, or unambiguous prefixes of them")
-    split.add_argument("--name", required=True, help="the subject of the new concept")
-
-
 def run_concepts(args: argparse.Namespace, app: App) -> None:
-    """List concepts, groups of exchanges on one subject; print one, or merge and split them.
-
-    When a session ends, its exchanges are grouped by the files and keywords they have in common. Each concept is a file
-    below concepts/, with links to its sessions; you can change its name there. A hit that is an exchange names its
-    concept.
-
-    With --json: a concept is {id, name, created, updated, keywords, files, exchanges, path}; 'list' prints a list of
-    them, 'show' adds {text}, 'merge' and 'split' add {commits}.
-
-    Examples:
-      gitmem concepts
-      gitmem concepts show "resume.go"
-      gitmem concepts merge k4f7 k9q0
-      gitmem concepts split k4f7 01kezfppev 01kezfstjx --name "listing archived sessions"
-
-    """
     store = app.settled(args)
     if args.action == "list":
         found = sorted(known_concepts(store), key=lambda one: (one.exchanges[-1:], one.id))
@@ -118,48 +77,10 @@ _LIMIT = 20
 _FOUND = 5
 
 
-def configure_episodes(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", prog="gitmem episodes")
-    listing = actions.add_parser("list", help="list the episodes, the newest last")
-    for part in (parser, listing):
-        part.add_argument("-n", "--limit", type=number, metavar="N", help=f"at most N (default: {_LIMIT}); 0 for all")
-    finding = actions.add_parser("find", help="find those like a task, or with an error, the best first")
-    finding.add_argument("text", nargs="*", metavar="TEXT", help="a task in words")
-    finding.add_argument("--type", choices=_TYPES, help="of this type only")
-    finding.add_argument("--outcome", choices=_OUTCOMES, help="that ended so only")
-    finding.add_argument("--file", action="append", default=[], help="that changed this file (repeat for several)")
-    finding.add_argument("--error", metavar="FILE", help="with the error in this output; - reads standard input")
-    finding.add_argument("--limit", type=int, default=_FOUND, metavar="N", help=f"at most so many (default: {_FOUND})")
-    for name, line in (("show", "print one"), ("good", "say that one helped"), ("bad", "say that one did not help")):
-        action = actions.add_parser(name, help=line)
-        action.add_argument("episode", metavar="ID", help="its id, or an unambiguous prefix of it")
-
-
 def run_episodes(args: argparse.Namespace, app: App) -> None:
-    """List finished tasks with how they ended; find those like another, print one, or say whether it helped.
-
-    When a session ends, each of its tasks becomes a file below episodes/. One that helped is found sooner, one that did
-    not later; 'gitmem cleanup' takes out old ones that never helped. With --error, which takes the output of a failed
-    command, only those with that error are found, those that succeeded first.
-
-    With --json: an episode is {id, task, type, outcome, created, files, exchanges, seconds, tokens, mended_in,
-    told, usefulness, path}; seconds is the time that its turns took,
-    tokens by how many the context grew, mended_in the seconds until its slowest error was mended, each 0 if unknown.
-    'list', which is the default, prints a list of them, and so does 'find', which adds {score, likeness}; 'show' adds
-    {text}, 'good' and 'bad' add {commit}.
-
-    Examples:
-      gitmem episodes
-      gitmem episodes find "retries of the importer" --outcome success
-      pytest 2>&1 | gitmem episodes find --error -
-      gitmem episodes show e4f7k
-      gitmem episodes good e4f7k
-      gitmem episodes bad e4f7k
-
-    """
     store = app.settled(args)
     all_counts = counts(store)
-    if args.action in {None, "list"}:
+    if args.action == "list":
         found, more = newest_episodes(store, _LIMIT if args.limit is None else args.limit)
         text = "\n".join(_row(one) for one, _ in found) or "No episodes yet: they are made when a session ends."
         values = [episode_value(one, path, all_counts.get(one.id, Count())) for one, path in found]
@@ -202,34 +123,9 @@ def _row(episode: Episode) -> str:
     return f"{episode.id}  {episode.created:%Y-%m-%d}  {ending(episode):11}  {episode.task}"
 
 
-def configure_patterns(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", prog="gitmem patterns")
-    actions.add_parser("list", help="list the errors that came, the last one first")
-    show = actions.add_parser("show", help="print one with all that was tried")
-    show.add_argument("pattern", metavar="ID", help="its id, or an unambiguous prefix of it")
-
-
 def run_patterns(args: argparse.Namespace, app: App) -> None:
-    """List the errors of sessions with their number, last date and mend, or print one.
-
-    They are learned when a session ends, without a model: each is a file below patterns/bugs/. An error that comes
-    again with other paths, numbers and versions is the same one. 'stale' says that the files it was about have
-    changed a lot since.
-
-    With --json: a pattern is {id, error: {type, message, frames}, created, updated, seen, commands, files, causes,
-    solutions, stale, path}, a solution {text, worked, failed, commands, success_rate, confidence}, a cause
-    {text, said}; 'seen', 'worked', 'failed' and 'said' are ids of exchanges, 'commands' the programs that failed.
-    'list', which is the default, prints a list of them; 'show' adds {mended_in}: the average seconds until it
-    was mended, or null.
-
-    Examples:
-      gitmem patterns
-      gitmem patterns show b4f7k2m9q0x
-      gitmem patterns list --json
-
-    """
     store = app.settled(args)
-    if args.action != "show":
+    if args.action == "list":
         found = known_patterns(store)
         rows = []
         for one in found:
@@ -241,32 +137,7 @@ def run_patterns(args: argparse.Namespace, app: App) -> None:
     show_pattern(store, args.pattern, args, app)
 
 
-def configure_knowledge(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "kind",
-        nargs="?",
-        choices=[kind.value for kind in KnowledgeKind],
-        help="print this kind alone, with its sources",
-    )
-    parser.add_argument("--learn", action="store_true", help="read the project anew first")
-
-
 def run_knowledge(args: argparse.Namespace, app: App) -> None:
-    """Print knowledge of the project: structure, stack, commands, hotspots, changes.
-
-    Once a day gitmem reads it in the background from the project's manifests, settings and git history, and from the
-    sessions; it runs no code of the project. Each kind is a file below patterns/project/, to which you may add sections
-    of your own.
-
-    With --json: a list of {kind, lines, files, sources, confidence, commit, updated, path, author}; 'files' are its
-    sources in the project, 'sources' ids of exchanges, 'author' is null if it is you.
-
-    Examples:
-      gitmem knowledge
-      gitmem knowledge commands
-      gitmem knowledge --learn --json
-
-    """
     store = app.settled(args)
     if args.learn:
         learn_project(store)

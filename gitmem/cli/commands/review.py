@@ -154,45 +154,7 @@ class _Gone(Item):
         return {"fact": fact.id, "take": take, "commits": list(commits)}, text
 
 
-def configure_review(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", metavar="WHAT", nargs="?", help="its number, a document or a fact (default: list all)")
-    parser.add_argument(
-        "--take", choices=("ours", "theirs", "both", "edit", "newer", "older"), help="the version or the fact to keep"
-    )
-
-
 def run_review(args: argparse.Namespace, app: App) -> None:
-    """List what waits for your decision: two versions, pairs of facts, purges, changes of others. Decide one.
-
-    Of two facts that contradict each other, the newer or the older one holds and supersedes the other, or both hold.
-
-    Of a document in which a merge kept two versions, 'ours' is this machine's version, 'theirs' the other machines'.
-    Entries that only one side has stay in any case. 'both' keeps both versions, and 'edit' keeps the file as you have
-    edited it. A decision is one commit, which 'gitmem undo' takes back.
-
-    A purge from another machine waits if it would remove more than is done unasked. It is listed by the file of its
-    record; give that alone to see what it would remove here. '--take theirs' removes it from all history, which cannot
-    be undone; '--take ours' refuses the purge on this machine for good.
-
-    Of a change of a rule, preference or decision of yours by another author, 'theirs' accepts it, and 'ours' brings
-    back what you had. Until then sessions are told who changed it, and what it said before.
-
-    Of a fact of a branch that is gone and was never merged, 'theirs' takes it over to what is checked out, and 'ours'
-    retires it.
-
-    With --json: a list of {number, path, places, merge, ours, theirs}, {number, newer, older} with {id, kind, text,
-    date, session, author, machine, path} each, {number, path, purge}, {number, id, path, act, author, date, commit,
-    before, change} and {number, id, path, text, branch, gone}; one of them, if you name it. A decision is {path, take,
-    commit}, of facts {fact, take, commits}.
-
-    Examples:
-      gitmem review
-      gitmem review 1 --take newer
-      gitmem review purged/20261121-120000-0a1b2c.json
-      gitmem review knowledge/build.md --take ours
-      $EDITOR "$(gitmem path)/memory.md" && gitmem review memory.md --take edit
-
-    """
     store = app.settled(args)
     items = waiting(store)
     if args.what is None:

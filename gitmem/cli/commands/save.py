@@ -18,30 +18,7 @@ if TYPE_CHECKING:
 MAX_TEXT_BYTES = 50 * 1024 * 1024
 
 
-def configure_save(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", nargs="*", help="what to remember; '-' or nothing reads standard input")
-    parser.add_argument("-f", "--file", help="read the text from a file")
-    types = [kind.value for kind in MemoryType]
-    parser.add_argument("-t", "--type", choices=types, default=MemoryType.NOTE.value, help="its type (default: note)")
-    parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="a tag; may be given more than once")
-    parser.add_argument(
-        "--session", default="", help="the session it belongs to (default: the one of the agent that runs this)"
-    )
-
-
 def run_save(args: argparse.Namespace, app: App) -> None:
-    """Remember a text: one commit, synced to disk when this command returns 0.
-
-    With --json: {id, commit, type, archive, store, redacted}; commit is null while another process has the store's lock
-    (it commits the text then), archive is null unless memory.md was rotated, and redacted lists secrets that were left
-    out.
-
-    Examples:
-      gitmem save "Use uv, not pnpm" --type decision --tag build
-      git diff --stat | gitmem save --tag release
-      gitmem save -f notes.txt --session 1b4e51f0
-
-    """
     from gitmem.document.entry import Save, clean_tag, clean_text
     from gitmem.document.ids import TAIL_BYTES, make_id
     from gitmem.sessions.save import save

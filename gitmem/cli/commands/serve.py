@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gitmem.cli.app import OWN, whole_number
+from gitmem.cli.app import OWN
 from gitmem.errors import GitmemError, NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -19,27 +19,7 @@ if TYPE_CHECKING:
 TOKEN = "GITMEM_MCP_TOKEN"  # noqa: S105  # the name of the variable that holds it
 
 
-def configure_mcp(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--http", action="store_true", help="serve over HTTP, on this machine only, behind a token")
-    parser.add_argument("--port", type=whole_number, metavar="N", help="with --http: the port (default: a free one)")
-
-
 def run_mcp(args: argparse.Namespace, app: App) -> None:
-    """Serve the memory to an agent by the Model Context Protocol, over standard input and output.
-
-    'gitmem install claude' has Claude Code start it. It needs the extra 'mcp', and says how to install it.
-
-    With --http it listens on 127.0.0.1 and answers requests with the header 'Authorization: Bearer TOKEN'. The token
-    comes from the variable GITMEM_MCP_TOKEN; without it, one is made for this run and printed.
-
-    With --json: {url, token}; token is null if it came from the variable.
-
-    Examples:
-      gitmem mcp
-      gitmem mcp --http
-      GITMEM_MCP_TOKEN="$(pass gitmem)" gitmem mcp --http --port 8790
-
-    """
     if args.port is not None and not args.http:
         raise UsageError("--port goes with --http.", "Add --http, or leave it out.")
     try:
@@ -81,29 +61,7 @@ def _serve_http(args: argparse.Namespace, app: App, server: DocumentServer) -> N
         serve_http(server, listening, token)
 
 
-def configure_web(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--port", type=whole_number, metavar="N", help="the port (default: a free one)")
-    parser.add_argument("--read-only", action="store_true", help="show everything, change nothing")
-    parser.add_argument("--open", action="store_true", help="open the browser")
-    parser.add_argument("--export", metavar="FOLDER", help="write the pages as files into a new folder, and end")
-
-
 def run_web(args: argparse.Namespace, app: App) -> None:
-    """Show the memory in a browser: the next session's start, facts and their lives, sessions, a search.
-
-    There a person adds, edits, retires, confirms and settles facts, many at once, too; each act is one commit, which
-    the page can undo, but for what is deleted for good: the page says before what that takes away. It has all projects
-    of this machine, and shows what is new while an agent works. It serves this machine only. The address that it prints
-    is good once, for one browser. It needs the extra 'web', and says how to install it.
-
-    With --json: {url}; with --export {folder, pages}.
-
-    Examples:
-      gitmem web --open
-      gitmem web --read-only --port 8791
-      gitmem web --export memory-pages
-
-    """
     if args.export is not None and (args.port is not None or args.read_only or args.open):
         raise UsageError("--export goes without the other options.", "It starts no server.")
     try:

@@ -32,42 +32,7 @@ _SHOWN = {EPISODE_LETTER: show_episode, BUG_LETTER: show_pattern}
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
-def configure_show(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "what",
-        nargs="?",
-        default=MEMORY,
-        metavar="PATH|DAY|^ID|FACT|COMMIT|REV:PATH",
-        help=f"what to print (default: {MEMORY})",
-    )
-
-
 def run_show(args: argparse.Namespace, app: App) -> None:
-    """Print a file of the store, the log of a day, an entry, a fact, an episode, an error, or a commit.
-
-    A file is printed as it is now; a line of a fact that does not hold any more, or is in dispute, says so before its
-    id ('gitmem show HEAD:PATH' prints the words alone). Its path is relative to the store, or to the current folder
-    inside the store, or absolute. A day is written as 2026-11-21, today or yesterday; if it was consolidated, its last
-    log is printed. An entry is found by the id at the end of its first line, wherever it is now, and in history if it
-    was removed; a fact by its id or the beginning of it; an episode (e…) and a known error (b…) by its id. A commit is
-    printed as 'git show' prints it, and REV:PATH is a file as it was then.
-
-    With --json: a file is {path, text}; an entry {id, time, label, tags, text, places: [{path, line}], origin}, its
-    origin a commit as 'gitmem log --json' prints it or null; a commit that with {files, diff} as well; a fact, an
-    episode and an error as 'gitmem facts show', 'episodes show' and 'patterns show' print them with --json.
-
-    Examples:
-      gitmem show
-      gitmem show archive/memory_20260113_112700.md
-      gitmem show '^1ksd9q2x0m3v8t5w7zab'
-      gitmem show d4f7k2
-      gitmem show e4f7k2m9q0x
-      gitmem show 2026-11-21
-      gitmem show yesterday
-      gitmem show HEAD~2
-      gitmem show HEAD~2:memory.md
-
-    """
     store = app.settled(args)
     name = _day_path(store, args.what) or args.what
     if is_fact_id(name.removeprefix("^")) and (fact := _fact(store, name)) is not None:
@@ -210,28 +175,7 @@ def _readable(store: Store, args: argparse.Namespace, app: App, text: str) -> tu
     return None if data is None else (path, data)
 
 
-def configure_at(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("when", metavar="REV|DATE", help="a commit, or a date (the end of that day)")
-    parser.add_argument("path", nargs="?", metavar="PATH", help=f"the file (default: {MEMORY})")
-    parser.add_argument("--list", action="store_true", help="list the files of that time instead")
-
-
 def run_at(args: argparse.Namespace, app: App) -> None:
-    """Print a file as it was at a revision or a date; 'git -C "$(gitmem path)" show REV:PATH' prints its bytes.
-
-    A date stands for the last commit made by then; a day or a minute for its end. It is written as 2026-11-21,
-    '2026-11-21 14:03' (in your time zone; or with an offset, '2026-11-21 14:03+09:00'), today, yesterday, '3 days ago',
-    '2 weeks ago', '5 hours ago'.
-
-    With --json: {commit, date, path, text}, or with --list {commit, date, files: [{path, bytes}]}.
-
-    Examples:
-      gitmem at yesterday
-      gitmem at 2026-11-21 daily/2026/11/2026-11-21.md
-      gitmem at HEAD~3 --list
-      gitmem at '3 days ago'
-
-    """
     from gitmem.history.records import read_records, resolve
 
     store = app.settled(args)
@@ -256,18 +200,6 @@ def run_at(args: argparse.Namespace, app: App) -> None:
 
 
 def run_start(args: argparse.Namespace, app: App) -> None:
-    """Print the text that starts the agent's next session: current facts, open issues, recent work.
-
-    It has at most session.budget_tokens tokens, of which each part has a share.
-
-    With --json: {text, tokens, budget, parts: [{title, tokens, pieces, of}]}, pieces being how many of its pieces a
-    part tells.
-
-    Examples:
-      gitmem start
-      gitmem start --json
-
-    """
     from gitmem.project.state import ProjectQuestions
     from gitmem.sessions.start import start_parts, start_text
     from gitmem.text.stems import estimate_tokens

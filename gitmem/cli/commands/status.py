@@ -33,41 +33,11 @@ _BRANCH = "gitmem"  # as in gitmem.git.repository
 
 
 def run_path(args: argparse.Namespace, app: App) -> None:
-    """Print where the store is.
-
-    With --json: {store, memory}, the folder and the path of memory.md.
-
-    Examples:
-      cd "$(gitmem path)"
-      git -C "$(gitmem path)" log --oneline
-
-    """
     store = app.find(args)
     app.answer(args, {"store": store, "memory": os.path.join(store, "memory.md")}, store, OWN)
 
 
 def run_status(args: argparse.Namespace, app: App) -> None:
-    """Show on one screen whether sessions are recorded, the size and use of the memory, and open tasks for you.
-
-    Saves and turns that wait are committed first. Files that you edited are listed; the next save commits them.
-    The exit code is 0 also where something needs you ('gitmem doctor' has one for problems), 3 without a store.
-
-    With --json: {store, branch, agents, last_event, knows: {sessions, facts, issues, patterns}, told, asked, answered,
-    named, used, waiting, unfinished, aside, pending, edited, review, contradictions, remotes, bytes, last_save, tokens,
-    threshold, archives, days, newest_day, vectors, models, paused, attention}.
-      agents           those whose sessions are recorded here
-      told             texts told to agents in the last seven days
-      asked, answered  questions to the memory, and those that had an answer
-      named, used      texts that named a file or command, told to finished sessions, and those that were used
-      pending          summaries made without a model
-      vectors, models  null where none are used
-      bytes            on the disk; estimated from some files where there are over 500
-
-    Examples:
-      gitmem status
-      gitmem status --json
-
-    """
     store = app.settled(args, read=False)
     with StatusReader(store) as reader:  # git looks meanwhile
         agents = recorded_agents(project_top(app.folder(args)), app.home(), app.environ)
@@ -274,34 +244,6 @@ _TOKENS = {
 
 
 def run_stats(args: argparse.Namespace, app: App) -> None:
-    """Show the size and growth of the memory, how often it had an answer, and how often agents used it.
-
-    A text given to an agent counts as used if the session goes on to work with or mention a file or command in it, and
-    did not before; whether it helped is the outcome of its turn, a partial success being a half. Answers and tokens are
-    this machine's, of the last 90 days (of models, 60). On a terminal, the last eight weeks are small bars. Nothing
-    leaves this machine.
-
-    With --json: {storage, usage, learning, tasks, retrieval, answers, told, most, effectiveness, tokens, judged}.
-      storage        {NAME: {files, bytes}}
-      usage          {commits, saves, exchanges, sessions, agents}
-      learning       numbers a week, {MONDAY: number} each: {exchanges, saves, facts, patterns, reinforced,
-                     deprecated, episodes, contradictions}
-      tasks          {number, types: {TYPE: number}, seconds, tokens, mended_in, told, alone}; seconds, tokens and
-                     mended_in are medians; told and alone are {number, succeeded} of tasks in sessions that were
-                     told a memory, and in others
-      retrieval      {asked, found, rate, ms, mean, slowest} for each of prompt, error, guide, search and recall
-      answers        the same of all
-      most           {patterns: [{id, title, told, seen}], episodes: [{id, title, told, usefulness}]}, told most often
-      effectiveness  {named, used, rate, by, mends: {told, mended, rate}, helped: {judged, mean, by, good, bad},
-                     errors: {mended, again, faster, slower, first, later}}
-      tokens         {start, injected, recalled, models, sessions}, {MONDAY: number} each, with {total, session}
-      judged         {sessions, kept, refused, tokens, reasons, weeks}
-
-    Examples:
-      gitmem stats
-      gitmem stats --json
-
-    """
     from gitmem.lessons.outcome_counts import measure
 
     store = app.settled(args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from gitmem.cli.app import OWN, App, add_places, chosen_place
+from gitmem.cli.app import OWN, App, chosen_place
 from gitmem.cli.commands.hook import REMOTE
 from gitmem.cli.output import Progress, agreed
 from gitmem.errors import NotFoundError, UsageError
@@ -24,12 +24,6 @@ from gitmem.sync.sync import states
 from gitmem.text.sentences import count
 from gitmem.text.terminal import mask_urls, plain
 
-
-def configure_init(parser: argparse.ArgumentParser) -> None:
-    add_places(parser)
-    parser.add_argument("--scope", metavar="DIR", help="a part of the project: what is of it is told there and above")
-
-
 _PUSHED = (
     "'git push --all' in the project pushes this branch, too.\n"
     "Raw transcripts are on no branch: only 'git push --mirror' pushes them."
@@ -37,17 +31,6 @@ _PUSHED = (
 
 
 def run_init(args: argparse.Namespace, app: App) -> None:
-    """Make a store for this project, or add missing files to the one that exists.
-
-    With --json: {store, branch, new, scopes}.
-
-    Examples:
-      gitmem init
-      gitmem init --scope packages/a      in a monorepo: what is learned there is not told in packages/b
-      gitmem init --branch      on an orphan branch of the project's own repository
-      gitmem init --user        your own store, for all projects
-
-    """
     made = init_store(app.folder(args), app.context(), chosen_place(args))
     store = made.store
     branch = store.repository.branch().removeprefix("refs/heads/")
@@ -62,24 +45,7 @@ def run_init(args: argparse.Namespace, app: App) -> None:
     app.answer(args, value, text if store.own_repository else f"{text}\n{_PUSHED}", OWN)
 
 
-def configure_clone(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", help="where the memory is")
-    parser.add_argument("project", nargs="?", metavar="DIR", help="the project's folder (default: this one)")
-    add_places(parser)
-
-
 def run_clone(args: argparse.Namespace, app: App) -> None:
-    """Make this project's store from a memory elsewhere, and sync with it from now on.
-
-    With --json: {store, commit}.
-
-    Examples:
-      gitmem clone git@example.org:me/memory.git
-      gitmem clone https://example.org/me/memory.git ~/src/project
-      gitmem clone git@example.org:me/mine.git --user
-      gitmem clone ~/memory.bundle                     a backup: it is read once
-
-    """
     app = app._replace(environ={**app.environ, READ_ONLY: "0"})  # a copy to be told from is what a container needs
     start = os.path.join(app.folder(args), os.path.expanduser(args.project)) if args.project else app.folder(args)
     url = absolute_address(args.url, app.cwd)
@@ -97,24 +63,7 @@ def run_clone(args: argparse.Namespace, app: App) -> None:
 POINTER = ".gitmem-remote"
 
 
-def configure_join(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-y", "--yes", action="store_true", help="take the address in the project without asking")
-    add_places(parser)
-
-
 def run_join(args: argparse.Namespace, app: App) -> None:
-    """Clone the memory that the project names: in its file .gitmem-remote, one line with the address.
-
-    GITMEM_REMOTE in the environment goes before the file. An address that came with the project is asked about, as
-    what is told comes from there. Where there is a store already, nothing is done.
-
-    With --json: {store, commit}.
-
-    Examples:
-      gitmem join
-      GITMEM_REMOTE=git@example.org:team/memory.git gitmem join
-
-    """
     start = app.folder(args)
     found = find_store(start, app.home())
     if found is not None:
@@ -138,19 +87,6 @@ def run_join(args: argparse.Namespace, app: App) -> None:
 
 
 def run_trust(args: argparse.Namespace, app: App) -> None:
-    """Say yes to a store that came with a project, such as in an archive or a shared folder, and to its remotes.
-
-    Until then nothing is recorded there or sent from there, and no session is told what it holds. Stores that 'gitmem
-    init' or 'gitmem clone' made on this machine need no yes, nor do remotes that 'gitmem remote add' added; one that
-    came into the store's configuration in another way is synced with by itself after this yes. It is asked at a
-    terminal, since it is yours to say and not an agent's.
-
-    With --json: {store, remotes}.
-
-    Examples:
-      gitmem trust
-
-    """
     store = app.open(args)
     check_opened(store)
     known = remotes(store)
@@ -173,27 +109,7 @@ def run_trust(args: argparse.Namespace, app: App) -> None:
     app.answer(args, value, plain(f"Sessions are recorded in {store.root}."), OWN)
 
 
-def configure_remote(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=["add", "list", "remove"], nargs="?", default="list")
-    parser.add_argument("words", nargs="*", metavar="[NAME] [URL]", help="a name (default: origin), a URL or path")
-
-
 def run_remote(args: argparse.Namespace, app: App) -> None:
-    """List, add and remove the repositories that memory is synced with.
-
-    A store on a branch of the project's repository (init --branch) can use a remote of the project by its name alone.
-    Whoever can read the remote can read the memory: use a private one.
-
-    With --json: 'list' prints [{name, url, waiting, synced, failure}], 'add' {name, url}, 'remove' {removed}.
-
-    Examples:
-      gitmem remote add git@example.org:me/memory.git
-      gitmem remote add backup /media/stick/memory.git
-      gitmem remote add origin                           the project's own remote, with init --branch
-      gitmem remote list
-      gitmem remote remove backup
-
-    """
     store = app.open(args)
     if args.action == "add":
         name, url = _name_and_url(args.words, app.cwd)

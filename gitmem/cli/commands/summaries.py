@@ -27,42 +27,7 @@ from gitmem.text.stems import estimate_tokens, tokens_of_size
 from gitmem.text.terminal import fields, plain
 
 
-def configure_summary(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", prog="gitmem summary")
-    parser.set_defaults(action="list", pending=False)
-    show = actions.add_parser("show", help="print the summary of an archive")
-    show.add_argument("archive", nargs="?", metavar="ARCHIVE", help="its name or path (default: the newest)")
-    listing = actions.add_parser("list", help="list the archives and who made their summaries (default)")
-    listing.add_argument(
-        "--pending", action="store_true", help="only archives without a summary, or with an offline one"
-    )
-    actions.add_parser("pending", help="list the archives that wait for a summary by a model or an agent")
-    put = actions.add_parser("put", help="hand in a summary of an archive, as JSON")
-    put.add_argument("archive", metavar="ARCHIVE", help="its name or path")
-    put.add_argument("file", nargs="?", default="-", metavar="FILE", help="the JSON; - for standard input (default)")
-    put.add_argument("--by", default="", metavar="NAME", help="the model or person who wrote it")
-    actions.add_parser("schema", help="print the JSON Schema of a summary that 'put' takes")
-
-
 def run_summary(args: argparse.Namespace, app: App) -> None:
-    """Show the summaries of archives, list which are pending, or hand in one.
-
-    Each rotation summarizes its archive at once, offline, from the archive's own sentences. Such a summary counts as
-    pending, since a model can write a better one: see 'gitmem summarize'. An agent hands one in with 'put', which
-    checks it against the schema and commits it with the author's name. A reply that does not fit is refused, and kept
-    beside the archive. A decision that does not hold any more is shown with what took its place.
-
-    With --json: 'show' prints {dateRange: {first, last}, sectionCount, themes: [{name, summary, sessions}],
-    keyDecisions: [{decision, reason, date}], issues: [{issue, status, date}], overallSummary}, 'list' [{archive,
-    summary, method, pending}], 'pending' [{archive, path, tokens, method}], and 'put' {archive, method, commit}.
-
-    Examples:
-      gitmem summary show                        the newest archive's
-      gitmem summary show memory_20260113_112700 --json
-      gitmem summary list --pending
-      gitmem summary put memory_20260113_112700 reply.json --by my-model
-
-    """
     if args.action == "schema":
         print(json.dumps(SCHEMA, indent=2), file=app.out)
         return
@@ -142,34 +107,7 @@ def _text(archive: str, summary: Summary) -> str:
     return "\n".join(lines)
 
 
-def configure_summarize(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "archives", nargs="*", metavar="ARCHIVE", help="names or paths, also of archives that have a summary"
-    )
-    parser.add_argument(
-        "--pending", action="store_true", help="all archives without a summary, or with an offline one (default)"
-    )
-
-
 def run_summarize(args: argparse.Namespace, app: App) -> int:
-    """Have the model that your settings name summarize archives.
-
-    Nothing is sent anywhere unless 'summary.provider' in your own settings names a model: 'agent' asks Claude Code on
-    this machine, 'anthropic' and 'openai' ask their servers or compatible ones ('summary.base_url'). The text is
-    redacted and fenced first. If the model fails, the archive keeps its offline summary. With 'host' the agent itself
-    does it, by the skill that 'gitmem install claude --summaries' installs. With the hooks installed, this happens by
-    itself.
-
-    Sessions that a model judged are told in its sentences; only the others are asked about, a long archive in parts.
-
-    With --json: [{archive, method, why, commit, questions}]; 'why' says why a summary is still the offline one.
-
-    Examples:
-      gitmem config --user summary.provider agent
-      gitmem summarize
-      gitmem summarize memory_20260113_112700
-
-    """
     store = app.settled(args)
     named = [find_archive(store, name) for name in args.archives]
     done = []
@@ -191,26 +129,7 @@ def run_summarize(args: argparse.Namespace, app: App) -> int:
 _TOKENS = 1_900  # of the instructions and the schema in a question about a session
 
 
-def configure_judge(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--since", metavar="DATE", help="only sessions that went on after this date")
-    parser.add_argument("--dry-run", action="store_true", help="say how many sessions and tokens; ask nothing")
-
-
 def run_judge(args: argparse.Namespace, app: App) -> int:
-    """Have the model that your settings name judge this machine's finished sessions that none has judged yet.
-
-    Each is one question. What passes is a commit: decisions, rules, issues, mends, each with a quotation. Ctrl-C stops;
-    the next call goes on. After a failure the rest waits, too. With the hooks installed, new sessions are judged by
-    themselves. Of a session whose transcript is gone the logs or its file are judged; without exchanges it is left out.
-
-    With --json: {sessions, tokens, judged: [{session, kept, refused, commit, why}], left_out}; sessions and tokens are
-    those that waited, left_out the number of sessions without exchanges.
-
-    Examples:
-      gitmem judge --dry-run
-      gitmem judge --since 2026-11-01
-
-    """
     store = app.settled(args)
     span = read_date(store, args.since, "--since")
     waiting = [

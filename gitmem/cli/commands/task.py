@@ -14,26 +14,7 @@ from gitmem.sessions.working import change_of
 from gitmem.text.terminal import plain
 
 
-def configure_guide(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("task", nargs="*", metavar="TASK", help="a task or a question, in words")
-    parser.add_argument("--error", metavar="FILE", help="the output of a failed command; - reads standard input")
-    parser.add_argument("--session", default="", metavar="ID", help="for this running session (default: the newest)")
-
-
 def run_guide(args: argparse.Namespace, app: App) -> None:
-    """Print advice from memory for a task or an error: past approaches, things to try or to avoid, likely trouble.
-
-    It looks at the notes of the running session, then at exchanges, then at facts and bug patterns. Each line names its
-    source ('gitmem get ^ID' shows it). Without a clear match it prints nothing.
-
-    With --json: {lines: [{part, text, sources, confidence}], confidence}; part is approach, try, avoid or challenge.
-
-    Examples:
-      gitmem guide "add retries to the importer"
-      pytest 2>&1 | gitmem guide --error -
-      gitmem guide --error build.log "make the release build pass"
-
-    """
     task, error = " ".join(args.task), app.read_output(args, args.error)
     if not (task.strip() or error.strip()):
         raise UsageError("There is no task and no error.", "gitmem guide 'add retries', or gitmem guide --error FILE")
@@ -53,36 +34,7 @@ _UNSURE = 0.5
 _PERSON = "cli"  # the session of a person who begins a task without an agent
 
 
-def configure_task(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("act", choices=_ACTS, nargs="?", default="show", help="what to do (default: show)")
-    parser.add_argument("text", nargs="*", metavar="TEXT", help="the task, a note, each step of a plan, ...")
-    parser.add_argument("--session", default="", metavar="ID", help="of this session (default: the one active last)")
-    parser.add_argument("--why", default="", help="the reason of a decision, or the evidence of a hypothesis")
-    parser.add_argument("--confidence", type=float, metavar="0-1", help=f"of a hypothesis (default: {_UNSURE})")
-
-
 def run_task(args: argparse.Namespace, app: App) -> None:
-    """Show the working memory of a running session, and add to it: task, plan, hypotheses, decisions, failures.
-
-    Hooks keep it from what the agent does. It is private to this machine, told again after a compaction, and becomes
-    an episode when the session is over.
-
-    A hypothesis that is made again keeps the higher confidence. 'settle h1 confirmed' makes a decision of it if it is
-    at least 0.9 sure ('--confidence 0.95' says so); 'settle h1 rejected' drops it.
-
-    With --json: {session, started, task, steps, results, errors, discoveries, files, symbols, hypotheses, decisions,
-    statistics, pending}; pending is what is left to do.
-
-    Examples:
-      gitmem task
-      gitmem task start "Make the loader read empty files"
-      gitmem task plan "write a failing test" "mend the loader"
-      gitmem task suppose "The cache is stale" --confidence 0.6 --why "dates differ"
-      gitmem task settle h1 confirmed --confidence 0.95
-      gitmem task error "pytest -x: KeyError: 'a'"
-      gitmem task complete
-
-    """
     store = app.settled(args)
     try:
         session = find_working(store, args.session).session

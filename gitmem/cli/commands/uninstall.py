@@ -8,7 +8,6 @@ import os
 
 from gitmem.cli.app import MACHINE, App
 from gitmem.cli.host import (
-    add_host_arguments,
     by_path,
     chosen_hosts,
     chosen_scope,
@@ -28,31 +27,7 @@ from gitmem.store.change_settings import made_files
 from gitmem.store.init import plan_unexclude, uninstall_driver
 
 
-def configure_uninstall(parser: argparse.ArgumentParser) -> None:
-    add_host_arguments(parser)
-    parser.add_argument("--everything", action="store_true", help="all that gitmem left on this machine but memories")
-    parser.add_argument("-y", "--yes", action="store_true", help="with --everything: do not ask")
-
-
 def run_uninstall(args: argparse.Namespace, app: App) -> None:
-    """Remove everything that 'gitmem install' wrote from an agent's settings. The rest and the store stay.
-
-    Without an option, the project's shared settings and its local ones are cleaned.
-
-    With --everything it shows what gitmem wrote on this machine outside of the stores, and removes it after a yes, or
-    with --yes: from every agent's settings, here, in your other projects and in your own, the script of the hooks, your
-    settings of gitmem, the line in .git/info/exclude, the merge driver. What you wrote or edited stays.
-
-    With --json: as 'gitmem install --json' prints it.
-
-    Examples:
-      gitmem uninstall claude
-      gitmem uninstall codex --user
-      gitmem uninstall --all
-      gitmem uninstall claude --dry-run
-      gitmem uninstall --everything
-
-    """
     if args.everything:
         _run_everything(args, app)
         return

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from gitmem import __version__
 from gitmem.archives.rotate import check, consolidate_due
-from gitmem.cli.app import OWN, App, whole_number
+from gitmem.cli.app import OWN, App
 from gitmem.cli.output import Bar, Progress
 from gitmem.document.ids import MEMORY
 from gitmem.errors import BusyError, ExitCode, GitmemError
 from gitmem.history.authors import look_up_all
-from gitmem.llm.choose import PROVIDERS, VARIABLE, choose, make_embedder
+from gitmem.llm.choose import VARIABLE, choose, make_embedder
 from gitmem.platform.programs import lower_priority, read_resource
 from gitmem.search.sources import renew_texts
 from gitmem.store.findings import Failure, FailureLog, is_due
@@ -36,15 +36,6 @@ if TYPE_CHECKING:
 
 
 def run_upkeep(args: argparse.Namespace, app: App) -> int:
-    """Do what is due now. It all happens by itself, too: after saves and when sessions start.
-
-    With --json: {check, consolidate, maintain, reindex}, each as that command prints it.
-
-    Examples:
-      gitmem upkeep
-      gitmem upkeep consolidate --dry-run
-
-    """
     off = dict.fromkeys(("dry_run", "project", "afresh", "provider", "ci", "print", "seconds", "background"))
     done, code = {}, 0
     parts = {"check": run_check, "consolidate": run_consolidate, "maintain": run_maintain, "reindex": run_reindex}
@@ -57,37 +48,7 @@ def run_upkeep(args: argparse.Namespace, app: App) -> int:
     return code
 
 
-def configure_check(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--ci", action="store_true", help="check what commits change in a memory, as CI does")
-    parser.add_argument("--base", default="", metavar="REV", help="with --ci: where the changes go (default: nowhere)")
-    parser.add_argument("--head", default="HEAD", metavar="REV", help="with --ci: the changes (default: HEAD)")
-    parser.add_argument("--authors", action="append", default=[], metavar="GLOB", help="addresses that may write")
-    parser.add_argument("--allow", action="append", default=[], metavar="GLOB", help="texts that are no secrets")
-    parser.add_argument("--strict", action="store_true", help="fail at warnings, too")
-    parser.add_argument("--sarif", action="store_true", help="print the findings as SARIF 2.1.0")
-    parser.add_argument("--print", choices=tuple(CI_FILES), help="print the file that runs this check there")
-
-
 def run_check(args: argparse.Namespace, app: App) -> int:
-    """Rotate memory.md if it has reached its threshold: it becomes an archive, and its last entries the new memory.md.
-
-    With --ci it checks what the commits of --head change in a memory since they left --base, and needs no store: a
-    clone or a bare repository is enough, also in a pre-receive hook. Errors: files whose form is not that of
-    docs/format.md, names and links that no machine takes, conflict markers, secrets in new lines and in messages, a
-    file of over a million bytes, an author whom no --authors names. Warnings: facts that contradict what holds, and
-    over a thousand files. The exit code is 1 if there is an error. --print prints files for forges.
-
-    With --json: {tokens, threshold, archive, dropped}; archive is null if nothing was rotated, dropped lists the
-    archives that retention removed from the work tree. With --ci: {errors, warnings, findings: [{check, level, path,
-    line, message}]}; line 0 is the whole file, an empty path a commit.
-
-    Examples:
-      gitmem check
-      gitmem check --ci --base origin/gitmem
-      gitmem check --ci --base origin/gitmem --authors '*@example.com' --sarif
-      gitmem check --print pre-receive > hooks/pre-receive
-
-    """
     if args.print:
         print(read_resource("templates", "ci", CI_FILES[args.print]).decode(), end="", file=app.out)
         return ExitCode.OK
@@ -124,25 +85,7 @@ def _check_commits(args: argparse.Namespace, app: App) -> int:
     return ExitCode.FAILURE if errors or (args.strict and warnings) else ExitCode.OK
 
 
-def configure_consolidate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="only list the files to consolidate")
-
-
 def run_consolidate(args: argparse.Namespace, app: App) -> None:
-    """Join the days of a week that ended over a week ago, and the weeks of a month that ended over a month ago.
-
-    This happens by itself once a day (tiers.automatic); each step is one commit. Decisions, preferences, open issues
-    and what you wrote by hand are kept as they are, the rest is shortened to a few sentences. History keeps every day:
-    'gitmem at DATE' prints it, and 'gitmem undo' of a step brings it back.
-
-    With --json: {dry_run, done: [{into, period, files, commit}], kept}.
-
-    Examples:
-      gitmem consolidate --dry-run
-      gitmem consolidate
-      gitmem at 2026-09-28 daily/2026/09/2026-09-28.md
-
-    """
     store = app.settled(args)
     done = consolidate_due(store, dry_run=args.dry_run)
     app.notices(done.notices)
@@ -163,39 +106,7 @@ _BACKGROUND_SECONDS = 600.0
 _FOREGROUND_SECONDS = 7 * 24 * 3600.0
 
 
-def configure_reindex(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--afresh", action="store_true", help="delete all vectors and make them again")
-    parser.add_argument("--provider", choices=PROVIDERS, help="use this provider in place of the one in the settings")
-    parser.add_argument(
-        "--seconds",
-        type=whole_number,
-        default=0,
-        metavar="N",
-        help="stop after N seconds and keep what is done (default: never)",
-    )
-    parser.add_argument(
-        "--background", action="store_true", help="run with low priority, for at most ten minutes, without output"
-    )
-
-
 def run_reindex(args: argparse.Namespace, app: App) -> int:
-    """Make missing vectors, so that a search also finds texts with the same meaning in other words.
-
-    Searching for words needs no index. Vectors are a cache in the private folder. A model makes them: on this machine
-    (the extra 'local'), or at a provider that you name in your own settings, which is then sent the
-    text of the store without its secrets. After a save, missing vectors are made in the background. An interrupted run
-    goes on where it ended.
-
-    With --json: {provider, model, reason, chunks, embedded, left, tokens, cost, problem}; cost is in US dollars, null
-    if the price is not known.
-
-    Examples:
-      gitmem reindex
-      gitmem reindex --afresh
-      gitmem config embedding.provider openai --user
-      gitmem config embedding.base_url http://localhost:11434/v1 --user
-
-    """
     store = app.open(args) if args.background else app.settled(args)
     environ = {**app.environ, VARIABLE: args.provider} if args.provider else app.environ
     embedder = make_embedder(store.config.embedding, environ)
@@ -246,27 +157,7 @@ def _in_background(store: Store, embedder: Embedder | None) -> int:
     return ExitCode.FAILURE if problem else ExitCode.OK
 
 
-def configure_maintain(parser: argparse.ArgumentParser) -> None:
-    when = parser.add_mutually_exclusive_group()
-    when.add_argument("--if-needed", action="store_true", help="only if there are enough packs or loose objects")
-    when.add_argument(
-        "--project", action="store_true", help="pack the project's repository, which holds the memory's branch"
-    )
-
-
 def run_maintain(args: argparse.Namespace, app: App) -> None:
-    """Pack the store's repository, so that it stays small and fast; its contents do not change.
-
-    It may be interrupted at any time, and saves do not wait for it. A store on a branch of the project's repository
-    (gitmem init --branch) is packed only with --project, since that packs the whole repository.
-
-    With --json: {done, before: {loose, packs, bytes}, after, removed, notices}, or {done: false, reason}.
-
-    Examples:
-      gitmem maintain
-      gitmem maintain --if-needed
-
-    """
     store = app.settled(args)
     store.acceptance.check()
     reason = ""

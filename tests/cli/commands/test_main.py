@@ -15,6 +15,7 @@ from gitmem.cli.app import machine_name
 from gitmem.cli.commands import COMMANDS, GROUPS, PLUMBING, command_word
 from gitmem.cli.commands import status as command
 from gitmem.cli.output import Bar
+from gitmem.cli.parser import sections
 from gitmem.errors import BusyError, ExitCode, GitFailedError, GitmemError, NotFoundError, NotSavedError
 from gitmem.store.findings import FailureLog
 from gitmem.text.terminal import cells
@@ -82,7 +83,7 @@ def test_without_arguments_it_teaches(tmp_path):
     assert run.stdout == in_a_process("--help", cwd=tmp_path).stdout
     for title, group in GROUPS.items():
         listed = run.stdout.partition(f"\n{title}\n")[2].partition("\n\n")[0].split("\n")
-        assert [line.split(maxsplit=1) for line in listed] == [[name, line] for name, line in group.items()]
+        assert [line.split(maxsplit=1) for line in listed] == [[name, sections()[name].line] for name in group]
     assert not any(f"\n  {name} " in run.stdout for name in PLUMBING)
     assert "gitmem init  " in run.stdout
     assert "examples:" in run.stdout
