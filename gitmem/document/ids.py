@@ -80,7 +80,7 @@ def tail_of(identifier: str) -> str:
 def is_id(text: str) -> bool:
     """Return whether `text` has the form of an id, with a time or of a kind."""
     if len(text) == SHORT_LENGTH:
-        return text[0].isascii() and text[0].islower() and all(character in _VALUES for character in text[1:])
+        return text[0].isascii() and text[0].islower() and not text[1:].strip(ALPHABET)
     return is_timed(text)
 
 
@@ -91,7 +91,7 @@ def is_fact_id(text: str) -> bool:
 
 def is_timed(text: str) -> bool:
     """Return whether `text` has the form of an id that has a time."""
-    return len(text) == LENGTH and all(character in _VALUES for character in text)
+    return len(text) == LENGTH and not text.strip(ALPHABET)
 
 
 def milliseconds_of(identifier: str) -> int:

@@ -16,11 +16,12 @@ from gitmem.history.authors import People
 from gitmem.lessons.counts import BEGINS
 from gitmem.lessons.episode import REJECTED, UNMENDED, Episode, ending
 from gitmem.lessons.episodes import Ranked
-from gitmem.lessons.error import MATCH, from_other, without_risk
+from gitmem.lessons.error import MATCH
 from gitmem.lessons.knowledge_document import Knowledge, KnowledgeKind
 from gitmem.lessons.pattern import LETTER, BugPattern
 from gitmem.lessons.project_knowledge import NEW_FILE, Command, command_lines, folder_of, read_commands
 from gitmem.lessons.read import known_knowledge, own_part, pattern_headers, read_pattern, signature_of
+from gitmem.lessons.risk import from_other, without_risk
 from gitmem.search.query import fold, parse_query
 from gitmem.sessions.events import PLACE, is_place
 from gitmem.sessions.outcome import Outcome

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gitmem.lessons.counts import USELESS, usefulness_of
-from gitmem.lessons.error import from_other, read_errors
+from gitmem.lessons.error import read_errors
 from gitmem.lessons.read import counts, match
+from gitmem.lessons.risk import from_other
 from gitmem.lessons.usage_log import ERROR, GivenText, known_to, note_asked
 from gitmem.store.headers import marked
 from gitmem.text.fence import FENCE, opening

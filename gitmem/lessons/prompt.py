@@ -10,6 +10,7 @@ from itertools import chain
 
 from gitmem.document.ids import BUGS, tail_of
 from gitmem.history.authors import People
+from gitmem.lessons.risk import without_risk
 from gitmem.lessons.usage_log import HOWS, PROMPT, GivenText, known_to, note_asked
 from gitmem.search.engine import answer, with_authors
 from gitmem.search.query import INSIDE, fold, parse_query
@@ -222,12 +223,14 @@ def _handle(hit: Hit) -> str:
 
 def _without_risk(store: Store, hit: Hit, text: str) -> str:
     """Return what a hit says, without risky commands of other authors."""
-    if not hit.author and not hit.path.startswith(f"{BUGS}/"):
-        return text
-    from gitmem.lessons.error import without_risk
-    from gitmem.lessons.read import has_others
+    if not hit.author:
+        if not hit.path.startswith(f"{BUGS}/"):
+            return text
+        from gitmem.lessons.read import has_others
 
-    return without_risk(text, _handle(hit)) if hit.author or has_others(store, hit.path) else text
+        if not has_others(store, hit.path):
+            return text
+    return without_risk(text, _handle(hit))
 
 
 def _pieces(store: Store, hits: Sequence[Hit], query: str, tokens: int) -> Iterator[tuple[Hit, str]]:

@@ -151,13 +151,14 @@ class Texts:
 
     def _by_key(self, lines: Iterable[tuple[int, str]], literals: Sequence[str]) -> dict[str, list[Line]]:
         found: dict[str, list[Line]] = {}
-        key, start, end = "", 0, 0
+        key, at, number, end = "", 0, 0, 0
         for offset, text in lines:
             if offset >= end:
-                start = self._data.rfind(_HEAD, 0, offset + 2) + 2
-                key = self._data[start : self._data.find(b"\n", start)].decode("utf-8", "surrogateescape")
+                at, number = self._data.rfind(_HEAD, 0, offset + 2) + 2, 0
+                key = self._data[at : self._data.find(b"\n", at)].decode("utf-8", "surrogateescape")
                 end = self._data.find(_HEAD, offset) + 1 or self.size
-            number = self._data[start:offset].count(b"\n")
+            number += self._data[at:offset].count(b"\n")
+            at = offset
             if not text.startswith(_MARK.decode()):
                 found.setdefault(key, []).append(Line(number, text[:LONGEST_LINE]))
         for path in self._fresh:

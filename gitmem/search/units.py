@@ -378,7 +378,13 @@ class Units:
 
     def memory(self, index: int) -> str:
         """Return the id of the memory that a unit is a view of, or "" if it has none."""
-        return self.named or self.entry_id(index)
+        if index not in self._memories:
+            self._memories[index] = self.named or self.entry_id(index)
+        return self._memories[index]
+
+    @cached_property
+    def _memories(self) -> dict[int, str]:
+        return {}
 
     def is_unanswered(self, index: int) -> bool:
         """Return whether a unit is a request of which nothing is told but how it ended."""
