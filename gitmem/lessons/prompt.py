@@ -13,9 +13,10 @@ from gitmem.history.authors import People
 from gitmem.lessons.risk import without_risk
 from gitmem.lessons.usage_log import HOWS, PROMPT, GivenText, known_to, note_asked
 from gitmem.search.engine import answer, with_authors
+from gitmem.search.files import LINKED
 from gitmem.search.query import INSIDE, fold, parse_query
 from gitmem.search.recall import hit_head
-from gitmem.search.units import LINKED, bare_text, fields_in
+from gitmem.search.units import bare_text, fields_in
 from gitmem.sessions.outcome import OUTCOME
 from gitmem.sessions.state import follows_up
 from gitmem.sessions.turns import human_text, is_trivial

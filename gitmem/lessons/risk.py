@@ -1,4 +1,4 @@
-"""Tell another author's mends without the words of risky commands (docs/security.md). Pure; light, as prompts wait for it."""
+"""Tell another author's mends without the words of risky commands (docs/security.md). Light, as prompts wait for it."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def choose_files(
     most: int,
     fits: Callable[[str], bool] | None = None,
 ) -> tuple[dict[str, Collection[str]], list[float]]:
-    """Return the most promising files, sorted; without terms the newest files. Of too many, only files that fit.
+    """Return the most promising files, of equals the first, sorted; without terms the newest. Of many, those that fit.
 
     With each file come the texts of needles that it has not, as far as its `lines` with `literals` say so. Return, too,
     for each term how many times more lines than those of these files have it.
@@ -208,7 +208,7 @@ def choose_files(
     if len(lines) > most:
         counts = needles.counts(marked.values())
         needles.weigh(counts, sum(map(len, lines.values())))
-        promising = sorted(mixed(marked), key=lambda path: -_promise(marked[path], needles))
+        promising = sorted(marked, key=lambda path: -_promise(marked[path], needles))
         best = list(islice(filter(fits, promising), most))
         read = needles.counts(marked[path] for path in best)
         times = [max(every / max(some, 1), 1.0) for every, some in zip(counts, read, strict=True)]

@@ -12,10 +12,10 @@ from collections import Counter
 from gitmem.document.ids import ARCHIVE, FACTS, ID_FORM, id_in, is_id, short_session, summary_path
 from gitmem.errors import NotFoundError
 from gitmem.search.engine import Answer, answer
-from gitmem.search.files import list_paths, stat_file
+from gitmem.search.files import LINKED, list_paths, stat_file
 from gitmem.search.hits import BEFORE, Passage, read_passage
 from gitmem.search.sources import load, work_tree
-from gitmem.search.units import FIELD, FRAME, HEADING, LINKED, bare_text, first_line
+from gitmem.search.units import FIELD, FRAME, HEADING, bare_text, first_line
 from gitmem.sessions.outcome import without_labels
 from gitmem.store.locate import has_home_stores
 from gitmem.store.store import own_store

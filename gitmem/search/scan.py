@@ -9,8 +9,9 @@ never the root, and `PythonScanner` searches the files that they would miss.
 
 Opening 50,000 files takes half a second, so a large store has its texts in one file: the folder `texts` of the private
 folder, a cache that can be deleted at any time and is brought up to date in the background. It only leads to files.
-`all` has documents in lower case, each behind a line with its key, the newest last; `state` is replaced last and says
-how much of `all` counts. Files that came or were replaced since are found by the times of their folders.
+`all` has documents in lower case, each behind a line with its key, the newest last; concepts and episodes are left out,
+as no prompt is told them. `state` is replaced last and says how much of `all` counts. Files that came or were replaced
+since are found by the times of their folders.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import sys
 
 from gitmem.platform.safe_open import read_json, read_regular, write_json
 from gitmem.platform.spawn import ExpiredError
-from gitmem.search.files import SUFFIXES, File, read_file, stat_file
+from gitmem.search.files import LINKED, SUFFIXES, File, read_file, stat_file
 from gitmem.search.query import fold
 from gitmem.values import Value
 
@@ -101,7 +102,7 @@ FOLDER = "texts"
 _MARK = b"\x1e"  # begins the line with a key
 _HEAD = b"\n" + _MARK
 _MOST_FRESH = 500  # files that one prompt reads beside those of the cache
-_SAMPLES, _SAMPLE = 64, 16_384  # places of the file, and bytes read there
+_SAMPLES, _SAMPLE = 64, 8_192  # places of the file, and bytes read there
 _SPARE = 2  # times as large as the documents: from then on it is written anew
 
 
@@ -233,6 +234,8 @@ def _came(root: str, state: _State) -> Iterator[str]:
             continue
         for name in names:
             path = f"{folder}/{name}" if folder else name
+            if f"{path}/" in LINKED:
+                continue
             if name.endswith(SUFFIXES):
                 file = stat_file(root, path)
                 if file is not None and _last_change(file) >= state.until:

@@ -10,7 +10,7 @@ from _thread import allocate_lock as Lock  # noqa: N812  # `threading` takes a s
 
 from gitmem.history.past_days import FOLDER, kept_days, week_name
 from gitmem.search.dedupe import BUDGET, Rarity, choose_files, mixed
-from gitmem.search.files import is_searched, list_paths, read_file, stat_file
+from gitmem.search.files import LINKED, is_searched, list_paths, read_file, stat_file
 from gitmem.search.query import fold
 from gitmem.search.scan import FOLDER as TEXTS
 from gitmem.search.scan import keep_texts, open_texts
@@ -105,7 +105,7 @@ def work_tree(
             _add_lines(lines, {key: found[key] for key in filter(documents.allowed(allow), found)})
         estimated = rarity.estimated(scanned) if rarity else {}
         passes = None if fits is None else lambda key: any(map(fits, documents.load_all([key])))
-        chosen, more = choose_files(lines, terms, scanned, most, passes)
+        chosen, more = choose_files({key: lines[key] for key in mixed(lines)}, terms, scanned, most, passes)
         complete = (len(chosen) == len(lines) or (fits is not None and len(chosen) < most)) and not estimated
         without = {units: chosen[key] for key in chosen for units in documents.load_all([key])}
         read = list(without)
@@ -159,8 +159,9 @@ class Documents:
         return load(self._private, file, lambda data: PastUnits(day.path, data, day.commit))
 
     def newest_last(self) -> dict[str, File]:
-        """Return the documents of all folders in turn, the newest last."""
-        return {key: file for key in reversed(mixed(self.keys)) if (file := self.stat(key)) is not None}
+        """Return the documents of all folders but `LINKED` in turn, the newest last."""
+        told = [key for key in self.keys if not key.startswith(LINKED)]
+        return {key: file for key in reversed(mixed(told)) if (file := self.stat(key)) is not None}
 
     def read(self, key: str, file: File) -> str:
         """Return the text of a document."""
@@ -202,7 +203,7 @@ def _in_texts(
         if literal not in rare and not rarity.is_enough(lines, most):
             found = texts.newest(literal, _NEWEST)
             _add_lines(lines, {key: found[key] for key in filter(allowed, found)})
-    chosen, more = choose_files(lines, terms, rare, most)
+    chosen, more = choose_files(dict(reversed(lines.items())), terms, rare, most)
     without = {units: chosen[key] for key in chosen for units in documents.load_all([key])}
     times = _times(texts.size, sum(units.size for units in without))
     return Pool(

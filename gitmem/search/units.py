@@ -14,7 +14,7 @@ from itertools import accumulate
 
 from gitmem.document.entry import without_ids
 from gitmem.document.ids import ID_FORM, LENGTH, is_id
-from gitmem.search.files import TRANSCRIPTS, is_summary, layer_of
+from gitmem.search.files import LINKED, TRANSCRIPTS, is_summary, layer_of
 from gitmem.search.query import fold
 from gitmem.sessions.outcome import Fields, split_fields
 from gitmem.values import Value
@@ -222,7 +222,6 @@ _WORD = re.compile(r"[^\W_]*")
 _ID_SPACE = LENGTH + 3  # blank, `^`, the id and perhaps a carriage return
 # A document that is one memory: a fact, a concept, an episode or a bug pattern, with its id in its name.
 _NAMED = r"(?:facts|concepts|episodes|patterns)/(?:[^/]+/){0,2}(?P<id>[a-z][0-9a-hjkmnp-tv-z]{10})(?:-[^/]*)?\.md"
-LINKED = ("concepts/", "episodes/")  # folders of documents that link to exchanges
 _LINKED_ID = rf"(?m)\) ({ID_FORM})\r?$"
 _EXCHANGES = re.compile(r"(?m)^exchanges: \[([^\]\n]*)\]")  # in the header of an episode
 _NO_SENTENCES = ("keywords:", "tags:", "aliases:")  # fields of a summary's header that say nothing by themselves

@@ -52,6 +52,17 @@ def test_words_are_found_without_a_look_at_other_files(large, monkeypatch, with_
     assert asked(large, "common path:knowledge/2", limit=1)[0].startswith("knowledge/2/")
 
 
+def test_concepts_and_episodes_are_left_out(large):
+    for number in range(2):  # the second came since
+        large.put(f"episodes/2026/11/old-{number}.md", "# Episode\n\nthe tapir\n")
+        large.put(f"concepts/old-{number}.md", "# Concept\n\nthe tapir\n")
+        if not number:
+            keep(large)
+
+    assert asked(large, "tapir") == []
+    assert len(large.search("tapir")) == 4
+
+
 def test_what_came_since_is_found_and_what_went_is_not(large):
     large.put("knowledge/new.md", "# New\n\nthe okapi\n")
     large.put(SESSION, "# Session\n\nthe gnu\n")
