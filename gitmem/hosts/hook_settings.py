@@ -39,10 +39,6 @@ def with_hooks(
 
     `known` is what held nothing when those were put in. A hook whose command is there already is left as it is, with
     what a person has changed about it. With `flat`, an event's list has hooks and no groups of hooks.
-
-    Raises:
-        SettingsError: the text is not JSON, or its hooks are not what a host understands.
-
     """
     emptied = dict(known or {})
     text = _brought_up_to_date(with_object(text, emptied), hooks, emptied)
@@ -54,12 +50,7 @@ def with_hooks(
 
 
 def without_hooks(text: str, emptied: Emptied) -> str:
-    """Return the settings without gitmem's hooks and the containers that become empty.
-
-    Raises:
-        SettingsError: the text is not JSON, or its hooks are not what a host understands.
-
-    """
+    """Return the settings without gitmem's hooks and the containers that become empty."""
     events = installed_events(text)
     while (place := next(_places(text), None)) is not None:
         text = place.removed(text)
@@ -72,44 +63,8 @@ def without_hooks(text: str, emptied: Emptied) -> str:
 
 
 def installed_events(text: str) -> tuple[str, ...]:
-    """Return the events with a hook of gitmem's.
-
-    Raises:
-        SettingsError: the text is not JSON, or its hooks are not what a host understands.
-
-    """
+    """Return the events with a hook of gitmem's."""
     return tuple(dict.fromkeys(place.event for place in _places(text)))
-
-
-def installed_hooks(text: str) -> Iterator[tuple[str, int, int, dict[str, object]]]:
-    """Yield gitmem's hooks: the event, the positions of the group and of the hook in it, and the hook.
-
-    Raises:
-        SettingsError: the text is not JSON, or its hooks are not what a host understands.
-
-    """
-    for place in _places(text):
-        value = (place.hooks.items or ())[place.hook].node.plain()
-        yield place.event, place.group, place.hook, value if isinstance(value, dict) else {}
-
-
-def parse_settings(text: str) -> Node | None:
-    """Return the settings, None where the file is empty.
-
-    Raises:
-        SettingsError: the text is not JSON, or its hooks are not what a host understands.
-
-    """
-    root = parse_object(text)
-    if root is None:
-        return None
-    hooks = root.get(HOOKS)
-    if hooks is not None and not hooks.is_object:
-        raise SettingsError(f'has something else than an object under "{HOOKS}"')
-    for item in hooks.items or () if hooks else ():
-        if not item.node.is_list:
-            raise SettingsError(f'has something else than a list under "{HOOKS}", "{item.key}"')
-    return root
 
 
 class _Place(Value):
@@ -125,8 +80,9 @@ class _Place(Value):
     hook: int
 
     @property
-    def command(self) -> object:
-        return _command((self.hooks.items or ())[self.hook])
+    def item(self) -> Item:
+        """The hook in the text."""
+        return (self.hooks.items or ())[self.hook]
 
     def removed(self, text: str) -> str:
         """Return the text without the hook, and without its group unless a person added a hook of their own to it."""
@@ -134,22 +90,24 @@ class _Place(Value):
             return remove(text, self.listed, self.group)
         return remove(text, self.hooks, self.hook)
 
-    def replaced(self, text: str, hook: Mapping[str, object]) -> str:
-        return replace(text, (self.hooks.items or ())[self.hook], hook)
-
 
 def _places(text: str) -> Iterator[_Place]:
     """Yield the hooks of gitmem's; of a repeated key the last counts, as for a host."""
-    root = parse_settings(text)
+    root = parse_object(text)
     mapping = root.get(HOOKS) if root else None
-    for event in dict.fromkeys(item.key for item in mapping.items or ()) if mapping else ():
-        listed = mapping.get(event) if mapping else None
-        for group, element in enumerate(listed.items or ()) if listed else ():
-            if listed and is_ours(_command(element)):
+    if mapping is not None and not mapping.is_object:
+        raise SettingsError(f'has something else than an object under "{HOOKS}"')
+    members = (mapping.items or ()) if mapping else ()
+    for member in members:
+        if member.node.items is None or member.node.is_object:
+            raise SettingsError(f'has something else than a list under "{HOOKS}", "{member.key}"')
+    for event, listed in {member.key: member.node for member in members}.items():
+        for group, element in enumerate(listed.items or ()):
+            if is_ours(_command(element)):
                 yield _Place(event, listed, group, listed, group)
             hooks = element.node.get(HOOKS)
             for hook, item in enumerate(hooks.items or ()) if hooks else ():
-                if listed and hooks and is_ours(_command(item)):
+                if hooks and is_ours(_command(item)):
                     yield _Place(event, listed, group, hooks, hook)
 
 
@@ -164,8 +122,8 @@ def _brought_up_to_date(text: str, hooks: Mapping[str, Mapping[str, object]], kn
         while mine := [place for place in _places(text) if place.event == event]:
             hook = hooks.get(event)
             if hook is not None and len(mine) == 1:
-                if mine[0].command != next(hook[key] for key in _COMMANDS if key in hook):
-                    text = mine[0].replaced(text, hook)
+                if _command(mine[0].item) != next(hook[key] for key in _COMMANDS if key in hook):
+                    text = replace(text, mine[0].item, hook)
                 break
             text = mine[-1].removed(text)
         else:
@@ -177,11 +135,13 @@ def _brought_up_to_date(text: str, hooks: Mapping[str, Mapping[str, object]], kn
 def trusted(path: str, text: str) -> dict[str, Mapping[str, object]]:
     """Return the tables by which Codex trusts gitmem's hooks in the settings at `path` with this text."""
     tables: dict[str, Mapping[str, object]] = {}
-    for event, group, number, hook in installed_hooks(text):
-        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", event).lower()
-        known = {key: hook.get(key) for key in ("type", "command", "timeout")} | {"async": False}
+    for one in _places(text):
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", one.event).lower()
+        hook = one.item.node.plain()
+        given = hook if isinstance(hook, dict) else {}
+        known = {key: given.get(key) for key in ("type", "command", "timeout")} | {"async": False}
         identity = {"event_name": name, "hooks": [known]}
         said = json.dumps(identity, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-        place = json.dumps(f"{path}:{name}:{group}:{number}", ensure_ascii=False)
+        place = json.dumps(f"{path}:{name}:{one.group}:{one.hook}", ensure_ascii=False)
         tables[f"hooks.state.{place}"] = {"trusted_hash": f"sha256:{hashlib.sha256(said.encode()).hexdigest()}"}
     return tables

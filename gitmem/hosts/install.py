@@ -1,7 +1,8 @@
 """Writing hooks into a settings file and taking them back, with a record of it (docs/hosts.md, "What is written").
 
 First it is planned what the file will be; `carry_out` does it. The file is replaced whole or not at all, keeps its
-mode, and where it is a link (dotfiles managers) the file it leads to is changed.
+mode, and where it is a link (dotfiles managers) the file it leads to is changed. Plans raise RefusedError where what is
+there is no such settings file, cannot be read, or has another's at one of the places.
 """
 
 from __future__ import annotations
@@ -85,12 +86,7 @@ class Manifest:
 
 
 def plan_edits(path: str, edits: Sequence[Edit], known: Record | None) -> Change:
-    """Plan to put edits into a settings file, `known` being the record of an earlier installation there.
-
-    Raises:
-        RefusedError: the file is no such settings file, or cannot be read, or has another's at one of the places.
-
-    """
+    """Plan to put edits into a settings file, `known` being the record of an earlier installation there."""
     before = _read(path)
     text = _decoded(before or b"")
     with _named(path):
@@ -104,12 +100,7 @@ def plan_edits(path: str, edits: Sequence[Edit], known: Record | None) -> Change
 
 
 def plan_takes(path: str, edits: Sequence[Edit], known: Record | None) -> Change:
-    """Plan to take edits out of a settings file; without a record by the marks in the file.
-
-    Raises:
-        RefusedError: the file is no such settings file, or cannot be read.
-
-    """
+    """Plan to take edits out of a settings file; without a record by the marks in the file."""
     before = _read(path)
     if before is None:
         return Change(path, None, None, None)
@@ -131,41 +122,22 @@ def _is_stamp(text: str) -> bool:
 
 
 def plan_whole(path: str, content: bytes) -> Change:
-    """Plan to write a file of gitmem's that needs no record.
-
-    Raises:
-        RefusedError: what is there cannot be read.
-
-    """
-    before = _read(path)
-    return Change(path, before, content, None, _missing_folders(path))
+    """Plan to write a file of gitmem's that needs no record."""
+    return Change(path, _read(path), content, None, _missing_folders(path))
 
 
 def plan_put(path: str, content: bytes, known: Record | None, *, executable: bool = False) -> Change:
-    """Plan to write a file of gitmem's, unless somebody else's file is there.
-
-    Raises:
-        RefusedError: what is there cannot be read.
-
-    """
+    """Plan to write a file of gitmem's, unless somebody else's file is there."""
     before = _read(path)
     if before is None:
         known = Record(created=True, folders=_missing_folders(path))
-    elif before != content and (known is None or _digest(before) != known.digest):
-        return Change(path, before, before, known)
-    elif known is None:
-        # The team's repository brought the same file: uninstall must leave it.
-        return Change(path, before, before, None)
+    elif known is None or (before != content and _digest(before) != known.digest):
+        return Change(path, before, before, known)  # without a record the team's repository may have brought the same
     return Change(path, before, content, known._replace(digest=_digest(content)), executable=executable)
 
 
 def plan_take(path: str, known: Record) -> Change:
-    """Plan to remove a file of gitmem's, unless it was changed.
-
-    Raises:
-        RefusedError: it cannot be read.
-
-    """
+    """Plan to remove a file of gitmem's, unless it was changed."""
     before = _read(path)
     ours = before is not None and _digest(before) == known.digest and known.created
     return Change(path, before, None if ours else before, None, known.folders if ours or before is None else ())
@@ -178,12 +150,7 @@ def _digest(data: bytes) -> str:
 
 
 def carry_out(change: Change, manifest: Manifest | None) -> None:
-    """Write the planned change.
-
-    Raises:
-        NotSavedError: it could not be written; the settings are as they were.
-
-    """
+    """Write the planned change; NotSavedError says that it could not be written, and the settings are as they were."""
     try:
         # The record goes first: without the file it does no harm.
         if manifest is not None and change.record is not None:

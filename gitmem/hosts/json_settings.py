@@ -2,7 +2,8 @@
 
 Libraries that keep comments (json-five, jsonc-parser's bindings) write a changed document anew or in a style of their
 own, so taking an edit back would not give the bytes there were; here `remove` is the inverse of `append`. `Emptied`
-remembers which objects and lists were empty or missing before an edit, which the text does not show afterwards.
+remembers which objects and lists were empty or missing before an edit, which the text does not show afterwards. All
+editors of settings raise SettingsError where a text is not what they edit, or has something else at the place.
 """
 
 from __future__ import annotations
@@ -38,11 +39,6 @@ class Node(Value):
     items: tuple[Item, ...] | None
     is_object: bool = False
 
-    @property
-    def is_list(self) -> bool:
-        """Whether it is an array."""
-        return self.items is not None and not self.is_object
-
     def get(self, key: str) -> Node | None:
         """Return the last member of an object with this key, which is the one that counts; None if there is none."""
         found = [item.node for item in self.items or () if self.is_object and item.key == key]
@@ -66,14 +62,14 @@ class Item(Value):
     node: Node
     comma: int | None
 
+    @property
+    def after(self) -> int:
+        """The position after it and its comma."""
+        return self.end if self.comma is None else self.comma + 1
+
 
 def parse(text: str) -> Node | None:
-    """Return the document's value, None for an empty document.
-
-    Raises:
-        SettingsError: it is not one JSON value.
-
-    """
+    """Return the document's value, None for an empty document."""
     start = len(_BOM) if text.startswith(_BOM) else 0
     if not text[start:].strip(_BLANK):
         return None
@@ -91,7 +87,7 @@ def append(text: str, container: Node, value: object, key: str | None = None) ->
     """
     items = container.items or ()
     last = items[-1] if items else None
-    anchor = _after(last) if last else container.start + 1
+    anchor = last.after if last else container.start + 1
     gap = text[anchor : container.end - 1]
     place = anchor + len(gap.rstrip(_BLANK))
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -107,9 +103,8 @@ def append(text: str, container: Node, value: object, key: str | None = None) ->
     if not last and not set(newline) & set(text[place : container.end - 1]):
         new += newline + base
     comma = "," if last and last.comma is None else ""
-    return (
-        text[: last.end if last else anchor] + comma + text[last.end if last else anchor : place] + new + text[place:]
-    )
+    end = last.end if last else anchor
+    return text[:end] + comma + text[end:place] + new + text[place:]
 
 
 def replace(text: str, item: Item, value: object, key: str | None = None) -> str:
@@ -123,7 +118,7 @@ def remove(text: str, container: Node, index: int) -> str:
     """Return the text without an item, the blanks before it, and its comma."""
     items = container.items or ()
     item, before = items[index], items[index - 1] if index else None
-    anchor = _after(before) if before else container.start + 1
+    anchor = before.after if before else container.start + 1
     gap = text[anchor : item.start].rstrip(_BLANK)
     start = anchor + len(gap)
     tail = text[item.end :] if item.comma is None else text[item.end : item.comma] + text[item.comma + 1 :]
@@ -135,8 +130,7 @@ def remove(text: str, container: Node, index: int) -> str:
     return head + tail
 
 
-def inside(text: str, container: Node) -> str:
-    """Return the text between the brackets of a container."""
+def _inside(text: str, container: Node) -> str:
     return text[container.start + 1 : container.end - 1]
 
 
@@ -144,10 +138,6 @@ def indent_unit(text: str) -> str:
     """Return a document's indentation: the blanks of its first indented line."""
     found = re.search(r'[\r\n]([ \t]+)["{\[]', text)
     return found[1] if found else _DEFAULT_UNIT
-
-
-def _after(item: Item) -> int:
-    return item.end if item.comma is None else item.comma + 1
 
 
 def _line_start(text: str, position: int) -> int:
@@ -241,23 +231,10 @@ object, and `file` for an empty file."""
 
 
 def parse_object(text: str) -> Node | None:
-    """Return the object in a file, None if the file is empty.
-
-    Raises:
-        SettingsError: it holds something else.
-
-    """
+    """Return the object in a file, None if the file is empty."""
     root = parse(text)
     if root is not None and not root.is_object:
         raise SettingsError("does not hold a JSON object")
-    return root
-
-
-def root_of(text: str) -> Node:
-    """Return the object that a file holds; see `parse_object`."""
-    root = parse_object(text)
-    if root is None:
-        raise SettingsError("is empty")
     return root
 
 
@@ -272,7 +249,9 @@ def with_object(text: str, emptied: dict[str, str]) -> str:
 
 def deepest(text: str, place: tuple[str, ...]) -> tuple[Node, int]:
     """Return the last existing node on the way to a place, and how many keys led to it."""
-    node = root_of(text)
+    node = parse_object(text)
+    if node is None:
+        raise SettingsError("is empty")
     for depth, key in enumerate(place):
         below = node.get(key)
         if below is None:
@@ -288,7 +267,7 @@ def put(text: str, place: tuple[str, ...], value: object, emptied: dict[str, str
     """
     node, depth = deepest(text, place)
     if not node.items:
-        emptied.setdefault("/".join(place[:depth]), inside(text, node))
+        emptied.setdefault("/".join(place[:depth]), _inside(text, node))
     if in_list and depth < len(place):
         value = [value]
     for key in reversed(place[depth + 1 :]):
@@ -298,26 +277,24 @@ def put(text: str, place: tuple[str, ...], value: object, emptied: dict[str, str
 
 def without_empty(text: str, path: tuple[str, ...], emptied: Emptied) -> str:
     """Return the text without the empty container at a path, or with its former blanks and comments."""
-    container = root_of(text)
-    for key in path[:-1]:
-        below = container.get(key)
-        if below is None:
-            return text
-        container = below
-    node = container.get(path[-1])
-    if node is None or node.items:
+    node, depth = deepest(text, path)
+    if depth < len(path) or node.items:
         return text
     before = emptied.get("/".join(path))
     if before is not None:
         return _restored(text, node, before)
-    if inside(text, node).strip():  # a comment of a person's
-        return text
-    return remove(text, container, max(n for n, item in enumerate(container.items or ()) if item.key == path[-1]))
+    return text if _inside(text, node).strip() else without_member(text, path)  # a comment of a person's stays
+
+
+def without_member(text: str, place: tuple[str, ...]) -> str:
+    """Return the text without the member at a place; of a repeated key without the last, which counts."""
+    container, _ = deepest(text, place[:-1])
+    return remove(text, container, max(n for n, item in enumerate(container.items or ()) if item.key == place[-1]))
 
 
 def without_empty_object(text: str, emptied: Emptied) -> str:
     """Return the text with the file's former content if its object is empty."""
-    root = root_of(text)
+    root, _ = deepest(text, ())
     if not root.items and "" in emptied:
         text = _restored(text, root, emptied[""])
     if FILE in emptied and not "".join(text.split()).strip("\ufeff").removeprefix("{}"):
@@ -327,7 +304,7 @@ def without_empty_object(text: str, emptied: Emptied) -> str:
 
 def _restored(text: str, node: Node, before: str) -> str:
     """Return the text with an empty container as it was, unless a person wrote a comment into it."""
-    if inside(text, node).rstrip() != before.rstrip():
+    if _inside(text, node).rstrip() != before.rstrip():
         return text
     return text[: node.start + 1] + before + text[node.end - 1 :]
 

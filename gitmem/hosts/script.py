@@ -72,12 +72,7 @@ def plan_script(home: str, program: str) -> Change:
 
 
 def put_script(change: Change, home: str, settings: str) -> None:
-    """Write the script, and note the settings that need it.
-
-    Raises:
-        NotSavedError: it could not be written.
-
-    """
+    """Write the script, and note the settings that need it."""
     carry_out(change, None)
     users, folders = _users(home)
     _write_users(home, {*users, settings}, folders or change.folders)
@@ -112,11 +107,7 @@ def settings_with_hooks(home: str) -> list[str]:
 
 def has_current_script(home: str) -> bool:
     """Return whether this version's script is in its place."""
-    try:
-        with open(script_path(home), encoding="utf-8", errors="surrogateescape") as file:
-            return is_current(file.read())
-    except OSError:
-        return False
+    return is_current(content(script_path(home)).decode("utf-8", "surrogateescape"))
 
 
 def _users_path(home: str) -> str:
@@ -167,7 +158,9 @@ def arrives(host: Host, project: str, spool: str, environ: Mapping[str, str]) ->
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return False
-    found = [path for path in _files(spool) if content(path) == payload]
+    names = os.listdir(spool) if os.path.isdir(spool) else []
+    paths = (os.path.join(spool, name) for name in names if name.startswith(_EVENT))
+    found = [path for path in paths if content(path) == payload]
     for path in found:
         os.unlink(path)
     return done.returncode == 0 and bool(found)
@@ -217,10 +210,3 @@ def _comes_back_in(own: str, host: Host, environ: Mapping[str, str], home: str) 
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0 and _WORD.encode() in done.stdout
-
-
-def _files(folder: str) -> list[str]:
-    try:
-        return [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(_EVENT)]
-    except OSError:
-        return []

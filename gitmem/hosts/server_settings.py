@@ -19,6 +19,7 @@ from gitmem.hosts.json_settings import (
     with_object,
     without_empty,
     without_empty_object,
+    without_member,
 )
 
 Tables = Mapping[str, Mapping[str, object]]
@@ -27,12 +28,7 @@ _HEADER = re.compile(r"^[ \t]*\[\[?(?P<name>[^\r\n]*?)\]\]?[ \t]*(?:#[^\r\n]*)?\
 
 
 def with_tables(text: str, tables: Tables, known: Emptied | None = None) -> tuple[str, Emptied]:
-    """Return the text with these tables added, and the blank lines put before each; a person's own table stays.
-
-    Raises:
-        SettingsError: the text is not TOML.
-
-    """
+    """Return the text with these tables added, and the blank lines put before each; a person's own table stays."""
     noted = dict(known or {})
     newline = "\r\n" if "\r\n" in text else "\n"
     for name, values in tables.items():
@@ -50,12 +46,7 @@ def with_tables(text: str, tables: Tables, known: Emptied | None = None) -> tupl
 
 
 def without_tables(text: str, tables: Tables, emptied: Emptied) -> str:
-    """Return the text without these tables and the noted ones.
-
-    Raises:
-        SettingsError: the text is not TOML.
-
-    """
+    """Return the text without these tables and the noted ones."""
     noted = [key.removeprefix(_NOTED) for key in emptied if key.startswith(_NOTED)]
     for name in dict.fromkeys((*reversed(tuple(tables)), *reversed(noted))):
         span = _span(text, name)
@@ -70,12 +61,7 @@ def without_tables(text: str, tables: Tables, emptied: Emptied) -> str:
 
 
 def has_tables(text: str, tables: Tables) -> bool:
-    """Return whether the text has one of these tables, and it is gitmem's.
-
-    Raises:
-        SettingsError: the text is not TOML.
-
-    """
+    """Return whether the text has one of these tables, and it is gitmem's."""
     found = ((_table(text, name), values) for name, values in tables.items())
     return any(_is_ours(table) or table == dict(values) for table, values in found)
 
@@ -151,11 +137,7 @@ def with_server(
 ) -> tuple[str, Emptied]:
     """Return the list with the server, and the containers that were empty.
 
-    `known` is what held nothing when it was put in before. One of gitmem's that is there stays as a person has made it.
-
-    Raises:
-        SettingsError: the text is not JSON, or has something else at the place.
-
+    `known` is what held nothing when it was put in before. One of gitmem's stays as a person has made it.
     """
     emptied = dict(known or {})
     text = with_object(text, emptied)
@@ -170,29 +152,17 @@ def with_server(
 
 
 def without_server(text: str, place: Place, emptied: Emptied) -> str:
-    """Return the list without gitmem's server and the objects that become empty.
-
-    Raises:
-        SettingsError: the text is not JSON.
-
-    """
+    """Return the list without gitmem's server and the objects that become empty."""
     if not has_server(text, place):
         return text
-    container, _ = deepest(text, place[:-1])
-    places = [number for number, item in enumerate(container.items or ()) if item.key == place[-1]]
-    text = remove(text, container, places[-1])
+    text = without_member(text, place)
     for depth in range(len(place) - 1, 0, -1):
         text = without_empty(text, place[:depth], emptied)
     return without_empty_object(text, emptied)
 
 
 def has_server(text: str, place: Place) -> bool:
-    """Return whether the list has gitmem's server.
-
-    Raises:
-        SettingsError: the text is not JSON.
-
-    """
+    """Return whether the list has gitmem's server."""
     if parse_object(text) is None:
         return False
     node, depth = deepest(text, place)
@@ -220,12 +190,7 @@ _ADDED = "allowed"  # in the record: the names that were not there before
 
 
 def with_allowed(text: str, tools: Sequence[str], known: Emptied | None = None) -> tuple[str, Emptied]:
-    """Return the settings with these tools allowed, and what is to be noted: the containers that were empty, the names.
-
-    Raises:
-        SettingsError: the text is not JSON, or has something else at the place.
-
-    """
+    """Return the settings with these tools allowed, and what to note: the containers that were empty, the names."""
     emptied = dict(known or {})
     text = with_object(text, emptied)
     for tool in (tool for tool in tools if tool not in _allowed(text)):
@@ -235,18 +200,11 @@ def with_allowed(text: str, tools: Sequence[str], known: Emptied | None = None) 
 
 
 def without_allowed(text: str, tools: Sequence[str], emptied: Emptied) -> str:
-    """Return the settings without those of the tools that were added; without a record they are the person's.
-
-    Raises:
-        SettingsError: the text is not JSON, or has something else at the place.
-
-    """
+    """Return the settings without those of the tools that were added; without a record they are the person's."""
     added = emptied.get(_ADDED, "").split()
     present = [tool for tool in tools if tool in added and tool in _allowed(text)]
     for tool in present:
-        listed = _list(text)
-        if listed is not None:
-            text = remove(text, listed, _allowed(text).index(tool))
+        text = remove(text, deepest(text, _PLACE)[0], _allowed(text).index(tool))
     if present:
         text = without_empty(text, _PLACE, emptied)
         text = without_empty(text, _PLACE[:1], emptied)
@@ -260,14 +218,10 @@ def has_allowed(text: str, tools: Sequence[str]) -> bool:
 
 
 def _allowed(text: str) -> list[object]:
-    listed = _list(text)
-    return [item.node.plain() for item in listed.items or ()] if listed else []
-
-
-def _list(text: str) -> Node | None:
-    node = parse_object(text)
-    for key in _PLACE if node else ():
-        node = node.get(key) if node else None
-        if node is not None and not (node.is_list if key == _PLACE[-1] else node.is_object):
+    root = parse_object(text)
+    value = root.plain() if root else None
+    for key, kind in zip(_PLACE, (dict, list), strict=True):
+        value = value.get(key) if isinstance(value, dict) else None
+        if value is not None and not isinstance(value, kind):
             raise SettingsError(f'has something else than expected under "{key}"')
-    return node
+    return value if isinstance(value, list) else []
