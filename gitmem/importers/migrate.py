@@ -305,7 +305,7 @@ class _Bringing(Value):
         """Add the missing entries of a day's log, and the person's own text."""
         path = daily_path(item.day)
         document = Document.parse(self.transaction.read(path) or new_daily(item.day))
-        known = entry_digests((day_log(self.store, self.transaction, path) or b"").decode("utf-8", "surrogateescape"))
+        known = entry_digests(day_log(self.store, self.transaction, path))
         entries = [(section, entry) for section, entry in item.entries if tail_of(entry.id) not in known]
         body = restore_entries(document.body, entries, document.newline)
         if item.prose and item.prose not in body:

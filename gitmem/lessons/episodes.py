@@ -18,7 +18,7 @@ from gitmem.lessons.error import MATCH, ErrorSignature, likeness, read_error
 from gitmem.lessons.read import counts, episode_paths, read_episode
 from gitmem.search.engine import answer
 from gitmem.search.hits import Hit
-from gitmem.sessions.cleaned import exchanges_in, find_session_file, redacted_with_runs, with_links
+from gitmem.sessions.cleaned import cleaner, exchanges_in, find_session_file, redacted_with_runs, with_links
 from gitmem.sessions.memory import clean_event, read_working
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.state import TaskType
@@ -157,11 +157,10 @@ def save_episodes(
     """
     if not turns:
         return None
-    allow = store.config.redaction.allow
     clean = [redacted_with_runs(turn, store) for turn in turns]
     noted = read_working(store, session)
     grown: list[tuple[datetime, int]] = []
-    events = (clean_event(event, allow) for event in hook_events(noting_growth(records, grown), None))
+    events = (clean_event(event, cleaner(store)) for event in hook_events(noting_growth(records, grown), None))
     working: list[Notes] = [*working_of(events)]
     working += [*noted.earlier, noted] if noted else []
 

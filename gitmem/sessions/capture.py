@@ -11,7 +11,6 @@ import contextlib
 import os
 import zlib
 from datetime import datetime, timedelta
-from enum import Enum
 from functools import partial
 
 from gitmem.document.document import Document
@@ -20,7 +19,6 @@ from gitmem.document.entry import (
     STATE,
     clean_text,
     entries_in,
-    entry_digests,
     find_by_digest,
     find_entries,
     put_entry,
@@ -34,7 +32,7 @@ from gitmem.facts.book import FactBook
 from gitmem.git.trust import GITMEM
 from gitmem.sessions.cleaned import boot_lines, redacted
 from gitmem.sessions.entries import EXCHANGE, Placed, Remembered, joined_exchange, remember
-from gitmem.sessions.logs import day_log, memory_of, new_daily
+from gitmem.sessions.logs import day_log, day_of, memory_of, memory_text, new_daily
 from gitmem.sessions.outcome import Fields, join_fields, render_fields, split_fields
 from gitmem.sessions.pending import Pending
 from gitmem.sessions.save import rotate_if_full
@@ -51,58 +49,39 @@ if TYPE_CHECKING:
     from gitmem.store.transaction import Transaction
 
 
-class Saved(Enum):
-    """The part of a turn that a daily log holds: nothing, a part, or its answer as well."""
-
-    NOTHING = 0
-    PART = 1
-    ANSWERED = 2
-
-
-def saved_before(transaction: Transaction, store: Store, remembered: Remembered) -> Saved:
-    """Return the part of a turn that a daily log holds already."""
-    exchange = remembered.daily[0]
-    for near in _possible_logs(transaction, exchange, exchange.entry.tags):
-        text = (day_log(store, transaction, near) or b"").decode("utf-8", "surrogateescape")
-        found = find_by_digest(text, tail_of(exchange.entry.id))
-        if found is not None:
-            return Saved.ANSWERED if split_fields(found.entry.text).answer else Saved.PART
-    return Saved.NOTHING
-
-
-def new_by_day(
+def log_changes(
     transaction: Transaction, store: Store, daily: Iterable[Placed], session: str, *, goes_on: bool = False
-) -> dict[str, tuple[bytes, list[Placed]]]:
-    """Return by daily log the content of a new file, and the entries that the log lacks or holds in an older form.
+) -> tuple[dict[str, bytes | None], list[str]]:
+    """Return the daily logs with the entries that they lack or hold in an older form, and the ids of these.
 
     `goes_on` means that the beginning of the turn was saved before.
     """
-    days: dict[str, tuple[bytes, list[Placed]]] = {}
+    days: dict[str, list[Placed]] = {}
     tags = session_tag(session)
     for placed in daily:
-        path, news = _news(transaction, store, placed, tags, goes_on=goes_on)
-        if news is not None:
-            days.setdefault(path, (new_daily(path[-len("2026-01-13.md") : -len(".md")]), []))[1].append(news)
-    return days
+        path, text = _saved_entry(transaction, store, placed, tags) or (daily_path(f"{placed.at:%Y-%m-%d}"), None)
+        if text is not None:
+            if placed.entry.label != EXCHANGE or transaction.read(path) is None:  # that day was consolidated
+                continue
+            before, new = split_fields(text), split_fields(placed.entry.text)
+            changed = clean_text(render_fields(join_fields(before, new) if goes_on else _updated(before, new)))
+            if changed == text:
+                continue
+            placed = placed._replace(entry=placed.entry._replace(text=changed))  # noqa: PLW2901
+        days.setdefault(path, []).append(placed)
+    changes = {path: _with(transaction.read(path) or new_daily(day_of(path)), news) for path, news in days.items()}
+    return {**changes}, [placed.entry.id for news in days.values() for placed in news]
 
 
-def _news(
-    transaction: Transaction, store: Store, placed: Placed, tags: tuple[str, ...], *, goes_on: bool
-) -> tuple[str, Placed | None]:
-    """Return the daily log of an entry, and the entry in its new form; None if the log needs no change."""
-    path = daily_path(placed.at.strftime("%Y-%m-%d"))
-    for near in _possible_logs(transaction, placed, tags):
-        text = (day_log(store, transaction, near) or b"").decode("utf-8", "surrogateescape")
-        found = find_by_digest(text, tail_of(placed.entry.id))
-        if found is None:
-            continue
-        if placed.entry.label != EXCHANGE or transaction.read(near) is None:  # that day was consolidated
-            return near, None
-        new, before = split_fields(placed.entry.text), split_fields(found.entry.text)
-        text = clean_text(render_fields(join_fields(before, new) if goes_on else _updated(before, new)))
-        news = None if text == found.entry.text else placed._replace(entry=found.entry._replace(text=text))
-        return near, news
-    return path, placed
+def _saved_entry(
+    transaction: Transaction, store: Store, placed: Placed, tags: tuple[str, ...]
+) -> tuple[str, str] | None:
+    """Return the daily log that holds an entry already, and the entry's text there; None if none does."""
+    for path in _possible_logs(transaction, placed, tags):
+        found = find_by_digest(day_log(store, transaction, path), tail_of(placed.entry.id))
+        if found is not None:
+            return path, found.entry.text
+    return None
 
 
 def _updated(before: Fields, new: Fields) -> Fields:
@@ -131,7 +110,7 @@ def _possible_logs(transaction: Transaction, placed: Placed, tags: tuple[str, ..
     """
     days = [(placed.at + timedelta(days=days)).strftime("%Y-%m-%d") for days in (0, -1, 1)]
     tail = tail_of(placed.entry.id)
-    for found in find_entries(memory_of(transaction).decode("utf-8", "surrogateescape")):
+    for found in find_entries(memory_text(transaction)):
         view = found.entry
         if tail_of(view.id) == tail or (tags and view.tags[:1] == tags[:1]):
             with contextlib.suppress(ValueError):  # a person may have edited it
@@ -155,15 +134,6 @@ class Captured(Value):
     notices: tuple[str, ...] = ()
 
 
-class _Batch(Value):
-    """One transaction: the spool as it was read, the events that are done, archives, and whether more turns wait."""
-
-    pending: Pending
-    done: tuple[str, ...]
-    archives: tuple[str, ...]
-    is_full: bool
-
-
 def capture(store: Store, read: Callable[[], Pending]) -> Captured:
     """Commit finished turns and long unfinished ones; remove the events of finished turns.
 
@@ -177,20 +147,22 @@ def capture(store: Store, read: Callable[[], Pending]) -> Captured:
     spool = HookSpool(store.private)
     while True:
         outcome = transact(store, partial(_capture_due, store, read), purpose="capture")
-        batch: _Batch = outcome.value
+        pending, done, made, is_full = outcome.value
         commits += outcome.commits
-        archives += batch.archives
+        archives += made
         notices += outcome.notices
-        spool.remove([*batch.done, *batch.pending.useless])
-        for name in batch.pending.unreadable:
+        spool.remove([*done, *pending.useless])
+        for name in pending.unreadable:
             spool.put_aside(name)
             notices.append(f"A hook's payload could not be parsed and was kept aside: {name}.")
-        if not batch.is_full:
+        if not is_full:
             return Captured(tuple(commits), tuple(archives), tuple(notices))
 
 
-def _capture_due(store: Store, read: Callable[[], Pending], transaction: Transaction) -> _Batch:
-    """Add a commit for each turn that is due."""
+def _capture_due(
+    store: Store, read: Callable[[], Pending], transaction: Transaction
+) -> tuple[Pending, list[str], list[str], bool]:
+    """Add a commit for each turn that is due; return the spool, the events done, archives, and if more turns wait."""
     pending = read()
     over, boot = pending.over(), boot_lines(store)
     due = [turn for turn in pending.turns if is_due(turn, over, store, transaction.now)]
@@ -209,7 +181,7 @@ def _capture_due(store: Store, read: Callable[[], Pending], transaction: Transac
             continue
         if turn.closed or is_over:
             done += turn.sources
-    return _Batch(pending, tuple(done), tuple(archives), len(due) > taken and bool(done))
+    return pending, done, archives, len(due) > taken and bool(done)
 
 
 def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bool:
@@ -238,20 +210,16 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     if remembered is None:
         return []
     book = FactBook(store, transaction)
-    days = new_by_day(transaction, store, remembered.daily, turn.session, goes_on=not turn.prompt)
-    if turn.closed and not days:
+    changes, ids = log_changes(transaction, store, remembered.daily, turn.session, goes_on=not turn.prompt)
+    if turn.closed and not changes:
         return []  # captured before: delivered twice, or killed before the events were removed
     archive = rotate_if_full(transaction, store)
-    changes: dict[str, bytes | None] = {
-        path: _with(transaction.read(path) or new, news) for path, (new, news) in days.items()
-    }
     changes |= book.keep_turn(clean, _answer_before(transaction, store, turn), boot)
     if remembered.state is not None:
         state = book.as_of_now(remembered.state, turn.exchange_id)
         remembered = remembered._replace(state=state._replace(tags=(*state.tags, _whose(store, book, turn))))
     changes[MEMORY] = _with_remembered(memory_of(transaction), remembered)
-    placed = (*remembered.memory, *(one for _, news in days.values() for one in news))
-    entries = dict.fromkeys(one.entry.id for one in placed)
+    entries = dict.fromkeys((*(placed.entry.id for placed in remembered.memory), *ids))
     message = session_message(remembered.subject, Op.TURN, Trailer.ENTRY, entries, session=turn.session, host=turn.host)
     transaction.commit(message, changes, when=turn.ended)
     return [archive] if archive else []
@@ -268,25 +236,19 @@ def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collectio
     )
     if remembered is None:
         return None
-    saved = saved_before(transaction, store, remembered)
-    if saved is Saved.ANSWERED and turn.prompt:  # memory.md has it, or had it
+    exchange, memory = remembered.daily[0], memory_text(transaction)
+    saved = _saved_entry(transaction, store, exchange, exchange.entry.tags)
+    if turn.prompt and saved and split_fields(saved[1]).answer:  # memory.md has it, or had it
         remembered = remembered._replace(memory=(), state=None)
-    if not turn.prompt:
-        remembered = _continued(memory_of(transaction), turn, remembered)
-    return _without_known(memory_of(transaction), remembered)
+    return remembered if turn.prompt else _continued(memory, turn, remembered)
 
 
 def save_entries(
     transaction: Transaction, store: Store, daily: Sequence[Placed], message: Message, *, session: str
 ) -> bool:
     """Add a commit of the entries that are not in their daily logs yet; False if there are none."""
-    days = new_by_day(transaction, store, daily, session)
-    if not any(news for _, news in days.values()):
-        return False
-    changes: dict[str, bytes | None] = {
-        path: _with(transaction.read(path) or empty, news) for path, (empty, news) in days.items()
-    }
-    return transaction.commit(message, changes)
+    changes, _ = log_changes(transaction, store, daily, session)
+    return bool(changes) and transaction.commit(message, changes)
 
 
 def _answer_before(transaction: Transaction, store: Store, turn: Turn) -> str:
@@ -296,10 +258,10 @@ def _answer_before(transaction: Transaction, store: Store, turn: Turn) -> str:
     """
     if not turn.prompt or len(turn.prompt) > _LONGEST_PICK:
         return ""
-    log = day_log(store, transaction, daily_path(turn.started.strftime("%Y-%m-%d"))) or b""
+    log = day_log(store, transaction, daily_path(f"{turn.started:%Y-%m-%d}"))
     tag, own = session_tag(turn.session), tail_of(turn.exchange_id)
     before = ""
-    for found in find_entries(log.decode("utf-8", "surrogateescape")):
+    for found in find_entries(log):
         if tail_of(found.entry.id) == own:
             break
         if found.entry.label == EXCHANGE and found.entry.tags[:1] == tag:
@@ -315,28 +277,16 @@ def _with(data: bytes, entries: Iterable[Placed]) -> bytes:
     return document.with_body(body).render()
 
 
-def _without_known(data: bytes, remembered: Remembered) -> Remembered:
-    """Return a turn's entries without decisions and issues that `memory.md` holds; its words stay."""
-    known = entry_digests(data.decode("utf-8", "surrogateescape"))
-
-    def is_new(placed: Placed) -> bool:
-        return placed.entry.label == EXCHANGE or tail_of(placed.entry.id) not in known
-
-    return remembered.only(is_new)
-
-
-def _continued(data: bytes, turn: Turn, remembered: Remembered) -> Remembered:
+def _continued(memory: str, turn: Turn, remembered: Remembered) -> Remembered:
     """Return the entries of a turn that continues a saved one: one exchange for both, without a new state."""
-    before = find_by_digest(data.decode("utf-8", "surrogateescape"), tail_of(turn.exchange_id))
+    before = find_by_digest(memory, tail_of(turn.exchange_id))
     if before is None:
         return remembered
-    memory = (
+    joined = (
         placed._replace(entry=placed.entry._replace(text=joined_exchange(before.entry.text, placed.entry.text)))
-        if placed.entry.label == EXCHANGE
-        else placed
         for placed in remembered.memory
     )
-    return remembered._replace(memory=tuple(memory), state=None)
+    return remembered._replace(memory=tuple(joined), state=None)
 
 
 def _whose(store: Store, book: FactBook, turn: Turn) -> str:

@@ -18,13 +18,17 @@ from gitmem.sessions.turns import BOOT_FILES, content_lines, fold
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from datetime import datetime
+    from typing import TypeVar
 
     from gitmem.sessions.exchange import Exchange
     from gitmem.sessions.turns import Turn
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
+    from gitmem.values import Value
+
+    AnyValue = TypeVar("AnyValue", bound=Value)
 
 
 _BOOT_BYTES = 262_144
@@ -49,39 +53,36 @@ def boot_lines(store: Store) -> frozenset[str]:
     return content_lines(texts)
 
 
+def cleaner(store: Store) -> Callable[[str], str]:
+    """Return the function that removes secrets from a text, with the values that the store's settings allow."""
+    allow = store.config.redaction.allow
+    return lambda text: redact(text, allow=allow).text
+
+
+def clean_fields(value: AnyValue, clean: Callable[[str], str], *names: str) -> AnyValue:
+    """Return a value with these fields cleaned, each a text or texts."""
+    given = {name: getattr(value, name) for name in names}
+    return value._replace(
+        **{name: clean(one) if isinstance(one, str) else tuple(map(clean, one)) for name, one in given.items()}
+    )
+
+
 def redacted(turn: Turn, store: Store) -> Turn:
     """Return a turn without secrets, with the part of the project in which it was.
 
     Call it before texts are shortened, which could cut off a secret's end.
     """
-    allow, scope = store.config.redaction.allow, turn.scope or store.scope_of(turn.cwd)
-
-    def clean(text: str) -> str:
-        return redact(text, allow=allow).text
-
-    failures = tuple(
-        failure._replace(
-            command=clean(failure.command),
-            error=clean(failure.error),
-            fixed_by=clean(failure.fixed_by),
-            meanwhile=clean(failure.meanwhile),
-        )
-        for failure in turn.failures
-    )
-    files, said = tuple(map(clean, turn.files)), tuple(map(clean, turn.said))
-    prompt, answer = clean(turn.prompt), clean(turn.answer)
-    return turn._replace(prompt=prompt, answer=answer, files=files, failures=failures, said=said, scope=scope)
+    clean, names = cleaner(store), ("command", "error", "fixed_by", "meanwhile")
+    failures = tuple(clean_fields(failure, clean, *names) for failure in turn.failures)
+    turn = turn._replace(failures=failures, scope=turn.scope or store.scope_of(turn.cwd))
+    return clean_fields(turn, clean, "prompt", "answer", "files", "said")
 
 
 def redacted_with_runs(turn: Turn, store: Store) -> Turn:
     """Return a turn without secrets, in the commands it ran as well."""
-    allow = store.config.redaction.allow
-
-    def clean(text: str) -> str:
-        return redact(text, allow=allow).text
-
-    runs = tuple(run._replace(command=clean(run.command), after=tuple(map(clean, run.after))) for run in turn.runs)
-    return redacted(turn._replace(runs=runs, edits=tuple(map(clean, turn.edits))), store)
+    clean = cleaner(store)
+    runs = tuple(clean_fields(run, clean, "command", "after") for run in turn.runs)
+    return redacted(clean_fields(turn._replace(runs=runs), clean, "edits"), store)
 
 
 _USAGE_BYTES = 262_144  # at the end of a transcript, searched for the last message's token usage

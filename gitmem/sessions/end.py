@@ -13,9 +13,8 @@ from gitmem.errors import UnreadableError
 from gitmem.hosts.all import read_transcript
 from gitmem.platform.clock import local
 from gitmem.platform.safe_open import open_regular
-from gitmem.redact.redact import redact
 from gitmem.sessions.capture import BATCH_BYTES, capture_turn, save_entries
-from gitmem.sessions.cleaned import boot_lines, exchanges_in
+from gitmem.sessions.cleaned import boot_lines, cleaner, exchanges_in
 from gitmem.sessions.entries import EXCHANGE, Placed, cue_entries
 from gitmem.sessions.outcome import MENDED, split_fields
 from gitmem.sessions.save import rotate_if_full
@@ -185,10 +184,7 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
         return None
     from gitmem.store.transcripts import put
 
-    def clean(text: str) -> str:
-        return redact(text, allow=store.config.redaction.allow).text
-
-    lines = l1_lines(read_records(path), store.config.transcripts.tool_result_chars, clean)
+    lines = l1_lines(read_records(path), store.config.transcripts.tool_result_chars, cleaner(store))
     return put(store, session, started, lines)
 
 
@@ -212,12 +208,11 @@ def save_lessons(store: Store, session: Session, why: str) -> str | None:
 
     Each is identified by the digest of its words, so that a second call saves only new ones.
     """
-    allow = store.config.redaction.allow
-    boot = boot_lines(store)
+    clean, boot = cleaner(store), boot_lines(store)
     daily: dict[str, Placed] = {}
     for part in read_records(session.transcript):
         if part.role is Role.ASSISTANT and not part.sidechain and part.text.strip():
-            answer = human_text(redact(part.text, allow=allow).text)
+            answer = human_text(clean(part.text))
             for placed in cue_entries(answer, local(part.at), boot, _LESSONS):
                 daily.setdefault(tail_of(placed.entry.id), placed)
     lessons = tuple(daily.values())

@@ -22,7 +22,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from gitmem.sessions.turns import Failure
@@ -89,10 +89,6 @@ class Remembered(Value):
     memory: tuple[Placed, ...]
     state: Entry | None
     subject: str
-
-    def only(self, keeps: Callable[[Placed], bool]) -> Remembered:
-        """Return the same with those entries only that `keeps` says yes to."""
-        return self._replace(daily=tuple(filter(keeps, self.daily)), memory=tuple(filter(keeps, self.memory)))
 
 
 def remember(

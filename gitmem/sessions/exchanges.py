@@ -18,7 +18,7 @@ from gitmem.document.entry import Entry, MemoryType, entry_ids, find_by_digest, 
 from gitmem.document.ids import MEMORY, session_path, short_session, tail_of
 from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.history.records import last_version
-from gitmem.sessions.cleaned import boot_lines, redacted
+from gitmem.sessions.cleaned import boot_lines, find_session_file, redacted
 from gitmem.sessions.cues import find_cues
 from gitmem.sessions.entries import exchange_of
 from gitmem.sessions.exchange import (
@@ -243,7 +243,6 @@ def _base(name: str) -> str:
 
 _SHORT_ANSWER = 120  # characters; with a shorter answer and no tool used, an exchange is small talk
 _MAX_READ = 20_000  # characters of a request and of an answer that are summarized
-_FOLDER_OF_MONTH = len("sessions/2026/10")
 
 
 class Made(Value):
@@ -371,9 +370,7 @@ def _with_exchanges(data: bytes, changed: Sequence[Made]) -> bytes:
 
 def _file(transaction: Transaction, session: str, turns: Sequence[Turn]) -> tuple[str, bytes | None]:
     """Return path and content of a session's file; an existing file of the session in the same month is kept."""
-    name = file_name(session)
-    path = session_path(turns[0].started.astimezone(UTC).strftime("%Y%m%d_%H%M%S"), name)
-    folder = path[:_FOLDER_OF_MONTH]
-    others = sorted(other for other in transaction.names(folder) if other.endswith(f"-{name}.md"))
-    path = f"{folder}/{others[0]}" if others else path
+    started = turns[0].started
+    path = find_session_file(transaction, session, started)
+    path = path or session_path(started.astimezone(UTC).strftime("%Y%m%d_%H%M%S"), file_name(session))
     return path, transaction.read(path)

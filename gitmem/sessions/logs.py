@@ -42,9 +42,9 @@ def add_save(transaction: Transaction, store: Store, event: Save, lasting: Calla
     day = event.at.strftime("%Y-%m-%d")
     path = daily_path(day)
     daily = transaction.read(path) or new_daily(day)
-    if _holds(daily, event.id) or any(
-        _holds(day_log(store, transaction, other), event.id) for other in _other_logs(transaction, event)
-    ):
+    if event.id.encode() in daily and event.id in entry_ids(daily.decode("utf-8", "surrogateescape")):
+        return None
+    if any(event.id in entry_ids(day_log(store, transaction, other)) for other in _other_logs(transaction, event)):
         return None
     redacted = redact(event.text, allow=store.config.redaction.allow)
     text = clean_text(redacted.text)
@@ -71,21 +71,19 @@ def add_save(transaction: Transaction, store: Store, event: Save, lasting: Calla
     return Added(identifier, kinds_of(redacted.findings))
 
 
-def _holds(daily: bytes | None, identifier: str) -> bool:
-    if daily is None or identifier.encode() not in daily:
-        return False
-    return identifier in entry_ids(daily.decode("utf-8", "surrogateescape"))
+def day_of(path: str) -> str:
+    """Return the day of a daily log."""
+    return path[-len("2026-01-13.md") : -len(".md")]
 
 
-def day_log(store: Store, transaction: Transaction, path: str) -> bytes | None:
-    """Return a daily log, or the last version of one that was consolidated."""
+def day_log(store: Store, transaction: Transaction, path: str) -> str:
+    """Return the text of a daily log, or of the last version of one that was consolidated, "" if there is none."""
     daily = transaction.read(path)
-    day = path[-len("2026-01-13.md") : -len(".md")]
-    if daily is not None or day >= (transaction.now - _RECENT).strftime("%Y-%m-%d"):
-        return daily
-    from gitmem.archives.rotate import log_before
+    if daily is None and day_of(path) < (transaction.now - _RECENT).strftime("%Y-%m-%d"):
+        from gitmem.archives.rotate import log_before
 
-    return log_before(store, transaction, datetime.fromisoformat(day).date())
+        daily = log_before(store, transaction, datetime.fromisoformat(day_of(path)).date())
+    return (daily or b"").decode("utf-8", "surrogateescape")
 
 
 def _other_logs(transaction: Transaction, event: Save) -> set[str]:
@@ -112,6 +110,11 @@ def memory_of(transaction: Transaction) -> bytes:
 
         return new_memory(transaction.now)
     return memory
+
+
+def memory_text(transaction: Transaction) -> str:
+    """Return the text of `memory.md`, or of a new one."""
+    return memory_of(transaction).decode("utf-8", "surrogateescape")
 
 
 def new_daily(day: str) -> bytes:

@@ -18,7 +18,7 @@ from gitmem.document.message import one_line
 from gitmem.errors import NotFoundError
 from gitmem.lessons.episode import UNMENDED, Episode, ending
 from gitmem.platform.safe_open import read_text, replace_file
-from gitmem.redact.redact import redact
+from gitmem.sessions.cleaned import clean_fields, cleaner
 from gitmem.sessions.events import HookEvent
 from gitmem.sessions.state import (
     EndedTask,
@@ -93,9 +93,9 @@ def apply_events(store: Store, events: Iterable[HookEvent], contexts: Mapping[st
     `contexts` says by session how many tokens its context holds now, where that is known.
     """
     by_session: dict[str, list[HookEvent]] = {}
-    allow = store.config.redaction.allow
+    clean = cleaner(store)
     for event in sorted(events, key=lambda event: event.at):
-        by_session.setdefault(event.session, []).append(clean_event(event, allow))
+        by_session.setdefault(event.session, []).append(clean_event(event, clean))
     for session, own in by_session.items():
         _change(store, session, partial(_followed, events=own, tokens=(contexts or {}).get(session, 0)))
 
@@ -109,27 +109,18 @@ def change_working(store: Store, session: str, change: Callable[[WorkingMemory],
 def brief_working(store: Store, session: str, events: Iterable[HookEvent]) -> str:
     """Return a session's working memory in a few lines, events in the spool included; "" if it has none."""
     held = _read(_path(store, session))
-    allow = store.config.redaction.allow
-    own = [clean_event(event, allow) for event in events if event.session == session]
+    clean = cleaner(store)
+    own = [clean_event(event, clean) for event in events if event.session == session]
     own.sort(key=lambda event: event.at)
     if own:
         held = _followed(held[0] if held else None, held[1] if held else frozenset(), own)
     return brief(held[0]) if held else ""
 
 
-def clean_event(event: HookEvent, allow: Sequence[str]) -> HookEvent:
+def clean_event(event: HookEvent, clean: Callable[[str], str]) -> HookEvent:
     """Return an event without secrets. Call it before text is split into sentences, which could split a secret."""
-
-    def clean(text: str) -> str:
-        return redact(text, allow=allow).text
-
-    return event._replace(
-        text=clean(event.text),
-        command=clean(event.command),
-        target=clean(event.target),
-        files=tuple(map(clean, event.files)),
-        steps=tuple((clean(text), status, key) for text, status, key in event.steps),
-    )
+    steps = tuple((clean(text), status, key) for text, status, key in event.steps)
+    return clean_fields(event._replace(steps=steps), clean, "text", "command", "target", "files")
 
 
 def forget_working(store: Store, session: str) -> None:
@@ -178,7 +169,7 @@ def _change(
         changed, known = change(memory, seen)
         if changed != memory or known != seen:
             value = {"working": as_json(changed), "events": sorted(known)}
-            text = redact(json.dumps(value, ensure_ascii=False, indent=1), allow=store.config.redaction.allow).text
+            text = cleaner(store)(json.dumps(value, ensure_ascii=False, indent=1))
             replace_file(path, text.encode("utf-8", "replace"))
     return changed
 
