@@ -59,10 +59,11 @@ def _places() -> list[tuple[str, list[tuple[str, list[str], str, str]]]]:
     """Return the rows by the first stem they need, each with its longest piece of a word and all it needs."""
     parts: dict[str, str] = {}
     grouped: dict[str, list[tuple[str, list[str], str, str]]] = {stem: [] for stem in _STEMS}
-    for kind, needs, form in table("secret_places.tsv"):
-        pattern = compiled("<([A-Z0-9_]+)>").sub(lambda found: parts[found[1]], form)
+    for kind, needs, pattern in table("secret_places.tsv"):
+        for name, part in parts.items():
+            pattern = pattern.replace(name, part)  # noqa: PLW2901
         if kind == "part":
-            parts[needs] = pattern
+            parts[f"<{needs}>"] = pattern
             continue
         needed = needs.split(" & ")
         stem = next(stem for stem in grouped if any(stem in part for part in needed))
