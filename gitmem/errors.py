@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from typing import Self
-
 
 class ExitCode(IntEnum):
     """The exit codes of the `gitmem` command, each with its meaning; the one table of them."""
 
     meaning: str
 
-    def __new__(cls, number: int, meaning: str) -> Self:
+    def __new__(cls, number: int, meaning: str) -> ExitCode:
         """Return the code of a number."""
         code = int.__new__(cls, number)
         code._value_, code.meaning = number, meaning

@@ -8,16 +8,12 @@ python-frontmatter reads what a header means, but takes other fences and strips 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
 from gitmem.text.sentences import newline_of
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 _BOM = b"\xef\xbb\xbf"
 _OPENING = rb"(?:\xef\xbb\xbf)?---[ \t]*(?:\r\n|\n|\r)"

@@ -7,17 +7,12 @@ section is a heading outside a code fence, up to the next of its level or above.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from gitmem.document.ids import ID_FORM, is_id, tail_of
+from gitmem.platform.clock import datetime
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
 
 CORE_DECISIONS = "Core Decisions"
 CURRENT_STATE = "Current State"
@@ -446,8 +441,6 @@ def parse_event(content: Mapping[str, object]) -> Save:
     identifier, text, tags = content["id"], content["text"], content["tags"]
     if not (isinstance(identifier, str) and is_id(identifier) and isinstance(text, str) and isinstance(tags, list)):
         raise ValueError("no save event")
-    from gitmem.platform.clock import datetime
-
     return Save(
         id=identifier,
         at=datetime.fromisoformat(str(content["at"])),

@@ -6,14 +6,10 @@ the last paragraph, and no subject passes for a comment or for the line that par
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 SUBJECT_LENGTH = 72
 VALUE_LENGTH = 200

@@ -8,16 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from gitmem.platform.clock import UTC, date, datetime
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
 
 _LETTER = r"A-Za-z\u00c0-\u024f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3"
 # Explicit ranges instead of `\w`: Pythons with other Unicode tables have to write the same bytes.
@@ -25,7 +19,7 @@ _BARE = rf"[{_LETTER}](?:[{_LETTER}0-9 _./@()+'-]*[{_LETTER}0-9_./@()+'-])?"
 _WORDS_WITH_A_MEANING = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})  # of YAML 1.1 and 1.2
 _NEEDS_ESCAPE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # fine in JSON strings, not in YAML's
 
-_EXACT: tuple[tuple[type, Callable[[Any], object]], ...] = (
+_EXACT: tuple[tuple[type, Callable[..., object]], ...] = (
     (type(None), lambda value: value),
     (bool, bool),
     (int, int),

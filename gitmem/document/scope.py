@@ -6,11 +6,7 @@ An entry names its part by the tag `in/PATH`, a fact in its header. A character 
 from __future__ import annotations
 
 import re
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
+from collections.abc import Collection, Iterable
 
 LONGEST = 47  # characters of a part's name: a tag has 50
 _TAG = "in/"

@@ -10,22 +10,15 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Mapping
 
 from gitmem.errors import NotSavedError, RefusedError
 from gitmem.git.objects import blob_id
-from gitmem.git.process import failure
+from gitmem.git.process import Git, failure
 from gitmem.git.repository import lock_in_the_way
 from gitmem.platform.clock import datetime
+from gitmem.platform.spawn import Child
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Self
-
-    from gitmem.git.process import Git
-    from gitmem.platform.spawn import Running
-
 
 _UNQUOTED = frozenset(range(256)) - frozenset(range(0x21)) - frozenset(b'"\x7f')
 _VERBATIM = _UNQUOTED - frozenset(b"\\")
@@ -216,7 +209,7 @@ class Writer(Dialogue):
         self._ids: list[str] = []
         self._awaited = 0
         self._begun = self._sealed = self._written = self._dismissed = False
-        self._mover: Running | None = None
+        self._mover: Child | None = None
         self._asked: list[str] = []
         self._known: dict[str, tuple[str, str] | None] = {}
         try:
@@ -226,7 +219,7 @@ class Writer(Dialogue):
             self._end()
             raise
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Writer:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -413,7 +406,7 @@ class Writer(Dialogue):
                 self._remove_unfinished()
 
 
-def _let_end(process: Running, last_words: bytes = b"") -> bytes:
+def _let_end(process: Child, last_words: bytes = b"") -> bytes:
     """Close the input of a process and wait for its end; return its stderr."""
     if process.returncode is not None:
         return b""

@@ -10,21 +10,14 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Iterator, Mapping, Sequence
 
 from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
 from gitmem.git.objects import blob_id
-from gitmem.git.process import Answer
+from gitmem.git.process import Answer, Git
 from gitmem.git.repository import clear_left_behind, raw_changes
 from gitmem.platform.safe_open import MAX_FILE_BYTES, READ, enter, read_open
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Self
-
-    from gitmem.git.process import Git
-    from gitmem.platform.spawn import Running
-
+from gitmem.platform.spawn import Child
 
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 _REMOVE = ("update-index", "-z", "--force-remove", "--stdin")
@@ -194,7 +187,7 @@ class IndexUpdate:
 
     def __init__(self, git: Git) -> None:
         self._git = git
-        self._process: Running | None = None
+        self._process: Child | None = None
         with contextlib.suppress(OSError):  # the lock is held: `finish` waits for it
             self._draft = _Draft(os.path.join(git.git_dir or "", "index"), locked=True)
             try:
@@ -203,7 +196,7 @@ class IndexUpdate:
                 self._draft.drop()
                 raise
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> IndexUpdate:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -299,7 +292,7 @@ class Look:
             self._answers.append(Answer(self._git.unfiltered, *_CHANGED, self._tip, "--"))
             self._answers.append(Answer(self._git, *_NEW))
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Look:
         return self
 
     def __exit__(self, *exc: object) -> None:

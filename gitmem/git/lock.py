@@ -17,9 +17,11 @@ import os
 import sys
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from enum import Enum
 
 from gitmem.errors import BusyError, GitmemError
+from gitmem.git.process import Git
 from gitmem.platform.programs import is_running, namespace, start_time
 from gitmem.values import Value
 
@@ -27,13 +29,6 @@ if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Self
-
-    from gitmem.git.process import Git
 
 
 STALE_SECONDS = 60.0  # without a heartbeat for so long a holder loses the lock (docs/spec.md, R11)
@@ -123,7 +118,7 @@ class Lock(ABC):
         self._seen: bytes | None = None  # the record of the holder being waited for
         self._seen_at = 0.0
 
-    def acquire(self, timeout: float) -> Self:
+    def acquire(self, timeout: float) -> Lock:
         """Wait up to `timeout` seconds for the lock.
 
         Raises:
@@ -186,7 +181,7 @@ class Lock(ABC):
         if not self.held():
             raise BusyError("Another process took over the lock while this one was suspended.", "Try again.")
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Lock:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator, Sequence
 
 from gitmem.errors import GitFailedError
-from gitmem.git.process import failure
+from gitmem.git.process import Git, failure
+from gitmem.platform.spawn import Child
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from hashlib import _Hash
-    from typing import Self
-
-    from gitmem.git.process import Git
-    from gitmem.platform.spawn import Running
 
 
 _SHA1_DIGITS = 40
@@ -79,15 +76,15 @@ class Objects:
 
     def __init__(self, git: Git) -> None:
         self._git = git
-        self._process: Running | None = None
+        self._process: Child | None = None
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Objects:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def start(self) -> Running:
+    def start(self) -> Child:
         """Start git ahead of the first read."""
         if self._process is None:
             self._process = self._git.spawn(*_COMMAND)

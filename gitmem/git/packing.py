@@ -14,21 +14,15 @@ import re
 import shutil
 import stat
 import tempfile
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
 from gitmem.git.fast_import import CRASH_REPORT
 from gitmem.git.process import Git, git_without_repository
-from gitmem.git.repository import read_refs
+from gitmem.git.repository import Layout, read_refs
 from gitmem.platform.safe_open import read_regular
+from gitmem.platform.spawn import Child
 from gitmem.values import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from gitmem.git.repository import Layout
-    from gitmem.platform.spawn import Running
-
 
 SECONDS = 3600.0  # for one step, on a store not packed for years
 _WINDOW = 50
@@ -287,7 +281,7 @@ def every_object(git: Git) -> Iterator[tuple[str, bytes]]:
         process.communicate()
 
 
-def _content(process: Running, header: bytes) -> bytes:
+def _content(process: Child, header: bytes) -> bytes:
     fields = header.split()
     if len(fields) != 3:  # noqa: PLR2004  # id, type, size
         raise GitFailedError(f"An object cannot be read: {header!a}.", status=0, stderr="")

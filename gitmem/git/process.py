@@ -14,25 +14,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Container, Iterator, Mapping
 
 from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git.repository import common_dir_of
 from gitmem.platform.programs import find_program, resource, with_absolute
 from gitmem.platform.safe_open import read_regular, read_text
-from gitmem.platform.spawn import ExpiredError
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
-    from typing import Self
-
-    from gitmem.platform.spawn import Running
-
-
-if TYPE_CHECKING or hasattr(os, "posix_spawn"):
-    from gitmem.platform.spawn import Child
-else:
-    from gitmem.platform.popen import Child
+from gitmem.platform.spawn import Child, ExpiredError
 
 OLDEST_GIT = (2, 38)  # `merge-tree --write-tree`
 STDERR_LIMIT = 4096  # characters at the end of stderr that an error keeps
@@ -253,14 +241,14 @@ class Git:
             raise failure(args, status, stderr, stdout)
         return stdout
 
-    def spawn(self, *args: str, env: Mapping[str, str] | None = None) -> Running:
+    def spawn(self, *args: str, env: Mapping[str, str] | None = None) -> Child:
         """Start `git ARGS` with pipes for stdin, stdout and stderr, for a dialogue (fast-import).
 
         The caller reads both outputs to their end, waits, and checks the status (see `failure`).
         """
         return self._start(args, env, stdin=True)
 
-    def _start(self, args: tuple[str, ...], env: Mapping[str, str] | None, *, stdin: bool) -> Running:
+    def _start(self, args: tuple[str, ...], env: Mapping[str, str] | None, *, stdin: bool) -> Child:
         try:
             os.stat(self._folder)  # git reports a missing folder with a misleading status
             return Child(
@@ -280,7 +268,7 @@ class Answer:
         self._args = args
         self._process = git.spawn(*args)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Answer:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -375,7 +363,7 @@ def _readable(stderr: bytes) -> str:
     return mask_urls(stderr.decode("utf-8", "replace").strip())[-STDERR_LIMIT:]
 
 
-def _end(process: Running) -> bytes:
+def _end(process: Child) -> bytes:
     """End a process, reap it and return its stderr.
 
     On SIGTERM git removes its lock files and ends its children; on SIGKILL it would leave them behind.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from typing import Self
 
 from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git.lock import RECORD_LIMIT, STALE_SECONDS, Clock, Holder, Lock, alive
@@ -41,7 +40,7 @@ class RefLock(Lock):
         self._holding = False
         self._looked_at = -math.inf
 
-    def acquire(self, timeout: float) -> Self:
+    def acquire(self, timeout: float) -> Lock:
         """See `Lock.acquire`."""
         self._blob, self._looked_at = "", -math.inf
         return super().acquire(timeout)

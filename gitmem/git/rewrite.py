@@ -10,18 +10,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, Self
 
 from gitmem.git.fast_import import Dialogue, quote_path
 from gitmem.git.objects import read_objects
-from gitmem.git.process import failure
+from gitmem.git.process import Git, failure
 from gitmem.values import Value
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from gitmem.git.process import Git
-
 
 _SECONDS = 3600.0
 _REF = b"refs/gitmem/rewriting"  # fast-import needs a ref; this one is never created

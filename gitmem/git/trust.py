@@ -8,20 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 
 from gitmem.errors import GitFailedError, RefusedError
 from gitmem.git.process import Git, git_without_repository
-from gitmem.git.repository import linked_git_dir
+from gitmem.git.repository import Layout, linked_git_dir
 from gitmem.platform.safe_open import read_text
 from gitmem.platform.spawn import ExpiredError
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gitmem.git.repository import Layout
-
 
 _WORK_TREE = re.compile(r"(?im)^[ \t]*worktree[ \t]*=[ \t]*(.+)$")
 _agreed: set[str] = set()  # folders that git accepted, asked once a process

@@ -10,18 +10,16 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+from collections.abc import Iterable, Sequence
 
 from gitmem.errors import RefusedError
-from gitmem.platform.safe_open import CREATE, MAX_FILE_BYTES, enter, in_the_way, split
+from gitmem.git.process import Git
+from gitmem.platform.safe_open import CREATE, MAX_FILE_BYTES, Folder, enter, in_the_way, split
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from gitmem.git.index import IndexUpdate, Look
-    from gitmem.git.process import Git
-    from gitmem.platform.safe_open import Folder
 
 
 _AT_ONCE = 16  # files that are written and synced at the same time

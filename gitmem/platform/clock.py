@@ -8,12 +8,12 @@ Tested through `tests/test_main.py`.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Iterator, Mapping
 
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
 

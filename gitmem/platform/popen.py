@@ -9,9 +9,7 @@ import contextlib
 import subprocess  # noqa: TID251  # the one that gitmem.git.process starts git by
 import sys
 from collections.abc import Mapping, Sequence
-from typing import IO, Self
-
-from gitmem.platform.spawn import ExpiredError
+from typing import IO
 
 _NO_WINDOW = 0
 if sys.platform == "win32":
@@ -19,7 +17,7 @@ if sys.platform == "win32":
 
 
 class Child:
-    """See `gitmem.platform.spawn.Running`. The program starts in the current folder."""
+    """The `Child` of gitmem.platform.spawn, by other means."""
 
     def __init__(self, argv: Sequence[str], environ: Mapping[str, str], *, stdin: bool) -> None:
         self._popen = subprocess.Popen(
@@ -42,7 +40,7 @@ class Child:
         """The exit status, None before `wait`."""
         return self._popen.returncode
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Child:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -50,7 +48,9 @@ class Child:
         self.wait()
 
     def communicate(self, data: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
-        """See `gitmem.platform.spawn.Running`."""
+        """See `gitmem.platform.spawn.Child`."""
+        from gitmem.platform.spawn import ExpiredError  # it may be importing this module
+
         try:
             return self._popen.communicate(data, timeout)
         except subprocess.TimeoutExpired as expired:

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
+from collections.abc import Mapping, Sequence
 
 _LOWEST = 19
 _SESSION = "/proc/self/autogroup"  # the priority of this session among all (sched(7), "The autogroup feature")

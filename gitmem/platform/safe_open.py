@@ -11,13 +11,13 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Iterator, Sequence
 
 from gitmem.errors import RefusedError
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any, BinaryIO, Self
+    from typing import Any, BinaryIO
 
 
 HANDLES = (
@@ -49,7 +49,7 @@ class Folder:
         self.path = path
         self._handle = handle
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Folder:
         return self
 
     def __exit__(self, *exc: object) -> None:

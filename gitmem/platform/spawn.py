@@ -12,41 +12,11 @@ import os
 import select
 import sys
 import time
+from collections.abc import Mapping, Sequence
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import IO, Protocol, Self
-
-    class Running(Protocol):
-        """A process that was started, and its pipes; `returncode` is None before `wait`."""
-
-        pid: int
-        stdin: IO[bytes] | None
-        stdout: IO[bytes]
-        stderr: IO[bytes]
-
-        @property
-        def returncode(self) -> int | None:
-            """The exit status, or the negative number of the signal that ended it."""
-
-        def communicate(self, data: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
-            """Write `data`, close stdin, read both outputs to their end and wait. Goes on after an `ExpiredError`."""
-
-        def wait(self) -> int:
-            """Wait for the process to end and return its status."""
-
-        def terminate(self) -> None:
-            """Send SIGTERM."""
-
-        def kill(self) -> None:
-            """Send SIGKILL."""
-
-        def close(self) -> None:
-            """Close the pipes."""
-
-        def __enter__(self) -> Self: ...
-        def __exit__(self, *exc: object) -> None: ...
+    from typing import IO
 
 
 # Signals, by their numbers, since the module `signal` takes 1 ms to import; they are the same wherever gitmem runs.
@@ -69,7 +39,7 @@ class ExpiredError(Exception):
 if sys.platform != "win32":
 
     class Child:
-        """See `Running`. The program starts in the current folder."""
+        """A process with pipes, started in the current folder; `returncode` is None before `wait`."""
 
         def __init__(self, argv: Sequence[str], environ: Mapping[str, str], *, stdin: bool) -> None:
             self.returncode: int | None = None
@@ -106,7 +76,7 @@ if sys.platform != "win32":
                     low, end[-1] = end[-1], fcntl.fcntl(end[-1], fcntl.F_DUPFD_CLOEXEC, _STREAMS)
                     os.close(low)
 
-        def __enter__(self) -> Self:
+        def __enter__(self) -> Child:
             return self
 
         def __exit__(self, *exc: object) -> None:
@@ -120,7 +90,7 @@ if sys.platform != "win32":
                 warnings.warn(f"process {self.pid} was not waited for", ResourceWarning, stacklevel=2, source=self)
 
         def communicate(self, data: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
-            """See `Running`.
+            """Write `data`, close stdin, read both outputs to their end and wait; goes on after an `ExpiredError`.
 
             Raises:
                 ExpiredError: it did not end within `timeout` seconds.
@@ -272,3 +242,6 @@ if sys.platform != "win32":
             except OSError:  # closed by now, as that of the listing
                 continue
         return found
+
+else:
+    from gitmem.platform.popen import Child

@@ -10,7 +10,7 @@ from gitmem.errors import GitmemError
 from gitmem.git.process import Git, filters_off
 from gitmem.git.repository import common_dir_of
 from gitmem.git.trust import check_owner
-from gitmem.platform.spawn import ExpiredError
+from gitmem.platform.spawn import Child, ExpiredError
 from gitmem.project.files import work_tree_of
 from gitmem.values import Value
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
-    from gitmem.platform.spawn import Running
     from gitmem.project.files import ProjectCode
 
 
@@ -116,7 +115,7 @@ class ProjectQuestions:
     """
 
     def __init__(self, folder: str, environ: Mapping[str, str]) -> None:
-        self._processes: list[Running] = []
+        self._processes: list[Child] = []
         self._root = ""
         with contextlib.suppress(GitmemError, OSError, ValueError):  # ValueError: a name that no folder can have
             self._root, git_dir = work_tree_of(folder)

@@ -6,16 +6,12 @@ Formats need no context; here the value must look like a secret, too (gitmem.red
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
 from gitmem.redact.names import MAX_VALUE, Span, compiled, is_loose_secret, looks_random, stands_in, values_of_names
 from gitmem.text.data import table
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    import re
-
 
 _MAX_BLOCK = 65_536  # characters between the two lines of a key block (an OpenSSH RSA key of 16,384 bits has 13,000)
 # RFC 3986 section 3.2.1: user information is `user:password`. JSON may escape a slash (RFC 8259 section 7).

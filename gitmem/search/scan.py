@@ -23,7 +23,7 @@ import re
 import sys
 
 from gitmem.platform.safe_open import read_json, read_regular, write_json
-from gitmem.platform.spawn import ExpiredError
+from gitmem.platform.spawn import Child, ExpiredError
 from gitmem.search.files import LINKED, SUFFIXES, File, read_file, stat_file
 from gitmem.search.query import fold
 from gitmem.values import Value
@@ -278,11 +278,6 @@ def _write_state(folder: str, state: _State) -> None:
     with contextlib.suppress(PermissionError):  # on Windows, while a prompt reads it
         write_json(os.path.join(folder, "state"), state)
 
-
-if TYPE_CHECKING or hasattr(os, "posix_spawn"):
-    from gitmem.platform.spawn import Child
-else:
-    from gitmem.platform.popen import Child
 
 _SECONDS = 60
 _OPTIONS = ("--no-config", "--no-ignore", "--hidden", "--text", "--encoding=none", "--ignore-case", "--fixed-strings")

@@ -312,7 +312,8 @@ class StatusReader:
             self._look.start()
         from gitmem.git.log import EarlyLog
 
-        self._log = self._open.enter_context(EarlyLog(store.repository.git, tip or "HEAD", _RECENT_COMMITS))
+        self._log = EarlyLog(store.repository.git, tip or "HEAD", _RECENT_COMMITS)
+        self._open.enter_context(self._log)
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -7,12 +7,8 @@ parser would. So text is compared by what it looks like.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 FENCE = "gitmem-memory"  # the element around memory in an agent's context
 FENCE_TOKENS = 40  # at most, of the fence itself

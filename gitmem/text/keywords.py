@@ -7,15 +7,11 @@ linear in the text.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from gitmem.text.data import words
 from gitmem.text.stems import hangul_stem, is_ending, stem, stop_words
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _LONGEST = 40  # characters of a word; longer ones are hashes and data
 _SHORTEST = 2  # letters of a word: "uv", "db"

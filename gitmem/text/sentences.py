@@ -7,14 +7,11 @@ is linear in the length of any text.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cache
 
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 
 def newline_of(text: str, *, default: str = "\n") -> str:

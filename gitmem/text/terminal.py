@@ -7,10 +7,10 @@ that looks like a host's own for one. All text passes `plain`; JSON passes `harm
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 

@@ -18,7 +18,7 @@ from gitmem.platform.spawn import ExpiredError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gitmem.platform.spawn import Running
+    from gitmem.platform.spawn import Child
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRON = dict(os.environ)
@@ -31,13 +31,13 @@ pytestmark = pytest.mark.timeout(60)
 
 
 @pytest.fixture(params=MAKERS, ids=lambda maker: maker.__module__.rpartition(".")[2])
-def maker(request) -> Callable[..., Running]:
+def maker(request) -> Callable[..., Child]:
     return request.param
 
 
 @pytest.fixture
-def start(maker) -> Callable[..., Running]:
-    def start(code: str, *, stdin: bool = True, env: dict[str, str] | None = None) -> Running:
+def start(maker) -> Callable[..., Child]:
+    def start(code: str, *, stdin: bool = True, env: dict[str, str] | None = None) -> Child:
         return maker(python(code), ENVIRON if env is None else env, stdin=stdin)
 
     return start
@@ -55,7 +55,7 @@ def alive(pid: int) -> bool:
     return True
 
 
-def wait_for(text: str, running: Running) -> None:
+def wait_for(text: str, running: Child) -> None:
     assert running.stdout.readline().strip() == text.encode()
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from gitmem.platform.spawn import Running
+    from gitmem.platform.spawn import Child
     from tests.conftest import RunsGit
 
 
@@ -350,7 +350,7 @@ def test_a_sync_starts_few_processes(pair: tuple[Machine, Machine], monkeypatch:
     started: list[str] = []
     start = Git._start
 
-    def counted(git: Git, args: tuple[str, ...], env: Mapping[str, str] | None, *, stdin: bool) -> Running:
+    def counted(git: Git, args: tuple[str, ...], env: Mapping[str, str] | None, *, stdin: bool) -> Child:
         started.append(next(arg for arg in args if not arg.startswith("-") and "=" not in arg))
         return start(git, args, env, stdin=stdin)
 
