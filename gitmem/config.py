@@ -13,7 +13,9 @@ not cost a memory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 
+from gitmem.text.data import table
 from gitmem.values import Value
 
 USER, HERE, STORE = "user", "here", "store"
@@ -241,6 +243,9 @@ class Config(Value):
     origins: tuple[Origin, ...] = ()
 
 
+_MOST = 1_000_000_000
+
+
 class Rule(Value):
     """The help text of a setting and its bounds.
 
@@ -250,94 +255,20 @@ class Rule(Value):
 
     help: str
     minimum: int = 0
-    maximum: int = 1_000_000_000
+    maximum: int = _MOST
     choices: tuple[str, ...] = ()
     tracked: tuple[int, int] | None = None
 
 
-RULES = {
-    "rotation.enabled": Rule("rotate memory.md by itself"),
-    "rotation.threshold_tokens": Rule("rotate at this size, less 5 %", minimum=100, tracked=(1_000, 100_000)),
-    "rotation.carryover_tokens": Rule("keep this much of the end, less 5 %", tracked=(100, 20_000)),
-    "rotation.max_archives": Rule("archives kept in the tree, 0 for all; history keeps every one"),
-    "rotation.archive_retention_days": Rule("days an archive stays in the tree, 0 for ever", maximum=36_500),
-    "redaction.allow": Rule("texts or globs that are never redacted"),
-    "private.folders": Rule("folders, as globs, whose sessions are private: kept on this machine alone"),
-    "lock.kind": Rule("the lock: by the system's file lock or by a git ref", choices=("auto", "file", "ref")),
-    "lock.wait_seconds": Rule("how long a command waits for another one's lock", maximum=10, tracked=(1, 10)),
-    "maintenance.automatic": Rule("pack the repository in the background when it is time"),
-    "save.mode": Rule("who writes memory.md: gitmem, or the agent when asked", choices=("auto", "ask")),
-    "save.interval": Rule("tool uses between two saves within a long turn", minimum=1, maximum=10_000, tracked=(1, 50)),
-    "save.context_percent": Rule(
-        "save lessons when this much of the context is used, 0 never", maximum=100, tracked=(20, 90)
-    ),
-    "session.budget_tokens": Rule(
-        "tokens of the text at a session's start, at most", maximum=2_400, tracked=(500, 2_400)
-    ),
-    "session.facts_percent": Rule(
-        "how much of that facts may take at most, in hundredths, 0 none", maximum=100, tracked=(5, 60)
-    ),
-    "search.vector_percent": Rule(
-        "the part of a hit's score that vectors have, where there are any", maximum=100, tracked=(5, 50)
-    ),
-    "embedding.provider": Rule("where vectors come from", choices=("local", "none", "auto", "openai", "gemini")),
-    "embedding.model": Rule("the provider's model; empty: its usual one"),
-    "embedding.base_url": Rule("the address of a server that speaks like the provider"),
-    "embedding.api_key_env": Rule("the environment variable that has the key"),
-    "tiers.automatic": Rule("make weeks of old days and months of old weeks, in the background"),
-    "tiers.weekly_days": Rule(
-        "days after which a day becomes part of its week, 0 never", maximum=36_500, tracked=(3, 365)
-    ),
-    "tiers.monthly_days": Rule(
-        "days after which a week becomes part of its month, 0 never", maximum=36_500, tracked=(14, 3_650)
-    ),
-    "sync.auto": Rule("sync by itself, if there is a remote", choices=("off", "session", "interval")),
-    "sync.minutes": Rule("minutes between two syncs while a session goes on (interval)", minimum=1, maximum=100_000),
-    "sync.transcripts": Rule("send raw transcripts to the remotes, too"),
-    "summary.provider": Rule(
-        "who sums up archives and sessions, before gitmem itself",
-        choices=(
-            "offline",
-            "host",
-            "agent",
-            "codex",
-            "gemini",
-            "qwen",
-            "opencode",
-            "copilot",
-            "droid",
-            "anthropic",
-            "openai",
-        ),
-    ),
-    "summary.model": Rule("the model that sums up; empty: the provider's small one"),
-    "summary.large_model": Rule("the one for sessions that touch disputed facts; empty: the provider's larger one"),
-    "summary.base_url": Rule("the address of a server that speaks like the provider"),
-    "summary.api_key_env": Rule("the environment variable that has the key"),
-    "summary.timeout_seconds": Rule("how long one question may take", minimum=1, maximum=3_600),
-    "summary.seconds_per_day": Rule("how long a model may work for a store in a day, 0 for any time"),
-    "summary.tokens_per_day": Rule("tokens it may read and write for a store in a day, 0 for any"),
-    "summary.cents_per_day": Rule("US cents it may cost for a store in a day, 0 for any"),
-    "prompts.summary": Rule("instructions for a model that sums up an archive; empty: those that ship with gitmem"),
-    "prompts.session": Rule("instructions for one that judges a session"),
-    "purge.machines": Rule("machines of yours whose purges are followed without asking"),
-    "review.changes": Rule("ask before what others make of your rules, preferences and decisions counts"),
-    "author.also": Rule("other names and addresses under which you commit, as on other machines"),
-    "remote.trust": Rule("whose commits a sync accepts: anyone's, or signed ones", choices=("any", "signed")),
-    "capture.answer_chars": Rule(
-        "characters of each of the agent's texts that the day's log keeps",
-        minimum=500,
-        maximum=100_000,
-        tracked=(1_000, 20_000),
-    ),
-    "knowledge.automatic": Rule("read the project's files and history once a day"),
-    "recall.prompt": Rule("answer a prompt with memories that clearly match it"),
-    "recall.error": Rule("answer a known error with its mend"),
-    "cleanup.max_age_days": Rule("days after which an episode of no use may go, 0 never", maximum=36_500),
-    "cleanup.min_usage_count": Rule("uses below which a bug pattern goes after 90 days without one"),
-    "transcripts.enabled": Rule("keep the transcripts of sessions, on a ref a person"),
-    "transcripts.tool_result_chars": Rule("how much of a tool's result a transcript keeps"),
-}
+@cache
+def rules() -> dict[str, Rule]:
+    """Return the rule of each setting, by its key: the rows of `data/settings.tsv`."""
+    found = {}
+    for key, least, most, tracked, choices, words in table("settings.tsv"):
+        first, _, last = tracked.partition(" ")
+        bounds = (int(first), int(last)) if last else None
+        found[key] = Rule(words, int(least or 0), int(most or _MOST), tuple(choices.split()), bounds)
+    return found
 
 
 class Setting(Value):
@@ -350,7 +281,7 @@ class Setting(Value):
 
 def settings(config: Config) -> Iterator[Setting]:
     """Yield every setting of a configuration, in order."""
-    for key, rule in RULES.items():
+    for key, rule in rules().items():
         yield Setting(key, value_of(config, key), rule.help)
 
 
@@ -362,7 +293,7 @@ def value_of(config: Config, key: str) -> object:
 
 def is_harmless(key: str, value: object) -> bool:
     """Return whether a tracked file may set this value without consent."""
-    bounds = RULES[key].tracked
+    bounds = rules()[key].tracked
     return bounds is not None and isinstance(value, int) and bounds[0] <= value <= bounds[1]
 
 
@@ -381,7 +312,7 @@ def parse_value(key: str, value: object) -> object:
         ValueError: there is no such setting, or the value does not fit; the message is a sentence.
 
     """
-    rule = RULES.get(key)
+    rule = rules().get(key)
     if rule is None:
         raise ValueError(f"there is no setting {shown(key)}")
     default = value_of(Config(), key)

@@ -27,7 +27,7 @@ import frontmatter
 from gitmem import __version__
 from gitmem.cli.commands import COMMANDS, GROUPS, PARTS, PLUMBING
 from gitmem.cli.parser import build_parser, own_commands, sections
-from gitmem.config import RULES, Config
+from gitmem.config import Config, rules
 from gitmem.errors import ExitCode
 from gitmem.hosts.agents import claude_code, gemini
 from gitmem.hosts.all import NAMES, find_host
@@ -230,7 +230,7 @@ def _with_table(page: Path, table: str) -> bytes:
 def settings_table() -> str:
     """Return the table of all settings: what is their default, what they may be, what a store's file may set."""
     lines = ["| setting | default | values | a store's file may set | what it is |", "| --- | --- | --- | --- | --- |"]
-    for key, rule in RULES.items():
+    for key, rule in rules().items():
         group, _, name = key.partition(".")
         default = getattr(getattr(Config(), group), name)
         if isinstance(default, bool):

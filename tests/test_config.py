@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.config import RULES, Config, Origin, Untrusted, is_harmless, parse_value, settings
+from gitmem.config import Config, Origin, Untrusted, is_harmless, parse_value, rules, settings
 from gitmem.platform.programs import read_resource
 from gitmem.store.settings import MAX_BYTES, MAX_TRACKED_BYTES, load_config
 
@@ -82,7 +82,7 @@ def test_the_defaults_are_those_of_the_specification():
 
 
 def test_every_setting_has_a_help_and_fits_its_own_rule():
-    assert set(RULES) == set(DEFAULTS)
+    assert set(rules()) == set(DEFAULTS)
     for setting in settings(Config()):
         assert setting.help
         assert parse_value(setting.key, setting.value) == setting.value
@@ -95,10 +95,10 @@ def test_what_the_template_shows_is_true_and_all_that_a_store_may_say():
     config = of(None, shown[shown.index("rotation:") :])
     assert values(config) == DEFAULTS
     assert (config.problems, config.untrusted) == ((), ())
-    assert {origin.key for origin in config.origins} == {key for key, rule in RULES.items() if rule.tracked}
+    assert {origin.key for origin in config.origins} == {key for key, rule in rules().items() if rule.tracked}
     bounds = re.findall(r"\((\d+) to (\d+)\)", text)
     assert [(int(least), int(most)) for least, most in bounds] == [
-        rule.tracked for rule in RULES.values() if rule.tracked
+        rule.tracked for rule in rules().values() if rule.tracked
     ]
 
 
@@ -154,7 +154,7 @@ def test_consent_to_something_like_it_is_none(value):
 
 
 def test_a_tracked_file_sets_numbers_within_bounds_around_the_default_and_nothing_else():
-    for key, rule in RULES.items():
+    for key, rule in rules().items():
         default = DEFAULTS[key]
         if rule.tracked is None:
             assert not is_harmless(key, default)
@@ -173,11 +173,11 @@ def test_the_page_of_settings_has_the_same_table():
     """Compare each row: the setting, its default, what it may be, what a tracked file may say."""
     text = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+\.\w+)` \| (.*?) \| (.*?) \| (.*?) \|", text, re.MULTILINE)
-    assert rows == [(key, *described(key)) for key in RULES]
+    assert rows == [(key, *described(key)) for key in rules()]
 
 
 def described(key):
-    rule, default = RULES[key], DEFAULTS[key]
+    rule, default = rules()[key], DEFAULTS[key]
     if isinstance(default, bool):
         fits, value = "true, false", str(default).lower()
     elif isinstance(default, int):
@@ -312,7 +312,7 @@ def test_no_text_makes_it_fail(text):
     assert set(values(config)) == set(DEFAULTS)
 
 
-@given(st.sampled_from(sorted(RULES)), st.none() | st.booleans() | st.integers() | st.floats() | st.text())
+@given(st.sampled_from(sorted(rules())), st.none() | st.booleans() | st.integers() | st.floats() | st.text())
 def test_a_value_fits_or_is_refused_in_words(key, value):
     try:
         answer = parse_value(key, value)

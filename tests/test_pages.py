@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.config import RULES
+from gitmem.config import rules
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
@@ -71,7 +71,7 @@ def test_each_name_in_code_exists(page):
     ours = {
         name
         for name in names
-        if name.split(".")[0] in {*ROOMS, "gitmem"} and name.split(".")[-1] not in SUFFIXES and name not in RULES
+        if name.split(".")[0] in {*ROOMS, "gitmem"} and name.split(".")[-1] not in SUFFIXES and name not in rules()
     }
     assert [name for name in sorted(ours) if not exists(name)] == []
 

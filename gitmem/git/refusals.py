@@ -5,10 +5,14 @@ Tested through `tests/store/test_refusals.py`, against real servers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING
 
-from gitmem.errors import GitFailedError, GitmemError, ProtectedError, RefusedError, UnreachableError
+from gitmem import errors
+from gitmem.errors import GitFailedError, GitmemError, UnreachableError
+from gitmem.text.data import table
 from gitmem.text.terminal import mask_urls, plain
+from gitmem.values import Value
 
 if TYPE_CHECKING:
     from gitmem.git.remote import Remote
@@ -21,14 +25,6 @@ _RACES = (
     *("fetch first", "non-fast-forward", "is at ", "incorrect old value", "reference already exists"),
     *("stale remote", _UNFORCED),
 )
-_LOCKS = (
-    *("cannot lock ref", "failed to lock", "Unable to create", "failed to update ref", "unable to update"),
-    *("ref lock", "PreconditionFailed"),
-)
-_DROPPED = (
-    *("early EOF", "unexpected disconnect", "hung up unexpectedly", "RPC failed", "Connection reset", "error: 50"),
-    *("expected flush after", "unexpected EOF", "Could not read from remote", "status -13"),  # the last: SIGPIPE
-)
 _PARTIAL = "lacks these prerequisite commits"  # git of a bundle
 # How lines begin that this machine's git writes; of the rest ssh passes on what the server said.
 _OWN_LINES = (
@@ -39,98 +35,33 @@ _MOST_LINES = 6
 _MOST_CHARACTERS = 300
 
 
-class _Kind(NamedTuple):
-    """A kind of failure: the words of git or a server that tell it, what happened, what to do; `error`: its type."""
+_PUSH, _ANY = ("push", "locked"), ("s3", "any", "dropped")
 
+
+class _Failure(Value):
+    """A row of `data/refusals.tsv`: the words that tell it, what happened, what to do, the type of the error."""
+
+    kind: str
     words: tuple[str, ...]
     happened: str
     remedy: str
     error: type[GitmemError] = GitmemError
 
+    def fits(self, output: str) -> bool:
+        """Return whether git or a server says so."""
+        return any(words in output for words in self.words)
 
-# The first that fits: a server that refuses often hangs up as well, as one does that cannot be reached.
-_REFUSALS = (
-    _Kind(
-        ("No space left", "Disk quota exceeded", "over quota", "unable to create temporary object directory"),
-        "{name} cannot store what was pushed: its disk is full, or your account may not write there",
-        "Nothing is lost. Make room there, then sync again.",
-    ),
-    _Kind(
-        ("HTTP 413", "error: 413", "maximum allowed size", "Entity Too Large"),
-        "{name} takes no push of this size",
-        "Nothing is lost. Have its limit raised (nginx: client_max_body_size; git: receive.maxInputSize), "
-        "then sync again.",
-    ),
-    _Kind(  # GitHub, GitLab, Gitea and Bitbucket
-        ("protected branch", "GH006", "GH013", "via a pull request", "via pull request", "branch is protected"),
-        "{name} takes changes of the memory only by a pull request",
-        "'gitmem propose' makes one of your facts.",
-        ProtectedError,
-    ),
-    _Kind(
-        (
-            *("read only", "read-only", "Read-only", "DENIED by", "Write access", "deploy key", "error: 403"),
-            *("HTTP 403", "insufficient permission", "not allowed to push", "service not enabled", "denied to"),
-            "not authorized",
-        ),
-        "{name} lets you read, but not push",
-        "Nothing is lost. Have your key or account given the right to push, then sync again.",
-    ),
-    _Kind(
-        ("(non-fast-forward)", "denying non-fast-forward", "force push", "force-push", "Cannot force"),
-        "{name} takes no push that replaces history",
-        "Have it allow that once (receive.denyNonFastForwards, or the branch's protection), then sync again.",
-    ),
-    _Kind(
-        _LOCKS,
-        "{name} has a lock in the way of the push, which no push that runs seems to hold",
-        "Nothing is lost. If no push is running there, remove the lock file that the server names, then sync again.",
-    ),
-)
-_FAILURES = (
-    _Kind(
-        ("transport 's3' not allowed", "remote helper for 's3'"),
-        "{name} is reached by a program, git-remote-s3, that is not there or that you have not allowed",
-        "'pip install git-remote-s3' and 'git config --global protocol.s3.allow always'.",
-    ),
-    _Kind(
-        ("fsck error", "hasDot", "hasDotgit", "fullPathname", "in fsck_object", "fsck_objects"),
-        "What {name} has was not taken: git finds it unsafe or damaged",
-        "Run 'git fsck' in that repository.",
-        RefusedError,
-    ),
-    _Kind(
-        (
-            *("Authentication failed", "Permission denied", "could not read Username", "could not read Password"),
-            *("terminal prompts disabled", "Invalid username", "error: 403", "error: 401", "HTTP Basic: Access denied"),
-            *("Host key verification failed", "not authorized", "DENIED by"),
-        ),
-        "{name} let nobody in",
-        "See that 'git ls-remote {url}' works without a question: an ssh agent or a credential helper of your own "
-        "configuration.",
-    ),
-    _Kind(
-        (
-            *("Could not resolve", "Couldn't resolve", "Failed to connect", "Connection refused"),
-            *("Connection timed out", "Network is unreachable", "No route to host", "timed out", "unable to connect"),
-            *("Couldn't connect", "did not finish within", "Connection closed", "Name or service not known"),
-        ),
-        "{name} cannot be reached",
-        "Nothing is lost; sync again when you are online.",
-        UnreachableError,
-    ),
-    _Kind(
-        ("does not appear to be a git repository", "not found", "does not exist", "no such", "No such file"),
-        "{name} is no repository that can be read",
-        "See that the address is right and the repository exists: 'gitmem remote list'.",
-    ),
-    _Kind(
-        _DROPPED,
-        "The connection to {name} broke off, and once more when it was tried again",
-        "Nothing is lost; sync again.",
-        UnreachableError,
-    ),
-)
+
+@cache
+def _failures() -> tuple[_Failure, ...]:
+    return tuple(
+        _Failure(kind, tuple(words.split(" | ")), happened, remedy, getattr(errors, error or "GitmemError"))
+        for kind, words, happened, remedy, error in table("refusals.tsv")
+    )
+
+
+def _fitting(kinds: tuple[str, ...], output: str) -> _Failure | None:
+    return next((row for row in _failures() if row.kind in kinds and row.fits(output)), None)
 
 
 def is_race(error: GitFailedError) -> bool | None:
@@ -138,14 +69,14 @@ def is_race(error: GitFailedError) -> bool | None:
     line = _rejection(error)
     if _MOVED in line:
         return True
-    return None if any(words in line for words in (*_RACES, *_LOCKS)) else False
+    return None if any(words in line for words in _RACES) or is_locked(error) else False
 
 
 def is_dropped(error: GitFailedError) -> bool:
     """Return whether a connection broke off that had begun, and no one refused anything."""
     output = f"{_rejection(error)}\n{error.message}\n{error.stderr}"
-    kind = None if _fitting(_REFUSALS, output) else _fitting(_FAILURES, output)
-    return (kind is None or kind.error is UnreachableError) and any(words in output for words in _DROPPED)
+    failure = None if _fitting(_PUSH, output) else _fitting(_ANY, output)
+    return (failure is None or failure.error is UnreachableError) and _fitting(("dropped",), output) is not None
 
 
 def is_unforced(error: GitFailedError) -> bool:
@@ -155,42 +86,41 @@ def is_unforced(error: GitFailedError) -> bool:
 
 def is_locked(error: GitFailedError) -> bool:
     """Return whether a push failed at a lock of the server's ref."""
-    return any(words in _rejection(error) for words in _LOCKS)
+    return _fitting(("locked",), _rejection(error)) is not None
 
 
 def explain_fetch(error: GitFailedError, remote: Remote) -> GitmemError:
     """Return the error to raise for a failed fetch."""
     output = f"{error.message}\n{error.stderr}"
-    if remote.backup and not any(words in output for words in _FAILURES[0].words):
+    if remote.backup and not _fitting(("s3",), output):
         return _explain_file(error, remote.shown)
-    kind = _fitting(_FAILURES, output)
-    if kind is None:
-        kind = _Kind((), "It was not possible to fetch from {name}", "Nothing is lost; try again.")
-    return _made(kind, error, remote)
+    failure = _fitting(_ANY, output)
+    return _made(failure or _other("It was not possible to fetch from {name}"), error, remote)
 
 
 def explain_push(error: GitFailedError, remote: Remote) -> GitmemError:
     """Return the error to raise for a failed push, other than a race."""
     rejection = _rejection(error)
-    kind = _fitting(_REFUSALS, f"{rejection}\n{error.stderr}")
-    if kind is None and rejection:
+    failure = _fitting(_PUSH, f"{rejection}\n{error.stderr}")
+    if failure is None and rejection:
         remedy = "What came from there is merged here. See that you may push to the branch, then sync again."
-        kind = _Kind((), "{name} did not take what was pushed", remedy)
-    kind = kind or _fitting(_FAILURES, f"{error.message}\n{error.stderr}")
-    kind = kind or _Kind((), "It was not possible to push to {name}", "Nothing is lost; try again.")
-    return _made(kind, error, remote)
+        failure = _other("{name} did not take what was pushed", remedy)
+    failure = failure or _fitting(_ANY, f"{error.message}\n{error.stderr}")
+    return _made(failure or _other("It was not possible to push to {name}"), error, remote)
 
 
-def _made(kind: _Kind, error: GitFailedError, remote: Remote) -> GitmemError:
-    """Return the error of a kind, with the reason that git gives and the lines of the server."""
+def _other(happened: str, remedy: str = "Nothing is lost; try again.") -> _Failure:
+    return _Failure("", (), happened, remedy)
+
+
+def _made(failure: _Failure, error: GitFailedError, remote: Remote) -> GitmemError:
+    """Return the error of a failure, with the reason that git gives and the lines of the server."""
     said = _server_lines(error)
     told = f" The server says: {' / '.join(said)}" if said else ""
-    happened, remedy = (text.format(name=remote.described, url=remote.shown) for text in (kind.happened, kind.remedy))
-    return kind.error(f"{happened}: {_reason(error)}{told}", remedy)
-
-
-def _fitting(kinds: tuple[_Kind, ...], output: str) -> _Kind | None:
-    return next((kind for kind in kinds if any(words in output for words in kind.words)), None)
+    happened, remedy = (
+        text.format(name=remote.described, url=remote.shown) for text in (failure.happened, failure.remedy)
+    )
+    return failure.error(f"{happened}: {_reason(error)}{told}", remedy)
 
 
 def _rejection(error: GitFailedError) -> str:

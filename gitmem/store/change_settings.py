@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 
-from gitmem.config import HERE, RULES, Config, Untrusted, is_harmless, parse_value, settings, value_of
+from gitmem.config import HERE, Config, Untrusted, is_harmless, parse_value, rules, settings, value_of
 from gitmem.document.ids import CONFIG
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.document.plain import flow
@@ -134,10 +134,10 @@ def check_key(key: str) -> None:
         RefusedError: there is no such setting; the remedy names the most similar one.
 
     """
-    if key in RULES:
+    if key in rules():
         return
-    by_name = {name.rpartition(".")[2]: name for name in RULES}
-    near = get_close_matches(key, RULES, 1) or [by_name[name] for name in get_close_matches(key, by_name, 1)]
+    by_name = {name.rpartition(".")[2]: name for name in rules()}
+    near = get_close_matches(key, rules(), 1) or [by_name[name] for name in get_close_matches(key, by_name, 1)]
     hint = f"Did you mean {near[0]!r}? " if near else ""
     raise RefusedError(f"There is no setting {key!r}.", f"{hint}'gitmem config' lists them all.")
 

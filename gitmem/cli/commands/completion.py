@@ -14,7 +14,7 @@ from gitmem.cli.commands import COMMANDS, FREE, GROUPS, PARTS, unfolded
 from gitmem.cli.commands.review import waiting
 from gitmem.cli.output import SHORT
 from gitmem.cli.parser import lines_of, listed, own_commands, parse
-from gitmem.config import RULES
+from gitmem.config import rules
 from gitmem.errors import ExitCode, GitmemError
 from gitmem.facts.fact import FactKind
 from gitmem.facts.validity import in_force
@@ -159,7 +159,7 @@ _IDS: Mapping[str, Callable[[Store], Offered]] = {
     "ARCHIVE": lambda store: {
         os.path.basename(one.archive)[:-3]: one.method or "no summary" for one in archive_summaries(store)
     },
-    "key": lambda _: {key: rule.help for key, rule in RULES.items()},
+    "key": lambda _: {key: rule.help for key, rule in rules().items()},
     **dict.fromkeys(("REV", "REV|DATE", "COMMIT"), _commits),
     "COMMIT|^ENTRY|SESSION": lambda store: {**_commits(store), **_sessions(store)},
 }

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from gitmem.config import RULES
+from gitmem.config import rules
 from tests.cli.commands.project import SECRET
 from tests.own_settings import own_file
 
@@ -37,7 +37,7 @@ def test_config_lists_every_setting_with_value_origin_and_help(gitmem):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].split() == ["SETTING", "VALUE", "FROM"]
-    assert [line.split()[0] for line in lines[1:]] == list(RULES)
+    assert [line.split()[0] for line in lines[1:]] == list(rules())
     threshold = ["rotation.threshold_tokens", "25000", "default", "rotate at this size, less 5 %"]
     assert threshold in [re.split(" {2,}", line) for line in lines]
 
@@ -108,5 +108,5 @@ def test_a_file_that_is_not_yaml_is_named_and_left_alone(gitmem, git, file):
     assert "config.yaml cannot be changed: it is not valid YAML" in err
     assert file.read_text() == "lock: [\n"
     code, out, err = gitmem("config")
-    assert (code, len(out.splitlines())) == (0, len(RULES) + 1)
+    assert (code, len(out.splitlines())) == (0, len(rules()) + 1)
     assert "config.yaml cannot be read and is not used" in err

@@ -13,7 +13,7 @@ import pytest
 
 from gitmem.cli.app import App, now
 from gitmem.cli.main import main
-from gitmem.config import RULES
+from gitmem.config import rules
 from gitmem.platform.clock import Context
 from tests.copies import accept
 
@@ -205,7 +205,7 @@ def test_of_a_hostile_file_nothing_counts_and_all_of_it_is_named(attacked):
     assert {item["origin"] for item in items} == {"default"}
     asked = {item["key"]: item["untrusted"]["value"] for item in items if item["untrusted"]}
     told = " ".join(finding["message"] for finding in victim.gitmem("status", "--json").said["attention"])
-    assert set(asked) == set(RULES)
+    assert set(asked) == set(rules())
     assert f"{len(asked)} settings of the store not trusted" in told
 
 
