@@ -24,7 +24,7 @@ from gitmem.git.log import Commit, Fork, commits, fork
 from gitmem.git.objects import blob_id, empty_tree
 from gitmem.git.process import Git
 from gitmem.git.repository import Repository, move_refs
-from gitmem.git.treediff import PathChange, Tree, read_tree
+from gitmem.git.treediff import PathChange, Tree, is_folder, parse_tree, read_tree
 from gitmem.git.trust import GITMEM
 from gitmem.git.worktree import Staged
 from gitmem.merge.trees import merge_trees
@@ -138,8 +138,11 @@ def _plan(repository: Repository, base: str, first: str, second: str) -> _Planne
     git = repository.git
     trees = _differing(repository, base, first, second)
     before, ours, theirs = trees
-    names = _names(git, first, trees)
-    unsettled = _to_be_merged(*trees) | _colliding(_new(trees), names)
+    new, unsettled = (trees[1].keys() | trees[2].keys()) - trees[0].keys(), _to_be_merged(*trees)
+    names = _beside(repository, first, new) | trees[2].keys()
+    if unsettled & new or _colliding(new, names):  # else nothing is asked of all paths of both sides
+        names = read_tree(git, first).keys() | trees[2].keys()
+        unsettled |= _colliding(new, names)
     entries = []
     contents: dict[str, bytes | None] = {}
     for path in sorted(set().union(*trees) - unsettled):
@@ -154,7 +157,7 @@ def _plan(repository: Repository, base: str, first: str, second: str) -> _Planne
             tree.update({path: entry for path, entry in read_tree(git, commit).items() if path in unsettled})
     sides = [_read(repository, {path: tree[path] for path in sorted(unsettled) if path in tree}) for tree in trees]
     _lift_base(repository, base, *sides)
-    merged = merge_trees(*sides, around=names - unsettled if unsettled & _new(trees) else ())
+    merged = merge_trees(*sides, around=names - unsettled if unsettled & new else ())
     modes = {path: _mode(path, *trees) for path in merged.files}
     contents |= {
         path: data
@@ -240,13 +243,18 @@ def _differing(repository: Repository, base: str, first: str, second: str) -> tu
     return trees
 
 
-def _new(trees: tuple[Tree, Tree, Tree]) -> set[str]:
-    return (trees[1].keys() | trees[2].keys()) - trees[0].keys()
-
-
-def _names(git: Git, first: str, trees: tuple[Tree, Tree, Tree]) -> set[str]:
-    """Return all paths of both sides if there is a new one; else an empty set, since no path can collide."""
-    return read_tree(git, first).keys() | trees[2].keys() if _new(trees) else set()
+def _beside(repository: Repository, commit: str, new: Collection[str]) -> set[str]:
+    """Return what a commit has in the folders of new paths: files, and for a folder a path in it."""
+    folders = sorted({"", *(parent for path in new for parent in _with_parents(path)[:-1])}) if new else []
+    if not all(map(str.isprintable, folders)):  # git is asked for a line of UTF-8
+        return {*read_tree(repository.git, commit)}
+    found = set()
+    with repository.reading() as objects:
+        for folder, data in zip(folders, objects.contents([f"{commit}:{folder}" for folder in folders]), strict=True):
+            for name, entry in (parse_tree(data or b"", commit) or {}).items():
+                path = f"{folder}/{os.fsdecode(name)}".lstrip("/")
+                found.add(f"{path}/\0" if is_folder(entry) else path)
+    return found
 
 
 def _to_be_merged(base: Tree, ours: Tree, theirs: Tree) -> set[str]:

@@ -574,6 +574,32 @@ def test_names_that_one_file_system_takes_for_one_are_refused(pair: tuple[Machin
         second.sync()
 
 
+@pytest.mark.parametrize(
+    "here, there",
+    [
+        ("notes/Topic.md", "notes/topic.md"),
+        ("notes/Topic.md", "Notes/other.md"),
+        ("notes/topic/x.md", "notes/Topic"),
+        ("notes/Topic.md", "notes/Topic.md/x.md"),
+    ],
+)
+def test_new_names_that_one_file_system_takes_for_one_are_told_apart(
+    pair: tuple[Machine, Machine], here: str, there: str
+):
+    first, second = pair
+    first.write(here, "# Mine\n")
+    first.sync()
+    second.write(there, "# Theirs\n")
+    second.sync()
+    first.sync()
+    assert first.tip == second.tip
+    paths = first.git("ls-files").splitlines()
+    said = "".join(first.read(path) for path in paths)
+    assert (said.count("# Mine"), said.count("# Theirs")) == (1, 1)
+    names = {"/".join(path.split("/")[:depth]) for path in paths for depth in range(1, path.count("/") + 2)}
+    assert len({name.casefold() for name in names}) == len(names)
+
+
 @pytest.mark.parametrize("name", ["episodes", "Episodes/x.md", "Memory.md", "CONFIG.yaml"])
 def test_names_that_keep_gitmem_from_writing_its_own_are_refused(
     pair: tuple[Machine, Machine], remote: Path, bare_git, name: str
