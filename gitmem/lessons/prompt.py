@@ -18,7 +18,7 @@ from gitmem.search.query import INSIDE, fold, parse_query
 from gitmem.search.recall import hit_head
 from gitmem.search.units import bare_text, fields_in
 from gitmem.sessions.outcome import OUTCOME
-from gitmem.sessions.state import follows_up
+from gitmem.sessions.state import TaskType, classify, follows_up
 from gitmem.sessions.turns import human_text, is_trivial
 from gitmem.text.fence import FENCE, opening
 from gitmem.text.stems import estimate_tokens
@@ -158,15 +158,18 @@ def _mends(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple
 
 
 def _says(hit: Hit, query: str) -> bool:
-    """Return whether one line of a memory has enough words of a query, more of them if the line is of a request.
+    """Return whether one line of a memory has enough words of a query.
 
-    An earlier request that shares some words with a prompt does not answer it.
+    A line of an earlier request needs more of them, and the query has to be a question: who asks again wants the
+    answer again, but who orders again wants the work done again, and the earlier result tells nothing of it.
     """
     terms = parse_query(query).terms
     words = {term.group for term in terms if not term.aside}
     asked, rest = _taken_apart(hit.text)
-    enough = _most(rest, terms, words) >= max(_LEAST_WORDS, _LEAST_SHARE * len(words))
-    return enough or _most(asked, terms, words) >= max(_LEAST_WORDS, _SHARE_OF_REQUEST * len(words))
+    if _most(rest, terms, words) >= max(_LEAST_WORDS, _LEAST_SHARE * len(words)):
+        return True
+    again = _most(asked, terms, words) >= max(_LEAST_WORDS, _SHARE_OF_REQUEST * len(words))
+    return again and classify(query) is TaskType.QUESTION
 
 
 def _most(text: str, terms: Sequence[Term], words: Collection[int]) -> int:

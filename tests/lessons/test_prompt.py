@@ -154,6 +154,15 @@ def test_a_request_that_nothing_came_of_is_not_told(day):
         assert ("^x4f7k2m9q0x" in remembered(day.store, ASKED).text) is is_told
 
 
+def test_an_earlier_request_answers_the_same_question_and_not_the_same_order(day):
+    path = Path(day.store.root, "daily/2026/11/2026-11-20.md")
+    asked = "which port the staging mirror of the price feed listens on"
+    entry = f"- [10:00:00] **Exchange** #1b4e51f0: Say {asked} ^x4f7k2m9q0x\n\n  **Answer:** It is 8123.\n"
+    path.write_text(path.read_text("utf-8").partition("- [10:00:00]")[0] + entry, "utf-8")
+    assert "It is 8123." in remembered(day.store, f"Do you know {asked}?").text
+    assert remembered(day.store, f"Write down {asked}").text == ""
+
+
 def started(day, session="s-1"):
     """Give a session its start text, and record what it told."""
     ids = tuple(one for part in start_parts(day.store, (), None, ()) for one in part.ids)
