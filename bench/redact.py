@@ -11,7 +11,6 @@ beside two yardsticks: one `str.lower()` and one `re.search` over the text.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import re
 import statistics
 import subprocess
@@ -25,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from gitmem.redact.redact import Redacted, redact  # noqa: E402
+from tests.redact.planted import table  # noqa: E402
 
 TRANSCRIPTS = ROOT.parent / "shared" / "data" / "transcripts"
 CHUNK = 10_240
@@ -52,23 +52,13 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="print each finding, but not the secret")
     parser.add_argument("folders", nargs="*", type=Path)
     options = parser.parse_args()
-    print(kinds_table())
+    print(table())
     for folder in options.folders or [TRANSCRIPTS, Path(sysconfig.get_path("stdlib"))]:
         if folder.is_dir():
             measure(folder, show=options.show)
         else:
             print(f"{folder.name}: not here, skipped")
     measure_import()
-
-
-def kinds_table() -> str:
-    """Return the table of kinds and contexts that the tests hold to its figures."""
-    spec = importlib.util.spec_from_file_location("test_kinds", ROOT / "tests" / "redact" / "test_kinds.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return str(module.table())
 
 
 def texts(folder: Path) -> dict[Path, str]:
