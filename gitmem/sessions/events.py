@@ -36,9 +36,8 @@ def changes_of(tool: str, tool_input: Mapping[str, object]) -> tuple[str, ...]:
     """Return what a tool call changes, file by file."""
     if tool not in _EDITORS:
         return ()
-    patch = _first(tool_input, ("patch", "command"))
-    if "*** Begin Patch" in patch:
-        return tuple(_patched(patch.splitlines()))
+    if patch := _patch_of(tool_input):
+        return tuple(_told(path, lines) for path, lines in _patched(patch))
     path, edits = _first(tool_input, _PATHS), tool_input.get("edits")
     listed = edits if isinstance(edits, list) else [tool_input]
     pairs = [(_first(one, _BEFORE), _first(one, _AFTER)) for one in listed if isinstance(one, dict)]
@@ -46,18 +45,21 @@ def changes_of(tool: str, tool_input: Mapping[str, object]) -> tuple[str, ...]:
     return (_told(path, lines),) if path else ()
 
 
-def _patched(lines: Iterable[str]) -> Iterator[str]:
-    path, changed = "", list[str]()
-    for line in lines:
+def _patch_of(tool_input: Mapping[str, object]) -> str:
+    patch = _first(tool_input, ("patch", "command"))
+    return patch if "*** Begin Patch" in patch else ""
+
+
+def _patched(patch: str) -> list[tuple[str, list[str]]]:
+    """Return the files of a patch, each with the lines that change."""
+    files: list[tuple[str, list[str]]] = []
+    for line in patch.splitlines():
         head = next((head for head in _PATCHED if line.startswith(head)), "")
-        if head and path:
-            yield _told(path, changed)
         if head:
-            path, changed = line.removeprefix(head).strip(), []
-        elif line[:1] in {"-", "+"}:
-            changed.append(f"{line[0]} {line[1:].strip()}")
-    if path:
-        yield _told(path, changed)
+            files.append((line.removeprefix(head).strip(), []))
+        elif files and line[:1] in {"-", "+"}:
+            files[-1][1].append(f"{line[0]} {line[1:].strip()}")
+    return [one for one in files if one[0]]
 
 
 def _differing(before: list[str], after: list[str]) -> Iterator[str]:
@@ -210,10 +212,8 @@ def changed_files(tool: str, tool_input: Mapping[str, object]) -> tuple[str, ...
     if tool not in _EDITORS:
         return ()
     named = [_string(tool_input, key, _MAX_NAME) for key in _PATHS]
-    patch = _first(tool_input, ("patch", "command"))
-    if "*** Begin Patch" in patch:
-        for line in patch.split("\n"):
-            named += [line[len(start) :].strip()[:_MAX_NAME] for start in (*_PATCHED, _MOVED) if line.startswith(start)]
+    for line in _patch_of(tool_input).split("\n"):
+        named += [line[len(start) :].strip()[:_MAX_NAME] for start in (*_PATCHED, _MOVED) if line.startswith(start)]
     return tuple(dict.fromkeys(name for name in named if name))
 
 

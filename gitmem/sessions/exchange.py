@@ -180,7 +180,9 @@ _READ = 400_000  # characters of a text; real ones have a few thousand
 _LONGEST = 1_000  # characters of a piece of a line without an end
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])")  # noqa: RUF001
 _BEGINNING = 0.6  # share of the kept text that comes from the beginning
-_FENCE = re.compile(r"[ \t]{0,12}(?P<mark>`{3,}|~{3,})")
+_CODE = re.compile(r"^[ \t]{0,12}(?P<mark>`{3,}|~{3,})(?s:.*?)(?:^[ \t]{0,12}(?P=mark)[`~]*[ \t]*$|\Z)", re.MULTILINE)
+_PARAGRAPH = re.compile(r"(?:^[^\n]*\S[^\n]*\n?)+", re.MULTILINE)
+_ROW = re.compile(r"^[ \t]*\|", re.MULTILINE)  # of a table
 _HEADING = re.compile(r"#{1,6}[ \t]+(?P<title>\S.*)")
 
 
@@ -235,29 +237,13 @@ def texts_between(texts: Iterable[str], answer: str, limit: int) -> tuple[str, .
 
 def _pieces(text: str) -> Iterator[_Piece]:
     """Yield the paragraphs, code blocks and tables of a text; an unclosed block is code up to the end."""
-    lines: list[str] = []
-    mark = ""
-    for line in text.split("\n"):
-        fence = _FENCE.match(line)
-        if mark:
-            lines.append(line)
-            if fence and fence["mark"].startswith(mark) and not line.strip().strip(mark[0]):
-                yield _Piece("\n".join(lines), whole=True)
-                lines, mark = [], ""
-        elif fence:
-            yield from _paragraph(lines)
-            lines, mark = [line], fence["mark"]
-        elif line.strip():
-            lines.append(line)
-        else:
-            yield from _paragraph(lines)
-            lines = []
-    yield from [_Piece("\n".join(lines), whole=True)] if mark else _paragraph(lines)
-
-
-def _paragraph(lines: Sequence[str]) -> list[_Piece]:
-    table = any(line.lstrip().startswith("|") for line in lines)
-    return [_Piece("\n".join(lines), whole=table)] if lines else []
+    position = 0
+    for code in (*_CODE.finditer(text), None):
+        for paragraph in _PARAGRAPH.findall(text[position : code.start() if code else len(text)]):
+            yield _Piece(paragraph.rstrip("\n"), whole=_ROW.search(paragraph) is not None)
+        if code:
+            yield _Piece(code[0], whole=True)
+            position = code.end()
 
 
 def _parts(piece: _Piece, limit: int) -> Iterator[_Piece]:
@@ -277,26 +263,21 @@ def _parts(piece: _Piece, limit: int) -> Iterator[_Piece]:
 
 def _ends(pieces: Sequence[_Piece], limit: int) -> tuple[int, int]:
     """Return how many pieces of the beginning and of the end are kept."""
+    sizes = [len(piece.gap) + len(piece.text) for piece in pieces]
     first = last = 0
     room = limit * _BEGINNING
-    while first < len(pieces) and (size := _size(pieces[first])) <= room:
-        room -= size
+    while first < len(sizes) and sizes[first] <= room:
+        room -= sizes[first]
         first += 1
     room += limit * (1 - _BEGINNING)
-    while first + last < len(pieces) and (size := _size(pieces[-1 - last])) <= room:
-        room -= size
+    while first + last < len(sizes) and sizes[-1 - last] <= room:
+        room -= sizes[-1 - last]
         last += 1
     return first, last
-
-
-def _size(piece: _Piece) -> int:
-    return len(piece.gap) + len(piece.text)
 
 
 def _cut(text: str, limit: int) -> str:
     """Return the beginning of a text, cut at the end of a line, else of a sentence or word."""
     cut = text[:limit]
-    for end, least in (("\n", limit // 2), (". ", limit // 2), (" ", limit // 2)):
-        if (at := cut.rfind(end)) > least:
-            return cut[: at + len(end)].rstrip()
-    return cut
+    found = ((cut.rfind(end), end) for end in ("\n", ". ", " "))
+    return next((cut[: at + len(end)].rstrip() for at, end in found if at > limit // 2), cut)

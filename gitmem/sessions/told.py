@@ -69,12 +69,25 @@ class ChosenFacts(Value):
 
     def lines(self) -> tuple[str, ...]:
         """Return a line for each group."""
-        return tuple(
-            _line(
-                group, self.marks, self.authors, self.changes, self.reasons[place] if place < len(self.reasons) else ""
-            )
-            for place, group in enumerate(self.groups)
-        )
+        more = len(self.groups) - len(self.reasons)
+        return tuple(map(self._line, self.groups, [*self.reasons, *[""] * more]))
+
+    def _line(self, group: Sequence[Fact], reason: str) -> str:
+        """Return the line of the newest of contradicting facts; it quotes the older ones."""
+        fact, *older = group
+        about = f"{fact.when:%Y-%m-%d}" if fact.kind in _PLAIN else f"{fact.kind}, {fact.when:%Y-%m-%d}"
+        if older:
+            quoted = " / ".join(f"{other.description} ({other.when:%Y-%m-%d})" for other in older)
+            about = f"{fact.kind}; since {fact.when:%Y-%m-%d}, before: {quoted}; not decided yet, see `gitmem review`"
+        if change := self.changes.get(fact.id):
+            about = f"{fact.kind}; {change}; not decided yet, see `gitmem review`"
+        if author := self.authors.get(fact.id):
+            about = f"by {author}, {about}"
+        if fact.scope:
+            about += f"; of {', '.join(fact.scope)}"
+        status = self.marks.statuses.get(fact.id)
+        about += f"; {status.place}" if status and status.place else ""
+        return f"- {fact.description}{f' {reason}' if reason else ''} ({about})"
 
 
 def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
@@ -178,30 +191,6 @@ def _reason(store: Store, fact: Fact) -> str:
     word, reason = found[1].decode(), found[2].decode("utf-8", "replace").strip()
     is_told = len(reason) > _LONGEST_REASON or normalized(reason) in normalized(fact.description)
     return "" if is_told else f"{word}: {reason}"
-
-
-def _line(
-    group: Sequence[Fact],
-    marks: Marks,
-    authors: Mapping[str, str],
-    changes: Mapping[str, OthersChange],
-    reason: str = "",
-) -> str:
-    """Return the line of the newest of contradicting facts; it quotes the older ones."""
-    fact, *older = group
-    about = f"{fact.when:%Y-%m-%d}" if fact.kind in _PLAIN else f"{fact.kind}, {fact.when:%Y-%m-%d}"
-    if older:
-        quoted = " / ".join(f"{other.description} ({other.when:%Y-%m-%d})" for other in older)
-        about = f"{fact.kind}; since {fact.when:%Y-%m-%d}, before: {quoted}; not decided yet, see `gitmem review`"
-    if change := changes.get(fact.id):
-        about = f"{fact.kind}; {change}; not decided yet, see `gitmem review`"
-    if author := authors.get(fact.id):
-        about = f"by {author}, {about}"
-    if fact.scope:
-        about += f"; of {', '.join(fact.scope)}"
-    if place := marks.statuses[fact.id].place if fact.id in marks.statuses else None:
-        about += f"; {place}"
-    return f"- {fact.description}{f' {reason}' if reason else ''} ({about})"
 
 
 def _digests(facts: Sequence[Fact]) -> frozenset[str]:
