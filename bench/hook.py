@@ -23,7 +23,7 @@ import time
 import uuid
 from pathlib import Path
 
-from gitmem.hosts.all import NAMES, find_host
+from gitmem.hosts.host import NAMES, find_host
 
 DELIVER = "sh: cat > tmp && mv tmp new"
 PYTHON = "python -c 'import json'"

@@ -26,7 +26,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.hosts.all import find_host
+from gitmem.hosts.host import find_host
 from gitmem.platform.clock import Context
 from gitmem.platform.programs import find_program
 from gitmem.search.engine import answer, literals_of

@@ -30,8 +30,7 @@ from gitmem.cli.parser import build_parser, own_commands, sections
 from gitmem.config import Config, rules
 from gitmem.errors import ExitCode
 from gitmem.hosts.agents import claude_code, gemini
-from gitmem.hosts.all import NAMES, find_host
-from gitmem.hosts.host import SCRIPT, Place, Scope, command, shared_server
+from gitmem.hosts.host import NAMES, SCRIPT, Place, Scope, command, find_host, shared_server
 from gitmem.hosts.settings import HOOKS, MCP
 
 if TYPE_CHECKING:

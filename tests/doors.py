@@ -8,7 +8,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from gitmem.cli.recall_hooks import ERROR, PROMPT, help_for, tell
-from gitmem.hosts.all import find_host
+from gitmem.hosts.host import find_host
 from gitmem.sessions.replay import replay
 from gitmem.store.store import Store
 from gitmem.web.export import export

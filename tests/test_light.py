@@ -24,7 +24,7 @@ MODULES = {
     "gitmem.store.transact": CLASSES | {"typing", "hashlib"},
     "gitmem.sessions.save": CLASSES | {"typing"},
     "gitmem.store.transaction": CLASSES | {"datetime", "difflib", "hashlib", "typing"},
-    "gitmem.hosts.all": {"datetime", "importlib", "gitmem.sessions.transcript"},
+    "gitmem.hosts.host": {"datetime", "importlib", "gitmem.sessions.transcript"},
     "gitmem.sessions.pending": CLASSES | {"datetime", "typing", "gitmem.sessions.cleaned"},
     "gitmem.sessions.start": CLASSES | {"datetime", "typing"},
     "gitmem.archives.archives": CLASSES | {"typing", "gitmem.archives.summary"},

@@ -15,8 +15,7 @@ from pathlib import Path, PureWindowsPath
 import pytest
 
 from gitmem.git.log import log
-from gitmem.hosts.all import NAMES, find_host
-from gitmem.hosts.host import Place, Scope, direct_command
+from gitmem.hosts.host import NAMES, Place, Scope, direct_command, find_host
 from gitmem.hosts.settings import HOOKS, Edit
 from gitmem.platform.clock import Context
 from gitmem.store.store import Store

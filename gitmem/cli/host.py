@@ -8,8 +8,7 @@ import sys
 
 from gitmem.cli.app import OWN
 from gitmem.errors import StoreNotFoundError, UsageError
-from gitmem.hosts.all import NAMES, find_host
-from gitmem.hosts.host import Host, Place, Scope
+from gitmem.hosts.host import NAMES, Host, Place, Scope, find_host
 from gitmem.hosts.install import Manifest, plan_edits
 from gitmem.hosts.script import content, is_there
 from gitmem.hosts.settings import Edit

@@ -32,7 +32,7 @@ examples:
 _PROSE = 100  # columns of a paragraph of help, at most
 # Lists that commands.txt names: their modules, each imported where an argument needs it, and names there.
 _LISTS = {
-    "agents": ("gitmem.hosts.all", "NAMES"),
+    "agents": ("gitmem.hosts.host", "NAMES"),
     "ops": ("gitmem.document.message", "Op"),
     "providers": ("gitmem.llm.choose", "PROVIDERS"),
     "types": ("gitmem.document.entry", "MemoryType"),

@@ -107,7 +107,7 @@ def sign_of_use(store: Store, ids: Collection[str], text: str, *, recorded: bool
 
 def tell_refused(out: TextIO, host: str, payload: Mapping[str, object], error: GitmemError) -> None:
     """Tell a session that starts that its store is refused, so that nothing of it is recorded, and what to run."""
-    from gitmem.hosts.all import find_host
+    from gitmem.hosts.host import find_host
     from gitmem.text.fence import fenced
     from gitmem.text.terminal import plain
 

@@ -15,9 +15,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 from gitmem.errors import NotSavedError, RefusedError
-from gitmem.hosts.hook_settings import installed_events
 from gitmem.hosts.json_settings import Emptied, SettingsError
 from gitmem.hosts.settings import Edit
+from gitmem.hosts.settings_text import installed_events
 from gitmem.platform.safe_open import read_json, read_regular, replace_file
 from gitmem.values import Value
 

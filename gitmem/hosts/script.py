@@ -16,8 +16,7 @@ import time
 from collections.abc import Mapping
 
 from gitmem.errors import RefusedError
-from gitmem.hosts.all import NAMES, find_host
-from gitmem.hosts.host import Host, Place, Scope, is_current, script, script_path
+from gitmem.hosts.host import NAMES, Host, Place, Scope, find_host, is_current, script, script_path
 from gitmem.hosts.install import Change, carry_out, is_present, plan_whole
 from gitmem.hosts.settings import HOOKS, Edit, Shipped
 from gitmem.platform.programs import find_program, own_command

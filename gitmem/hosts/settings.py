@@ -14,21 +14,23 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 
-from gitmem.hosts.hook_settings import installed_events, with_hooks, without_hooks
 from gitmem.hosts.json_settings import Emptied
-from gitmem.hosts.server_settings import (
+from gitmem.hosts.settings_text import (
     Place,
     has_allowed,
     has_server,
     has_tables,
+    installed_events,
     with_allowed,
+    with_hooks,
     with_server,
     with_tables,
     without_allowed,
+    without_hooks,
     without_server,
     without_tables,
 )
-from gitmem.hosts.server_settings import is_all as is_all_server
+from gitmem.hosts.settings_text import is_all as is_all_server
 from gitmem.platform.programs import resource
 from gitmem.values import Value
 

@@ -9,7 +9,7 @@ from gitmem.document.document import Document
 from gitmem.document.entry import LINKS, find_entries, find_section
 from gitmem.document.ids import session_path
 from gitmem.document.message import link
-from gitmem.hosts.all import find_host, name_of, read_records
+from gitmem.hosts.host import find_host, name_of, read_records
 from gitmem.platform.safe_open import read_end
 from gitmem.redact.redact import redact
 from gitmem.sessions.exchange import parse

@@ -10,7 +10,7 @@ from gitmem.document.ids import daily_path, session_tag, tail_of
 from gitmem.document.message import Op, Trailer, session_message
 from gitmem.document.scope import scopes_in
 from gitmem.errors import UnreadableError
-from gitmem.hosts.all import read_transcript
+from gitmem.hosts.host import read_transcript
 from gitmem.platform.clock import local
 from gitmem.platform.safe_open import open_regular
 from gitmem.sessions.capture import BATCH_BYTES, capture_turn, save_entries

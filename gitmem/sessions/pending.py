@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.hosts.all import read_payload
+from gitmem.hosts.host import read_payload
 from gitmem.platform.clock import timedelta
 from gitmem.platform.programs import is_running
 from gitmem.sessions.events import HookEvent, HookKind, parse_payload

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from gitmem.hosts.all import file_of, find_host, writer
+from gitmem.hosts.host import file_of, find_host, writer
 from gitmem.lessons.outcome_counts import note_use
 from gitmem.sessions.end import capture_recorded, keep_session, keep_transcript, read_lines, read_records
 from gitmem.sessions.transcript import Record, Unread, hook_events

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.entry import find_entries
-from gitmem.hosts.all import find_host
+from gitmem.hosts.host import find_host
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.pending import look
 from gitmem.sessions.replay import replay

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.facts.fact import FactKind
-from gitmem.hosts.all import find_host, writer
+from gitmem.hosts.host import find_host, writer
 from gitmem.sessions.replay import replay
 from gitmem.sessions.transcript import Role, Unread, hook_events, records
 from gitmem.sessions.turns import fold

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.hosts.all import read_records as records
+from gitmem.hosts.host import read_records as records
 from gitmem.sessions.transcript import Role, objects
 from gitmem.sessions.transcript import records as claude_records
 from tests.recorded import EVERY_EVENT_TRANSCRIPT

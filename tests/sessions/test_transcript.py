@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.hosts.all import read_records as records
+from gitmem.hosts.host import read_records as records
 from gitmem.sessions.transcript import Record, Role, l1_lines
 from gitmem.text.fence import FENCE
 from tests.recorded import EVERY_EVENT_TRANSCRIPT, SESSIONS, transcript_of

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.all import read_records as records
+from gitmem.hosts.host import read_records as records
 from gitmem.sessions.events import HookKind, parse_payload
 from gitmem.sessions.transcript import Record, Role, hook_events
 from gitmem.sessions.turns import fold

@@ -8,8 +8,7 @@ from gitmem.cli.app import App, has_sdk
 from gitmem.cli.host import is_of_other_version, own_program, place_of
 from gitmem.cli.output import Progress, finding_lines
 from gitmem.errors import ExitCode
-from gitmem.hosts.all import NAMES, find_host
-from gitmem.hosts.host import Host, script_path
+from gitmem.hosts.host import NAMES, Host, find_host, script_path
 from gitmem.hosts.install import is_present
 from gitmem.hosts.script import has_current_script, hooked_file
 from gitmem.hosts.settings import HOOKS, MCP, Edit

@@ -142,7 +142,7 @@ def _taken(words: list[str], option: str) -> str:
 
 def _take(app: App, call: Call) -> None:
     """Put a payload into the spool unless it is there, and answer a session's start, a prompt or an error."""
-    from gitmem.hosts.all import read_payload
+    from gitmem.hosts.host import read_payload
     from gitmem.store.hook_spool import parse
 
     started = time.monotonic()
@@ -172,7 +172,7 @@ def _take(app: App, call: Call) -> None:
             hold(app.home(), root, name, owner, data)
         if name == _ANSWERED:
             from gitmem.cli.recall_hooks import tell_refused
-            from gitmem.hosts.all import caller
+            from gitmem.hosts.host import caller
 
             tell_refused(app.out, caller(payload, call.host), payload, error)
         return
@@ -235,7 +235,7 @@ def _payload(app: App, call: Call) -> bytes:
 
 def _respond(app: App, call: Call, root: str, spool: HookSpool, event: Event) -> None:
     """Answer an event if the host is to be told something now, else see whether the spool is to be committed."""
-    from gitmem.hosts.all import caller, find_host
+    from gitmem.hosts.host import caller, find_host
 
     host, owner = find_host(caller(event.payload, call.host)), event.owner
     read = host.recorded(event.read)

@@ -12,8 +12,7 @@ from gitmem.cli.output import Bar, table
 from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.facts.adopt import adopt
 from gitmem.hosts.agents.claude_code import memory_folder
-from gitmem.hosts.all import NAMES, file_of, find_host
-from gitmem.hosts.host import Scope
+from gitmem.hosts.host import NAMES, Scope, file_of, find_host
 from gitmem.importers.migrate import Migrated, migrate
 from gitmem.importers.plan import SourceKind
 from gitmem.importers.read import Source, find_sources, kind_of

@@ -17,8 +17,7 @@ from gitmem.document.ids import summary_path
 from gitmem.errors import ExitCode, NotFoundError
 from gitmem.history.authors import People
 from gitmem.history.origin import sessions
-from gitmem.hosts.all import NAMES, find_host
-from gitmem.hosts.host import Scope
+from gitmem.hosts.host import NAMES, Scope, find_host
 from gitmem.judgement.judge import is_judged, judge_session, read_session
 from gitmem.judgement.question import windows_of
 from gitmem.store.store import Store

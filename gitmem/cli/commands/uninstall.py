@@ -17,8 +17,7 @@ from gitmem.cli.host import (
     report_changes,
 )
 from gitmem.errors import GitmemError, StoreNotFoundError, UsageError
-from gitmem.hosts.all import NAMES, find_host
-from gitmem.hosts.host import Host, Scope
+from gitmem.hosts.host import NAMES, Host, Scope, find_host
 from gitmem.hosts.install import Change, Manifest, Record, carry_out, is_present, plan_take, plan_takes, plan_whole
 from gitmem.hosts.script import drop_script, hooked_file, plan_removal, settings_with_hooks
 from gitmem.hosts.settings import HOOKS, MCP, Shipped

@@ -43,7 +43,7 @@ def _edits(place: Place) -> Items:
 
 def trust(path: str, text: str) -> Mapping[str, Mapping[str, object]]:
     """Return the tables by which Codex trusts gitmem's hooks in the settings at `path` with this text."""
-    from gitmem.hosts.hook_settings import trusted
+    from gitmem.hosts.settings_text import trusted
 
     return trusted(path, text)
 

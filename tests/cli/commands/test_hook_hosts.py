@@ -12,7 +12,7 @@ import pytest
 from gitmem.cli.app import App
 from gitmem.cli.commands.hook import hook
 from gitmem.cli.main import main
-from gitmem.hosts.all import NAMES, find_host
+from gitmem.hosts.host import NAMES, find_host
 from gitmem.platform.clock import Context
 from gitmem.sessions.pending import look
 from gitmem.store.hook_spool import HookSpool

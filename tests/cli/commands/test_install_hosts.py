@@ -13,7 +13,7 @@ import pytest
 
 from gitmem.cli.app import App, machine_name
 from gitmem.hosts.agents.claude_code import READS
-from gitmem.hosts.all import NAMES, find_host
+from gitmem.hosts.host import NAMES, find_host
 from tests.cli.commands.project import Runner
 from tests.recorded import TRANSCRIPTS
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.all import NAMES, caller, find_host
-from gitmem.hosts.host import Place, Scope, is_ours, script, script_path
+from gitmem.hosts.host import NAMES, Place, Scope, caller, find_host, is_ours, script, script_path
 from gitmem.hosts.script import comes_back
 from gitmem.hosts.settings import HOOKS, Edit
 from gitmem.sessions.events import HookKind

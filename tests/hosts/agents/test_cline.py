@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts.agents.cline import HOST
-from gitmem.hosts.all import read_payload, read_transcript
-from gitmem.hosts.host import Place, Scope
+from gitmem.hosts.host import Place, Scope, read_payload, read_transcript
 from gitmem.hosts.settings import HOOKS
 from gitmem.sessions.cleaned import recorded_turn
 from gitmem.sessions.end import read_lines

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.all import file_of, find_host, read_payload, read_transcript
-from gitmem.hosts.host import Place, Scope
+from gitmem.hosts.host import Place, Scope, file_of, find_host, read_payload, read_transcript
 from gitmem.sessions.end import read_lines
 from gitmem.sessions.events import HookKind, parse_payload
 from gitmem.sessions.transcript import Unread, hook_events

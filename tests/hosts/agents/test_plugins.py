@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.all import find_host, read_payload
-from gitmem.hosts.host import Place, Scope
+from gitmem.hosts.host import Place, Scope, find_host, read_payload
 from gitmem.hosts.settings import HOOKS
 from gitmem.sessions.events import parse_payload
 from gitmem.sessions.turns import fold
