@@ -35,7 +35,7 @@ from gitmem.llm.http import Patience
 from gitmem.llm.protocol import Question, ReplyError, parse_reply
 from gitmem.redact.redact import redact
 from gitmem.sessions.entries import EXCHANGE
-from gitmem.store.headers import known_marks
+from gitmem.store.headers import marks_for
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
@@ -47,7 +47,7 @@ _DECIDED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE)
 
 def as_of_now(summary: Summary, store: Store) -> Summary:
     """Return a summary with marks on ended decisions, and on issues that were resolved since."""
-    marks = known_marks(store)
+    marks = marks_for(store, ())
     return summary._replace(
         themes=tuple(one._replace(summary=with_marks(one.summary, marks)) for one in summary.themes),
         key_decisions=tuple(_decision(one, marks) for one in summary.key_decisions),

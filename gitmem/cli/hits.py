@@ -29,12 +29,12 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, app: App) -> 
     from gitmem.facts.edit import read_fact
     from gitmem.history.authors import People
     from gitmem.history.origin import find_entry
-    from gitmem.store.headers import known_facts, marked, standing_of
+    from gitmem.store.headers import facts_for, marked, standing_of
     from gitmem.text.terminal import plain
 
     fact = read_fact(store, known)
     text = marked(store, fact.text, fact.id)
-    facts = {other.id: other for other in known_facts(store)}
+    facts = {other.id: other for other in facts_for(store, {known.id})}
     statuses = standing_of(store, [*facts.values()])
     known, status = as_it_stands(known, statuses), statuses[known.id]
     value = {**fact_value(known, status), "text": text, "origin": dict(fact.origin)}

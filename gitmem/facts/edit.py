@@ -24,7 +24,7 @@ from gitmem.git.log import log
 from gitmem.platform.safe_open import read_text
 from gitmem.project.code import SHORT, checked_out, cite
 from gitmem.redact.redact import redact
-from gitmem.store.headers import KNOWN_FOLDER, known_facts
+from gitmem.store.headers import KNOWN_FOLDER, facts_at, known_facts
 from gitmem.store.transact import transact
 from gitmem.text.sentences import split
 
@@ -55,9 +55,9 @@ def find_fact(store: Store, identifier: str) -> Fact:
 
     """
     bare = identifier.strip().removeprefix("^").rpartition("/")[2].removesuffix(".md")
-    facts = known_facts(store)
-    matches = [fact for fact in facts if fact.id == bare]
-    matches = matches or [fact for fact in facts if bare and (fact.id.startswith(bare) or f"/{bare}.md" in fact.path)]
+    near = facts_at(store, lambda path: f"/{bare}" in path) if bare else []
+    matches = [fact for fact in near if fact.id == bare]
+    matches = matches or [fact for fact in near if fact.id.startswith(bare) or f"/{bare}.md" in fact.path]
     if not matches:
         raise NotFoundError(f"There is no fact {identifier[:80]!r}.", "'gitmem facts list' lists them.")
     if len(matches) > 1:

@@ -76,11 +76,6 @@ def fresh_packs(common_dir: str, joined: Collection[str]) -> list[str]:
     ]
 
 
-def object_ids(git: Git) -> bytes:
-    """Return the ids of all objects, a line each, sorted, from the packs' indexes."""
-    return git.run("cat-file", "--batch-all-objects", "--batch-check=%(objectname)", "--buffer", timeout=SECONDS)
-
-
 def pack_loose(git: Git) -> None:
     """Pack the reachable loose objects; the walk tells git which belong together."""
     git.run(*_SYNC, "repack", "-dqn", f"--window={_WINDOW}", timeout=SECONDS)

@@ -16,10 +16,9 @@ from dataclasses import dataclass, field
 from gitmem.document.ids import TEMPORARY
 from gitmem.document.message import Trailer, one_line
 from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
-from gitmem.git.index import follow_tip
 from gitmem.git.lock import Lock, beating
 from gitmem.git.log import log
-from gitmem.git.objects import blob_id, empty_tree
+from gitmem.git.objects import blob_id
 from gitmem.git.packing import (
     check_whole,
     every_object,
@@ -54,10 +53,8 @@ from gitmem.store.store import PURGING, Store
 from gitmem.text.sentences import count
 from gitmem.values import Value
 
-_ATTEMPTS = 20  # to bring up a file that a person edits at the same moment
 _MAX_BYTES = 256 << 20
-_KEPT = ("maintenance/kept", "maintenance/kept.forgotten")  # packs
-_DERIVED = ("known/origins", "vectors", "texts", "days", "search.json", *_KEPT)
+_DERIVED = ("known/origins", "vectors", "texts", "days", "search.json")
 _LISTED = 5
 _FETCHED = "refs/gitmem/fetched/"
 _MOST_TOLD = 20  # purges of which it is told what they removed
@@ -297,10 +294,10 @@ def apply(store: Store, lock: Lock, records: Collection[PurgeRecord], known: Ite
     if not move_refs(git, moves, "gitmem purge"):
         raise BusyError("Another git command moved a branch meanwhile.", "The next gitmem command continues.")
     done = Applied(len(cleaned.commits))
+    _bring_up_files(store, Replacer(cleaned.texts), done)
     agreed = {*read_state(store.private).agreed}
     # Texts of records from other machines that turn up only now would have to be judged first.
     seeker = Seeker([record for record in records if record.key in agreed], cleaned.texts)
-    _bring_up_files(store, seeker, done)
     for path in (os.path.join(store.private, *name.split("/")) for name in _DERIVED):
         with contextlib.suppress(FileNotFoundError):
             (shutil.rmtree if os.path.isdir(path) else os.unlink)(path)
@@ -324,44 +321,21 @@ def apply(store: Store, lock: Lock, records: Collection[PurgeRecord], known: Ite
     return done
 
 
-def _bring_up_files(store: Store, seeker: Seeker, done: Applied) -> None:
-    """Write the new content of files to the work tree; keep edits by hand, without the purged texts."""
-    tip = store.tip
+def _bring_up_files(store: Store, replacer: Replacer, done: Applied) -> None:
+    """Bring files and index up to the new tip; an edit by hand since stays, without the texts."""
+    tip, marked = store.tip, store.marked()
     assert tip is not None
-    left = {change.path: change for change in _behind(store, tip)}
-    done.files = len(left)
-    for _ in range(_ATTEMPTS):
-        staged = []
-        for path, change in left.items():
-            try:
-                disk = store.files.read(path)
-            except (RefusedError, OSError) as error:
-                done.notices.append(f"{path} was not changed: {error}")
-                continue
-            held = None if disk is None else blob_id(disk, like=tip)
-            if held == change.new:
-                continue
-            if held == change.old:
-                content = None if change.new is None else store.repository.blob(change.new)
-            else:  # edited since
-                seeker.seek(disk or b"")
-                content = None if disk is None else Replacer(seeker.known).clean(disk)
-            if content != disk:
-                staged.append(store.files.stage(path, content, executable=change.mode == "100755"))
-        left = {path: left[path] for path in store.files.publish(staged)}
-        if not left:
-            break
-    follow_tip(store.repository.git)
-    store.mark(tip)
-
-
-def _behind(store: Store, tip: str) -> list[PathChange]:
-    """Return how the tip differs from what the work tree holds."""
-    marked = store.marked() or tip
-    try:
-        return store.repository.changes(marked, tip) if marked != tip else []
-    except GitFailedError:  # git removed the former commit meanwhile
-        return store.repository.changes(empty_tree(store.repository.git), tip)
+    changes: list[PathChange] = []
+    with contextlib.suppress(GitFailedError):  # git removed the former commit meanwhile
+        changes = store.repository.changes(marked or tip, tip)
+    for change in changes:
+        with contextlib.suppress(RefusedError, OSError):  # what cannot be read is not brought up either
+            disk = store.files.read(change.path)
+            if disk is not None and blob_id(disk, like=tip) not in {change.old, change.new}:
+                executable = change.mode == "100755"
+                store.files.publish([store.files.stage(change.path, replacer.clean(disk), executable=executable)])
+    done.notices += recover(store, tip, moved=True)
+    done.files = len(changes)
 
 
 def _clean_private(store: Store, seeker: Seeker) -> None:

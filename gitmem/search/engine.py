@@ -15,7 +15,7 @@ from gitmem.search.hits import facts_of, make_hit
 from gitmem.search.query import parse_query
 from gitmem.search.rank import K1, NOTHING, Corpus, Ranked, find_terms, needles_of, score_file, weights, worths
 from gitmem.search.units import FRAME, HEADING, is_told_again
-from gitmem.store.headers import known_marks, marks_for
+from gitmem.store.headers import marks_for
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -181,8 +181,7 @@ def _search(
     # To count all hits, filters that need the text of a unit would have to read every unit.
     most = scope.limit + _MORE if scope.limit and _needs_text(query, filters) else None
     matches = list(islice(fitting, most))
-    shown = {item.units.memory(item.index) for item in matches} if scope.hurried else ()
-    marks = marks_for(store, shown) if scope.hurried else known_marks(store)
+    marks = marks_for(store, {item.units.memory(item.index) for item in matches}, hurried=scope.hurried)
     kept = matches if scope.ended or scope.history or scope.at else holding(matches, marks)
     memories = without_views(kept)
     top = best(store, memories, query, scope, marks)

@@ -27,7 +27,7 @@ from gitmem.search.scan import PythonScanner
 from gitmem.search.sources import Pool
 from gitmem.search.units import Units
 from gitmem.store.accepted import recorded_stores
-from gitmem.store.headers import known_marks
+from gitmem.store.headers import marks_for
 from gitmem.store.locate import HOME_PROJECTS, STORE_FOLDER, is_store, user_store
 from gitmem.store.store import Store
 from gitmem.values import Value
@@ -232,7 +232,8 @@ def _answer(
             try:
                 store = Store(root, context)
                 store.acceptance.check()  # who asks may be an agent
-                marks[root], people[root] = known_marks(store), People(store)
+                shown = {one.units.memory(one.index) for name, one in ranked if name == root}
+                marks[root], people[root] = marks_for(store, shown), People(store)
             except GitmemError:  # of another format, another user's, or opened
                 unreadable[root] = None
         if root in marks and (ended or not marks[root].has_ended(item.units.memory(item.index))):

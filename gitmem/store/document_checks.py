@@ -39,40 +39,34 @@ class Checked(Value):
     found: tuple[tuple[str, str], ...]
 
 
-def broken_headers(store: Store, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the documents with invalid front matter among these files, each with line and reason."""
+def check_headers(store: Store, paths: Sequence[str]) -> Checked:
+    """Look for documents with invalid front matter, by line and reason."""
+    found = []
     for path, data in _documents(store, paths):
         problem = Document.parse(data).problem
         if problem is not None:
             line = _LINE.search(problem)
             # The header's first line is the file's second.
             place, words = (int(line[1]) + 1, problem[: line.start()]) if line else (1, problem)
-            yield path, f"{path}, line {place}: {words.removeprefix('the header cannot be read: ')}"
+            found.append((path, f"{path}, line {place}: {words.removeprefix('the header cannot be read: ')}"))
+    message = f"{count(len(found), 'document')} with a header that cannot be read; the text below it is used."
+    problem_found = Finding("headers", Level.PROBLEM, message, "Correct the lines between the two '---'.")
+    return _checked(found, "Every document's header can be read.", problem_found)
 
 
-def headers_finding(found: Iterable[str]) -> Finding:
-    """Return the finding on invalid front matter; `found` are sentences."""
-    broken = tuple(found)
-    if broken:
-        message = f"{count(len(broken), 'document')} with a header that cannot be read; the text below it is used."
-        return Finding("headers", Level.PROBLEM, message, "Correct the lines between the two '---'.", broken)
-    return Finding("headers", Level.OK, "Every document's header can be read.")
+def check_conflicts(store: Store, paths: Sequence[str]) -> Checked:
+    """Look for conflict markers in documents, by line."""
+    found = [(path, f"{path}, line {line}") for path, data in _documents(store, paths) for line in conflict_lines(data)]
+    remedy = "Edit each place as it should be, and remove the three marker lines."
+    problem = Finding("conflicts", Level.PROBLEM, "The memory contains conflict markers.", remedy)
+    return _checked(found, "No conflict markers.", problem)
 
 
-def conflicts(store: Store, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield path and place of each conflict in the documents among these files."""
-    for path, data in _documents(store, paths):
-        for line in conflict_lines(data):
-            yield path, f"{path}, line {line}"
-
-
-def conflicts_finding(places: Iterable[str]) -> Finding:
-    """Return the finding on conflict markers at these places."""
-    found = tuple(places)
-    if found:
-        remedy = "Edit each place as it should be, and remove the three marker lines."
-        return Finding("conflicts", Level.PROBLEM, "The memory contains conflict markers.", remedy, found)
-    return Finding("conflicts", Level.OK, "No conflict markers.")
+def _checked(found: Sequence[tuple[str, str]], fine: str, problem: Finding) -> Checked:
+    """Return the problem with what was found, or that nothing was."""
+    if not found:
+        return Checked(Finding(problem.check, Level.OK, fine), ())
+    return Checked(problem._replace(details=tuple(words for _, words in found)), tuple(found))
 
 
 def check_secrets(store: Store, paths: Sequence[str]) -> Checked:
@@ -97,12 +91,9 @@ def check_secrets(store: Store, paths: Sequence[str]) -> Checked:
     if said and _secrets(store, ["\n\n".join(message for _, message in said)]):
         told = [(oid, _secrets(store, [message])) for oid, message in said]
         found += [("", f"the message of commit {oid[:10]}: {kinds}") for oid, kinds in told if kinds]
-    if not found:
-        return Checked(Finding("secrets", Level.OK, "No secrets in the files."), ())
     message = f"{count(len(found), 'place')} with a likely secret."
     remedy = "Revoke it, then remove it: 'gitmem purge --secret'. If it is a false alarm, add it to redaction.allow."
-    details = tuple(words for _, words in found)
-    return Checked(Finding("secrets", Level.PROBLEM, message, remedy, details), tuple(one for one in found if one[0]))
+    return _checked(found, "No secrets in the files.", Finding("secrets", Level.PROBLEM, message, remedy))
 
 
 def _secrets(store: Store, texts: Iterable[str]) -> str:
@@ -132,14 +123,9 @@ def check_names(store: Store, paths: Sequence[str]) -> Checked:
             twins[fold(name)].append(name)
         alike = [one for one in twins.values() if len(one) > 1]
         found += [(one[0], f"Some systems do not tell these names apart: {', '.join(one)}.") for one in alike]
-    if not found:
-        return Checked(Finding("names", Level.OK, "All names are usable on every system."), ())
-    message, remedy = (
-        f"{count(len(found), 'name')} not usable on every system.",
-        "Rename them, so that the store works on every system.",
-    )
-    details = tuple(words for _, words in found)
-    return Checked(Finding("names", Level.WARNING, message, remedy, details), tuple(found))
+    message = f"{count(len(found), 'name')} not usable on every system."
+    remedy = "Rename them, so that the store works on every system."
+    return _checked(found, "All names are usable on every system.", Finding("names", Level.WARNING, message, remedy))
 
 
 def conflict_lines(data: bytes) -> Iterator[int]:
@@ -209,14 +195,12 @@ def look(
     due, left = _never_checked(store, tip, seen.upto, most) if tip else ([], 0)
     paths = sorted(edited.union(seen.again, (change.path for change in (*changes, *due))))
     review = tuple(review_since(store, seen.review, [*changes, *due])) if changes or due else seen.review
-    headers, markers = list(broken_headers(store, paths)), list(conflicts(store, paths))
-    others = [check(store, paths) for check in more]
-    found = [path for path, _ in (*headers, *markers, *(pair for checked in others for pair in checked.found))]
+    checked = [check(store, paths) for check in (check_headers, check_conflicts, *more)]
+    found = [path for one in checked for path, _ in one.found if path]
     now = _Seen(tip, tuple(sorted(edited.union(found))), review, (due[-1].path if due else seen.upto) if left else None)
     if seen != now:
         _remember(store, now, record)
-    findings = headers_finding(words for _, words in headers), conflicts_finding(place for _, place in markers)
-    return Looked((*findings, *(checked.finding for checked in others)), review, left)
+    return Looked(tuple(one.finding for one in checked), review, left)
 
 
 def _never_checked(store: Store, tip: str, upto: str | None, most: int | None) -> tuple[list[PathChange], int]:

@@ -21,22 +21,12 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
-    from typing import Protocol
 
     from gitmem.facts.fact import Fact
+    from gitmem.store.transaction import Transaction
 
     Read = Callable[[str], bytes | None]
     Names = Callable[[str], Iterable[str]]
-
-    class _Files(Protocol):
-        """The part of a transaction that the views use."""
-
-        now: datetime
-
-        def read(self, path: str) -> bytes | None: ...
-        def names(self, folder: str) -> set[str]: ...
-        def edit_of(self, path: str) -> tuple[bytes | None, bytes | None]: ...
-        def amend(self, path: str, change: Callable[[bytes], bytes]) -> None: ...
 
 
 COUNTED = ": `gitmem facts list`."  # ends a line that counts facts without a line
@@ -90,7 +80,7 @@ def _by_id(paths: Iterable[str]) -> dict[str, str]:
     return {match["id"]: path for path in paths if (match := PATH.fullmatch(path))}
 
 
-def with_views(transaction: _Files, changes: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
+def with_views(transaction: Transaction, changes: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
     """Return the changes of a commit with those of `memory.md` that follow from the facts it changes."""
     if all(_has_line(transaction, path, changes) for path in changes if path.startswith(f"{FOLDER}/")):
         return dict(changes)
@@ -102,7 +92,7 @@ def with_views(transaction: _Files, changes: Mapping[str, bytes | None]) -> dict
     return {**changes, MEMORY: followed} if followed != memory or MEMORY in changes else dict(changes)
 
 
-def follow_lines(transaction: _Files) -> None:
+def follow_lines(transaction: Transaction) -> None:
     """Make edits of facts' lines by hand edits of the facts, in the commit of the edits."""
     before, after = transaction.edit_of(MEMORY)
     if before is None or after is None:
@@ -119,7 +109,7 @@ def follow_lines(transaction: _Files) -> None:
     transaction.amend(MEMORY, lambda _: document.with_body(body).render())
 
 
-def with_facts(transaction: _Files, memory: bytes) -> dict[str, bytes | None]:
+def with_facts(transaction: Transaction, memory: bytes) -> dict[str, bytes | None]:
     """Return a change of `memory.md` with those of the facts whose lines it changes."""
     before, after = (Document.parse(data).body for data in (transaction.read(MEMORY) or b"", memory))
     shelf = Shelf(transaction.read, transaction.names)
@@ -127,7 +117,7 @@ def with_facts(transaction: _Files, memory: bytes) -> dict[str, bytes | None]:
     return {MEMORY: memory, **{fact.path: render_fact(fact) for fact in facts.values()}}
 
 
-def follow_files(transaction: _Files, paths: Iterable[str]) -> None:
+def follow_files(transaction: Transaction, paths: Iterable[str]) -> None:
     """Make the lines in `memory.md` follow edits of facts' files by hand, in the commit of the edits and after it."""
     edits = {path: transaction.edit_of(path) for path in paths}
     for path, (old, new) in edits.items():
@@ -144,7 +134,7 @@ def follow_files(transaction: _Files, paths: Iterable[str]) -> None:
     transaction.amend(MEMORY, lambda data: _followed(data, before_all, after_all, shelf, transaction.now))
 
 
-def _amend_fact(transaction: _Files, fact: Fact) -> None:
+def _amend_fact(transaction: Transaction, fact: Fact) -> None:
     """Change a fact in the commit of the edits by hand; a planned commit that changes it has the last word."""
     source, data = fact.source, render_fact(fact)
     transaction.amend(fact.path, lambda content: data if content == source else content)
@@ -214,7 +204,7 @@ def follow_merge(before: bytes | None, memory: bytes, shelf: Shelf, changed: Ite
     return memory if body == document.body else document.with_body(body).render()
 
 
-def _has_line(transaction: _Files, path: str, changes: Mapping[str, bytes | None]) -> bool:
+def _has_line(transaction: Transaction, path: str, changes: Mapping[str, bytes | None]) -> bool:
     """Return whether a file is a new fact whose line the same commit brings; tells without parsing it."""
     named = PATH.fullmatch(path)
     line = f" ^{named['id']}".encode() if named else b""

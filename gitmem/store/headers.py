@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import stat
 from functools import lru_cache
 from itertools import islice
@@ -350,17 +351,23 @@ def known_marks(store: Store) -> Marks:
     return _with_changes(store, place_marks(store, known_facts(store)))
 
 
-def marks_for(store: Store, shown: Collection[str]) -> Marks:
-    """Return marks that say of texts about to be shown, and of the memories `shown`, what `known_marks` does.
+def marks_for(store: Store, shown: Collection[str], *, hurried: bool = False) -> Marks:
+    """Return marks that say of any text, and of the facts `shown`, what `known_marks` says; see `facts_for`."""
+    return _with_changes(store, place_marks(store, facts_for(store, shown, hurried=hurried)))
 
-    Facts in force that nothing contradicts and that still have their first words need no mark: of 10,000 only the
-    others are parsed, those shown, and those that take the place of one.
+
+def facts_for(store: Store, shown: Collection[str], *, hurried: bool = False) -> list[Fact]:
+    """Return the facts that say of any text, and of the facts `shown`, what all facts say.
+
+    A fact in force that nothing contradicts, that still has its first words and is of the whole project needs no mark:
+    of 10,000 only the others are parsed, those shown, and those that take the place of one. If it is `hurried`, those
+    of a branch, a commit or a part of the project are left out as well.
     """
     from gitmem.facts.lines import normalized
 
-    headers = cached_headers(store, FOLDER, lambda lines: _not_plain(lines, shown))
+    headers = cached_headers(store, FOLDER, lambda lines: _not_plain(lines, shown, _PLAIN if hurried else _UNPLACED))
     if headers is None or any(_id_in(one.path) in shown and not one.is_current(store.root) for one in headers):
-        return known_marks(store)
+        return known_facts(store)
     facts = [fact_of(header) for header in headers]
     linked = {other for fact in facts for other in (fact.superseded_by, *fact.review) if other}
     ended = {normalized(fact.description) for fact in facts if fact.status not in BINDING}
@@ -375,7 +382,21 @@ def marks_for(store: Store, shown: Collection[str]) -> Marks:
             ],
         )
         headers += [one for one in more or () if one not in headers]
-    return _with_changes(store, place_marks(store, facts_of(store, headers)))
+    return facts_of(store, headers)
+
+
+def facts_at(store: Store, fits: Callable[[str], bool]) -> list[Fact]:
+    """Return the facts whose paths fit, as `known_facts` does."""
+    headers = cached_headers(store, FOLDER, lambda lines: [one for one in lines if fits(one.partition("\t")[0])])
+    if headers is None or not all(one.is_current(store.root) for one in headers):
+        headers = [one for one in fact_headers(store) if fits(one.path)]
+    return facts_of(store, headers)
+
+
+def expire_headers(private: str, folder: str) -> None:
+    """Have the headers of a folder looked at anew, since a document was edited in place."""
+    with contextlib.suppress(OSError):
+        os.utime(os.path.join(private, KNOWN_FOLDER, f"{folder}.tsv"), (1, 1))
 
 
 def _with_changes(store: Store, marks: Marks) -> Marks:
@@ -384,11 +405,13 @@ def _with_changes(store: Store, marks: Marks) -> Marks:
     return marks._replace(changes={one: str(change) for one, change in waiting.items()}) if waiting else marks
 
 
-_PLAIN = ',[],"",[]]'  # at the end of the line of a fact that is as it was made, and beside no other
+# How the line of a fact ends that is as it was made, and beside no other; and that of one of the whole project.
+_PLAIN = (',[],"",[]]',)
+_UNPLACED = tuple(f',"","",[],[],{pinned}{_PLAIN[0]}' for pinned in ("false", "true"))
 
 
-def _not_plain(lines: list[str], shown: Collection[str]) -> list[str]:
-    """Return the lines of facts that are `shown`, not in force, not as they were made, or beside another.
+def _not_plain(lines: list[str], shown: Collection[str], plain: tuple[str, ...]) -> list[str]:
+    """Return the lines of facts that are `shown`, not in force, not as they were made, or end otherwise than `plain`.
 
     One expression for all, without a call for each: of 10,000 lines nearly none is returned.
     """
@@ -396,7 +419,7 @@ def _not_plain(lines: list[str], shown: Collection[str]) -> list[str]:
     return [
         line
         for line in lines
-        if not (line.endswith(_PLAIN) and ',"","active",' in line)
+        if not (line.endswith(plain) and ',"","active",' in line)
         or line[(start := line.find("/", from_kind) + 1) : start + size] in shown
     ]
 
@@ -419,6 +442,9 @@ def standing_of(store: Store, facts: Sequence[Fact]) -> Mapping[str, Status]:
     return place_marks(store, facts).statuses
 
 
+_IDS = re.compile(rf"\b[a-z][0-9a-z]{{{SHORT_LENGTH - 1}}}\b")
+
+
 def marked(store: Store, text: str, name: str = "") -> str:
     """Return a text of the store with a mark on each fact it tells that does not hold, or is in dispute.
 
@@ -427,7 +453,7 @@ def marked(store: Store, text: str, name: str = "") -> str:
     from gitmem.facts.lines import with_marks
 
     stem = id_in(name)
-    return with_marks(text, known_marks(store), stem if is_id(stem) else "")
+    return with_marks(text, marks_for(store, {stem, *_IDS.findall(text)}), stem if is_id(stem) else "")
 
 
 def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:

@@ -81,36 +81,29 @@ class HookSpool(Spool):
             return name
         raise OSError(f"no name is free in {self.folder}")
 
-    def note_untold(self, owner: int) -> None:
-        """Note that the host of this process is to be told its memory with the next prompt."""
-        self.make()
-        with open(self._mark(owner), "wb"):
-            pass
+    def set_untold(self, owner: int, *, untold: bool) -> None:
+        """Note whether the host of this process is to be told its memory with the next prompt."""
+        self._set_mark(f"{_TELL}{owner}", on=untold)
 
     def is_untold(self, owner: int) -> bool:
         """Return whether the host of this process is to be told its memory."""
-        return os.path.exists(self._mark(owner))
-
-    def note_told(self, owner: int) -> None:
-        """Note that the host of this process was told its memory."""
-        with contextlib.suppress(OSError):
-            os.unlink(self._mark(owner))
+        return os.path.exists(os.path.join(self.folder, f"{_TELL}{owner}"))
 
     def set_silent(self, event: str, *, silent: bool) -> None:
         """Note whether this event is delivered only, and not answered (hooks/hook.sh)."""
-        mark = os.path.join(self.folder, f"{_OFF}{event}")
-        if silent == os.path.exists(mark):
+        self._set_mark(f"{_OFF}{event}", on=silent)
+
+    def _set_mark(self, name: str, *, on: bool) -> None:
+        mark = os.path.join(self.folder, name)
+        if on == os.path.exists(mark):
             return
         with contextlib.suppress(OSError):
-            if silent:
+            if on:
                 self.make()
                 with open(mark, "wb"):
                     pass
             else:
                 os.unlink(mark)
-
-    def _mark(self, owner: int) -> str:
-        return os.path.join(self.folder, f"{_TELL}{owner}")
 
     def fits(self, most: int, most_bytes: int) -> bool:
         """Return whether at most so many payloads with at most so many bytes wait."""

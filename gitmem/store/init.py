@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import datetime
 from enum import Enum
 
 from gitmem.document.document import Document
@@ -32,6 +33,7 @@ from gitmem.git.setup import (
 from gitmem.git.signatures import Signatures
 from gitmem.git.trust import ask_git, check_owner, is_linked
 from gitmem.merge.documents import MergeStatus, merge
+from gitmem.platform.clock import Context
 from gitmem.platform.programs import read_resource
 from gitmem.platform.safe_open import read_text
 from gitmem.store.accepted import Making
@@ -51,17 +53,10 @@ from gitmem.store.locate import (
 from gitmem.store.settings import read_config, read_small
 from gitmem.store.store import PRIVATE_FOLDER, Store, write_mark
 from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
 from gitmem.sync.remotes import DEFAULT, arrivals_of, check_extent, check_files, check_version
 from gitmem.sync.signed import NOTHING, SIGNED, refuse_unsigned
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from gitmem.platform.clock import Context
-    from gitmem.store.transaction import Transaction
-
 
 ATTRIBUTE = b"*.md merge=gitmem"  # the line of .gitattributes for the driver
 _SECTION = "merge.gitmem"

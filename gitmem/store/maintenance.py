@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import Callable, Iterator
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError
@@ -19,7 +18,6 @@ from gitmem.git.packing import (
     is_partial,
     join_fresh,
     join_packs,
-    object_ids,
     pack_loose,
     pack_names,
     sizes,
@@ -30,7 +28,6 @@ from gitmem.git.treediff import read_tree
 from gitmem.platform.safe_open import read_text
 from gitmem.store.recovery import remove_abandoned
 from gitmem.store.store import Store
-from gitmem.text.sentences import count
 from gitmem.values import Value
 
 FOLDER = "sessions"  # of transcripts
@@ -85,7 +82,7 @@ def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> 
 
     Raises:
         BusyError: another maintenance is running.
-        GitFailedError: git failed, or an object was missing afterwards, and the former packs were restored.
+        GitFailedError: git failed.
         GitmemError: the store cannot be written.
 
     """
@@ -100,30 +97,14 @@ def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> 
 
 
 def _maintain(store: Store, folder: str, progress: Callable[[str], None]) -> Maintenance:
-    git, common = store.repository.git, store.repository.layout.common_dir
-    packs, kept = os.path.join(common, "objects", "pack"), os.path.join(folder, "kept")
-    put_back(kept, packs)  # from a maintenance that was killed before it counted the objects
-    _remove_kept(kept)
+    git = store.repository.git
     removed = _remove_unfinished(store)
     remove_abandoned(store)
-    progress("counting objects")
-    before, ids = sizes(git), object_ids(git)
+    before = sizes(git)
     progress("packing loose objects")
     pack_loose(git)
-    _keep(packs, kept)
     progress("joining packs")
     _join(store, os.path.join(folder, "joined"))
-    progress("counting objects again")
-    lost = missing(ids, object_ids(git))
-    if lost:
-        put_back(kept, packs)
-        raise GitFailedError(
-            f"Missing after packing: {count(len(lost), 'object')}, {lost[0]} among them. The former packs are back.",
-            status=0,
-            stderr="",
-            remedy="Run 'gitmem doctor --deep', and please report this.",
-        )
-    _remove_kept(kept)
     progress("writing the commit graph")
     notices = []
     try:
@@ -161,42 +142,6 @@ def _alone(store: Store, folder: str) -> Iterator[None]:
             yield
     finally:
         lock.release()
-
-
-def _keep(packs: str, kept: str) -> None:
-    """Hard-link the packs into the folder `kept` until it is certain that no object was lost.
-
-    A purge has to empty this folder, too.
-    """
-    os.makedirs(kept, exist_ok=True)
-    for name in os.listdir(packs):
-        if name.endswith((".pack", ".idx", ".rev")):
-            with contextlib.suppress(OSError):  # a file system without hard links: git alone has to take care
-                os.link(os.path.join(packs, name), os.path.join(kept, name))
-
-
-def put_back(kept: str, packs: str) -> None:
-    """Restore the kept packs, indexes last: git ignores a pack without its index."""
-    with contextlib.suppress(FileNotFoundError):
-        for name in sorted(os.listdir(kept), key=lambda name: (name.endswith(".idx"), name)):
-            with contextlib.suppress(FileExistsError):
-                os.link(os.path.join(kept, name), os.path.join(packs, name))
-
-
-def _remove_kept(kept: str) -> None:
-    """Remove the kept packs; rename the folder first, so that a part of them is never restored."""
-    doomed = f"{kept}.forgotten"
-    shutil.rmtree(doomed, ignore_errors=True)
-    with contextlib.suppress(FileNotFoundError):
-        os.rename(kept, doomed)
-        shutil.rmtree(doomed, ignore_errors=True)
-
-
-def missing(before: bytes, after: bytes) -> list[str]:
-    """Return the ids of `before` that `after` lacks; additional ids are commits of other processes."""
-    if before == after:
-        return []
-    return sorted(oid.decode() for oid in set(before.split()) - set(after.split()))
 
 
 def _remove_unfinished(store: Store) -> tuple[str, ...]:

@@ -117,8 +117,10 @@ _ATTEMPTS = 20  # to update a file that a person edits at the same moment
 _PAUSE = 0.01
 
 
-def recover(store: Store, tip: str | None) -> tuple[str, ...]:
+def recover(store: Store, tip: str | None, *, moved: bool = False) -> tuple[str, ...]:
     """Bring work tree, index and `checkout` up to the tip, under the store's lock; return notices for the user.
+
+    `moved` says that the work tree still holds the commit that `checkout` names; else it is found out.
 
     Raises:
         BusyError: a file was edited during each attempt to update it. A transaction must not go on before that: lines
@@ -129,7 +131,7 @@ def recover(store: Store, tip: str | None) -> tuple[str, ...]:
     if tip is None or tip == marked:
         return ()
     notices: list[str] = []
-    held = None if marked is None else _held(store, marked, tip)
+    held = marked if moved or marked is None else _held(store, marked, tip)
     if marked is not None and held is not None:
         for _ in range(_ATTEMPTS):
             behind = _bring_up(store, marked, held, tip, notices)

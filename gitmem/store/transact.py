@@ -99,7 +99,7 @@ def attempt(
         writer.know(look.at_tip)  # to ask git for each takes it a walk through a folder
         # The entries of unchanged files are renewed in the index, so that they are not read again each time.
         scanned = [*_read_edited(transaction, edited), *look.unchanged] if scan else []
-        _follow_edited_facts(transaction)
+        _follow_edited_facts(transaction, store.private)
         lock.heartbeat()
         paths = {*transaction.files(), *transaction.touched(), *scanned}
         if not paths:
@@ -185,12 +185,14 @@ def _read_edited(transaction: Transaction, edited: Iterable[str]) -> list[str]:
     return paths
 
 
-def _follow_edited_facts(transaction: Transaction) -> None:
+def _follow_edited_facts(transaction: Transaction, private: str) -> None:
     """Bring lines of facts up to date with the files of facts that a person edited."""
     if facts := [path for path in transaction.edits() if path.startswith(f"{FACTS}/")]:
         from gitmem.store.fact_lines import follow_files
+        from gitmem.store.headers import expire_headers
 
         follow_files(transaction, facts)
+        expire_headers(private, FACTS)
 
 
 def _land(

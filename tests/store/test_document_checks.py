@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gitmem.git.packing import known_files
 from gitmem.store import document_checks as changed
-from gitmem.store.document_checks import broken_headers, conflicts, conflicts_finding, headers_finding, look
+from gitmem.store.document_checks import check_conflicts, check_headers, look
 
 if TYPE_CHECKING:
     from tests.boxes import Box
@@ -29,21 +29,20 @@ def said(box: Box) -> list:
 
 def all_that_is_wrong(box: Box) -> list:
     paths = known_files(box.store.repository.git)
-    headers, markers = broken_headers(box.store, paths), conflicts(box.store, paths)
-    return [headers_finding(words for _, words in headers), conflicts_finding(place for _, place in markers)]
+    return [check(box.store, paths).finding for check in (check_headers, check_conflicts)]
 
 
 @pytest.fixture
 def looked_at(monkeypatch) -> list[str]:
     """Collect the names of the documents that are read."""
     seen: list[str] = []
-    real = changed.broken_headers
+    real = changed.check_headers
 
     def watched(store, paths):
         seen.extend(paths)
         return real(store, paths)
 
-    monkeypatch.setattr(changed, "broken_headers", watched)
+    monkeypatch.setattr(changed, "check_headers", watched)
     return seen
 
 

@@ -14,7 +14,7 @@ import pytest
 from gitmem.cli.app import now
 from gitmem.document.entry import Save
 from gitmem.document.ids import make_id
-from gitmem.errors import BusyError, GitFailedError, GitmemError
+from gitmem.errors import BusyError, GitmemError
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import drain, save
 from gitmem.store.findings import is_due
@@ -26,7 +26,7 @@ from tests.copies import accept
 from tests.own_settings import own_file
 
 ROOT = Path(__file__).resolve().parents[2]
-STEPS = 5
+STEPS = 3
 # Runs maintenance and dies, as a machine without power does, when the step of this number begins.
 VICTIM = """
 import os, signal, sys
@@ -227,23 +227,6 @@ def test_where_the_lock_is_a_ref_it_is_the_one_of_the_store(home, grown):
     assert refused
     remember(grown.open(), "and now it works")
     grown.assert_whole()
-
-
-def test_objects_that_are_missing_afterwards_come_back_and_it_is_said_loudly(grown):
-    ids = grown.ids()
-
-    def lose_everything(step):
-        if step == "counting objects again":
-            for path in grown.objects.glob("pack/*"):
-                path.unlink()
-
-    with pytest.raises(
-        GitFailedError, match=r"Missing after packing: \d+ objects?, \w+ among them. The former packs are back"
-    ):
-        maintain(grown.open(), lose_everything)
-    grown.assert_whole(ids)
-    maintain(grown.open())
-    grown.assert_whole(ids)
 
 
 def test_a_store_that_cannot_be_written_is_said_in_words(grown):

@@ -219,7 +219,7 @@ def _join(app: App, owner: int) -> None:
     context = app._replace(environ={**app.environ, READ_ONLY: "0"}).context()
     url = absolute_address(app.environ[REMOTE].strip(), app.cwd)
     store = clone_store(app.cwd, context, Place.PROJECT, url, asks=False, options=Options(), shallow=True)
-    HookSpool(store.private).note_untold(owner)
+    HookSpool(store.private).set_untold(owner, untold=True)
 
 
 def _payload(app: App, call: Call) -> bytes:
@@ -242,7 +242,7 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: Event) ->
     name = str(read["hook_event_name"])
     if host.tells_later(name):
         with contextlib.suppress(OSError):
-            spool.note_untold(owner)
+            spool.set_untold(owner, untold=True)
     if name == _ANSWERED and host.tells_later(name):
         return
     # The line says which event it was: a tool that failed may have another name here.
@@ -257,7 +257,7 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: Event) ->
     from gitmem.store.store import private_folder
 
     if starts:
-        spool.note_told(owner)
+        spool.set_untold(owner, untold=False)
     if not may_answer(private_folder(root, app.environ), owner, event.data):
         return
     given = event.payload.get("hook_event_name")
