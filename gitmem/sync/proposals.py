@@ -8,7 +8,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import time
 from fnmatch import fnmatchcase
+from itertools import chain
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -155,6 +157,12 @@ MAX_FILES = 1_000  # changed by one push or proposal
 _FILES = ("100644", "100755")
 _QUARANTINE = ("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH")
 _NOBODY = re.compile("0+")
+MAX_HISTORY, _HISTORY_SECONDS = 256_000_000, 300.0  # bytes of all changes of the commits, and for their lines
+_HISTORY = (  # a file that is larger than any may be is not compared
+    *("-c", f"core.bigFileThreshold={MAX_FILE}", "-c", "core.quotePath=false", "-c", "log.showRoot=true"),
+    *("log", "--reverse", "--format=%x00%h", "--patch", "--unified=0", "--text", "--no-color", "--no-ext-diff"),
+    *("--no-textconv", "--no-renames", "--no-prefix", "--diff-merges=dense-combined"),
+)
 
 
 class CiFinding(Value):
@@ -217,7 +225,10 @@ def examine(git: Git, base: str, head: str, authors: Sequence[str] = (), allow: 
     found = [*_check_size(changes, sizes)]
     for path, data in sorted(after.items()):
         found += [*_check_format(path, data), *_check_secrets(path, before.get(path, b""), data, allow)]
-    found += [*_check_disputes(facts, after), *_check_commits(git, [end, *map("^{}".format, known)], authors, allow)]
+    span = [end, *map("^{}".format, known)]
+    lines = set[bytes]().union(*(data.split(b"\n") for data in (*before.values(), *after.values())))
+    found += [*_check_disputes(facts, after), *_check_commits(git, span, authors, allow)]
+    found += _check_history(git, span, {*after}, lines, allow)
     return sorted(found, key=lambda one: (one.path, one.line, one.check))
 
 
@@ -314,6 +325,57 @@ def _check_commits(git: Git, span: Sequence[str], authors: Sequence[str], allow:
             yield CiFinding(
                 "secrets", ERROR, "", 0, f"The message of commit {oid} has a likely secret: {finding.kind}."
             )
+
+
+def _check_history(
+    git: Git, span: Sequence[str], names: set[str], lines: set[bytes], allow: Sequence[str]
+) -> Iterator[CiFinding]:
+    """Find secrets that a commit adds and a later one takes out; `names` of files and `lines` are checked already."""
+    try:
+        for oid, path, text in _added(git, span):
+            if path not in names and redact(path, allow=allow).findings:
+                yield CiFinding("secrets", ERROR, "", 0, f"Commit {oid} has a file whose name has a likely secret.")
+            names.add(path)
+            new = [line.encode("utf-8", "surrogateescape") for line in text.split("\n")]
+            for finding in redact(text, allow=allow).findings if not lines.issuperset(new) else ():
+                if new[text.count("\n", 0, finding.start)] not in lines:
+                    why = f"Commit {oid} adds a likely secret, which stays in history: {finding.kind}."
+                    yield CiFinding("secrets", ERROR, path, 0, why)
+            lines.update(new)
+    except OverflowError:
+        yield CiFinding("size", ERROR, "", 0, "The commits change more than is checked at once: push them in parts.")
+
+
+def _added(git: Git, span: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the lines that commits add, hunk by hunk, oldest commit first, each with the commit and the path.
+
+    Raises:
+        OverflowError: they have too many bytes, or it takes too long to list them.
+
+    """
+    end, size, oid, path, mark = time.monotonic() + _HISTORY_SECONDS, 0, "", "", b""
+    added: list[bytes] = []
+    with git.unfiltered.spawn(*_HISTORY, *span, "--") as process:
+        for line in chain(process.stdout, [b"\0"]):
+            size += len(line)
+            if size > MAX_HISTORY or time.monotonic() > end:
+                process.kill()
+                raise OverflowError
+            if mark and line.startswith(mark):
+                added.append(line.removeprefix(mark))
+                continue
+            text = b"".join(added)
+            added.clear()
+            if text and b"\0" not in text:
+                yield oid, path, text.decode("utf-8", "surrogateescape")
+            if line.startswith(b"\0"):
+                oid, mark = line[1:].decode().strip(), b""
+            elif line.startswith(b"diff "):
+                mark = b""
+            elif line.startswith(b"@@"):  # of a merge with a sign for each parent
+                mark = b"+" * (line.index(b" ") - 1)
+            elif line.startswith(b"+++ ") and not mark:
+                path = line[4:].strip().decode("utf-8", "surrogateescape")
 
 
 def sarif(findings: Sequence[CiFinding], version: str) -> dict[str, object]:

@@ -24,6 +24,7 @@ from gitmem.facts.file import render_fact
 from gitmem.git.remote import Connection
 from gitmem.platform.programs import read_resource
 from gitmem.store.transact import transact
+from gitmem.sync import proposals
 from gitmem.sync.proposals import CiFinding, examine, open_for_ci, propose, sarif
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
@@ -225,6 +226,50 @@ def test_a_commit_that_every_sync_refuses_is_found_though_a_later_one_takes_it_b
     for tree in (oid, before):
         tip = bare_git(store, "commit-tree", tree, "-p", tip, "-m", "Much").strip()
     assert kinds(checked(laptop, "HEAD", tip)) == [("size", "error", "")]
+
+
+@pytest.mark.parametrize("where", ["notes.md", "a b\u00e4.md", "merge"])
+def test_a_secret_that_a_later_commit_takes_out_is_found(pair, bare_git, where):
+    laptop, _ = pair
+    base, secret, name = laptop.tip, "ghp_" + "a1B2" * 9, where if where != "merge" else "notes.md"
+    laptop.write(".gitattributes", "* -diff\n")  # a person's own, which hides nothing from the check
+    laptop.write(name, "one\n")
+    commit(laptop, "A", "a@example.com")
+    if where == "merge":  # whose own tree has it, and none of its parents'
+        laptop.git("commit", "-q", "--allow-empty", "-m", "other")
+        laptop.write(name, f"one\nthe token is {secret}\n")
+        tree = laptop.git("add", "-A") or laptop.git("write-tree")
+        laptop.git("update-ref", "HEAD", laptop.git("commit-tree", tree, "-p", "HEAD", "-p", "HEAD^", "-m", "merge"))
+    else:
+        laptop.write(name, f"one\nthe token is {secret}\n")
+        commit(laptop, "A", "a@example.com")
+    oid = laptop.git("rev-parse", "--short", "HEAD")
+    laptop.write(name, "one\n")
+    commit(laptop, "A", "a@example.com")
+    found = checked(laptop, base)
+    assert kinds(found) == [("secrets", "error", name)]
+    assert f"Commit {oid} adds a likely secret" in found[0].message
+    assert secret not in found[0].message
+    assert checked(laptop, base, allow=[secret]) == checked(laptop, "HEAD^") == []
+
+
+def test_a_secret_in_a_name_that_is_gone_is_found(pair):
+    laptop, _ = pair
+    base, secret = laptop.tip, "AKIA" + "QYLPMN5HFIQR7XYA"
+    laptop.write(f"{secret}.md", "one\n")
+    commit(laptop, "A", "a@example.com")
+    (laptop.root / f"{secret}.md").unlink()
+    commit(laptop, "A", "a@example.com")
+    assert kinds(checked(laptop, base)) == [("secrets", "error", "")]
+
+
+def test_more_than_a_check_reads_is_an_error(pair, monkeypatch):
+    laptop, _ = pair
+    base = laptop.tip
+    laptop.write("notes.md", "word\n" * 300)
+    commit(laptop, "A", "a@example.com")
+    monkeypatch.setattr(proposals, "MAX_HISTORY", 1_000)
+    assert kinds(checked(laptop, base)) == [("size", "error", "")]
 
 
 def test_a_message_of_megabytes_is_an_error(pair, bare_git):
