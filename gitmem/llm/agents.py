@@ -52,6 +52,7 @@ _PAUSE = 0.5  # seconds between two looks for the machine's lock, or at the size
 MOST_OUTPUT = 16_000_000  # bytes, with what the program says of its run
 _MOST_DOLLARS = 10_000.0  # that a program can say a run cost
 _SHOWN = 300  # characters of the program's message
+_TOKENS = ("output_tokens", "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 # At most, in US dollars a million tokens, by size: an estimate before a run.
 _PRICES = {Size.SMALL: (2.0, 10.0), Size.LARGE: (4.0, 20.0)}
 
@@ -80,13 +81,26 @@ class Place(NamedTuple):
 
 
 class Program(NamedTuple):
-    """A program: its name on the `PATH`, its small and its large model ("": the one that the person chose)."""
+    """A program: its name on the `PATH`, what to do where it fails, and its models.
+
+    `models` are its small and its large one ("": the one that the person chose); `recorded` yields what it records of a
+    session.
+    """
 
     name: str
-    models: Mapping[Size, str]
+    remedy: str
     run: Callable[[Request, str, Place], Run]
-    read: Callable[[bytes, Place], Answer]
+    read: Callable[[bytes], Answer]
+    models: tuple[str, str] = ("", "")
     recorded: Callable[[Place], Iterator[str]] = lambda _: iter(())
+
+
+class _FailedError(Exception):
+    """A program says that it failed, perhaps by the `status` of a server."""
+
+    def __init__(self, why: object, status: object = None) -> None:
+        super().__init__(_brief(str(why)))
+        self.status = status if isinstance(status, int) else None
 
 
 # Allowed ones, unless removed.
@@ -120,15 +134,8 @@ def _codex(request: Request, model: str, place: Place) -> Run:
 def _gemini(request: Request, model: str, place: Place) -> Run:
     settings = {"hooksConfig": {"enabled": False}, "mcp": {"allowed": []}}
     words = ["--output-format", "json", "--approval-mode", "default", "--skip-trust", "--extensions", "none"]
-    words += [
-        "--admin-policy",
-        place.put("policy.toml", _GEMINI_POLICY),
-        "--session-id",
-        place.session,
-        *_named(model),
-        "-p",
-        "Answer with the JSON object alone.",
-    ]
+    words += ["--admin-policy", place.put("policy.toml", _GEMINI_POLICY), "--session-id", place.session]
+    words += [*_named(model), "-p", "Answer with the JSON object alone."]
     environ = {"GEMINI_CLI_SYSTEM_SETTINGS_PATH": place.put("settings.json", json.dumps(settings))}
     return Run(words, _whole(request), environ)
 
@@ -137,8 +144,7 @@ def _qwen(request: Request, model: str, place: Place) -> Run:
     schema = place.put("schema.json", json.dumps(request.schema))
     words = ["--safe-mode", "--chat-recording=false", "--output-format", "json", "--approval-mode", "default"]
     words += ["--max-tool-calls", "0", "--json-schema", f"@{schema}"]  # no other than the answer
-    words += _named(model)
-    return Run(words, _whole(request))
+    return Run([*words, *_named(model)], _whole(request))
 
 
 def _opencode(request: Request, model: str, place: Place) -> Run:
@@ -179,14 +185,11 @@ def _lines(out: bytes) -> list[dict[str, object]]:
     return found
 
 
-def _answer(text: object, tokens_in: object = None, tokens_out: object = None, model: object = "") -> Answer:
-    said = text if isinstance(text, str) else ""
-    name = model if isinstance(model, str) else ""
-    return Answer(said, name, _number(tokens_in), counted(tokens_out, said))
-
-
-def _number(value: object) -> int:
-    return counted(value, "")
+def _answer(text: object, usage: object = None, model: object = "", names: Sequence[str] = _TOKENS) -> Answer:
+    """Return an answer; `names` are those of the numbers of tokens in `usage`, of the answer's first."""
+    said, model = (value if isinstance(value, str) else "" for value in (text, model))
+    tokens_out, *tokens_in = (field(usage, name) for name in names)
+    return Answer(said, model, sum(counted(value, "") for value in tokens_in), counted(tokens_out, said))
 
 
 def _one(out: bytes) -> dict[str, object]:
@@ -200,81 +203,57 @@ def _one(out: bytes) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _read_claude(out: bytes, _: Place) -> Answer:
+def _read_result(out: bytes) -> Answer:
+    """Read the object that claude, qwen and droid print: a value by the schema, or a text."""
     reply = _one(out)
-    status, refused = reply.get("api_error_status"), reply.get("stop_reason") == "refusal"
+    refused = reply.get("stop_reason") == "refusal"
     if reply.get("is_error") is True and not refused:
-        why = " ".join(plain(str(reply.get("result") or reply.get("subtype") or "an error")[:_SHOWN]).split())
-        if isinstance(status, int):
-            raise StatusError(f"claude failed: {status} {why}", "See 'claude /status'.", status=status)
-        raise ProviderError(f"claude failed: {why}", "See 'claude /status'.")
-    value, usage = reply.get("structured_output"), reply.get("usage")
-    text = json.dumps(value, ensure_ascii=False) if value is not None else str(reply.get("result") or "")
-    cached = (field(usage, "cache_creation_input_tokens"), field(usage, "cache_read_input_tokens"))
+        status = reply.get("api_error_status")
+        why = field(reply.get("error"), "message") or reply.get("result") or reply.get("subtype") or "an error"
+        raise _FailedError(f"{status} {why}" if isinstance(status, int) else why, status)
+    values = (reply.get(name) for name in ("structured_output", "structured_result"))
+    value = next((value for value in values if value is not None), None)
+    text = reply.get("result") if value is None else json.dumps(value, ensure_ascii=False)
     models, cost = reply.get("modelUsage"), reply.get("total_cost_usd")
-    name = next(iter(models)) if isinstance(models, dict) and models else ""
-    answer = _answer(text, field(usage, "input_tokens"), field(usage, "output_tokens"), name)
-    return answer._replace(
-        input_tokens=answer.input_tokens + sum(map(_number, cached)),
-        cost=float(cost) if isinstance(cost, int | float) and 0 <= cost <= _MOST_DOLLARS else None,
-        refused=refused,
-    )
+    answer = _answer(text, reply.get("usage"), next(iter(models), "") if isinstance(models, dict) else "")
+    cost = float(cost) if isinstance(cost, int | float) and 0 <= cost <= _MOST_DOLLARS else None
+    return answer._replace(cost=cost, refused=refused)
 
 
-def _read_codex(out: bytes, _: Place) -> Answer:
+def _read_codex(out: bytes) -> Answer:
     events = _lines(out)
     items = [event["item"] for event in events if event.get("type") == "item.completed"]
     said = [field(item, "text") for item in items if field(item, "type") == "agent_message"]
     usage = next((event.get("usage") for event in events if event.get("type") == "turn.completed"), None)
     failed = next((event for event in events if event.get("type") in ("turn.failed", "error")), None)
     if not said and failed is not None:
-        why = field(failed.get("error"), "message") or failed.get("message") or ""
-        raise ProviderError(f"codex failed: {_brief(str(why))}", "See 'codex login status'.")
-    return _answer(said[-1] if said else "", field(usage, "input_tokens"), field(usage, "output_tokens"))
+        raise _FailedError(field(failed.get("error"), "message") or failed.get("message") or "")
+    return _answer(said[-1] if said else "", usage)
 
 
-def _read_gemini(out: bytes, _: Place) -> Answer:
+def _read_gemini(out: bytes) -> Answer:
     reply = _one(out[out.find(b"{") :])
     if "error" in reply and not reply.get("response"):
-        raise ProviderError(f"gemini failed: {_brief(str(field(reply['error'], 'message')))}", "Run 'gemini' once.")
+        raise _FailedError(field(reply["error"], "message"))
     models = field(reply.get("stats"), "models")
     name = next(iter(models), "") if isinstance(models, dict) else ""
-    tokens = field(field(models, name), "tokens")
-    return _answer(reply.get("response"), field(tokens, "prompt"), field(tokens, "candidates"), name)
+    return _answer(reply.get("response"), field(field(models, name), "tokens"), name, ("candidates", "prompt"))
 
 
-def _read_qwen(out: bytes, _: Place) -> Answer:
-    reply = _one(out)
-    return _structured(reply, "qwen", reply.get("structured_result", reply.get("structured_output")))
-
-
-def _read_opencode(out: bytes, _: Place) -> Answer:
+def _read_opencode(out: bytes) -> Answer:
     events = _lines(out)
     parts = [event.get("part") for event in events]
     said = [str(field(part, "text")) for part in parts if field(part, "type") == "text"]
     failed = next((event for event in events if event.get("type") == "error"), None)
     if not said and failed is not None:
-        why = field(field(failed.get("error"), "data"), "message") or field(failed.get("error"), "name") or ""
-        raise ProviderError(f"opencode failed: {_brief(str(why))}", "See 'opencode auth list'.")
+        error = failed.get("error")
+        raise _FailedError(field(field(error, "data"), "message") or field(error, "name") or "")
     tokens = next((field(part, "tokens") for part in parts if field(part, "type") == "step-finish"), None)
-    return _answer("".join(said), field(tokens, "input"), field(tokens, "output"))
+    return _answer("".join(said), tokens, names=("output", "input"))
 
 
-def _read_text(out: bytes, _: Place) -> Answer:
+def _read_text(out: bytes) -> Answer:
     return _answer(out.decode("utf-8", "replace").strip())
-
-
-def _read_droid(out: bytes, _: Place) -> Answer:
-    return _structured(_one(out), "droid", None)
-
-
-def _structured(reply: dict[str, object], program: str, value: object) -> Answer:
-    """Return the answer in a reply: a value by the schema, or its result; raise ProviderError for an error."""
-    if reply.get("is_error") is True:
-        why = field(reply.get("error"), "message") or reply.get("result") or ""
-        raise ProviderError(f"{program} failed: {_brief(str(why))}", f"Run '{program}' once to sign in.")
-    text, usage = reply.get("result") if value is None else json.dumps(value, ensure_ascii=False), reply.get("usage")
-    return _answer(text, field(usage, "input_tokens"), field(usage, "output_tokens"))
 
 
 def _home(environ: Mapping[str, str], variable: str, name: str) -> str:
@@ -298,15 +277,17 @@ def _of_droid(place: Place) -> Iterator[str]:
         yield from (os.path.join(top, name) for name in os.listdir(top) if mark in name)
 
 
-_CHOSEN = {Size.SMALL: "", Size.LARGE: ""}
 PROGRAMS = {
-    AGENT: Program("claude", {Size.SMALL: "haiku", Size.LARGE: "sonnet"}, _claude, _read_claude),
-    "codex": Program("codex", _CHOSEN, _codex, _read_codex),
-    "gemini": Program("gemini", {Size.SMALL: "flash", Size.LARGE: "pro"}, _gemini, _read_gemini, _of_gemini),
-    "qwen": Program("qwen", _CHOSEN, _qwen, _read_qwen),
-    "opencode": Program("opencode", _CHOSEN, _opencode, _read_opencode),
-    "copilot": Program("copilot", _CHOSEN, _copilot, _read_text),
-    "droid": Program("droid", _CHOSEN, _droid, _read_droid, _of_droid),
+    program.name: program
+    for program in (
+        Program("claude", "See 'claude /status'.", _claude, _read_result, ("haiku", "sonnet")),
+        Program("codex", "See 'codex login status'.", _codex, _read_codex),
+        Program("gemini", "Run 'gemini' once.", _gemini, _read_gemini, ("flash", "pro"), _of_gemini),
+        Program("qwen", "Run 'qwen' once to sign in.", _qwen, _read_result),
+        Program("opencode", "See 'opencode auth list'.", _opencode, _read_opencode),
+        Program("copilot", "Run 'copilot' once to sign in.", _copilot, _read_text),
+        Program("droid", "Run 'droid' once to sign in.", _droid, _read_result, recorded=_of_droid),
+    )
 }
 
 
@@ -317,9 +298,10 @@ class AgentModel:
 
     def __init__(self, config: SummaryConfig, environ: Mapping[str, str]) -> None:
         self.provider = config.provider
-        self._agent = PROGRAMS[config.provider]
-        given = {Size.SMALL: config.model, Size.LARGE: config.large_model or config.model}
-        self._names = {size: given[size] or name for size, name in self._agent.models.items()}
+        self._agent = PROGRAMS["claude" if config.provider == AGENT else config.provider]
+        given = (config.model, config.large_model or config.model)
+        names = (own or shipped for own, shipped in zip(given, self._agent.models, strict=True))
+        self._names = dict(zip((Size.SMALL, Size.LARGE), names, strict=True))
         found = find_program(self._agent.name, environ, SCRIPTS_TOO)
         if found is None:
             raise ProviderError(
@@ -347,7 +329,12 @@ class AgentModel:
             run = self._agent.run(request, self._names[request.size], place)
             try:
                 out, err, code = self._output(run, folder, deadline)
-                answer = self._agent.read(out, place)
+                answer = self._agent.read(out)
+            except _FailedError as error:
+                why = f"{self._agent.name} failed: {error}"
+                if error.status is not None:
+                    raise StatusError(why, self._agent.remedy, status=error.status) from None
+                raise ProviderError(why, self._agent.remedy) from None
             finally:
                 for path in [*self._agent.recorded(place)]:
                     with contextlib.suppress(OSError):
@@ -366,9 +353,7 @@ class AgentModel:
         left = deadline - time.monotonic()
         if left <= 0:
             raise DeadlineError(f"There was no time left to ask {self._agent.name}.")
-        flags = 0
-        if sys.platform == "win32":
-            flags = subprocess.CREATE_NO_WINDOW
+        flags = getattr(subprocess, "CREATE_NO_WINDOW", 0)  # on Windows
         given: bytes | None = run.stdin.encode("utf-8", "replace")
         try:
             with (

@@ -32,21 +32,22 @@ def make_model(config: SummaryConfig, environ: Mapping[str, str]) -> Model | Non
         from gitmem.llm.agents import AgentModel
 
         return AgentModel(config, environ)
-    variable = config.api_key_env or KEYS[config.provider]
+    key = _key("summary", config.api_key_env or KEYS[config.provider], config.base_url, environ)
+    from gitmem.llm.models import AnthropicModel, ChatModel
+
+    return (AnthropicModel if config.provider == ANTHROPIC else ChatModel)(config, key, environ)
+
+
+def _key(settings: str, variable: str, base_url: str, environ: Mapping[str, str]) -> str:
+    """Return the key in a variable, "" for a server of one's own that needs none; raises as `make_model`."""
     key = environ.get(variable, "").strip()
-    if not key and not config.base_url:
-        raise ProviderError(f"{variable} holds no key.", f"Set {variable}, or summary.api_key_env to another.")
+    if not key and not base_url:
+        raise ProviderError(f"{variable} holds no key.", f"Set {variable}, or {settings}.api_key_env to another.")
     from gitmem.llm.http import is_private
 
-    if key and config.base_url.startswith("http:") and not is_private(config.base_url):
-        raise ProviderError("The key would go over the network unencrypted.", "Use https in summary.base_url.")
-    if config.provider == ANTHROPIC:
-        from gitmem.llm.anthropic import AnthropicModel
-
-        return AnthropicModel(config, key, environ)
-    from gitmem.llm.openai import ChatModel
-
-    return ChatModel(config, key, environ)
+    if key and base_url.startswith("http:") and not is_private(base_url):
+        raise ProviderError("The key would go over the network unencrypted.", f"Use https in {settings}.base_url.")
+    return key
 
 
 NONE, AUTO, LOCAL, OPENAI, GEMINI = "none", "auto", "local", "openai", "gemini"
@@ -97,28 +98,15 @@ def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedd
     provider = choose(config, environ).provider
     if provider == NONE:
         return None
-    from gitmem.llm.protocol import ProviderError  # not needed by a search without vectors
-
     if provider == LOCAL:
         from gitmem.llm.local import LocalEmbedder
 
         return LocalEmbedder()
-    variable = config.api_key_env or _KEYS[provider]
-    key = environ.get(variable, "").strip()
     base_url = config.base_url or (environ.get("OPENAI_BASE_URL", "") if provider == OPENAI else "")
-    if not key and not base_url:
-        raise ProviderError(f"{variable} holds no key.", f"Set {variable}, or embedding.api_key_env to another.")
-    from gitmem.llm.http import is_private
+    key = _key("embedding", config.api_key_env or _KEYS[provider], base_url, environ)
+    from gitmem.llm.embedders import GeminiEmbedder, OpenAIEmbedder
 
-    if key and base_url.startswith("http:") and not is_private(base_url):
-        raise ProviderError("The key would go over the network unencrypted.", "Use https in embedding.base_url.")
-    if provider == GEMINI:
-        from gitmem.llm.gemini import GeminiEmbedder
-
-        return GeminiEmbedder(key, config.model, base_url, environ)
-    from gitmem.llm.openai import OpenAIEmbedder
-
-    return OpenAIEmbedder(key, config.model, base_url, environ)
+    return (GeminiEmbedder if provider == GEMINI else OpenAIEmbedder)(key, config.model, base_url, environ)
 
 
 def is_installed(package: str) -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from ipaddress import ip_address
@@ -71,8 +71,7 @@ def post_json(
     failures = 0
     while True:
         try:
-            data = _ask(url, body, headers=headers, deadline=deadline, environ=environ or {}, most=most)
-            return read_answer(where_of(url), data)
+            return _ask(url, body, headers=headers, deadline=deadline, environ=environ or {}, most=most)
         except ProviderError as error:
             failures += 1
             if not error.passing or failures >= patience.tries:
@@ -81,11 +80,6 @@ def post_json(
             if time.monotonic() + pause >= deadline:
                 raise
             patience.sleep(pause)
-
-
-def where_of(url: str) -> str:
-    """Return host and port of a URL, without user and password."""
-    return urlsplit(url).netloc.rpartition("@")[2]
 
 
 def is_private(url: str) -> bool:
@@ -111,9 +105,10 @@ def _address(url: str) -> SplitResult:
 
 def _ask(
     url: str, body: bytes, *, headers: Mapping[str, str], deadline: float, environ: Mapping[str, str], most: int
-) -> bytes:
-    """Make one request; return the bytes of a successful answer."""
-    parts, where = _address(url), where_of(url)
+) -> object:
+    """Make one request; return the JSON value of a successful answer."""
+    parts = _address(url)
+    where = parts.netloc.rpartition("@")[2]  # without user and password
     left = deadline - time.monotonic()
     if left <= 0:
         raise DeadlineError(f"There was no time left to ask {where}.")
@@ -121,7 +116,7 @@ def _ask(
     late: list[bool] = []
     try:
         connection.connect()
-        with _Watch(connection.sock, deadline, late):
+        with _cut_at(deadline, connection.sock, late):
             path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
             sent = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "gitmem"}
             connection.request("POST", path, body, {**sent, **headers})
@@ -133,8 +128,13 @@ def _ask(
                     raise UnreachableError(f"The answer of {where} is truncated.")
                 if response.status // 100 != 2:  # noqa: PLR2004  # RFC 9110, 15.3
                     asked = response.getheader("Retry-After", "")
-                    raise refused(where, response.status, data, asked, list(headers.values()))
-                return data
+                    raise _refused(where, response.status, data, asked, list(headers.values()))
+        try:
+            value: object = json.loads(data)
+        except (ValueError, RecursionError):
+            raise AnswerError(f"The answer of {where} is not JSON.", raw=data.decode("utf-8", "replace")) from None
+        else:
+            return value
     except ValueError:  # its message may hold a header
         raise ProviderError(f"The request to {where} cannot be made.", "Check the key and the address.") from None
     except (OSError, HTTPException) as error:
@@ -146,24 +146,22 @@ def _ask(
         connection.close()
 
 
-class _Watch:
-    """Shuts a connection down at the deadline: the timeout of a socket restarts with each byte received."""
+@contextmanager
+def _cut_at(deadline: float, sock: socket, late: list[bool]) -> Iterator[None]:
+    """Shut a connection down at the deadline: the timeout of a socket restarts with each byte received."""
 
-    def __init__(self, sock: socket, deadline: float, late: list[bool]) -> None:
-        self._sock, self._late = sock, late
-        self._timer = Timer(max(deadline - time.monotonic(), 0), self._cut)
-        self._timer.daemon = True
-
-    def __enter__(self) -> None:
-        self._timer.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-
-    def _cut(self) -> None:
-        self._late.append(True)
+    def cut() -> None:
+        late.append(True)
         with suppress(OSError):
-            socket.shutdown(self._sock, SHUT_RDWR)  # without the closing handshake of TLS, which may block
+            socket.shutdown(sock, SHUT_RDWR)  # without the closing handshake of TLS, which may block
+
+    timer = Timer(max(deadline - time.monotonic(), 0), cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _connection(parts: SplitResult, timeout: float, environ: Mapping[str, str]) -> HTTPConnection:
@@ -171,18 +169,14 @@ def _connection(parts: SplitResult, timeout: float, environ: Mapping[str, str]) 
     if parts.scheme == "http":
         return HTTPConnection(host, parts.port, timeout=timeout)
     proxy = environ.get("https_proxy") or environ.get("HTTPS_PROXY")
-    if not proxy or _without_proxy(host, environ):
+    without = (environ.get("no_proxy") or environ.get("NO_PROXY") or "").lower().split(",")
+    names = [name.strip().lstrip(".") for name in without if name.strip()]
+    if not proxy or "*" in names or any(f".{host}".endswith(f".{name}") for name in names):
         return HTTPSConnection(host, parts.port, timeout=timeout)
     through = _address(proxy if "//" in proxy else f"http://{proxy}")
     connection = HTTPSConnection(through.hostname or "", through.port or 8080, timeout=timeout)
     connection.set_tunnel(host, parts.port or 443)
     return connection
-
-
-def _without_proxy(host: str, environ: Mapping[str, str]) -> bool:
-    named = (environ.get("no_proxy") or environ.get("NO_PROXY") or "").split(",")
-    names = [name.strip().lstrip(".").lower() for name in named if name.strip()]
-    return "*" in names or any(host == name or host.endswith(f".{name}") for name in names)
 
 
 def _read(response: HTTPResponse, where: str, most: int) -> bytes:
@@ -196,7 +190,7 @@ def _read(response: HTTPResponse, where: str, most: int) -> bytes:
     return b"".join(blocks)
 
 
-def refused(where: str, status: int, data: bytes, retry_after: str, secrets: Sequence[str]) -> StatusError:
+def _refused(where: str, status: int, data: bytes, retry_after: str, secrets: Sequence[str]) -> StatusError:
     """Return the error for a status (RFC 9110, 15), with the server's message but none of the secrets."""
     if status // 100 == 3:  # noqa: PLR2004  # RFC 9110, 15.4
         return StatusError(f"{where} redirects to another address ({status}).", "Name that address.", status=status)
@@ -215,11 +209,9 @@ def refused(where: str, status: int, data: bytes, retry_after: str, secrets: Seq
 def _message(data: bytes) -> str:
     """Return a server's error message, on one line."""
     text = data[: 4 * _SHOWN].decode("utf-8", "replace")
-    try:
+    with suppress(ValueError, TypeError, KeyError, RecursionError):
         error = json.loads(data)["error"]
         text = str(error["message"] if isinstance(error, dict) else error)
-    except (ValueError, TypeError, KeyError, RecursionError):
-        pass
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_SHOWN]
 
 
@@ -232,17 +224,3 @@ def _wait(asked: str) -> float:
         return max(parsedate_to_datetime(given).timestamp() - time.time(), 0.0)
     except (ValueError, TypeError, IndexError, OverflowError):
         return 0.0
-
-
-def read_answer(where: str, data: bytes) -> object:
-    """Return the JSON value of an answer.
-
-    Raises:
-        AnswerError: it is not JSON.
-
-    """
-    try:
-        value: object = json.loads(data)
-    except (ValueError, RecursionError):
-        raise AnswerError(f"The answer of {where} is not JSON.", raw=data.decode("utf-8", "replace")) from None
-    return value

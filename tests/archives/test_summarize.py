@@ -335,7 +335,7 @@ def test_what_is_spent_is_spent(asking, model_server, home, limit):
 
 
 def test_money_is_limited_where_a_price_is_known(desk, home, model_server, monkeypatch):
-    monkeypatch.setattr("gitmem.llm.anthropic.PRICES", {"costly": (5_000.0, 5_000.0)})
+    monkeypatch.setattr("gitmem.llm.models.PRICES", {"costly": (5_000.0, 5_000.0)})
     settings(desk, home, "provider: anthropic", f"base_url: {model_server.url}", "model: costly")
     done = improve(desk.store, rotated(desk), Waits().patience)
     assert "100 US cents" in done.why

@@ -6,9 +6,8 @@ import pytest
 
 from gitmem.config import EmbeddingConfig
 from gitmem.llm.choose import AUTO, GEMINI, LOCAL, NONE, OPENAI, Choice, choose, is_installed, make_embedder
-from gitmem.llm.gemini import GeminiEmbedder
+from gitmem.llm.embedders import GeminiEmbedder, OpenAIEmbedder
 from gitmem.llm.http import Patience
-from gitmem.llm.openai import OpenAIEmbedder
 from gitmem.llm.protocol import AnswerError, ProviderError
 
 AT_ONCE = Patience(sleep=lambda _: None, random=lambda: 0.0)
