@@ -1,15 +1,11 @@
-"""Questions to a model, within the day's limits.
-
-The ledger: the cost of models for a store, by day, and the limits of a day (spec R6).
-
-An append-only file a day in the private folder; each line is one write. The estimated maximum of a question is written
-before it is asked, its cost after the answer. A process that finds, by the lines before its own, that a limit is
-exceeded voids its line. So concurrent processes need no lock, and exceed a limit at most by the error of the last
-estimate. A question whose process was killed counts with its maximum.
-
-Ask a model: redact and fence the question, keep the day's limits, retry, and check the reply (spec R6).
+"""Ask a model within the limits of a day: redact and fence the question, retry, check the reply (spec R6).
 
 A failure is no exception but the `why` of the result: the caller has an offline answer.
+
+The ledger has a file a day in the private folder; each line is one write. The estimated maximum of a question is
+written before it is asked, its cost after the answer. A process that finds, by the lines before its own, a limit
+exceeded voids its line. So concurrent processes need no lock, and exceed a limit at most by the error of the last
+estimate. A question whose process was killed counts with its maximum.
 
 Tested through `tests/archives/test_summarize.py`.
 """
@@ -20,13 +16,16 @@ import contextlib
 import json
 import os
 import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from gitmem.errors import RefusedError
 from gitmem.llm.choose import make_model
 from gitmem.llm.protocol import (
+    HOST,
+    OFFLINE,
     AnswerError,
     DeadlineError,
     ProviderError,
@@ -42,12 +41,10 @@ from gitmem.store.findings import Failure, FailureLog
 from gitmem.text.stems import estimate_tokens
 from gitmem.values import Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
+    from gitmem.config import SummaryConfig
     from gitmem.llm.http import Patience
-    from gitmem.llm.protocol import Answer, Model, Question, Request
+    from gitmem.llm.protocol import Answer, Model, Question
     from gitmem.store.store import Store
 
 
@@ -61,14 +58,6 @@ _CENTS = 100
 
 class SpentError(RefusedError):
     """A limit of the day is reached; the message says which."""
-
-
-class DayLimits(Value):
-    """The limits of a day: tokens, US cents and seconds; 0 for no limit."""
-
-    tokens: int = 0
-    cents: int = 0
-    seconds: int = 0
 
 
 class Spent(Value):
@@ -112,7 +101,7 @@ class Ledger:
         self._clock = clock
         self._token = token
 
-    def begin(self, asking: Asking, limits: DayLimits) -> Asking:
+    def begin(self, asking: Asking, limits: SummaryConfig) -> Asking:
         """Record a question before it is asked; returns it with its number and time.
 
         Raises:
@@ -128,22 +117,28 @@ class Ledger:
                     os.unlink(os.path.join(self._folder, name))
         about = {name: getattr(asking, name) for name in _ABOUT}
         at = asking.at.isoformat(timespec="seconds")
-        self._write(asking.at, {"n": asking.number, "at": at, **about, **_spent_value(asking.spent)})
+        self._write(asking.at, {"n": asking.number, "at": at, **about, **asking.spent._asdict()})
         before: list[Asking] = []
         for other in _read_file(self._path(asking.at)):
             if other.number == asking.number:
                 break
             before.append(other)
-        exceeded = _exceeded(day_of([*before, asking]).spent, limits)
-        if exceeded:
-            self._write(asking.at, {"n": asking.number, "void": True})
-            raise SpentError(f"{exceeded} for one day.", "It goes on tomorrow; 'gitmem config' shows the limits.")
+        spent = day_of([*before, asking]).spent
+        for used, most, act in (
+            (spent.tokens, limits.tokens_per_day, "read and write {:,} tokens"),
+            ((spent.dollars or 0.0) * _CENTS, limits.cents_per_day, "cost {:,} US cents"),
+            (spent.seconds, limits.seconds_per_day, "work {:,} seconds"),
+        ):
+            if most and used > most:
+                self._write(asking.at, {"n": asking.number, "void": True})
+                why = f"Models may {act.format(most)} for one day."
+                raise SpentError(why, "It goes on tomorrow; 'gitmem config' shows the limits.")
         return asking
 
     def end(self, asking: Asking, spent: Spent, model: str = "", failure: str = "") -> None:
         """Record the end of a question; if that fails, it counts with its estimated maximum."""
         line: dict[str, object] = {"n": asking.number, "end": self._clock().isoformat(timespec="seconds")}
-        line |= _spent_value(spent)
+        line |= {**spent._asdict(), "seconds": round(spent.seconds, 3)}
         line |= {key: value for key, value in (("model", model), ("failure", failure[:300])) if value}
         with contextlib.suppress(OSError):
             self._write(asking.at, line)
@@ -212,21 +207,6 @@ def day_of(askings: Iterable[Asking]) -> Day:
     return Day(len(questions), sum(bool(asking.failure) for asking in questions), spent, len(questions) - len(priced))
 
 
-def _exceeded(spent: Spent, limits: DayLimits) -> str:
-    """Return a sentence about the limit that is exceeded, "" if none is."""
-    if limits.tokens and spent.tokens > limits.tokens:
-        return f"Models may read and write {limits.tokens:,} tokens"
-    if limits.cents and (spent.dollars or 0.0) * _CENTS > limits.cents:
-        return f"Models may cost {limits.cents:,} US cents"
-    if limits.seconds and spent.seconds > limits.seconds:
-        return f"Models may work {limits.seconds:,} seconds"
-    return ""
-
-
-def _spent_value(spent: Spent) -> dict[str, object]:
-    return {"tokens": spent.tokens, "dollars": spent.dollars, "seconds": round(spent.seconds, 3)}
-
-
 def _spent(values: Mapping[str, object]) -> Spent:
     tokens, dollars, seconds = values.get("tokens"), values.get("dollars"), values.get("seconds")
     return Spent(
@@ -267,8 +247,6 @@ def patience() -> Patience:
 
 def is_worth_asking(store: Store, subject: str) -> bool:
     """Return whether to ask in the background: a model is named, nobody else is asking, and it did not just fail."""
-    from gitmem.llm.protocol import HOST, OFFLINE
-
     config = store.config.summary
     if config.provider in {OFFLINE, HOST}:
         return False
@@ -309,77 +287,78 @@ def ask(
     store.check_writes()
     asked = _asked(store, question, subject, read, tries)
     if asked.value is None:
-        failure = Failure(store.context.clock(), "model", f"{subject}: {asked.why}")
-        FailureLog(store.private).record(failure)
+        FailureLog(store.private).record(Failure(store.context.clock(), "model", f"{subject}: {asked.why}"))
     return asked
 
 
 def _asked(
     store: Store, question: Question, subject: str, read: Callable[[Mapping[str, object]], T], tries: Patience | None
 ) -> Asked[T]:
-    config = store.config.summary
+    provider = store.config.summary.provider
     try:
-        model = make_model(config, store.context.environ)
+        model = make_model(store.config.summary, store.context.environ)
     except ProviderError as error:
-        return Asked(None, error.sentences, provider=config.provider)
+        return Asked(None, error.sentences, provider=provider)
     if model is None:
-        return Asked(None, "no model is named in summary.provider", provider=config.provider)
+        return Asked(None, "no model is named in summary.provider", provider=provider)
     material = redact(question.material, allow=store.config.redaction.allow).text
-    request = fenced(question._replace(material=material), os.urandom(16))
-    return _Tries(
-        store, model, request, Asking("", store.context.clock(), question.purpose, subject, "", "", Spent())
-    ).run(read, tries or patience())
+    return _Tries(store, model, question._replace(material=material), subject).run(read, tries or patience())
 
 
 class _Tries:
-    """The tries of one question."""
+    """The tries of one question, and what they cost so far."""
 
-    def __init__(self, store: Store, model: Model, request: Request, asking: Asking) -> None:
-        config = store.config.summary
-        self._model, self._request = model, request
+    def __init__(self, store: Store, model: Model, question: Question, subject: str) -> None:
+        self._config = config = store.config.summary
+        self._model, self._request = model, fenced(question, os.urandom(16))
         self._ledger = _ledger(store)
-        self._limits = DayLimits(config.tokens_per_day, config.cents_per_day, config.seconds_per_day)
         self._deadline = time.monotonic() + config.timeout_seconds
-        self._asking = asking._replace(
-            provider=model.provider, model=model.name(request.size), spent=self._most(config.timeout_seconds)
-        )
-        self._dollars: float | None = 0.0
-        self._tokens = 0
-        self._raw = self._replied_by = ""
+        self._name, self._raw, self._dollars, self._tokens = model.name(self._request.size), "", 0.0, 0
+        self._is_priced = True
+        tokens = estimate_tokens(self._request.system + self._request.text)
+        most = cost_of(model.price(self._request.size, tokens), tokens, self._request.most_tokens)
+        spent = Spent(tokens + self._request.most_tokens, most, config.timeout_seconds)
+        now = store.context.clock()
+        self._asking = Asking("", now, question.purpose, subject, model.provider, self._name, spent)
 
     def run(self, read: Callable[[Mapping[str, object]], T], tries: Patience) -> Asked[T]:
         failures = 0
         while True:
             wait = 0.0
             try:
-                value = self._once(read)
-                return Asked(value, "", "", self._model.provider, self._replied_by, self._dollars, self._tokens)
+                return self._result(self._once(read), "")
             except ReplyError as error:
-                why = f"the reply of {self._replied_by or self._asking.model} {error}"
+                why = f"the reply of {self._name} {error}"
             except ProviderError as error:
                 why, wait = error.sentences, error.wait
                 self._raw = getattr(error, "raw", "") or self._raw
                 if not error.passing and not isinstance(error, AnswerError):
-                    return self._failed(why)
+                    return self._result(None, why)
             except (SpentError, OSError) as error:
-                return self._failed(str(error))
+                return self._result(None, str(error))
             failures += 1
             pause = tries.pause(failures, wait)
             if failures >= tries.tries or time.monotonic() + pause >= self._deadline:
-                return self._failed(why)
+                return self._result(None, why)
             tries.sleep(pause)
 
-    def _failed(self, why: str) -> Asked[T]:
-        return Asked(None, why, self._raw, self._model.provider, self._replied_by or self._asking.model, self._dollars)
+    def _result(self, value: T | None, why: str) -> Asked[T]:
+        dollars = self._dollars if self._is_priced else None
+        return Asked(value, why, self._raw, self._model.provider, self._name, dollars, self._tokens)
 
     def _once(self, read: Callable[[Mapping[str, object]], T]) -> T:
         """Ask once, and record the cost, also of a failure."""
-        asking, begun = self._ledger.begin(self._asking, self._limits), time.monotonic()
-        spent, failure = asking.spent, "it was interrupted"
+        asking, begun = self._ledger.begin(self._asking, self._config), time.monotonic()
+        spent, failure, model = asking.spent, "it was interrupted", ""
         try:
             answer = self._model.ask(self._request, self._deadline)
-            spent = self._spent(answer)
-            value = self._read(answer, read)
+            spent, model = self._spent(answer), answer.model
+            self._name = model
+            if answer.refused:
+                said = f": {answer.text[:200]}" if answer.text else ""
+                raise RefusalError(f"{model} refuses to answer{said}.")
+            self._raw = answer.text
+            value = read(parse_reply(answer.text, self._request.schema))
             failure = ""
         except (ProviderError, ReplyError) as error:
             failure = str(error)
@@ -389,31 +368,17 @@ class _Tries:
         else:
             return value
         finally:
-            self._ledger.end(
-                asking, spent._replace(seconds=time.monotonic() - begun), model=self._replied_by, failure=failure
-            )
-
-    def _read(self, answer: Answer, read: Callable[[Mapping[str, object]], T]) -> T:
-        self._replied_by = answer.model
-        if answer.refused:
-            raise RefusalError(f"{answer.model} refuses to answer{f': {answer.text[:200]}' if answer.text else ''}.")
-        self._raw = answer.text
-        return read(parse_reply(answer.text, self._request.schema))
+            seconds = time.monotonic() - begun
+            self._ledger.end(asking, spent._replace(seconds=seconds), model=model, failure=failure)
 
     def _spent(self, answer: Answer) -> Spent:
-        dollars = answer.cost
-        if dollars is None:
-            price = self._model.price(self._request.size, answer.input_tokens)
-            dollars = cost_of(price, answer.input_tokens, answer.output_tokens)
-        self._dollars = None if dollars is None or self._dollars is None else self._dollars + dollars
-        self._tokens += answer.input_tokens + answer.output_tokens
-        return Spent(answer.input_tokens + answer.output_tokens, dollars)
-
-    def _most(self, seconds: float) -> Spent:
-        """Return an upper estimate of the cost of one try."""
-        tokens = estimate_tokens(self._request.system + self._request.text)
-        price = self._model.price(self._request.size, tokens)
-        return Spent(tokens + self._request.most_tokens, cost_of(price, tokens, self._request.most_tokens), seconds)
+        tokens = answer.input_tokens + answer.output_tokens
+        price = self._model.price(self._request.size, answer.input_tokens)
+        dollars = answer.cost if answer.cost is not None else cost_of(price, answer.input_tokens, answer.output_tokens)
+        self._is_priced = self._is_priced and dollars is not None
+        self._dollars += dollars or 0.0
+        self._tokens += tokens
+        return Spent(tokens, dollars)
 
 
 def _ledger(store: Store) -> Ledger:
@@ -452,15 +417,6 @@ class Spending(Value):
 def spending(store: Store) -> Spending:
     """Return today's cost of models for this store."""
     config, day = store.config.summary, day_of(_ledger(store).today())
-    return Spending(
-        config.provider,
-        day.questions,
-        day.failures,
-        day.spent.tokens,
-        round(day.spent.dollars or 0.0, 6),
-        day.unpriced,
-        round(day.spent.seconds, 1),
-        config.tokens_per_day,
-        config.cents_per_day / 100,
-        config.seconds_per_day,
-    )
+    about = config.provider, day.questions, day.failures, day.spent.tokens, round(day.spent.dollars or 0.0, 6)
+    most = config.tokens_per_day, config.cents_per_day / _CENTS, config.seconds_per_day
+    return Spending(*about, day.unpriced, round(day.spent.seconds, 1), *most)

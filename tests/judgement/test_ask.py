@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.judgement.ask import Asking, DayLimits, Ledger, Spent, SpentError, day_of
+from gitmem.config import SummaryConfig
+from gitmem.judgement.ask import Asking, Ledger, Spent, SpentError, day_of
 
+NO_LIMITS = SummaryConfig(seconds_per_day=0, tokens_per_day=0, cents_per_day=0)
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
@@ -32,7 +34,7 @@ def ledger(tmp_path):
 
 
 def test_a_question_counts_at_most_until_it_is_answered_and_then_as_it_was(ledger):
-    begun = ledger.begin(asking(5_000, 0.5), DayLimits())
+    begun = ledger.begin(asking(5_000, 0.5), NO_LIMITS)
     assert ledger.today() == [begun]
     assert day_of(ledger.today()).spent == Spent(5_000, 0.5, 120.0)
     ledger.end(begun, Spent(700, 0.02, 3.5), model="claude-haiku")
@@ -43,7 +45,7 @@ def test_a_question_counts_at_most_until_it_is_answered_and_then_as_it_was(ledge
 
 
 def test_a_failure_is_told_and_an_unknown_price_is_one(ledger):
-    ledger.end(ledger.begin(asking(dollars=None), DayLimits()), Spent(10, None, 1.0), failure="429 없음\x00")
+    ledger.end(ledger.begin(asking(dollars=None), NO_LIMITS), Spent(10, None, 1.0), failure="429 없음\x00")
     day = day_of(ledger.today())
     assert (day.questions, day.failures, day.unpriced, day.spent.dollars) == (1, 1, 1, 0)
 
@@ -51,9 +53,9 @@ def test_a_failure_is_told_and_an_unknown_price_is_one(ledger):
 @pytest.mark.parametrize(
     "limits, words",
     [
-        (DayLimits(tokens=150), "150 tokens"),
-        (DayLimits(cents=1), "1 US cents"),
-        (DayLimits(seconds=200), "200 seconds"),
+        (NO_LIMITS._replace(tokens_per_day=150), "150 tokens"),
+        (NO_LIMITS._replace(cents_per_day=1), "1 US cents"),
+        (NO_LIMITS._replace(seconds_per_day=200), "200 seconds"),
     ],
 )
 def test_no_question_passes_a_limit_and_one_that_is_not_asked_costs_nothing(ledger, limits, words):
@@ -62,28 +64,28 @@ def test_no_question_passes_a_limit_and_one_that_is_not_asked_costs_nothing(ledg
         ledger.begin(asking(), limits)
     assert ledger.today() == [first]
     ledger.end(first, Spent(1, 0.0001, 1.0))
-    ledger.begin(asking(), limits._replace(cents=limits.cents and 2))
+    ledger.begin(asking(), limits._replace(cents_per_day=limits.cents_per_day and 2))
 
 
 def test_without_limits_there_are_none(ledger):
     for _ in range(5):
-        ledger.begin(asking(10**9, 10**6), DayLimits())
+        ledger.begin(asking(10**9, 10**6), NO_LIMITS)
     assert day_of(ledger.today()).spent == Spent(5 * 10**9, 5 * 10**6, 600.0)
 
 
 def test_the_next_day_begins_anew_and_old_days_are_forgotten(ledger, tmp_path):
-    ledger.begin(asking(), DayLimits(tokens=150))
+    ledger.begin(asking(), NO_LIMITS._replace(tokens_per_day=150))
     ledger._clock.now = NOON + timedelta(days=1)
-    ledger.begin(asking(), DayLimits(tokens=150))
+    ledger.begin(asking(), NO_LIMITS._replace(tokens_per_day=150))
     assert len(ledger.today()) == 1
     assert len(os.listdir(ledger._folder)) == 2
     ledger._clock.now = NOON + timedelta(days=100)
-    ledger.begin(asking(), DayLimits(tokens=150))
+    ledger.begin(asking(), NO_LIMITS._replace(tokens_per_day=150))
     assert os.listdir(ledger._folder) == ["2027-03-02.jsonl"]
 
 
 def test_damaged_lines_count_for_nothing(ledger):
-    begun = ledger.begin(asking(), DayLimits())
+    begun = ledger.begin(asking(), NO_LIMITS)
     with open(ledger._path(NOON), "ab") as file:
         file.write(b'\xff\xfe{"n": 3}\n[]\n{"n": "x", "at": 5}\n{"n": "y", "end": null}\n{"at')
     assert ledger.today() == [begun]
@@ -92,7 +94,7 @@ def test_damaged_lines_count_for_nothing(ledger):
 def test_a_ledger_that_cannot_be_written_lets_nothing_be_asked(tmp_path):
     Path(tmp_path, "models").write_text("a file in its place")
     with pytest.raises(OSError):
-        Ledger(str(tmp_path), Clock()).begin(asking(), DayLimits())
+        Ledger(str(tmp_path), Clock()).begin(asking(), NO_LIMITS)
     assert Ledger(str(tmp_path), Clock()).today() == []
 
 
@@ -100,7 +102,7 @@ def _ask(private: str, times: int, results: multiprocessing.Queue) -> None:
     ledger, done = Ledger(private, Clock()), 0
     for _ in range(times):
         try:
-            ledger.end(ledger.begin(asking(100), DayLimits(tokens=2_000)), Spent(100, 0.01, 0.1))
+            ledger.end(ledger.begin(asking(100), NO_LIMITS._replace(tokens_per_day=2_000)), Spent(100, 0.01, 0.1))
             done += 1
         except SpentError:
             pass

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gitmem.config import SummaryConfig
 from gitmem.document.ids import id_in
 from gitmem.facts.book import learn
-from gitmem.judgement.ask import Asking, DayLimits, Ledger, Spent
+from gitmem.judgement.ask import Asking, Ledger, Spent
 from gitmem.lessons.counts import Count
 from gitmem.lessons.episode import Episode, episode_path, render_episode
 from gitmem.lessons.fix import tell_error
@@ -207,7 +208,7 @@ def test_tokens_are_counted_by_purpose_week_and_session(desk):
         record(desk.store.private, GivenText(at, session, how, ("x",), tokens))
     record(desk.store.private, GivenText(at - timedelta(weeks=1), "s-1", "prompt", (), 0, (), 30))
     ledger = Ledger(desk.store.private, desk.clock)
-    question = ledger.begin(Asking("", at, "summary", "a", "openai", "m", Spent(50)), DayLimits())
+    question = ledger.begin(Asking("", at, "summary", "a", "openai", "m", Spent(50)), SummaryConfig())
     ledger.end(question, Spent(1_234, 0.01))
     found = measure(desk.store)
     assert found["tokens"]["total"] == {"start": 900, "injected": 120, "recalled": 380, "models": 1_234, "sessions": 2}
