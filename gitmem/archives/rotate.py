@@ -6,36 +6,29 @@ shows a day as it was, and `gitmem undo` of a step restores its days, which are 
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, timedelta
 from functools import lru_cache, partial
 
 from gitmem.archives.consolidation import DAILY, WEEKLY, Step, consolidate, plan_consolidation
 from gitmem.archives.plans import Limits, holders_of, needs_rotation, outdated_archives, plan_rotation
+from gitmem.config import RotationConfig
 from gitmem.document.document import Document
 from gitmem.document.ids import ARCHIVE, MEMORY, daily_path
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import RefusedError
-from gitmem.facts.fact import is_fact_path
+from gitmem.facts.fact import Fact, is_fact_path
 from gitmem.facts.file import parse_fact
 from gitmem.facts.lines import SECTIONS, TOLD, marks_of, without_ended
 from gitmem.facts.validity import in_force
 from gitmem.history.past_days import keep_days
 from gitmem.store.headers import known_facts
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import count
 from gitmem.text.stems import tokens_of_size
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from datetime import date
-
-    from gitmem.config import RotationConfig
-    from gitmem.facts.fact import Fact
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
-
 
 _STAMP = "%Y%m%d_%H%M%S"
 

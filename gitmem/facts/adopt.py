@@ -10,11 +10,10 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gitmem.document.document import Document
 from gitmem.document.entry import clean_text
@@ -24,14 +23,9 @@ from gitmem.facts.fact import Fact, FactKind, FactStatus, adopted_from, make_fac
 from gitmem.facts.file import parse_changeable, render_fact
 from gitmem.platform.safe_open import read_text
 from gitmem.store.headers import known_facts
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
-
+from gitmem.store.transaction import Transaction
 
 TOOL = "claude-code"
 MAX_BYTES = 65_536  # of one file

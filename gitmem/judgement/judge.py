@@ -12,9 +12,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import Any
 
 from gitmem.document.document import Document
 from gitmem.errors import BusyError
@@ -24,24 +25,18 @@ from gitmem.judgement.keep import Session, keep
 from gitmem.judgement.question import SCHEMA, choose_known, digest_of, question_of, windows_of
 from gitmem.judgement.reply import Judged, Reader
 from gitmem.lessons.concepts import known_concepts
-from gitmem.llm.protocol import ReplyError, parse_reply
+from gitmem.llm.http import Patience
+from gitmem.llm.protocol import Question, ReplyError, parse_reply
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.sessions.cleaned import redacted_with_runs
 from gitmem.sessions.end import filed_turns, logged_turns, read_records
 from gitmem.sessions.exchanges import turns_of
 from gitmem.sessions.transcript import Role
+from gitmem.sessions.turns import Turn
 from gitmem.store.headers import known_facts
+from gitmem.store.store import Store
 from gitmem.store.transcripts import file_name
 from gitmem.values import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from gitmem.llm.http import Patience
-    from gitmem.llm.protocol import Question
-    from gitmem.sessions.turns import Turn
-    from gitmem.store.store import Store
 
 _REQUESTS, _ANSWERS = "asking", "judged"  # folders of the private folder: by session, a file each
 _SUFFIX = ".json"

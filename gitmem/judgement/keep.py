@@ -9,42 +9,34 @@ Tested through `tests/judgement/test_judge.py`.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from gitmem.document.document import Document
 from gitmem.document.entry import clean_text, find_section, without_entries
 from gitmem.document.ids import short_session, tail_of
-from gitmem.facts.book import FactBook, fact_message
+from gitmem.facts.book import Changes, FactBook, fact_message
 from gitmem.facts.compare import SAID, contradict, stems_of
 from gitmem.facts.extract import Finding, as_statement, files_named, repeated
-from gitmem.facts.fact import FactKind
+from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.statements import with_reason
-from gitmem.judgement.question import CONFIRMS, PERSON, REPLACES, RESOLVES
+from gitmem.judgement.question import CONFIRMS, PERSON, REPLACES, RESOLVES, Known
+from gitmem.judgement.reply import Claim, Judged, Mend, Subject, Task
 from gitmem.lessons.concept import has_own_name
 from gitmem.lessons.concepts import known_concepts, merging, naming
 from gitmem.lessons.episode import Episode, episode_id, episode_path, parse_episode, render_episode, title_of
 from gitmem.lessons.episodes import find_episode_file, was_cleared
-from gitmem.lessons.error_occurrence import find_occurrences
+from gitmem.lessons.error_occurrence import ErrorOccurrence, find_occurrences
 from gitmem.lessons.learn import patterns_with, rendered
 from gitmem.sessions.cleaned import find_session_file
 from gitmem.sessions.entries import relative_files
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.state import TaskType
+from gitmem.sessions.turns import Turn
 from gitmem.store.headers import known_facts
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
 from gitmem.values import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gitmem.facts.book import Changes
-    from gitmem.facts.fact import Fact
-    from gitmem.judgement.question import Known
-    from gitmem.judgement.reply import Claim, Judged, Mend, Subject, Task
-    from gitmem.lessons.error_occurrence import ErrorOccurrence
-    from gitmem.sessions.turns import Turn
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
 
 SUMMARY, OPEN = "Summary", "Open"  # the sections of a session's file
 _LESS_SURE = 0.8  # the confidence of a claim that is not in the person's words

@@ -34,9 +34,7 @@ from gitmem.redact.redact import redact
 from gitmem.text.sentences import split
 from gitmem.values import Value
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    T = TypeVar("T")
+T = TypeVar("T")
 
 
 _FEWEST_WORDS, _MOST_WORDS = 5, 40  # of a quotation

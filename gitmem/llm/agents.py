@@ -17,8 +17,10 @@ import sys
 import tempfile
 import time
 import uuid
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from gitmem.config import SummaryConfig
 from gitmem.llm.protocol import (
     AGENT,
     MOST_BYTES,
@@ -35,11 +37,6 @@ from gitmem.llm.protocol import (
 )
 from gitmem.platform.programs import SCRIPTS_TOO, find_program
 from gitmem.text.terminal import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from gitmem.config import SummaryConfig
 
 GUARD = {"GITMEM_HOOKS": "off"}
 # Variables of a surrounding session, which the agent would take for its own.

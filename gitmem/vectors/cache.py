@@ -22,20 +22,14 @@ import re
 import struct
 import time
 from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import mul
+from typing import Any
 
 from gitmem.search.files import File
-from gitmem.search.units import ENTRY, FIELD, HEADING, first_line
+from gitmem.search.units import ENTRY, FIELD, HEADING, Unit, Units, first_line
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
-
-    from gitmem.search.units import Unit, Units
-
 
 KEY_BYTES = 16
 _FORMAT = 2  # 1 had the mean of the vectors in the header, and their signs in the records

@@ -1,30 +1,22 @@
 """How near the chunks of a store are to a query, by vectors, and the ranking by words fused with it.
 
-The query is embedded in a thread while the files are scanned; after a second the search goes on without vectors. The
-last queries' vectors are kept in the process and in a file: a line of JSON each, without the query's text (J13).
+The query is embedded in a thread while the files are scanned; after a second the search goes on without vectors.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
-import contextlib
-import json
-import os
 import time
-from array import array
 from heapq import nlargest
 
 from gitmem.errors import GitmemError
 from gitmem.llm.choose import make_embedder
-from gitmem.platform.safe_open import replace_file
 from gitmem.search import sources
 from gitmem.search.files import TRANSCRIPTS, list_files
 from gitmem.search.filters import excluded
 from gitmem.search.rank import FAR, NOTHING, UNKNOWN, WINDOW, Ranked, leaning
 from gitmem.search.units import ENTRY, HEADING, Units
 from gitmem.store.findings import start
-from gitmem.vectors.cache import FOLDER, Cache, cosines, is_comparable, is_news
+from gitmem.vectors.cache import Cache, cosines, is_comparable, is_news
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -95,56 +87,6 @@ def _nearness(near: Nearness, units: Units, index: int) -> float | None:
         for beside in (index - distance, index + distance):
             own += share * weight * (near.of(units.path, beside) or 0.0)
     return own
-
-
-MOST = 200  # queries that are kept
-_NAME = "queries.jsonl"
-_known: dict[str, Vector] = {}
-
-
-def key_of(text: str, embedder: Embedder) -> str:
-    """Return the key of a query."""
-    import hashlib
-
-    content = f"{embedder.name}\0{embedder.model}\0{text}".encode("utf-8", "replace")
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
-
-
-def recall_query(private: str, key: str) -> Vector | None:
-    """Return the vector of a query, or None if it is not kept."""
-    if key not in _known:
-        for line in _lines(private):
-            with contextlib.suppress(ValueError, TypeError, KeyError, binascii.Error):  # torn, or not ours
-                value = json.loads(line)
-                if value["key"] == key:
-                    _known[key] = array("f", base64.b64decode(value["vector"], validate=True))
-    return _known.get(key)
-
-
-def keep_query(private: str, key: str, vector: Vector) -> None:
-    """Keep the vector of a query, and of those before it the last; a failure is ignored, as it only costs time."""
-    while len(_known) >= MOST:
-        _known.pop(next(iter(_known)), None)
-    _known[key] = vector
-    line = json.dumps({"key": key, "vector": base64.b64encode(array("f", vector).tobytes()).decode()})
-    with contextlib.suppress(OSError):
-        lines = "\n".join([*_lines(private)[1 - MOST :], line, ""])
-        replace_file(os.path.join(private, FOLDER, _NAME), lines.encode())
-
-
-def forget_queries(private: str) -> None:
-    """Forget all queries, as where a provider gives vectors of another dimension."""
-    _known.clear()
-    with contextlib.suppress(OSError):
-        os.unlink(os.path.join(private, FOLDER, _NAME))
-
-
-def _lines(private: str) -> list[str]:
-    try:
-        with open(os.path.join(private, FOLDER, _NAME), encoding="utf-8") as file:
-            return file.read().splitlines()
-    except (OSError, UnicodeDecodeError):
-        return []
 
 
 SECONDS = 1.0  # for the provider to embed a query
@@ -226,17 +168,13 @@ class Embedding:
         assert embedder is not None
         self._embedder = embedder
         safe = safe_text(text[:_LONGEST], embedder, store)
-        self._key = key_of(safe, embedder)
-        self._vector = recall_query(store.private, self._key)
         self._thread = Thread(target=self._embed, args=(safe,), daemon=True)
-        if self._vector is None:
-            self._thread.start()
+        self._thread.start()
 
     def wait(self) -> Nearness | None:
         """Wait for the vector of the query until the provider's second is over; return None without it."""
         if self._near is None and not self.problem:
-            if self._vector is None:
-                self._thread.join(max(self._deadline - time.monotonic(), 0.0))
+            self._thread.join(max(self._deadline - time.monotonic(), 0.0))
             if self._vector is not None:
                 self._near = self._compare(self._vector)
             elif not self.problem:
@@ -245,9 +183,7 @@ class Embedding:
 
     def _embed(self, text: str) -> None:
         try:
-            vector = self._embedder.embed_query(text, self._deadline)
-            keep_query(self._store.private, self._key, vector)
-            self._vector = vector
+            self._vector = self._embedder.embed_query(text, self._deadline)
         except GitmemError as error:
             self.problem = error.message
         except Exception as error:  # noqa: BLE001  # the search goes on without vectors
@@ -263,7 +199,6 @@ class Embedding:
                 start(self._store, "reindex", "--background")
             return None
         if vectors.layout.dimensions != len(vector):
-            forget_queries(self._store.private)
             self.problem = f"{self._embedder.name} gives vectors of another dimension now: 'gitmem reindex --afresh'."
             return None
         if not is_comparable(vectors):

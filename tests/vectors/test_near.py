@@ -12,7 +12,6 @@ from gitmem.llm.choose import make_embedder
 from gitmem.platform.shipped import install_command
 from gitmem.search.engine import answer
 from gitmem.vectors.fill import fill
-from gitmem.vectors.near import _known
 
 if TYPE_CHECKING:
     from gitmem.vectors.fill import Filled
@@ -31,7 +30,6 @@ OTHERS = "\n\n".join(f"## Part {number}\n\nword{number} thing{number} matter{num
 @pytest.fixture
 def near(shelf, environ, provider, monkeypatch):
     """Give a store whose vectors come from the provider on loopback, in which `car` is an automobile."""
-    _known.clear()  # each test has a provider of its own
     del environ["GITMEM_EMBEDDING_PROVIDER"]
     monkeypatch.setattr("gitmem.vectors.near.SECONDS", 20.0)  # a busy machine is no late provider
     provider.same = {"car": "automobile"}
@@ -56,22 +54,6 @@ def test_what_means_the_same_is_found_without_a_common_word(near):
     assert filled(near).left == 0
     assert near.places("car") == [("daily/2026/11/2026-11-20.md", 3)]
     assert without(near, "car") == ""
-
-
-def test_a_query_is_embedded_once_and_its_vector_is_cached(near, provider):
-    filled(near)
-    asked = len(provider.asked)
-    first = near.search("car")
-
-    assert near.search("car") == first
-    assert len(provider.asked) == asked + 1
-    _known.clear()  # another process
-    (path,) = Path(near.store.private).rglob("queries.jsonl")
-    with path.open("a") as file:
-        file.write('{"key": torn')
-    assert near.search("car") == first
-    assert len(provider.asked) == asked + 1
-    assert "car" not in path.read_text()
 
 
 def test_scores_are_on_one_scale_with_vectors_and_without(near, provider):
