@@ -2,7 +2,7 @@
 
 - Every `GIT_*` variable but a short list is dropped, and what git needs is set explicitly.
 - The user's and the system's configuration are not read, unless asked, for network operations.
-- The repository's configuration, in branch mode the project's, is overridden key by key.
+- The repository's configuration, in branch mode the project's, is overridden key by key (`data/git.tsv`).
 - Commands that compare a work tree with blobs or print a diff run as `Git.unfiltered`: in a common folder that ships
   with gitmem (`templates/git`), without refs and so with full ids, whose `info/attributes` takes precedence over every
   `.gitattributes`. Source: GIT_COMMON_DIR in git(1), gitrepository-layout(5), gitattributes(5).
@@ -15,12 +15,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Container, Iterator, Mapping
+from functools import cache
 
 from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git.repository import common_dir_of
 from gitmem.platform.programs import find_program, resource, with_absolute
 from gitmem.platform.safe_open import read_regular, read_text
 from gitmem.platform.spawn import Child, ExpiredError
+from gitmem.text.data import table
 
 OLDEST_GIT = (2, 38)  # `merge-tree --write-tree`
 STDERR_LIMIT = 4096  # characters at the end of stderr that an error keeps
@@ -28,93 +30,11 @@ _MOST_CONFIG = 65_536  # bytes of a configuration scanned here; git reads a long
 _GRACE = 2.0  # seconds between SIGTERM, on which git removes its lock files, and SIGKILL
 _INSTALL = "Install git 2.38 or later (https://git-scm.com/downloads) and see that it is on the PATH."
 
-# A wrapped or portable git finds its helpers through it, and git sets it for its children.
-_KEPT = ("GIT_EXEC_PATH",)
-# How to reach a remote, and where the user's configuration is: for network operations only.
-_KEPT_FOR_NETWORK = (
-    "GIT_ALLOW_PROTOCOL",
-    "GIT_ASKPASS",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_HTTP_",
-    "GIT_PROXY_",
-    "GIT_SSH",
-    "GIT_SSL_",
-)
 
-_SET = {
-    "LC_ALL": "C",  # messages are matched in English
-    "GIT_ADVICE": "0",
-    "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_EDITOR": ":",
-    "GIT_SEQUENCE_EDITOR": ":",
-    "GIT_PAGER": "cat",
-    "GIT_NO_REPLACE_OBJECTS": "1",  # read objects by their own ids
-    "GIT_OPTIONAL_LOCKS": "0",  # a read never blocks the user's own git command
-    "GIT_TERMINAL_PROMPT": "0",
-    # The identity in reflogs. Without it git resolves this machine's name, which takes seconds offline.
-    "GIT_COMMITTER_NAME": "gitmem",
-    "GIT_COMMITTER_EMAIL": "gitmem@localhost",
-}
-_SET_LOCAL = {
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    # A missing object of a partial clone is an error, not a connection: git 2.44 has the first, all have the second.
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "none",
-}
-
-# Overrides of the repository's own configuration; 0.1 ms a process. As `-c` arguments they would fill the process
-# list, and Windows limits a command line to 32 K.
-_OVERRIDES = {
-    # starts programs
-    "core.hooksPath": "/dev/null",  # also for the hooks in .git/hooks: reference-transaction fires on every ref update
-    # Hooks named in the configuration: git has them since 2.54, the switches since 2.55.
-    "hook.reference-transaction.enabled": "false",
-    "hook.post-index-change.enabled": "false",
-    "hook.pre-push.enabled": "false",
-    "core.fsmonitor": "false",
-    "core.alternateRefsCommand": ": ",  # prints none; an empty one is an error on stderr
-    "commit.gpgSign": "false",
-    "tag.gpgSign": "false",
-    "log.showSignature": "false",
-    "gc.auto": "0",  # gitmem runs its own maintenance
-    "maintenance.auto": "false",
-    "submodule.recurse": "false",
-    # changes stored objects and files
-    "core.attributesFile": "/dev/null",
-    "core.excludesFile": "/dev/null",
-    "core.autocrlf": "false",
-    "core.eol": "lf",
-    "core.safecrlf": "false",
-    "core.sparseCheckout": "false",
-    "core.commentChar": "#",
-    "i18n.commitEncoding": "UTF-8",
-    "trailer.separators": ":",
-    # Reflogs for branches, to recover from any move; `always` would add one for the lock's ref.
-    "core.logAllRefUpdates": "true",
-    "init.templateDir": "",
-    "init.defaultBranch": "main",
-    "init.defaultObjectFormat": "sha1",  # hosting sites take nothing else yet
-    "init.defaultRefFormat": "files",
-    # changes output
-    "blame.ignoreRevsFile": "",
-    "color.ui": "false",
-    "color.branch": "false",
-    "color.diff": "false",
-    "color.status": "false",
-    "column.ui": "never",
-    "core.quotePath": "false",
-    "diff.mnemonicPrefix": "false",
-    "diff.noprefix": "false",
-    "diff.orderFile": "/dev/null",
-    "diff.relative": "false",
-    "diff.renames": "true",
-    "i18n.logOutputEncoding": "UTF-8",
-    "log.follow": "false",
-    "status.showUntrackedFiles": "normal",
-}
+@cache
+def _given(kind: str) -> dict[str, str]:
+    """Return the rows of a kind of `data/git.tsv`; as environment variables, settings take 0.1 ms a process."""
+    return {name: value for one, name, value, _ in table("git.tsv") if one == kind}
 
 
 def _as_environment(settings: Mapping[str, str]) -> dict[str, str]:
@@ -132,17 +52,17 @@ def clean_environment(environ: Mapping[str, str], *, user_config: bool = False) 
     `user_config` keeps the user's and the system's configuration, and the variables for reaching a remote: for
     network operations.
     """
-    kept = _KEPT + _KEPT_FOR_NETWORK if user_config else _KEPT
+    kept = (*_given("kept"), *(_given("remote") if user_config else ()))
     clean = {}
     for name, value in with_absolute(environ, "PATH", "GIT_EXEC_PATH").items():  # where git finds `ssh` and helpers
         upper = name.upper()  # Windows does not tell `git_dir` from `GIT_DIR`
         if upper.startswith(("LC_", "LANGUAGE")) or (upper.startswith("GIT_") and not upper.startswith(kept)):
             continue
         clean[name] = value
-    clean.update(_SET)
+    clean.update(_given("variable"))
     if not user_config:
-        clean.update(_SET_LOCAL)
-    clean.update(_as_environment(_OVERRIDES))
+        clean.update(_given("local"))
+    clean.update(_as_environment(_given("setting")))
     return clean
 
 
@@ -198,7 +118,7 @@ class Git:
             else:  # as `git --bare` does; otherwise the current folder would be the work tree
                 self._environment["GIT_IMPLICIT_WORK_TREE"] = "0"
         if settings:
-            self._environment.update(_as_environment({**_OVERRIDES, **settings}))
+            self._environment.update(_as_environment({**_given("setting"), **settings}))
         self._environment.update(variables or {})
 
     @property
@@ -306,7 +226,7 @@ def filters_off(git: Git, common_dir: str, seconds: float = 60.0) -> dict[str, s
     output = git.run("config", "--null", "--name-only", "--get-regexp", r"^filter\.", timeout=seconds, ok=(0, 1))
     keys = output.decode("utf-8", "surrogateescape").split("\0")[:-1]
     names = {key[len("filter.") : key.rindex(".")] for key in keys if key.count(".") > 1}
-    settings = dict(_OVERRIDES)
+    settings = dict(_given("setting"))
     for name in names:
         settings |= {f"filter.{name}.{key}": "" for key in ("clean", "smudge", "process")}
         settings[f"filter.{name}.required"] = "false"

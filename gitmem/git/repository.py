@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from gitmem.errors import GitFailedError, GitmemError, NotFoundError, UnfinishedError
+from gitmem.errors import BusyError, GitFailedError, GitmemError, NotFoundError, UnfinishedError
 from gitmem.platform.safe_open import read_text
 from gitmem.values import Value
 
@@ -324,12 +324,7 @@ def read_refs(git: Git, *patterns: str) -> dict[str, str]:
 
 
 def move_ref(git: Git, ref: str, new: str | None, old: str | None, why: str = "gitmem") -> bool:
-    """Move a ref from `old` to `new` (None: missing); return False if it is not at `old`.
-
-    Raises:
-        GitFailedError: git failed in another way.
-
-    """
+    """Move a ref from `old` to `new` (None: missing); return False if it is not at `old`. Raises as `run_past_lock`."""
     return move_refs(git, {ref: (old, new)}, why)
 
 
@@ -340,16 +335,33 @@ def move_refs(git: Git, moves: Mapping[str, tuple[str | None, str | None]], why:
         for ref, (old, new) in moves.items()
         if old != new
     ]
-    for attempt in range(_ATTEMPTS if lines else 0):
+    try:
+        if lines:
+            run_past_lock(git, *_SYNC, "update-ref", "-m", why, "--stdin", stdin="".join(lines).encode())
+    except GitFailedError as error:
+        if any(words in error.stderr for words in _MOVED):
+            return False
+        raise
+    return True
+
+
+def run_past_lock(git: Git, *args: str, stdin: bytes | None = None) -> None:
+    """Run a git command that changes a ref or a setting, removing a stale lock if one is in the way.
+
+    Raises:
+        BusyError: another git command holds the lock, or was killed a moment ago.
+        GitFailedError: git failed in another way.
+
+    """
+    lock = ""
+    for _ in range(_ATTEMPTS):
         try:
-            git.run(*_SYNC, "update-ref", "-m", why, "--stdin", stdin="".join(lines).encode())
+            git.run(*args, stdin=stdin)
         except GitFailedError as error:
-            if any(words in error.stderr for words in _MOVED):
-                return False
             lock = lock_in_the_way(error.stderr)
-            if not lock or attempt + 1 == _ATTEMPTS:
+            if not lock:
                 raise
             clear_left_behind(lock)
         else:
-            break
-    return True
+            return
+    raise BusyError(f"Another git command holds {lock}.", "If none is running, remove that file.")

@@ -9,15 +9,14 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 
-from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
+from gitmem.errors import GitmemError, RefusedError
 from gitmem.git.process import Git, git_version, git_without_repository
 from gitmem.git.repository import (
     MEMORY_BRANCH,
     being_added,
-    clear_left_behind,
     find_layout,
     linked_git_dir,
-    lock_in_the_way,
+    run_past_lock,
 )
 from gitmem.git.trust import check_owner, is_at_its_place, is_copy, is_linked, recorded_link
 from gitmem.platform.safe_open import read_text
@@ -34,7 +33,6 @@ _ROOT_IDENTITY = {
 # For the user's own git commands in the store: no surprise jobs, readable names.
 _EXCLUDED = b"# by 'gitmem init':\n"
 _BUILDING = ".git.new-"
-_ATTEMPTS = 20  # of a tenth of a second, while another git holds the lock
 _SETTINGS = {"gc.auto": "0", "maintenance.auto": "false", "core.quotePath": "false"}
 
 
@@ -73,28 +71,6 @@ def seed_branch(git: Git, ref: str = f"refs/heads/{MEMORY_BRANCH}") -> None:
     """Point a branch, by default the memory branch, to the root commit, unless it exists."""
     if not git.run("for-each-ref", "--format=%(objectname)", ref).strip():
         run_past_lock(git, "update-ref", "-m", "gitmem init", ref, make_root(git), "")
-
-
-def run_past_lock(git: Git, *args: str) -> None:
-    """Run a git command that changes a ref or a setting, removing a stale lock if one is in the way.
-
-    Raises:
-        BusyError: another git command holds the lock, or was killed a moment ago.
-        GitFailedError: git failed in another way.
-
-    """
-    lock = ""
-    for _ in range(_ATTEMPTS):
-        try:
-            git.run(*args)
-        except GitFailedError as error:
-            lock = lock_in_the_way(error.stderr)
-            if not lock:
-                raise
-            clear_left_behind(lock)
-        else:
-            return
-    raise BusyError(f"Another git command holds {lock}.", "If none is running, remove that file.")
 
 
 def make_root(git: Git) -> str:

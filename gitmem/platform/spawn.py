@@ -48,10 +48,9 @@ if sys.platform != "win32":
             ours: list[int] = []
             theirs: list[int] = []
             try:
-                if stdin:
-                    self._pipe(theirs, ours)
-                self._pipe(ours, theirs)
-                self._pipe(ours, theirs)
+                for reading, writing in ((theirs, ours),) * stdin + ((ours, theirs),) * 2:
+                    for end, descriptor in zip((reading, writing), os.pipe(), strict=True):
+                        end.append(descriptor)
                 self.pid = _spawn(argv, environ, theirs if stdin else [-1, *theirs])
             except BaseException:
                 for descriptor in ours:
@@ -63,18 +62,6 @@ if sys.platform != "win32":
             self.stdin: IO[bytes] | None = open(ours.pop(0), "wb") if stdin else None  # noqa: SIM115  # until `close`
             self.stdout: IO[bytes] = open(ours[0], "rb")  # noqa: SIM115
             self.stderr: IO[bytes] = open(ours[1], "rb")  # noqa: SIM115
-
-        @staticmethod
-        def _pipe(reading: list[int], writing: list[int]) -> None:
-            """Make a pipe whose descriptors are not standard streams, even if this process has those closed."""
-            for end, descriptor in zip((reading, writing), os.pipe(), strict=True):
-                end.append(descriptor)
-            for end in (reading, writing):
-                if end[-1] < _STREAMS:
-                    import fcntl
-
-                    low, end[-1] = end[-1], fcntl.fcntl(end[-1], fcntl.F_DUPFD_CLOEXEC, _STREAMS)
-                    os.close(low)
 
         def __enter__(self) -> Child:
             return self

@@ -19,7 +19,7 @@ from gitmem.document.scope import LONGEST
 from gitmem.errors import GitmemError, NotSavedError, RefusedError, UsageError
 from gitmem.git.lock import open_lock
 from gitmem.git.process import Git
-from gitmem.git.repository import Layout, Repository, find_layout
+from gitmem.git.repository import Layout, Repository, find_layout, run_past_lock
 from gitmem.git.setup import (
     add_linked_work_tree,
     clear_building,
@@ -27,7 +27,6 @@ from gitmem.git.setup import (
     make_repository,
     make_root,
     remote_memory,
-    run_past_lock,
     unexcluded,
 )
 from gitmem.git.signatures import Signatures

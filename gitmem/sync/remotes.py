@@ -16,8 +16,7 @@ from gitmem.document.ids import CONFIG, FORMAT, MEMORY, PURGED, TEMPORARY, fold,
 from gitmem.errors import NotFoundError, RefusedError, StoreFormatError, UsageError
 from gitmem.git.process import Git
 from gitmem.git.remote import Remote, check_url, is_ssh
-from gitmem.git.repository import find_layout, move_ref, read_refs
-from gitmem.git.setup import run_past_lock
+from gitmem.git.repository import find_layout, move_ref, read_refs, run_past_lock
 from gitmem.git.treediff import most_files
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.store.findings import MAX_FILES

@@ -8,10 +8,13 @@ parted by ` | `. No repetition is unbounded, so that no text makes matching slow
 from __future__ import annotations
 
 import os
-import re
 from functools import cache
 
 from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    import re
 
 _FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data")
 
@@ -44,11 +47,12 @@ def files_of(name: str) -> tuple[str, ...]:
 @cache
 def matcher(name: str, kind: str) -> re.Pattern[str]:
     """Return the form that has one of the forms of a kind, in any language."""
+    import re  # the tables of settings are read where it is not needed
+
     forms = (row[1] for path in files_of(name) for row in table(path) if row[0] == kind)
     return re.compile("|".join(forms), re.IGNORECASE)
 
 
-_NOTHING = re.compile(r"(?!)")
 _CJK = (("\u3040", "\u30ff"), ("\u3400", "\u9fff"), ("\uac00", "\ud7a3"))  # the last is Hangul
 
 
@@ -78,14 +82,18 @@ def rows(language: str, name: str) -> tuple[Row, ...]:
 @cache
 def phrases(name: str, kind: str, language: str = "") -> re.Pattern[str]:
     """Return a pattern for the phrases of a kind in one language, or in all; case is ignored."""
+    import re
+
     wanted = (language,) if language else languages(name)
     found = [phrase for one in wanted for row in rows(one, name) if row.kind == kind for phrase in row.phrases]
     longest_first = sorted(dict.fromkeys(found), key=len, reverse=True)
-    return re.compile("|".join(map(form, longest_first)), re.IGNORECASE) if found else _NOTHING
+    return re.compile("|".join(map(form, longest_first)) or "(?!)", re.IGNORECASE)
 
 
 def form(phrase: str) -> str:
     """Return the regular expression of a phrase."""
+    import re
+
     start, end = phrase.startswith("^"), phrase.endswith("$")
     words = phrase.strip("^$ ").split()
     pattern = r"^\W*" if start else ""

@@ -64,42 +64,21 @@ _WIDE = r"[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]"
 _HANGUL = r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]"
 
 
-class _Forms(Value):
-    """The patterns, compiled when first used."""
-
-    fence: re.Pattern[str]
-    heading: re.Pattern[str]
-    item: re.Pattern[str]
-    quote: re.Pattern[str]
-    dropped: re.Pattern[str]
-    bold_line: re.Pattern[str]
-    bold: re.Pattern[str]
-    ticks: re.Pattern[str]
-    stop: re.Pattern[str]
-    letter: re.Pattern[str]
-
-
-@cache
-def _forms() -> _Forms:
-    return _Forms(
-        fence=re.compile(r"[ \t]{0,12}(?:[-*+>][ \t]+)?(`{3,}|~{3,})([^\n]*)"),
-        heading=re.compile(r"#{1,6}(?:[ \t]+|$)(.*)"),
-        item=re.compile(r"(?:[-*+•‣◦▪–]|[0-9]{1,4}[.)]|[①-⑳])[ \t]+(?:\[[ xX]\][ \t]+)?"),
-        quote=re.compile(r"(?:>[ \t]?)+"),
-        # Tables, rules, setext underlines, lines of nothing but markup, the tree of a folder, and prompts of a shell.
-        dropped=re.compile(r"\||[├└│┌┐┘─]|[-=*_:| \t]+$|</?[A-Za-z!][^<>]*>$|[$%❯][ \t]"),
-        bold_line=re.compile(r"(?:\*\*|__)([^*\n]+)(?:\*\*|__):?"),
-        # `2**8` is no bold text.
-        bold=re.compile(r"(?<![0-9A-Za-z_])\*\*|\*\*(?![0-9A-Za-z_])"),
-        ticks=re.compile(r"`+"),
-        # `.!?…` must be followed by closing marks and a blank, CJK stops by nothing. A run of marks matches once.
-        stop=re.compile(
-            rf"(?<![.!?…])[.!?…]++[{re.escape(_CLOSERS)}]*+(?=\s)"
-            rf"|(?<![。！？．])[。！？．]++[{re.escape(_CLOSERS)}]*+"
-            r"|(?<=[다요함음됨임죠])\.(?=[가-힣])"
-        ),
-        letter=re.compile(r"[^\W\d_]"),
-    )
+_FENCE = r"[ \t]{0,12}(?:[-*+>][ \t]+)?(`{3,}|~{3,})([^\n]*)"
+_HEADING = r"#{1,6}(?:[ \t]+|$)(.*)"
+_ITEM = r"(?:[-*+•‣◦▪–]|[0-9]{1,4}[.)]|[①-⑳])[ \t]+(?:\[[ xX]\][ \t]+)?"
+_QUOTE = r"(?:>[ \t]?)+"
+# Tables, rules, setext underlines, lines of nothing but markup, the tree of a folder, and prompts of a shell.
+_DROPPED = r"\||[├└│┌┐┘─]|[-=*_:| \t]+$|</?[A-Za-z!][^<>]*>$|[$%❯][ \t]"
+_BOLD_LINE = r"(?:\*\*|__)([^*\n]+)(?:\*\*|__):?"
+_BOLD = r"(?<![0-9A-Za-z_])\*\*|\*\*(?![0-9A-Za-z_])"  # `2**8` is no bold text
+# `.!?…` must be followed by closing marks and a blank, CJK stops by nothing. A run of marks matches once.
+_STOP = (
+    rf"(?<![.!?…])[.!?…]++[{re.escape(_CLOSERS)}]*+(?=\s)|(?<![。！？．])[。！？．]++[{re.escape(_CLOSERS)}]*+"
+    r"|(?<=[다요함음됨임죠])\.(?=[가-힣])"
+)
+_LETTER = r"[^\W\d_]"
+_compiled = cache(re.compile)  # when first used
 
 
 def split(text: str) -> list[str]:
@@ -132,10 +111,9 @@ def shorten(text: str, limit: int) -> str:
 
 def is_korean(text: str) -> bool:
     """Return whether a conversation's text is Korean, though it names files, commands and people in English."""
-    forms = _forms()
     prose = " ".join(mask_code(block.text, " ") for block in blocks(text[:_LOOK_AT]))
     hangul = len(re.findall(_HANGUL, prose))
-    return hangul > 0 and hangul >= _KOREAN_SHARE * len(forms.letter.findall(prose))
+    return hangul > 0 and hangul >= _KOREAN_SHARE * len(re.findall(_LETTER, prose))
 
 
 def blocks(text: str) -> list[Block]:
@@ -160,13 +138,13 @@ def sentences_of(block: Block) -> list[str]:
 
 
 def _sentences_in(block: Block) -> Iterator[str]:
-    return (words for piece in _pieces(block.text) if (words := _plain(piece)) and _forms().letter.search(words))
+    return (words for piece in _pieces(block.text) if (words := _plain(piece)) and _compiled(_LETTER).search(words))
 
 
 def _pieces(text: str) -> Iterator[str]:
     masked = mask_code(text)
     start = 0
-    for stop in _forms().stop.finditer(masked):
+    for stop in _compiled(_STOP).finditer(masked):
         if _ends(masked, start, stop):
             yield text[start : stop.end()]
             start = stop.end()
@@ -177,7 +155,7 @@ def mask_code(text: str, filler: str = "x") -> str:
     """Return `text` with each character between backticks replaced, so that code is not read as prose."""
     if "`" not in text:
         return text
-    runs = list(_forms().ticks.finditer(text))
+    runs = list(re.finditer("`+", text))
     closing: dict[int, int] = {}  # index of a run: index of the next run of the same length
     last: dict[int, int] = {}
     for index in range(len(runs) - 1, -1, -1):
@@ -201,7 +179,7 @@ def mask_code(text: str, filler: str = "x") -> str:
 
 def _outside_fences(text: str) -> Iterator[str]:
     """Yield the lines outside code fences, and a blank line for each fence."""
-    form = _forms().fence
+    form = _compiled(_FENCE)
     fence = ""
     for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
         mark = form.match(line)
@@ -216,18 +194,17 @@ def _outside_fences(text: str) -> Iterator[str]:
 
 def _block(line: str) -> Block | None:
     """Return the block that a line begins or continues; None for a blank line and for markup."""
-    forms = _forms()
     words = line.strip()
-    if not words or forms.dropped.match(words):
+    if not words or _compiled(_DROPPED).match(words):
         return None
-    if heading := forms.heading.match(words):
+    if heading := _compiled(_HEADING).match(words):
         title = _plain(heading[1].strip(" \t#"))
         return Block(Kind.HEADING, title) if title else None
-    for kind, form in ((Kind.QUOTE, forms.quote), (Kind.ITEM, forms.item)):
-        if marker := form.match(words):
+    for kind, form in ((Kind.QUOTE, _QUOTE), (Kind.ITEM, _ITEM)):
+        if marker := _compiled(form).match(words):
             rest = words[marker.end() :]
             return Block(kind, rest) if rest else None
-    bold = forms.bold_line.fullmatch(words)
+    bold = _compiled(_BOLD_LINE).fullmatch(words)
     if bold and not bold[1].rstrip().endswith((".", "!", "?", "。")) and ": " not in bold[1]:
         return Block(Kind.HEADING, bold[1].strip(" :"))
     return Block(Kind.PARAGRAPH, words)
@@ -267,7 +244,7 @@ def _plain(piece: str) -> str:
         masked = mask_code(piece)
         kept = []
         position = 0
-        for mark in _forms().bold.finditer(masked):
+        for mark in re.finditer(_BOLD, masked):
             kept.append(piece[position : mark.start()])
             position = mark.end()
         piece = "".join([*kept, piece[position:]])

@@ -8,14 +8,13 @@ import pytest
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
 from gitmem.git.process import Git
-from gitmem.git.repository import find_layout
+from gitmem.git.repository import find_layout, run_past_lock
 from gitmem.git.setup import (
     add_linked_work_tree,
     exclude,
     make_repository,
     make_root,
     remote_memory,
-    run_past_lock,
     seed_branch,
     unexcluded,
 )
@@ -106,7 +105,7 @@ def test_one_that_was_cut_off_is_begun_again(tmp_path, environ, bare_git):
 def test_the_lock_of_a_git_that_was_killed_is_passed_and_a_fresh_one_is_named(
     project, environ, locked, args, monkeypatch
 ):
-    monkeypatch.setattr("gitmem.git.setup._ATTEMPTS", 3)
+    monkeypatch.setattr("gitmem.git.repository._ATTEMPTS", 3)
     lock = project / ".git" / f"{locked}.lock"
     lock.touch()
     git = Git(str(project / ".git"), str(project), environ)

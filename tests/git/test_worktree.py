@@ -464,7 +464,7 @@ def test_every_kind_of_edit(store, tree, bare_git):
         *("modified", "deleted", "staged", "unstaged", "mode", "moved", "moved-to", "new/file", "intended", "link")
     }
     assert look.unchanged == ["same", "staged-and-undone"], "their entries in the index are to be renewed"
-    listed = bare_git(store, "ls-tree", "-r", "-z", "HEAD").decode().split("\0")[:-1]
+    listed = bare_git(store, "ls-tree", "-r", "-z", "HEAD").split("\0")[:-1]
     at_tip = {path: (meta.split()[0], meta.split()[2]) for meta, path in (line.split("\t") for line in listed)}
     assert look.at_tip == {path: at_tip.get(path) for path in edited}, "a save need not ask for each"
 

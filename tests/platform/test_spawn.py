@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -257,32 +256,6 @@ def test_where_open_descriptors_cannot_be_listed_they_are_tried(tmp_path, monkey
         assert spawned._inheritable() == sorted([*there, left])
     finally:
         os.close(left)
-
-
-CLOSED = """
-import os, sys
-sys.path.insert(0, sys.argv[1])
-from gitmem.platform.spawn import Child
-results = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT)
-result = os.dup2(results, 50, inheritable=False)
-os.close(results)
-for fd in eval(sys.argv[3]):
-    os.close(fd)
-argv = ("/bin/sh", "-c", "read line; echo out $line; echo err >&2")
-running = Child(argv, dict(os.environ), stdin=sys.argv[4] == "1")
-out, err = running.communicate(b"word\\n")
-os.write(result, b"%s|%s|%d" % (out.strip(), err.strip(), running.returncode))
-"""
-
-
-@needs_posix
-@pytest.mark.parametrize("stdin", ["0", "1"])
-@pytest.mark.parametrize("closed", ["(0,)", "(1,)", "(2,)", "(0, 1)", "(1, 2)", "(0, 2)", "(0, 1, 2)"])
-def test_a_caller_without_standard_streams(tmp_path, closed, stdin):
-    where = tmp_path / "result"
-    code = [sys.executable, "-I", "-c", CLOSED, str(ROOT), str(where), closed, stdin]
-    subprocess.run(code, check=False, stdin=subprocess.DEVNULL, timeout=30)
-    assert where.read_bytes() == (b"out word|err|0" if stdin == "1" else b"out|err|0")
 
 
 def test_a_program_that_is_not_there_is_an_error_and_leaves_nothing_open(maker, tmp_path):

@@ -209,7 +209,7 @@ def test_a_branch_that_is_no_memory(project, init, bare_git):
 
 @pytest.mark.parametrize("age", [0, 3600])
 def test_the_lock_of_a_git_that_was_killed_as_it_made_the_branch(project, init, boxes, age, monkeypatch):
-    monkeypatch.setattr("gitmem.git.setup._ATTEMPTS", 3)
+    monkeypatch.setattr("gitmem.git.repository._ATTEMPTS", 3)
     lock = project / ".git" / "refs" / "heads" / "gitmem.lock"
     lock.touch()
     os.utime(lock, (time.time() - age, time.time() - age))
