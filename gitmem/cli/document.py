@@ -1,23 +1,31 @@
-"""Documents as a command line names them, and episodes and bug patterns as JSON and as text."""
+"""Documents as a command line names them, and facts, episodes and bug patterns as JSON and as text."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import unicodedata
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from gitmem.archives.archives import archive_summaries
+from gitmem.cli.app import App
+from gitmem.cli.output import place_lines
 from gitmem.document.ids import ARCHIVE, check_path, id_in
 from gitmem.errors import NotFoundError, RefusedError
+from gitmem.facts.edit import read_fact
+from gitmem.facts.fact import Fact
+from gitmem.facts.validity import Status
+from gitmem.history.authors import People
+from gitmem.history.named import named
+from gitmem.history.origin import find_entry
+from gitmem.lessons.counts import Count
+from gitmem.lessons.episode import Episode
+from gitmem.lessons.pattern import BugPattern
+from gitmem.lessons.read import counts, episode_paths, known_patterns, read_episode
+from gitmem.store.headers import facts_for, marked, standing_of
+from gitmem.store.store import Store
+from gitmem.text.sentences import age, count
 from gitmem.text.terminal import fields, plain
-
-if TYPE_CHECKING:
-    import argparse
-
-    from gitmem.cli.app import App
-    from gitmem.lessons.counts import Count
-    from gitmem.lessons.episode import Episode
-    from gitmem.lessons.pattern import BugPattern
-    from gitmem.store.store import Store
 
 _SHORTEST = 4  # characters of an episode's id
 FILES = "'gitmem at HEAD --list' lists the files."
@@ -70,8 +78,6 @@ def find_archive(store: Store, name: str | None) -> str:
         NotFoundError: the work tree has none of that name, or no archive at all.
 
     """
-    from gitmem.archives.archives import archive_summaries
-
     paths = [item.archive for item in archive_summaries(store)]
     if not paths:
         raise NotFoundError(
@@ -86,12 +92,80 @@ def find_archive(store: Store, name: str | None) -> str:
     return path
 
 
+def show_fact(store: Store, known: Fact, args: argparse.Namespace, app: App) -> None:
+    """Print a fact with its origin, the facts it supersedes, and the places of its line."""
+    fact = read_fact(store, known)
+    text = marked(store, fact.text, fact.id)
+    facts = {other.id: other for other in facts_for(store, {known.id})}
+    statuses = standing_of(store, [*facts.values()])
+    known, status = as_it_stands(known, statuses), statuses[known.id]
+    value = {**fact_value(known, status), "text": text, "origin": dict(fact.origin)}
+    value |= fields(fact, "supersedes keywords")
+    try:
+        found = find_entry(store, known.id)
+    except NotFoundError:  # it has no line
+        found = None
+    people = People(store)
+    origin, whose = people.origin(known.id), people.whose(known.id)
+    value |= {"author": origin.author if origin else None, **fields(status, "standing successor?")}
+    value["places"] = [fields(place, "path line") for place in found.places] if found else []
+    about = (
+        ("kind", known.kind),
+        ("status", fact_state(known, status)),
+        ("holds", _standing(status, facts)),
+        ("since", f"{known.created:%Y-%m-%d}"),
+        ("came", str(origin or "")),
+        ("whose", whose if origin and whose != origin.author else ""),
+        ("confidence", "" if known.confidence is None else f"{known.confidence:g}"),
+        ("origin", ", ".join(f"{key} {value}" for key, value in fact.origin.items())),
+        ("said in", ", ".join(known.sources)),
+        ("files", ", ".join(known.files) + (f" as of {known.commit}" if known.commit else "")),
+        ("branch", known.branch),
+        ("scope", ", ".join(known.scope)),
+        ("supersedes", ", ".join(fact.supersedes)),
+        ("file", known.path),
+    )
+    lines = [text, "", *(f"{name + ':':<12}{value}" for name, value in about if value)]
+    lines += ["", *place_lines(found)] if found else []
+    app.answer(args, value, plain("\n".join(lines)), "fact")
+
+
+def _standing(status: Status, facts: Mapping[str, Fact]) -> str:
+    """Return whether a fact holds now, with its successor or the facts that contradict it."""
+    others = (status.successor,) if status.successor else status.disputes
+    named = "; ".join(f"{other} {facts[other].description}" for other in others)
+    place = f", {status.place}" if status.place else ""
+    if status.holds:
+        return f"yes, but it contradicts {named}{place}" if named else f"yes{place}"
+    since = f" since {status.since:%Y-%m-%d}" if status.since else ""
+    return f"no, {status.standing}{since}{f', by {named}' if named else ''}{place}"
+
+
+def fact_value(fact: Fact, status: Status | None = None) -> dict[str, object]:
+    """Return a fact for JSON; `stale` are its files whose lines changed, `place` is what a mark says of its branch."""
+    return {
+        **fields(fact, "id kind status description created updated confidence sources files commit? branch? scope"),
+        "stale": list(status.stale) if status else [],
+        "place": str(status.place) if status and status.place else None,
+        **fields(fact, "review superseded_by? path"),
+    }
+
+
+def as_it_stands(fact: Fact, statuses: Mapping[str, Status]) -> Fact:
+    """Return a fact without the settled contradictions that its file may still name."""
+    return fact._replace(review=statuses[fact.id].disputes) if fact.id in statuses else fact
+
+
+def fact_state(fact: Fact, status: Status | None = None) -> str:
+    """Return how a fact stands, in words."""
+    words = fact.status + (f" by {fact.superseded_by}" if fact.superseded_by else "")
+    words += f", contradicts {', '.join(fact.review)}" if fact.review else ""
+    words += ", pinned" * fact.pinned
+    return f"{words}, {status.place}" if status and status.place else words
+
+
 def show_episode(store: Store, prefix: str, args: argparse.Namespace, app: App) -> None:
     """Print the episode whose id begins with a text, with what its task took."""
-    from gitmem.history.named import named
-    from gitmem.lessons.counts import Count
-    from gitmem.lessons.read import counts
-
     episode, path = find_episode(store, prefix)
     body = named(store, (store.read(path) or b"").decode("utf-8", "replace"), path)
     value = {**episode_value(episode, path, counts(store).get(episode.id, Count())), "text": body}
@@ -105,8 +179,6 @@ def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
         NotFoundError: there is none, or there are several.
 
     """
-    from gitmem.lessons.read import episode_paths, read_episode
-
     wanted = prefix.strip().removeprefix("^").casefold()
     paths = [path for path in episode_paths(store) if id_in(path).startswith(wanted)]
     ids = {*map(id_in, paths)}  # a plain git merge may have left two files of one
@@ -125,9 +197,6 @@ def show_pattern(store: Store, prefix: str, args: argparse.Namespace, app: App) 
 
     """
     from statistics import mean
-
-    from gitmem.history.named import named
-    from gitmem.lessons.read import episode_paths, known_patterns, read_episode
 
     found = known_patterns(store)
     these = [one for one in found if one.id.startswith(prefix.strip().removeprefix("^").casefold())]
@@ -162,22 +231,18 @@ def pattern_value(pattern: BugPattern) -> dict[str, object]:
     solutions = [
         {**one._asdict(), "success_rate": one.success_rate, "confidence": one.confidence} for one in pattern.solutions
     ]
-    error = pattern.error
     return {
         "id": pattern.id,
-        "error": {"type": error.type, "message": error.message, "frames": error.frames},
+        "error": fields(pattern.error, "type message frames"),
         **fields(pattern, "created updated seen commands files"),
         "causes": [one._asdict() for one in pattern.causes],
         "solutions": solutions,
-        "stale": pattern.stale,
-        "path": pattern.path,
+        **fields(pattern, "stale path"),
     }
 
 
 def _took(episode: Episode) -> str:
     """Return what a task took in words, "" if nothing is known."""
-    from gitmem.text.sentences import age, count
-
     took = [age(episode.seconds)] if episode.seconds else []
     took += [count(episode.tokens, "token")] if episode.tokens else []
     mended = f"; its errors were mended within {age(episode.mended_in)}" if episode.mended_in else ""
@@ -185,8 +250,6 @@ def _took(episode: Episode) -> str:
 
 
 def _pattern_lines(pattern: BugPattern, seconds: float | None) -> list[str]:
-    from gitmem.text.sentences import age, count
-
     lines = [pattern.title, ""]
     lines.append(f"Seen in {count(len(pattern.seen), 'exchange')}, last on {pattern.updated:%Y-%m-%d}.")
     lines += [f"Came with: {', '.join(pattern.commands)}"] if pattern.commands else []

@@ -5,23 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterable, Sequence
 
-from gitmem.cli.app import OWN
+from gitmem.cli.app import OWN, App
 from gitmem.errors import StoreNotFoundError, UsageError
 from gitmem.hosts.host import NAMES, Host, Place, Scope, find_host
-from gitmem.hosts.install import Manifest, plan_edits
+from gitmem.hosts.install import Change, Manifest, plan_edits
 from gitmem.hosts.script import content, is_there
-from gitmem.hosts.settings import Edit
+from gitmem.hosts.settings import Edit, Shipped
 from gitmem.platform.programs import SCRIPTS_TOO, find_program
+from gitmem.store.locate import HOME_HOSTS, user_store
+from gitmem.sync.remotes import check_hosts_untracked
 from gitmem.text.terminal import plain
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from gitmem.cli.app import App
-    from gitmem.hosts.install import Change
-    from gitmem.hosts.settings import Shipped
 
 
 def found_hosts(app: App) -> list[Host]:
@@ -56,11 +51,7 @@ def chosen_scope(args: argparse.Namespace) -> Scope | None:
 
 def find_manifest(args: argparse.Namespace, app: App, scope: Scope, host: Host) -> Manifest | None:
     """Return the manifest of a scope: in the user's store for their settings, else in the project's, if it has one."""
-    from gitmem.store.locate import HOME_HOSTS, user_store
-
     if scope is Scope.USER:
-        from gitmem.sync.remotes import check_hosts_untracked
-
         root = user_store(app.home())
         check_hosts_untracked(root, app.environ)
         return Manifest(os.path.join(root, HOME_HOSTS, f"{host.label}.json"))

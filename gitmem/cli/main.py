@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _DAMAGE = "'gitmem doctor' says what is wrong with the store."
 _SHOWN = 300  # characters of an unexpected error
-# Exit codes that are logged for `gitmem doctor`; usage errors are not.
 _LIGHT = ("hook", "statusline")  # run often, without a parser
+# Exit codes that are logged for `gitmem doctor`; usage errors are not.
 _LOGGED = (ExitCode.BUSY, ExitCode.NOT_SAVED, ExitCode.UNFINISHED)
 
 

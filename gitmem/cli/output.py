@@ -255,9 +255,7 @@ def index_value(found: Sequence[RotatedFile]) -> dict[str, object]:
             {
                 "file": os.path.basename(item.path),
                 "rotatedAt": _utc(item.rotated_at),
-                "tokens": item.tokens,
-                "bytes": item.size,
-                "lines": item.lines,
+                **fields(item, "tokens bytes=size lines"),
                 "dateRange": dict(zip(("first", "last"), item.days or (None, None), strict=True)),
                 "summary": os.path.basename(item.summary),
                 "summaryGenerated": item.summarized,

@@ -23,6 +23,7 @@ from gitmem.mcp.calls import client_text
 from gitmem.search.engine import answer
 from gitmem.search.hits import Hit, Passage, read_passage
 from gitmem.search.recall import is_handle, layer_of, read_memory, with_own
+from gitmem.search.stores import find_stores, search_stores
 from gitmem.sessions.memory import apply_events, brief, change_working, find_working
 from gitmem.sessions.pending import glance
 from gitmem.sessions.working import change_of
@@ -75,8 +76,6 @@ def find_in_stores(store: Store, query: str, limit: int, where: str) -> tuple[st
         GitmemError: as `gitmem.search.stores.search_stores`.
 
     """
-    from gitmem.search.stores import find_stores, search_stores
-
     found = search_stores(find_stores(where, store.context.home), store.context, query, limit=limit)
     values = ({"store": one.store, **hit_value(one.hit)} for one in found.hits)
     lines = ",\n".join(json_text(value, separators=(",", ":")) for value in values)
@@ -89,12 +88,9 @@ def hit_value(hit: Hit) -> dict[str, object]:
     """Return a hit as JSON, without empty fields; `tokens` counts the whole entry."""
     known = {"date": hit.date, "type": hit.label or hit.field, **fields(hit, "session author commit part")}
     return {
-        "path": hit.path,
-        "start_line": hit.start,
-        "end_line": hit.end,
+        **fields(hit, "path start_line=start end_line=end"),
         "score": round(hit.score, 3),
-        "source": hit.layer,
-        "tokens": hit.tokens,
+        **fields(hit, "source=layer tokens"),
         **{name: value for name, value in known.items() if value},
         **({"weak": True} if hit.weak else {}),
         **({"status": hit.standing} if hit.standing else {}),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import traceback
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import anyio
 import anyio.to_thread
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
@@ -18,10 +19,6 @@ from gitmem.store.store import Store
 from gitmem.text.fence import fenced
 from gitmem.text.terminal import plain
 from gitmem.values import Value
-
-if TYPE_CHECKING:
-    from mcp.server.mcpserver import Context
-
 
 T = TypeVar("T")
 _BEAT = 1.0  # seconds between two progress reports

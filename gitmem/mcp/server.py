@@ -6,14 +6,15 @@ Each call opens the store anew, which reads a few small files, so concurrent cal
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import anyio.to_thread
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.shared.exceptions import MCPError
-from mcp.types import INTERNAL_ERROR, Annotations, Resource
+from mcp.types import INTERNAL_ERROR, Annotations, CallToolResult, InputRequiredResult, Resource
 from pydantic import ValidationError
 
 from gitmem import __version__
@@ -26,11 +27,6 @@ from gitmem.search.engine import answer
 from gitmem.search.files import list_files
 from gitmem.search.hits import read_passage
 from gitmem.search.recall import recall
-
-if TYPE_CHECKING:
-    from mcp.server.mcpserver import Context
-    from mcp.types import CallToolResult, InputRequiredResult
-
 
 _INSTRUCTIONS = (
     "The memory of this project, kept in git over all sessions: decisions, lessons, errors and their fixes, open "

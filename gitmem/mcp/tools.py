@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
+from mcp.server import MCPServer
 from mcp.server.mcpserver import Context  # the SDK reads the signatures
 from mcp.types import TextContent, ToolAnnotations
 from pydantic import Field
@@ -20,10 +21,6 @@ from gitmem.lessons.usage_log import GET, GivenText, note_asked
 from gitmem.mcp import answers, changes
 from gitmem.mcp.calls import Memory, run
 from gitmem.store.store import Store
-
-if TYPE_CHECKING:
-    from mcp.server import MCPServer
-
 
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)

@@ -157,9 +157,17 @@ def harmless(text: str) -> str:
 
 
 def fields(value: object, names: str) -> dict[str, Any]:
-    """Return the named fields of a value as JSON has them: a moment in ISO 8601, a tuple as a list."""
-    found = {name: getattr(value, name) for name in names.split()}
-    return {name: one.isoformat() if hasattr(one, "isoformat") else _listed(one) for name, one in found.items()}
+    """Return the named fields of a value as JSON has them: a moment in ISO 8601, a tuple as a list.
+
+    `b=a` is the field `a` by the name `b`, and what is empty in `a?` is None.
+    """
+    found = {}
+    for name in names.split():
+        key, _, field = name.rpartition("=")
+        one: Any = getattr(value, field.removesuffix("?"))
+        one = None if field.endswith("?") and not one else one
+        found[key or field.removesuffix("?")] = one.isoformat() if hasattr(one, "isoformat") else _listed(one)
+    return found
 
 
 def _listed(value: Any) -> Any:

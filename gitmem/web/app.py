@@ -8,14 +8,16 @@ import socket
 import threading
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import anyio
 import anyio.to_thread
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, UnreadableError
 from gitmem.history.records import read_records, resolve
@@ -30,11 +32,6 @@ from gitmem.web.guard import Guard
 from gitmem.web.pages.home import waiting
 from gitmem.web.pages.view import Kept, Project, View, commit_value
 from gitmem.web.render import FILTERED, TWIN, page_of, to_html, to_json
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.types import ASGIApp
-
 
 FILES = {"gitmem.css": "text/css", "gitmem.js": "text/javascript", "gitmem.svg": "image/svg+xml"}
 _MAX_FORM = 256_000  # bytes

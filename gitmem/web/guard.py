@@ -7,16 +7,13 @@ that is bound to this address for the purpose (DNS rebinding) is not the `Host` 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from starlette.datastructures import MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gitmem.platform.loopback import header, hosts, make_token, same
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 TOKEN = "token"  # noqa: S105  # the name of the parameter
 HEADERS = {

@@ -73,13 +73,10 @@ def run_undo(args: argparse.Namespace, app: App) -> None:
     with app.waiting():
         done = undo(store, revision=args.what, session=args.session, dry_run=args.dry_run)
     app.notices(done.notices)
-    value = {
-        "commit": done.commit,
-        "dry_run": args.dry_run,
-        "undone": [commit_value(item) for item in done.undone],
-        "already": [{**commit_value(item), "undone_by": by} for item, by in done.already],
-        "files": list(done.files),
-    }
+    undone = [commit_value(item) for item in done.undone]
+    already = [{**commit_value(item), "undone_by": by} for item, by in done.already]
+    value = {"commit": done.commit, "dry_run": args.dry_run, "undone": undone, "already": already}
+    value["files"] = list(done.files)
     app.answer(args, value, _text(done, dry_run=args.dry_run))
 
 

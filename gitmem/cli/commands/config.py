@@ -79,10 +79,8 @@ def _change(args: argparse.Namespace, app: App) -> None:
 
 
 def _setting_value(item: EffectiveSetting) -> dict[str, object]:
-    value = {"key": item.key, "value": item.value, "origin": item.origin, "file": item.path, "help": item.help}
-    untrusted = item.untrusted
-    value["untrusted"] = None if untrusted is None else {"value": untrusted.value, "file": untrusted.file}
-    return value
+    untrusted = fields(item.untrusted, "value file") if item.untrusted else None
+    return {**fields(item, "key value origin file=path help"), "untrusted": untrusted}
 
 
 def _not_trusted(item: Untrusted) -> str:

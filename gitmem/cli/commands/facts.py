@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from gitmem.cli.app import OWN, App
-from gitmem.cli.hits import as_it_stands, fact_state, fact_value, show_fact
+from gitmem.cli.document import as_it_stands, fact_state, fact_value, show_fact
 from gitmem.document.entry import MemoryType, Save, clean_tag, clean_text
 from gitmem.document.ids import TAIL_BYTES, make_id
 from gitmem.errors import RefusedError

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 
-from gitmem.cli.app import OWN
+from gitmem.cli.app import OWN, App
 from gitmem.cli.hits import (
     LAYERS,
     find_hits,
@@ -16,16 +17,13 @@ from gitmem.cli.hits import (
     note_hits,
 )
 from gitmem.errors import NotFoundError, UsageError
-from gitmem.lessons.usage_log import RECALL, SEARCH
-from gitmem.text.terminal import plain
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    import argparse
-
-    from gitmem.cli.app import App
-    from gitmem.search.engine import Answer
-
+from gitmem.lessons.usage_log import GET, RECALL, SEARCH, GivenText, note_asked
+from gitmem.search.engine import Answer, answer
+from gitmem.search.hits import read_passage
+from gitmem.search.recall import LIMIT as MOST
+from gitmem.search.recall import is_handle, keywords, layer_of, read_memory, recall
+from gitmem.text.stems import estimate_tokens
+from gitmem.text.terminal import fields, plain
 
 SEARCH_LIMIT = 10  # hits
 
@@ -90,9 +88,6 @@ BUDGET = 2_000  # tokens
 
 
 def run_recall(args: argparse.Namespace, app: App) -> None:
-    from gitmem.search.recall import recall
-    from gitmem.text.stems import estimate_tokens
-
     answered = find_hits(args, app)
     answer = answered.answer
     found = recall(answered.query, answer.hits, args.budget)
@@ -117,27 +112,22 @@ def run_recall(args: argparse.Namespace, app: App) -> None:
 def run_keywords(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
     if args.word is not None:
-        from gitmem.search.engine import answer
-
         hits = answer(store, args.word, limit=0 if args.limit is None else args.limit).hits
         text = hits_text(hits, fold_words(args.word), by_layer=False, style=app.styled)
         app.answer(args, [hit_value(hit) for hit in hits], text, "keywords")
         return
-    from gitmem.search.recall import LIMIT as MOST
-    from gitmem.search.recall import keywords
-
     found, estimated = keywords(store, MOST if args.limit is None else args.limit)
-    value = [{"word": keyword.word, "count": keyword.count} for keyword in found]
-    app.answer(args, value, "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in found), "keywords")
+    app.answer(
+        args,
+        [fields(one, "word count") for one in found],
+        "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in found),
+        "keywords",
+    )
     if estimated and not args.json:
         app.notices(("The numbers are estimated from a sample of the files.",))
 
 
 def run_get(args: argparse.Namespace, app: App) -> None:
-    from gitmem.lessons.usage_log import GET, GivenText, note_asked
-    from gitmem.search.hits import read_passage
-    from gitmem.search.recall import is_handle, layer_of, read_memory
-
     store, args.where = layer_of(app.settled(args), args.where)
     began = store.context.clock()
     place = re.fullmatch(r"(?P<path>.+?)(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?", args.where, re.DOTALL)
@@ -148,13 +138,7 @@ def run_get(args: argparse.Namespace, app: App) -> None:
         found = read_memory(store, args.where)
     else:
         found = read_passage(store, place["path"], *lines, commit=named_commit(args, store))
-    value = {
-        "path": found.path,
-        "start_line": found.start,
-        "end_line": found.end,
-        "text": found.text,
-        "tokens": found.tokens,
-    }
+    value = fields(found, "path start_line=start end_line=end text tokens")
     app.answer(args, value, plain(found.text), f"get {plain(args.where)}")
     ids = (args.where.removeprefix("^"),) if args.at is None and is_handle(args.where) else ()
     note_asked(store, GivenText(began, app.session(), GET, ids), "" if app.out.isatty() else found.text)

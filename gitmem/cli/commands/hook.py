@@ -16,7 +16,6 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
@@ -76,16 +75,8 @@ class Event(Value):
     recorded: bool = True
 
 
-def run_hook(args: argparse.Namespace, app: App) -> int:
-    return hook(("hook", args.host, *[args.event] * bool(args.event), *["--drain"] * args.drain), app)
-
-
-def run_statusline(_: argparse.Namespace, app: App) -> int:
-    return statusline((), app)
-
-
 def hook(argv: Sequence[str], app: App) -> int:
-    """Do the work of a hook; see `run`. It needs no parser, which would take half of its time."""
+    """Do the work of a hook, without a parser, which would take half of its time."""
     try:
         call = parse_call(argv)
         app = app._replace(cwd=os.path.join(app.cwd, call.directory))

@@ -18,7 +18,7 @@ from gitmem.purge.purge import Preview, WaitingPurge, answer_purge, preview_purg
 from gitmem.store.headers import OthersChange, known_facts, standing_of
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
-from gitmem.text.terminal import plain
+from gitmem.text.terminal import fields, plain
 
 _SIDES = 20  # documents of which a list says whose versions they are: each takes some walks through history
 _PLACES = 5  # sections that a line names
@@ -228,11 +228,7 @@ def _purge_words(preview: Preview) -> str:
 def _fact(fact: Fact, people: People) -> dict[str, str | None]:
     origin = people.origin(fact.id)
     return {
-        "id": fact.id,
-        "kind": fact.kind.value,
-        "text": fact.description,
-        "date": fact.when.isoformat(),
-        "session": fact.session or None,
+        **fields(fact, "id kind text=description date=when session?"),
         "author": origin.author if origin else None,
         "machine": (origin.machine or None) if origin else None,
         "path": fact.path,

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from gitmem.cli import output
-from gitmem.cli.app import OWN
-from gitmem.cli.document import FILES, named_path, refuse_folder, show_episode, show_pattern
-from gitmem.cli.hits import show_fact
+from gitmem.cli.app import OWN, App
+from gitmem.cli.document import FILES, named_path, refuse_folder, show_episode, show_fact, show_pattern
 from gitmem.document.ids import ALPHABET, FACT_LETTERS, MEMORY, daily_path, is_fact_id, is_id, is_timed
 from gitmem.errors import NotFoundError, RefusedError
+from gitmem.facts.edit import find_fact
+from gitmem.facts.fact import Fact
+from gitmem.git.log import show
+from gitmem.history.authors import People
 from gitmem.history.named import named
+from gitmem.history.origin import find_entry
+from gitmem.history.records import difference, last_version, read_records, resolve
 from gitmem.lessons.episode import LETTER as EPISODE_LETTER
 from gitmem.lessons.pattern import LETTER as BUG_LETTER
+from gitmem.project.state import ProjectQuestions
+from gitmem.sessions.start import start_parts, start_text
 from gitmem.store.headers import marked
+from gitmem.store.store import Store
+from gitmem.text.stems import estimate_tokens
 from gitmem.text.terminal import plain
-
-if TYPE_CHECKING:
-    import argparse
-
-    from gitmem.cli.app import App
-    from gitmem.facts.fact import Fact
-    from gitmem.store.store import Store
-
 
 _FACT = re.compile(rf"\^?[{FACT_LETTERS}][{ALPHABET}]+")
 _SHOWN = {EPISODE_LETTER: show_episode, BUG_LETTER: show_pattern}
@@ -63,8 +64,6 @@ def _document(store: Store, args: argparse.Namespace, app: App, what: str) -> tu
     file = _readable(store, args, app, what)
     if file is not None:
         return file
-    from gitmem.history.records import last_version
-
     if what != args.what and (gone := last_version(store.repository, what)) is not None:
         app.notices((f"{what} was removed ('gitmem log' says why); this is its last version.",))
         return what, gone
@@ -73,8 +72,6 @@ def _document(store: Store, args: argparse.Namespace, app: App, what: str) -> tu
 
 def _show_named(args: argparse.Namespace, app: App, store: Store, what: str) -> None:
     """Print the commit, the entry (its `^` left out) or the fact (by the beginning of its id) that a text names."""
-    from gitmem.history.records import resolve
-
     try:
         commit = resolve(store, what)
     except NotFoundError:
@@ -94,8 +91,6 @@ def _fact(store: Store, text: str) -> Fact | None:
     """Return the fact with this id or an unambiguous beginning of it, None if no fact has it."""
     if not _FACT.fullmatch(text):
         return None
-    from gitmem.facts.edit import find_fact
-
     try:
         return find_fact(store, text)
     except NotFoundError:
@@ -103,9 +98,6 @@ def _fact(store: Store, text: str) -> Fact | None:
 
 
 def _show_commit(args: argparse.Namespace, app: App, store: Store, commit: str) -> None:
-    from gitmem.git.log import show
-    from gitmem.history.records import difference, read_records
-
     value: dict[str, object] = {}
     if args.json:
         value = output.commit_value(read_records(store, [commit])[commit])
@@ -126,8 +118,6 @@ def _day_path(store: Store, text: str) -> str:
 
 def _past_file(store: Store, text: str) -> tuple[str, bytes] | None:
     """Return path and content of the file that `REV:PATH` names, None if the text names none."""
-    from gitmem.history.records import resolve
-
     revision, colon, path = text.partition(":")
     if not (revision and colon and path):
         return None
@@ -147,9 +137,6 @@ def _show_id(args: argparse.Namespace, app: App, store: Store, identifier: str) 
 
 
 def _show_entry(args: argparse.Namespace, app: App, store: Store, identifier: str) -> None:
-    from gitmem.history.authors import People
-    from gitmem.history.origin import find_entry
-
     found = find_entry(store, identifier)
     whose = People(store).whose(identifier)
     words = marked(store, found.entry.text, identifier)
@@ -176,8 +163,6 @@ def _readable(store: Store, args: argparse.Namespace, app: App, text: str) -> tu
 
 
 def run_at(args: argparse.Namespace, app: App) -> None:
-    from gitmem.history.records import read_records, resolve
-
     store = app.settled(args)
     commit = resolve(store, args.when)
     record = read_records(store, [commit])[commit]
@@ -200,10 +185,6 @@ def run_at(args: argparse.Namespace, app: App) -> None:
 
 
 def run_start(args: argparse.Namespace, app: App) -> None:
-    from gitmem.project.state import ProjectQuestions
-    from gitmem.sessions.start import start_parts, start_text
-    from gitmem.text.stems import estimate_tokens
-
     store = app.settled(args)
     store.acceptance.check()
     with ProjectQuestions(app.folder(args), app.environ) as questions:

@@ -10,6 +10,7 @@ from gitmem.cli.app import OWN, App, chosen_place, now
 from gitmem.cli.output import Progress
 from gitmem.errors import StoreNotFoundError, UnreachableError
 from gitmem.git.remote import Connection
+from gitmem.history.export import export
 from gitmem.store.findings import Failure, FailureLog
 from gitmem.sync.clone import back_up, merge_in, restore_into
 from gitmem.sync.guard import Accept
@@ -71,8 +72,6 @@ def run_propose(args: argparse.Namespace, app: App) -> None:
 
 
 def run_export(args: argparse.Namespace, app: App) -> None:
-    from gitmem.history.export import export
-
     for line in export(app.settled(args), args.since):
         print(line, file=app.out)
 

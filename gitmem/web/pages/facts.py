@@ -14,7 +14,7 @@ from gitmem.facts.validity import Status
 from gitmem.history.origin import session_files
 from gitmem.history.records import records
 from gitmem.text.terminal import fields
-from gitmem.web.pages.view import View, commit_value, moment
+from gitmem.web.pages.view import View, commit_value
 from gitmem.web.visible import STEPS, life
 
 KINDS = [kind.value for kind in FactKind]
@@ -90,21 +90,11 @@ def fact_value(view: View, fact: Fact, status: Status) -> dict[str, Any]:
     """Return a fact for a list; `author` is the name of another person who brought it, or ""."""
     return {
         **fields(fact, "id kind description pinned"),
-        "standing": status.standing.value,
         "mark": view.marks.mark(fact.id),
-        "holds": status.holds,
-        "since": moment(status.since),
-        "created": moment(fact.created),
-        "updated": moment(fact.when),
-        "confidence": fact.confidence,
-        "session": fact.session,
+        **fields(status, "standing holds since stale"),
+        **fields(fact, "created updated=when confidence session files commit branch scope"),
         "author": view.people.whose(fact.id),
         "by": fact.origin.get("by", ""),
-        "files": list(fact.files),
-        "commit": fact.commit,
-        "branch": fact.branch,
-        "scope": list(fact.scope),
-        "stale": list(status.stale),
     }
 
 

@@ -75,21 +75,13 @@ def _oldest(view: View) -> int:
 
 def _hit(hit: Hit) -> dict[str, Any]:
     return {
-        "path": hit.path,
-        "line": hit.start,
+        **fields(
+            hit, "path line=start layer type=label tags date session author entry tokens status? others weak commit?"
+        ),
         "heading": hit.heading or hit.field,
-        "layer": hit.layer,
-        "type": hit.label,
-        **fields(hit, "tags date session author"),
         "at": datetime.fromisoformat(hit.date).astimezone().isoformat() if len(hit.date) == _WITH_TIME else hit.date,
         "fact": hit.entry if is_fact(hit.entry) else None,
-        "entry": hit.entry,
         "score": round(hit.score, 2),
-        "tokens": hit.tokens,
-        "status": hit.status or None,
-        "others": list(hit.others),
-        "weak": hit.weak,
-        "commit": hit.commit or None,
         "href": _page_of(hit),
         "snippet": hit.shown(hit.snippet),
         "text": hit.shown(without_ids(hit.passage or hit.text)[:_TEXT]),
