@@ -167,7 +167,11 @@ def with_tables(text: str, tables: Tables, known: Emptied | None = None) -> tupl
                 continue
             text = without_tables(text, {}, {_NOTED + name: noted[_NOTED + name]})  # an earlier value of gitmem's
         gap = "" if not text else newline if text.endswith("\n") else newline * 2
-        lines = [f"[{name}]", *(f"{key} = {_literal(value)}" for key, value in values.items()), ""]
+        lines = [
+            f"[{name}]",
+            *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()),
+            "",
+        ]
         noted[_NOTED + name] = gap
         text += gap + newline.join(lines)
         _parsed(text)
@@ -250,11 +254,6 @@ def _end(text: str, start: int, end: int) -> int:
     while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
         end -= len(lines.pop())
     return end
-
-
-def _literal(value: object) -> str:
-    """Return a text, number, truth value or list of texts as TOML writes it."""
-    return json.dumps(value, ensure_ascii=False)
 
 
 Place = tuple[str, ...]

@@ -109,7 +109,9 @@ def remember(
     if read is None:
         return None
     turn, asked, done, files = read
-    daily = (_timeline(turn, fields_of(turn, asked, done, files, answer_chars)),)
+    text = clean_text(render_fields(fields_of(turn, asked, done, files, answer_chars)))
+    logged = Entry(turn.exchange_id, turn.started.strftime("%H:%M:%S"), EXCHANGE, text, _tags(turn))
+    daily = (Placed(TIMELINE, logged, turn.started),)
     head = headline(asked, ASKED_LENGTH) or shorten(done, ASKED_LENGTH) or _list(files, ENGLISH)
     memory: tuple[Placed, ...] = ()
     state = None
@@ -193,29 +195,15 @@ def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_ch
     for failure in turn.failures:
         end = f"{MENDED}{_mended(failure, words)}" if _is_mended(failure) else ""
         errors.append(f"{_code(failure.command or failure.tool)}: {told_error(failure.error)}{end}")
+    outcome = judge_outcome(turn._replace(answer=done)) if turn.closed else Outcome.SUCCESS  # else not known yet
     return Fields(
         request=without_middle(asked, PROMPT_LENGTH),
         answer=without_middle(done, answer_chars) if turn.closed else "",
         said=texts_between(map(human_text, turn.said), done, answer_chars),
         errors=tuple(dict.fromkeys(errors)),
         files=tuple(files) if turn.closed else (),
-        outcome=_outcome(turn, done),
+        outcome="" if outcome is Outcome.SUCCESS else outcome.value,
     )
-
-
-def _outcome(turn: Turn, done: str) -> str:
-    """Return the outcome of a turn; "" if it succeeded, or is not known yet."""
-    if not turn.closed:
-        return ""
-    outcome = judge_outcome(turn._replace(answer=done))
-    return "" if outcome is Outcome.SUCCESS else outcome.value
-
-
-def _timeline(turn: Turn, fields: Fields) -> Placed:
-    """Return the entry of a turn in the daily log."""
-    text = clean_text(render_fields(fields))
-    entry = Entry(turn.exchange_id, turn.started.strftime("%H:%M:%S"), EXCHANGE, text, _tags(turn))
-    return Placed(TIMELINE, entry, turn.started)
 
 
 def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
@@ -226,7 +214,9 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
         lines.append(f"{words.done}: {result}")
     if files:
         lines.append(f"{words.files}: {_list(files, words)}")
-    for failure in _last_of_each(turn.failures):
+    # A test run until it passes is one failure.
+    last = {(failure.tool, program(failure.command)): failure for failure in turn.failures}
+    for failure in list(last.values())[-_FAILURES_SHOWN:]:
         end = _mended(failure, words) if _is_mended(failure) else words.unfixed
         lines.append(f"{words.failed}: {_code(failure.command or failure.tool)}: {told_error(failure.error)} → {end}")
     text = clean_text("\n".join(lines))
@@ -264,12 +254,6 @@ def _about(line: str) -> str:
     return next((label for label in _FILES if line.startswith(label)), line.rpartition(" → ")[0] or line)
 
 
-def _last_of_each(failures: Sequence[Failure]) -> list[Failure]:
-    """Return the last failure of each program: a test run until it passes is one failure."""
-    last = {(failure.tool, program(failure.command)): failure for failure in failures}
-    return list(last.values())[-_FAILURES_SHOWN:]
-
-
 def _state(turn: Turn, head: str, files: Sequence[str]) -> Entry:
     """Return the entry of Current State: where the work is after this turn."""
     words = _words(head)
@@ -277,8 +261,7 @@ def _state(turn: Turn, head: str, files: Sequence[str]) -> Entry:
     if files:
         parts.append(f"{words.files}: {_list(files[:5], words, of=len(files))}")
     left = [failure for failure in turn.failures if not _is_mended(failure)]
-    if left:
-        parts.append(f"{words.open}: {_code(left[-1].command or left[-1].tool)}")
+    parts += [f"{words.open}: {_code(one.command or one.tool)}" for one in left[-1:]]
     return Entry(turn.entry_id("state"), _stamp(turn.ended), STATE, clean_text(" · ".join(parts)), _tags(turn))
 
 

@@ -111,11 +111,8 @@ def _without_sentence(
     named = list(dict.fromkeys(name for name in programs if _PROGRAM.fullmatch(name)))
     ends = [changed.format(_listed([_base(name) for name in files]))] if files else []
     ends += [ran.format(_listed(named[-_NAMED:]))] if named and not files else []
-    ends += [broken_off] if interrupted else []
-    result = ", ".join(ends)
-    if not request:
-        return result
-    return f"{request.rstrip(' .:')} → {result}" if result else request
+    result = ", ".join([*ends, *[broken_off] * interrupted])
+    return f"{request.rstrip(' .:')} → {result}" if request and result else request or result
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -139,12 +136,8 @@ def _best(asked: str, answer: str, files: Sequence[str]) -> str:
         score += _FOR_LAST * (sentence in last)
         score += 0.5 / (1 + index) - 0.02 * index - max(0, len(sentence) - 180) / 100
         found.append((score, -index, sentence))
-    if not found:
-        return ""
-    score, _, sentence = max(found)
-    if score < _FEWEST and files:
-        return ""  # the changed files tell more
-    return sentence
+    score, _, sentence = max(found, default=(0.0, 0, ""))
+    return "" if score < _FEWEST and files else sentence  # the changed files tell more
 
 
 def _statements(answer: str) -> Iterator[tuple[str, bool]]:
@@ -155,10 +148,8 @@ def _statements(answer: str) -> Iterator[tuple[str, bool]]:
             continue
         said_here = sentences_of(block)
         for place, said in enumerate(said_here):
-            retracted = place + 1 < len(said_here) and _tells_no_result("takes_back", said_here[place + 1])
-            if retracted or any(
-                _tells_no_result(kind, said) for kind in ("option", "takes_back", "announces", "dropped")
-            ):
+            retracted = place + 1 < len(said_here) and _tells_no_result(said_here[place + 1], "takes_back")
+            if retracted or _tells_no_result(said, "option", "takes_back", "announces", "dropped"):
                 continue
             sentence = _LEADING.sub("", said) if _says("did", said) and not _says("leads_on", said) else said
             if _SHORTEST <= len(sentence) <= _LONGEST and is_statement(sentence, Role.DONE) and stems(sentence):
@@ -169,9 +160,10 @@ def _says(kind: str, sentence: str) -> bool:
     return matcher("answers.tsv", kind).search(sentence) is not None
 
 
-def _tells_no_result(kind: str, sentence: str) -> bool:
+def _tells_no_result(sentence: str, *kinds: str) -> bool:
     """Return whether a sentence tells no result: an option among several, what the agent takes back or is about to."""
-    return matcher("outcomes.tsv", kind).search(sentence.lstrip("-*#> ")) is not None
+    words = sentence.lstrip("-*#> ")
+    return any(matcher("outcomes.tsv", kind).search(words) for kind in kinds)
 
 
 def _last_paragraph(answer: str) -> str:
@@ -331,12 +323,9 @@ def save_exchanges(store: Store, session: str, host: str, turns: Sequence[Turn])
 
 def _as_known(made: Iterable[Made], memory: bytes) -> list[Made]:
     """Return exchanges with their ids in `memory.md`, where a live turn's time is some milliseconds later."""
-    body = memory.decode("utf-8", "surrogateescape")
-    ids = {tail_of(identifier): identifier for identifier in entry_ids(body)}
-    return [
-        one._replace(exchange=one.exchange._replace(id=ids.get(tail_of(one.exchange.id), one.exchange.id)))
-        for one in made
-    ]
+    ids = {tail_of(one): one for one in entry_ids(memory.decode("utf-8", "surrogateescape"))}
+    known = [(one, ids.get(tail_of(one.exchange.id), one.exchange.id)) for one in made]
+    return [one._replace(exchange=one.exchange._replace(id=identifier)) for one, identifier in known]
 
 
 def _message(session: str, host: str, changed: Sequence[Made]) -> Message:

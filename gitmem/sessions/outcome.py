@@ -330,8 +330,11 @@ def judge_outcome(turn: Turn, next_prompt: str = "") -> Outcome:
 
 def reaction_of(turn: Turn, next_prompt: str) -> Outcome | None:
     """Return the person's verdict on a turn in the next request: a rejection, a doubt, thanks; or None."""
-    text = " ".join(next_prompt[:_READ].split())
-    if rejects(turn, next_prompt) or (text and (_is_repeated(turn, next_prompt) or _is_error_of(turn, text))):
+    text, answered = " ".join(next_prompt[:_READ].split()), turn.answer.strip() and not turn.interrupted
+    again = bool(turn.prompt.split() and answered) and turn.prompt.split() == next_prompt.split()
+    given = " ".join(text.split()[:_QUOTED]) in " ".join(turn.answer.split())  # a command that the answer gave
+    fails = given and not turn.tools and matcher(_WORDS, "error").search(text) is not None
+    if rejects(turn, next_prompt) or (text and (again or fails)):
         return Outcome.FAILED
     if matcher(_WORDS, "doubted").search(text):
         return Outcome.PARTIAL
@@ -342,24 +345,12 @@ def rejects(turn: Turn, next_prompt: str) -> bool:
     """Return whether the next request says a clear no about the result; one to a question of the agent is none."""
     text = " ".join(next_prompt[:_READ].split())
     said = matcher(_WORDS, "rejected").search(text)
-    return bool(said) and not (turn.answer.rstrip().endswith("?") and said is not None and said.start() == 0)
+    return said is not None and (said.start() > 0 or not turn.answer.rstrip().endswith("?"))
 
 
 def offers(answer: str) -> bool:
     """Return whether an answer lists options and asks which to take."""
     return matcher(_WORDS, "asks").search(answer[-_READ:]) is not None
-
-
-def _is_repeated(turn: Turn, next_prompt: str) -> bool:
-    """Return whether the person set the same task again after an answer."""
-    asked, answered = turn.prompt.split(), turn.answer.strip() and not turn.interrupted
-    return bool(asked and answered) and asked == next_prompt.split()
-
-
-def _is_error_of(turn: Turn, text: str) -> bool:
-    """Return whether the person reports an error of a command that the answer gave."""
-    command = " ".join(text.split()[:_QUOTED])
-    return bool(matcher(_WORDS, "error").search(text)) and not turn.tools and command in " ".join(turn.answer.split())
 
 
 def verdict_of(runs: Iterable[Run]) -> Outcome | None:

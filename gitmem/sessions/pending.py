@@ -51,25 +51,14 @@ class Pending(Value):
         return frozenset(session.name for session in self.sessions if session.over)
 
 
-class _Seen(Value):
-    """A payload: whether it can be parsed, and its event, if it has one."""
-
-    name: str
-    at: datetime
-    owner: int
-    readable: bool
-    event: HookEvent | None
-
-
 def read_pending(spool: HookSpool, context: Context, alive: Callable[[int], bool]) -> Pending:
     """Read the spool; `alive` returns whether the process with an id still runs."""
-    seen, now = spool.read(lambda file: _Seen(file.name, file.at, file.owner, *_event(file, context))), context.clock()
-    events = [one.event for one in seen if one.event]
+    seen, now = spool.read(lambda file: (file.name, file.at, file.owner, *_event(file, context))), context.clock()
+    events = [event for *_, event in seen if event]
     owners: dict[str, tuple[datetime, int]] = {}
-    for one in seen:
-        if one.event:
-            session = one.event.session
-            owners[session] = max(owners.get(session, (one.at, 0)), (one.at, one.owner))
+    for _, at, owner, _, event in seen:
+        if event:
+            owners[event.session] = max(owners.get(event.session, (at, 0)), (at, owner))
     sessions = tuple(
         _session(name, events, running=now - last < IDLE and (not owner or alive(owner)))
         for name, (last, owner) in sorted(owners.items())
@@ -79,8 +68,8 @@ def read_pending(spool: HookSpool, context: Context, alive: Callable[[int], bool
         tuple(_completed(turn, transcripts[turn.session]) for turn in fold(events)),
         sessions,
         tuple(event for event in events if event.kind is HookKind.PRE_COMPACT),
-        tuple(one.name for one in seen if one.event is None and one.readable),
-        tuple(one.name for one in seen if not one.readable),
+        tuple(name for name, _, _, readable, event in seen if readable and event is None),
+        tuple(name for name, _, _, readable, _ in seen if not readable),
         tuple(events),
     )
 

@@ -29,13 +29,13 @@ class Replayed(Value):
     """
 
     path: str
-    sessions: tuple[str, ...]
-    turns: int
-    unread: int
-    saved: int
-    transcript: bool
-    archives: tuple[str, ...]
-    notices: tuple[str, ...]
+    sessions: tuple[str, ...] = ()
+    turns: int = 0
+    unread: int = 0
+    saved: int = 0
+    transcript: bool = False
+    archives: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 def find_transcripts(path: str) -> list[str]:
@@ -113,11 +113,11 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None) ->
         left |= {turn.session for turn in turns if is_private(store, turn.session, turn.cwd)}
         turns = [turn for turn in turns if turn.session not in left]
         if left and not turns:
-            return Replayed(path, (), 0, unread, 0, transcript=False, archives=(), notices=())
+            return Replayed(path, unread=unread)
     if since is not None:
         turns = [turn for turn in turns if turn.started >= since]
         if not turns:
-            return Replayed(path, (), 0, unread, 0, transcript=False, archives=(), notices=())
+            return Replayed(path, unread=unread)
     recorded = capture_recorded(store, turns, "replay")
     notices = (*_notices(path, len(turns), unread), *recorded.notices)
     sessions = tuple(dict.fromkeys(turn.session for turn in turns))
@@ -126,5 +126,5 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None) ->
         own = [turn for turn in turns if turn.session == session]
         keep_session(store, session, own[0].host, own, records[session])
         note_use(store, session, own)
-    done = Replayed(path, sessions, len(turns), unread, recorded.saved, transcript=False, archives=(), notices=())
-    return done._replace(archives=recorded.archives, notices=tuple(dict.fromkeys(notices)))
+    done = Replayed(path, sessions, len(turns), unread, recorded.saved, archives=recorded.archives)
+    return done._replace(notices=tuple(dict.fromkeys(notices)))

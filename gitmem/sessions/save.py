@@ -182,7 +182,13 @@ def plan_saves(store: Store, transaction: Transaction) -> _Batch:
     from gitmem.sessions.logs import add_save
 
     batch = _Batch({}, {}, [], [], {}, [])
-    book = cache(partial(_book, store, transaction))
+
+    @cache
+    def book() -> FactBook:  # only saves that last need it
+        from gitmem.facts.book import FactBook
+
+        return FactBook(store, transaction)
+
     for event in store.spool.events():
         if len(batch.done) >= BATCH:
             break
@@ -204,13 +210,6 @@ def plan_saves(store: Store, transaction: Transaction) -> _Batch:
             batch.placed[event.name], batch.added[event.name] = len(transaction.drafts) - 1, added
         batch.done.append(event.name)
     return batch._replace(drafts=len(transaction.drafts))
-
-
-def _book(store: Store, transaction: Transaction) -> FactBook:
-    """Return the facts of the transaction; only saves that last need them."""
-    from gitmem.facts.book import FactBook
-
-    return FactBook(store, transaction)
 
 
 def rotate_if_full(transaction: Transaction, store: Store) -> str | None:

@@ -316,7 +316,7 @@ def _last(
     pieces = [piece[0].rstrip() for piece in _PIECE.finditer(kept) if not piece[0].startswith("#")]
     done = [piece for piece in pieces if _STATE not in piece] or pieces  # a state repeats the end of its turn
     worked = {found[1] for piece in done if _CHANGED.search(piece) and (found := _OF_SESSION.match(piece))}
-    done = [piece for piece in done[:-1] if not _is_talk(piece, worked)] + done[-1:]
+    done = [*(piece for piece in done[:-1] if not _is_talk(piece, worked)), *done[-1:]]
     entries = [(piece, _id_of(piece)) for piece in done[-_LAST:]]
     entries = [(_brief(without_ids(with_marks(piece, marks))), one) for piece, one in entries if one not in known]
     *before, last = [one for one in entries if _statement(one[0].partition("\n")[0]) not in told] or [("", "")]

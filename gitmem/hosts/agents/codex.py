@@ -104,11 +104,6 @@ def _parts(payload: Payload, base: Record) -> Iterator[Record]:
         yield base.result(after.partition("Output:\n")[2] or text, key, failed=failed)
 
 
-def _sessions(place: Place) -> list[str]:
-    """Return the rollouts of a project; Codex keeps them by day, and each says at its beginning where it was."""
-    return begun_below(place.project, os.path.join(place.own(".codex", "CODEX_HOME"), "sessions"), "payload", "cwd")
-
-
 HOST = Host(
     name="codex",
     title="Codex",
@@ -119,7 +114,10 @@ HOST = Host(
     read=_read,
     recorded=_recorded,
     records=partial(records, read=_read_item),
-    sessions=_sessions,
+    # Codex keeps rollouts by day; each says at its beginning where it was.
+    sessions=lambda place: begun_below(
+        place.project, os.path.join(place.own(".codex", "CODEX_HOME"), "sessions"), "payload", "cwd"
+    ),
     trust=trust,
     note="Codex runs hooks only once you trust them: open /hooks in it, or install with --trust.",
 )

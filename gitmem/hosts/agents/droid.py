@@ -84,11 +84,6 @@ def _named(part: Record) -> Record:
     return part._replace(tool=_TOOLS.get(part.tool, part.tool))
 
 
-def _sessions(place: Place) -> list[str]:
-    """Return the transcripts of a project, whose folder is named after its path."""
-    return transcripts_in(place.own(".factory"), "sessions", folder_name(place.project))
-
-
 HOST = Host(
     name="droid",
     title="droid",
@@ -100,6 +95,6 @@ HOST = Host(
     recorded=_recorded,
     answer=_answer,
     records=partial(records, read=_read_item),
-    sessions=_sessions,
+    sessions=lambda place: transcripts_in(place.own(".factory"), "sessions", folder_name(place.project)),
     slash="/gitmem-",
 )

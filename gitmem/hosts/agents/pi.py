@@ -63,11 +63,6 @@ def _parts(message: Payload, base: Record) -> Iterator[Record]:
                 yield base.call(_TOOLS.get(tool, tool), text_of(part, "id"), part.get("arguments"))
 
 
-def _sessions(place: Place) -> list[str]:
-    """Return the transcripts of a project; each says in its first line where it was."""
-    return begun_below(place.project, os.path.join(place.home, ".pi", "agent", "sessions"), "cwd")
-
-
 HOST = Host(
     name="pi",
     title="pi",
@@ -77,6 +72,6 @@ HOST = Host(
     edits=_edits,
     read=_read,
     records=partial(records, read=_read_item),
-    sessions=_sessions,
+    sessions=lambda place: begun_below(place.project, os.path.join(place.home, ".pi", "agent", "sessions"), "cwd"),
     note="pi loads a project's extensions only once you trust the project.",
 )

@@ -87,11 +87,6 @@ def _tool(part: Payload, base: Record, *, failed: bool) -> Iterator[Record]:
         yield base.result(_printed(text), text_of(result, "id"), failed=failed)
 
 
-def _sessions(place: Place) -> list[str]:
-    """Return the chats of a project, whose folder is named after its path."""
-    return transcripts_in(place.own(".qwen"), "projects", folder_name(place.project), "chats")
-
-
 HOST = Host(
     name="qwen",
     title="Qwen Code",
@@ -101,5 +96,5 @@ HOST = Host(
     edits=_edits,
     read=_read,
     records=partial(records, read=_read_item),
-    sessions=_sessions,
+    sessions=lambda place: transcripts_in(place.own(".qwen"), "projects", folder_name(place.project), "chats"),
 )
