@@ -254,7 +254,10 @@ def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str
         for remote in remotes(store)
     ]
     if sentences:
-        sentences.append("Other machines follow at their next sync; a clone that never syncs keeps it.")
+        sentences.append(
+            "Machines in your purge.machines follow at their next sync, all others ask first ('gitmem review'); "
+            "a clone that never syncs keeps it."
+        )
     sentences.append("Agents keep transcripts of their own: look into those, too.")
     if not store.own_repository and oldest:
         options = [f"--contains={oid}" for oid in oldest]

@@ -169,11 +169,11 @@ def check_purges(store: Store) -> Iterator[Finding]:
     if waiting:
         from gitmem.purge.purge import waiting_purges
 
-        details = tuple(f"{one.path}: {one.why}" for one in waiting_purges(store)[:_SHOWN])
-        message = (
-            f"{count(len(waiting), 'purge')} of other machines not applied: too large to apply without asking you."
-        )
-        yield Finding("purges", Level.WARNING, message, "'gitmem review PATH' shows what, and how to answer.", details)
+        asked = waiting_purges(store)
+        details = tuple(f"{one.path}: {one.why}" for one in asked[:_SHOWN])
+        message = f"{count(len(waiting), 'purge')} of other machines, not followed before you answer."
+        remedy = f"'gitmem review {asked[0].path}' shows what it takes out, and how to answer."
+        yield Finding("purges", Level.WARNING, message, remedy, details)
     if state.aside:
         message = f"{count(len(state.aside), 'file')} in purged/ not valid as records of purges; ignored."
         yield Finding("purges", Level.WARNING, message, "Remove them if nobody needs them.", state.aside[:_SHOWN])

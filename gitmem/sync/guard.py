@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -255,7 +255,7 @@ def check_rewritten(
     theirs: str | None,
     accept: Collection[Accept],
     *,
-    purges: Collection[str] = (),
+    purges: Sequence[str] = (),
 ) -> None:
     """Refuse a remote that lost commits since the last sync, and back these up under `refs/gitmem/backup/`.
 
@@ -272,11 +272,13 @@ def check_rewritten(
     if Accept.REWRITTEN in accept:
         return
     if purges and theirs is not None:
+        one = f"gitmem review {purges[0]}"
+        many = f" ('gitmem review' lists {len(purges)})" if len(purges) > 1 else ""
         raise RefusedError(
-            f"{remote.name} was rewritten, perhaps by a purge that is not followed here: {', '.join(purges)}. "
+            f"{remote.name} was rewritten, perhaps by a purge that is not followed here{many}: '{one}' shows it. "
             "Nothing was merged or pushed.",
-            "'gitmem review' shows what it would take out; 'gitmem review PURGE --take theirs' does so, then sync. "
-            "To push the lost commits again: 'gitmem sync --accept rewritten'.",
+            f"To take out here, too, what it took out: '{one} --take theirs', then 'gitmem sync'. To push the lost "
+            "commits again: 'gitmem sync --accept rewritten'.",
         )
     if theirs is None:
         change = "holds no memory any more; it had"

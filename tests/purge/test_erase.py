@@ -13,6 +13,8 @@ from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.git.packing import every_object
 from gitmem.purge.purge import answer_purge, plan_erasure, preview_purge, purge, waiting_purges
 from gitmem.sessions.save import save
+from gitmem.store.findings import Level
+from gitmem.store.status import check_purges
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import put, read
 
@@ -55,9 +57,12 @@ def _held(one: Machine, *texts: str) -> list[str]:
 
 def _follow(one: Machine) -> None:
     """Sync, look at what an erasure takes out, and say yes, as `gitmem review` does."""
-    with pytest.raises(RefusedError, match="not followed here"):
+    with pytest.raises(RefusedError, match="not followed here") as refused:
         one.sync()
     [waiting] = waiting_purges(one.store)
+    assert f"'gitmem review {waiting.path} --take theirs', then 'gitmem sync'" in refused.value.remedy
+    [told] = (found for found in check_purges(one.store) if found.level is Level.WARNING)
+    assert f"gitmem review {waiting.path}" in told.remedy
     assert SAID in preview_purge(one.store, waiting.path).shown
     answer_purge(one.store, waiting.path, yes=True)
     one.sync()

@@ -213,9 +213,10 @@ def _undo(*commits: str | None) -> str:
 
 def _purge_words(preview: Preview) -> str:
     more = [f"  … and {preview.more_files} more"] if preview.more_files else []
+    named = f"It names {count(preview.texts, 'text')}; f" if preview.texts else "F"  # of an author's it names none
     return "\n".join([
         f"{preview.path} waits, since {preview.why}.",
-        f"It names {count(preview.texts, 'text')}; found here: {preview.found}{', such as:' if preview.shown else '.'}",
+        f"{named}ound here: {preview.found}{', such as:' if preview.shown else '.'}",
         *(f"  {text!r}" for text in preview.shown),
         *(["They are, or were, in:"] if preview.files else []),
         *(f"  {name}" for name in preview.files),
