@@ -273,19 +273,10 @@ PIECES = [
     b"{",
 ]
 ENTRIES = [
-    "id: d001  # stays",
-    "'title': \"Locks: flock first\"",
-    "tags: [git, '잠금', 🎉]",
-    "related:\n  - &first d002 # one\n  - d003",
-    "again: *first",
-    "note: |\n  # heading\n  ---\n\n  text",
-    "why: >-\n  because it is\n  faster",
-    "counts: {read: 3, useful: 0.5}",
-    "when: 2026-03-01T09:00:00+09:00",
-    "empty:",
-    "결정: 먼저 flock",
-    "# a comment",
-    "# another\n",
+    *("id: d001  # stays", "'title': \"Locks: flock first\"", "tags: [git, '잠금', 🎉]"),
+    *("related:\n  - &first d002 # one\n  - d003", "again: *first", "note: |\n  # heading\n  ---\n\n  text"),
+    *("why: >-\n  because it is\n  faster", "counts: {read: 3, useful: 0.5}", "when: 2026-03-01T09:00:00+09:00"),
+    *("empty:", "결정: 먼저 flock", "# a comment", "# another\n"),
 ]
 
 

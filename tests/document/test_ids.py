@@ -106,20 +106,8 @@ def test_the_beginning_of_a_session_tells_it_from_those_of_the_same_minute():
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
 GIT_FOLDERS = [
-    ".git",
-    ".GIT",
-    ".Git ",
-    ".git.",
-    ".git. . ",
-    "git~1",
-    "GIT~1",
-    "git~1 .",
-    ".git::$INDEX_ALLOCATION",
-    ".git :stream",
-    ".git\\hooks",
-    ".g\u200cit",
-    "\ufeff.git",
-    ".gi\u202et\u206a",
+    *(".git", ".GIT", ".Git ", ".git.", ".git. . ", "git~1", "GIT~1", "git~1 .", ".git::$INDEX_ALLOCATION"),
+    *(".git :stream", ".git\\hooks", ".g\u200cit", "\ufeff.git", ".gi\u202et\u206a"),
 ]
 
 

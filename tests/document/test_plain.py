@@ -14,18 +14,7 @@ VALUES = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3), max_leaves=8
 )
 NAMED = [
-    "key: ",
-    "\n  ",
-    "\nb: ",
-    "null",
-    "No",
-    "0x1f",
-    "1_0",
-    "1e3",
-    "2026-11-20",
-    "T10:00:00",
-    "Z",
-    "+02:00",
+    *("key: ", "\n  ", "\nb: ", "null", "No", "0x1f", "1_0", "1e3", "2026-11-20", "T10:00:00", "Z", "+02:00"),
     " 10:00",
 ]
 NAMED += ["Z", "+02:00", " 10:00", "12:30", "\u00e9", "e\u0301", "\uac00", "\u2028", "\x85", "<<", "...", "---", "\r\n"]

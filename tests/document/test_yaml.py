@@ -404,30 +404,12 @@ def test_newline_of(text, expected):
 # For any text a person may write ------------------------------------------------------------------
 
 SPELLINGS = [
-    "",
-    " plain words",
-    " 007  # seven",
-    ' "quoted: # not a comment"',
-    " 'it''s'  # its",
-    " [a, 'b, c'] # list",
-    " [a,\n  b]",
-    "\n  - one\n  - two: 2 # c\n    three: 3",
-    "\n- x\n-\n- y",
-    "  # said here\n  # and here\n  sub: 1\n  other: {k: v}",
-    " |\n  text\n\n  # more",
-    " >-\n    folded\n    lines",
-    " |2-\n   x",
-    " {a: 1, b: [x, {c: d}]}",
-    " 2026-03-01",
-    " 12:30",
-    " 한국어 기억 # 주석",
-    " 🎉",
-    " !!str 12",
-    " &here value",
-    "\n  <<: {m: 1}\n  n: 2",
-    " one\n  two",
-    ' "one\n\n  two\\n"',
-    " ~",
+    *("", " plain words", " 007  # seven", ' "quoted: # not a comment"', " 'it''s'  # its", " [a, 'b, c'] # list"),
+    *(" [a,\n  b]", "\n  - one\n  - two: 2 # c\n    three: 3", "\n- x\n-\n- y"),
+    *("  # said here\n  # and here\n  sub: 1\n  other: {k: v}", " |\n  text\n\n  # more"),
+    *(" >-\n    folded\n    lines", " |2-\n   x", " {a: 1, b: [x, {c: d}]}", " 2026-03-01", " 12:30"),
+    *(" 한국어 기억 # 주석", " 🎉", " !!str 12", " &here value", "\n  <<: {m: 1}\n  n: 2", " one\n  two"),
+    *(' "one\n\n  two\\n"', " ~"),
 ]
 KEYS = ["a", "on", "key with words", '"quoted"', "'single'", "한글", "2024", "🎉", "x-y_z.w", "dash - ed"]
 NOISE = ["", "", "# comment\n", "# 주석: x # y\n\n", "#\n"]

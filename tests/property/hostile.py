@@ -162,17 +162,8 @@ RUNS = b"import pathlib\npathlib.Path('@MARK@').touch()\n"
 SCRIPT = b"#!/bin/sh\ntouch '@MARK@'\n"
 _REFUSED_PARTS = [  # by git as it fetches, or by gitmem
     *(
-        b"..",
-        b".",
-        b".git",
-        b".GIT",
-        b".git ",
-        b".git.",
-        b"git~1",
-        b"GIT~1",
-        b".g\xe2\x80\x8cit",
-        b".git\\config",
-        b"a/b",
+        *(b"..", b".", b".git", b".GIT", b".git ", b".git.", b"git~1", b"GIT~1", b".g\xe2\x80\x8cit"),
+        *(b".git\\config", b"a/b"),
     ),
     *(b".git:x", b"a\\..\\b", b"new\nline.md", b"bell\x07.md", b"esc\x1b[31m.md", b"\x7f.md", b"tab\t.md", b"\r.md"),
 ]
@@ -200,14 +191,8 @@ _PARTS = [
         b"Memory.md",
     ),
     *(
-        b"all.md.edited-2026.md",
-        b".other-x.md",
-        b"memory.md.lock",
-        b"x.summary.md",
-        b".DS_Store",
-        b"@{u}",
-        b"HEAD",
-        b":(top)x",
+        *(b"all.md.edited-2026.md", b".other-x.md", b"memory.md.lock", b"x.summary.md", b".DS_Store", b"@{u}"),
+        *(b"HEAD", b":(top)x"),
     ),
 ]
 _FOLDERS: list[tuple[bytes, ...]] = [
@@ -229,12 +214,7 @@ _MODULES = [b"gitmem", b"json", b"os", b"sitecustomize", b"usercustomize", b"yam
 _SETTINGS = [
     *(b".gitattributes", b".gitignore", b".gitmodules", b".mailmap", b".envrc", b"config.yaml", b"FORMAT.md"),
     *(
-        b"memory.md",
-        b".git-blame-ignore-revs",
-        b".ignore",
-        b".rgignore",
-        b".editorconfig",
-        b"pyproject.toml",
+        *(b"memory.md", b".git-blame-ignore-revs", b".ignore", b".rgignore", b".editorconfig", b"pyproject.toml"),
         b".lfsconfig",
     ),
 ]
@@ -243,16 +223,11 @@ _SETTINGS = [
 
 ATTRIBUTES = [
     *(
-        b"* text working-tree-encoding=UTF-16\n",
-        b"* text eol=crlf\n",
-        b"* filter=evil\n",
-        b"* ident\n",
+        *(b"* text working-tree-encoding=UTF-16\n", b"* text eol=crlf\n", b"* filter=evil\n", b"* ident\n"),
         b"* merge=evil\n",
     ),
     *(
-        b"* diff=evil\n",
-        b"*.md export-subst export-ignore\n",
-        b"* -diff -merge\n",
+        *(b"* diff=evil\n", b"*.md export-subst export-ignore\n", b"* -diff -merge\n"),
         b"[attr]binary filter=evil\n* binary\n",
     ),
     *(
@@ -287,9 +262,7 @@ CONFIGS = [
         b": :\n- x",
     ),
     *(
-        b"search:\n  vector_percent: 1e999\n",
-        b"tiers: {weekly_days: 2026-11-21}\n",
-        b"<<: *x\n",
+        *(b"search:\n  vector_percent: 1e999\n", b"tiers: {weekly_days: 2026-11-21}\n", b"<<: *x\n"),
         b"rotation:\n  enabled: false\n",
     ),
 ]
@@ -318,9 +291,7 @@ HEADERS = [
         b"c: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nid: *c\nkind: *c\n---\n"
     ),
     *(
-        b"---\nversion: 99\n---\n",
-        b"---\nversion: 1e9\n---\n",
-        b"---\nversion: []\n---\n",
+        *(b"---\nversion: 99\n---\n", b"---\nversion: 1e9\n---\n", b"---\nversion: []\n---\n"),
         b"---\r\nid: x\r\nkind: daily\r\n---\r\n",
     ),
     b"---\nreview: [x, '\x1b]0;x\x07', " + b"y, " * 500 + b"z]\n---\n",
@@ -394,23 +365,14 @@ PURGED = [  # what a whole record may name: words that are everywhere here, name
 ]
 LINES = [
     *(
-        b"",
-        b"{",
-        b"null\n[]\n3\n",
-        b'{"at": "0000", "role": 7}\n',
+        *(b"", b"{", b"null\n[]\n3\n", b'{"at": "0000", "role": 7}\n'),
         b'{"at":"2026-11-21T12:00:00Z","role":"user","text":[1]}\n',
     ),
     *(b"[" * 9000 + b"\n", b'{"at": 1e999, "role": "user", "text": "\\ud800"}\n', b"\0" * 100, b"\xff\xfe\n"),
 ]
 LINKS = [
-    b"/etc/passwd",
-    b"../../sibling/secret.txt",
-    b"../.git/config",
-    b".git/hooks",
-    b"..",
-    b"memory.md",
-    b"/dev/zero",
-    b"",
+    *(b"/etc/passwd", b"../../sibling/secret.txt", b"../.git/config", b".git/hooks", b"..", b"memory.md"),
+    *(b"/dev/zero", b""),
 ]
 
 # Messages ---------------------------------------------------------------------------------------------------------
@@ -455,10 +417,7 @@ WHEN = [
     *(b"1795435200 -9959", b"1795435200 +2400", b"1 -0000", b"32503680000 +1400", b"1 -1200"),
 ]
 REFUSED = [
-    b"<> 1 +0000",
-    b"Eve <eve> -1 +0000",
-    b"Eve <eve> 1e9 +0000",
-    b"Eve <eve> 99999999999999999999 +0000",
+    *(b"<> 1 +0000", b"Eve <eve> -1 +0000", b"Eve <eve> 1e9 +0000", b"Eve <eve> 99999999999999999999 +0000"),
     b"Eve",
 ]
 _EVE, _NOW = b"Eve <eve@example.org>", b"1795435200 +0000"
@@ -519,16 +478,7 @@ _DOCUMENTS = [
 
 
 _KINDS = [
-    "document",
-    "document",
-    "document",
-    "setting",
-    "setting",
-    "record",
-    "module",
-    "odd",
-    "odd",
-    "removed",
+    *("document", "document", "document", "setting", "setting", "record", "module", "odd", "odd", "removed"),
     "refused",
 ]
 
@@ -546,9 +496,7 @@ def _file(draw: st.DrawFn) -> tuple[tuple[bytes, ...], tuple[bytes, Any] | None]
             draw(
                 st.sampled_from(
                     [
-                        b"20261121-120000-aaaaaa.json",
-                        b"x.json",
-                        b"20261121-120000-bbbbbb.json",
+                        *(b"20261121-120000-aaaaaa.json", b"x.json", b"20261121-120000-bbbbbb.json"),
                         b"20261121-120000-dddddd.json",
                     ]
                 )

@@ -33,33 +33,26 @@ _CODES = {"\\n": "\n", "\\t": "\t", "\\\\": "\\"}
 CONTEXTS = {
     "setting": ("{name}={value}", "{name}: {value}", '{{"{lower}": "{value}"}}', "- name: {name}\n  value: {value}"),
     "shell": (
-        "export {name}='{value}' && ./deploy.sh",
-        "{name}={value} npm publish",
-        "docker run -e {name}={value} app",
-        "heroku config:set {name}={value}",
-        "aws configure set {name} {value}",
-        "curl 'https://api.example.com/v1/items?{lower}={encoded}'",
+        *("export {name}='{value}' && ./deploy.sh", "{name}={value} npm publish"),
+        *("docker run -e {name}={value} app", "heroku config:set {name}={value}"),
+        *("aws configure set {name} {value}", "curl 'https://api.example.com/v1/items?{lower}={encoded}'"),
     ),
     "english": (
-        "The {name} is {value} and it works.",
-        "I set {name} to {value}.",
-        "the value of `{name}` is `{value}`",
+        *("The {name} is {value} and it works.", "I set {name} to {value}.", "the value of `{name}` is `{value}`"),
         "{name} was {value}, which is old",
     ),
     "korean": (
-        "{name} 값은 {value} 이고 배포는 끝났다",
-        "{name}은 {value}입니다.",
-        "{name}의 값은 {value} 이다",
-        "{name}를 {value}로 바꿨다",
-        "{name} 값: {value}",
-        "{name} 키는 {value}",
+        *(
+            "{name} 값은 {value} 이고 배포는 끝났다",
+            "{name}은 {value}입니다.",
+            "{name}의 값은 {value} 이다",
+            "{name}를 {value}로 바꿨다",
+        ),
+        *("{name} 값: {value}", "{name} 키는 {value}"),
     ),
     "code": (
-        'const {name} = "{value}";',
-        "{lower} = '{value}'",
-        'os.environ["{name}"] = "{value}"',
-        'client = Client({lower}="{value}", retries=3)',
-        'config.set("{lower}", "{value}")',
+        *('const {name} = "{value}";', "{lower} = '{value}'", 'os.environ["{name}"] = "{value}"'),
+        *('client = Client({lower}="{value}", retries=3)', 'config.set("{lower}", "{value}")'),
     ),
 }
 

@@ -7,24 +7,7 @@ from hypothesis import strategies as st
 from gitmem.text.sentences import ELLIPSIS, Kind, age, blocks, count, is_korean, mask_code, shorten, split
 
 PIECES = [
-    "a",
-    "다",
-    " ",
-    "\n",
-    "\r\n",
-    ".",
-    "...",
-    "!",
-    "?",
-    "。",
-    "`",
-    "```",
-    "~~~",
-    "**",
-    "__",
-    "#",
-    "> ",
-    "- ",
+    *("a", "다", " ", "\n", "\r\n", ".", "...", "!", "?", "。", "`", "```", "~~~", "**", "__", "#", "> ", "- "),
     "1. ",
 ]
 PIECES += [

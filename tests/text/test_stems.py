@@ -10,10 +10,7 @@ from gitmem.text.stems import estimate_tokens, hangul_stem, literal_of, root, st
 @pytest.mark.parametrize(
     "forms",
     [
-        "paint paints painted painting",
-        "story stories",
-        "make makes making",
-        "plan plans planned planning",
+        *("paint paints painted painting", "story stories", "make makes making", "plan plans planned planning"),
         "class classes",
     ],
 )
