@@ -14,14 +14,10 @@ if TYPE_CHECKING:
 COMMANDS = [
     *("status", "doctor", "doctor --deep", "show", "show HEAD", "log", "log knowledge", "at HEAD", "at HEAD --list"),
     *("diff", "diff HEAD~1", "diff HEAD~2 HEAD", "blame memory.md", "blame memory.md:12", "index", "search raccoon"),
-    *(
-        *("search raccoon --history", "search raccoon --at HEAD~1", "search raccoon --deep", "keywords", "review"),
-        "facts list",
-    ),
-    *(
-        *("concepts list", "sync", "undo", "undo", "save more", "consolidate", "maintain", "check", "config"),
-        "summary list",
-    ),
+    *("search raccoon --history", "search raccoon --at HEAD~1", "search raccoon --deep", "keywords", "review"),
+    "facts list",
+    *("concepts list", "sync", "undo", "undo", "save more", "consolidate", "maintain", "check", "config"),
+    "summary list",
     *("purge badger", "clear old", "sync", "save again", "forget --transcripts"),
 ]
 

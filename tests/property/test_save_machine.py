@@ -28,16 +28,14 @@ from tests.own_settings import own_settings
 
 LIKE_MARKDOWN = [
     *("## Timeline", "# 제목", "---", "```", "- [10:00:00] **Note**: not an entry ^00000000000000000000"),
-    *(
-        "^0123456789abcdefghjk",
-        "Gitmem-Op: rotate",
-        "",
-        "  indented",
-        "\ttab",
-        "- item",
-        "<<<<<<< ours",
-        "한글 기억 🧠",
-    ),
+    "^0123456789abcdefghjk",
+    "Gitmem-Op: rotate",
+    "",
+    "  indented",
+    "\ttab",
+    "- item",
+    "<<<<<<< ours",
+    "한글 기억 🧠",
     *("trailing  ", "\u2028separator\x85"),
 ]
 LINES = st.one_of(st.sampled_from(LIKE_MARKDOWN), st.text(max_size=60), st.text("가나다 라마", max_size=30))

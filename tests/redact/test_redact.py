@@ -279,14 +279,10 @@ def test_any_text_is_taken_and_redacting_is_idempotent(text):
 
 FRAGMENTS = st.sampled_from(
     [
-        *(
-            *("password", "비밀번호는 ", "=", ": ", '"', "'", '\\"', "\\", "<private>", "</private>", "[REDACTED:jwt]"),
-            "\n",
-        ),
-        *(
-            *("hunter2x", "sk-", "://", "@", "a", "1", "Bearer ", "-----BEGIN PRIVATE KEY-----"),
-            "-----END PRIVATE KEY-----",
-        ),
+        *("password", "비밀번호는 ", "=", ": ", '"', "'", '\\"', "\\", "<private>", "</private>", "[REDACTED:jwt]"),
+        "\n",
+        *("hunter2x", "sk-", "://", "@", "a", "1", "Bearer ", "-----BEGIN PRIVATE KEY-----"),
+        "-----END PRIVATE KEY-----",
         *("%22", "%5C", "%67hp_", "%3D", "\u200b", "API_KEY ", " 값은 ", " to ", ", "),
         *(PLANTED["github"][0], PLANTED["aws id"][0], PLANTED["jwt"][0], "TOKEN=", "{", "}", "$", " ", "[", "]", ","),
     ]
