@@ -9,54 +9,92 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
 
 from gitmem.document.ids import BUGS, short_session
-from gitmem.lessons.advice import (
-    EPISODES,
-    Line,
-    Part,
-    files_in,
-    is_repeated,
-    of_authors,
-    of_episodes,
-    of_errors_in,
-    of_project,
-    of_review,
-)
+from gitmem.document.message import one_line
+from gitmem.facts.extract import purposes_in
+from gitmem.facts.fact import FactKind
+from gitmem.facts.validity import in_force
+from gitmem.history.authors import People
 from gitmem.lessons.counts import BEGINS, usefulness_of
 from gitmem.lessons.episode import FOLDER as EPISODES_FOLDER
+from gitmem.lessons.episode import REJECTED, UNMENDED, ending
 from gitmem.lessons.episodes import Ranked, ranked_episodes, similar
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness, names_in, quoted, read_errors
 from gitmem.lessons.fix import mend_line
+from gitmem.lessons.learn_project import known_knowledge
 from gitmem.lessons.pattern import FOLDER as PATTERNS
+from gitmem.lessons.pattern import LETTER
+from gitmem.lessons.project_knowledge import KnowledgeKind, command_lines, read_commands
 from gitmem.lessons.prompt import excerpt, needles_of, plain_query
-from gitmem.lessons.read import counts, match, own_part, read_pattern
+from gitmem.lessons.read import counts, match, own_part, pattern_headers, read_pattern, signature_of
+from gitmem.lessons.risk import from_other, without_risk
 from gitmem.lessons.usage_log import GUIDE, GivenText, note_asked
 from gitmem.search.engine import Answer, answer
 from gitmem.search.hits import Hit
 from gitmem.search.query import fold, parse_query
 from gitmem.search.recall import with_own
 from gitmem.search.units import bare_text, fields_in
+from gitmem.sessions.events import PLACE, is_place
 from gitmem.sessions.memory import running
+from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.state import TaskStatus, TaskType, WorkingMemory, classify
-from gitmem.store.headers import marked
+from gitmem.store.headers import known_facts, marked
 from gitmem.store.store import Store
+from gitmem.text.sentences import seen_times
 from gitmem.values import Value
 
 _HITS = 12
 _FIRST = 3  # hits of which one matches a task, if any does
 _LINES = 4  # of a part
+_FEW = 2  # lines of a kind from one episode, of errors; ids of a source
+_EPISODES, _RULES, _OF_PROJECT = 3, 3, 3  # episodes; lines of rules and of a document
+_READ = 20  # patterns
 _TOKENS = 60  # of a line
-_CHALLENGES = ("i",)  # letters of the ids of facts that are open issues
+_LONGEST, _TASK = 400, 120  # characters of a line, and of the task in it
 _CONCEPT = "k"
 # The least that a memory shares with a task: the weighted share of its words, their weight, their number.
 _ASKED, _ORDERED = (0.25, 4.5, 2), (0.3, 6.0, 2)
 _LIKE_THE_BEST = 0.6  # of the best memory's share of words
+_THE_SAME = 2 / 3  # confidence from which an episode's task is nearly this one
+_FEWEST, _REPEATS = 4, 0.7  # words of lines that can be compared; the share of them in lines that say the same
 _RULE = re.compile(r"(?m)^\s*\|[-| :]*\|\s*$")  # of a table
 _MARKS = r"^\s*(?:#{1,6}|[-*>])\s+|\*\*"  # of headings, lists and bold words
 _ENDS = (".", "!", "?", ":", "。", "|")
 _NOT_SAID = r"(?m)^(?:Asked|Files|Failed|요청|파일|실패): .*$|^(?:Done|한 일): "  # in an entry of memory.md
 _FORBIDS = re.compile(r"\b(?:never|don't|do not|avoid)\b|하지 ?마|쓰지 ?마|금지", re.IGNORECASE)
+_DID_NOT_HELP = ("did not help", REJECTED)
+_TRIED = ("mended it", "did not help")  # end the lines of errors
+_FILE = re.compile(r"[\w.+-]*(?:/[\w.+-]+)+|[\w+-]+\.[A-Za-z]\w{0,5}\b")
+_CLAUSE = re.compile(r"[,;.?!\n]\s|\b(?:so|because|since|before|after|until|unless|which|that)\b", re.IGNORECASE)
+# Who speaks of failures needs the command that shows them; unasked, it is told only to who asks how to run it.
+_RUNS = re.compile(
+    r"^how\b|\bhow (?:do|to|can|should)\b|\bruns?\b|어떻게|실행|돌려|돌리"
+    r"|\b(?:tests?|lint\w*|types?|type-?check\w*|builds?|format\w*) (?:errors?|failures?|warnings?|issues?|problems?)\b"
+    r"|\b(?:failing|broken) (?:[\w-]+ )?(?:tests?|lint\w*|types?|builds?|format\w*)\b"
+    r"|\b(?:tests?|lint\w*|builds?) (?:(?:is|are|still|now) ){0,2}(?:fail\w*|broken|red)\b"
+    r"|(?:테스트|린트|타입|빌드|포맷).{0,6}(?:실패|에러|오류|깨)",
+    re.IGNORECASE,
+)
+
+
+class Part(StrEnum):
+    """The use of a line of guidance."""
+
+    APPROACH = "approach"
+    TRY = "try"
+    AVOID = "avoid"
+    CHALLENGE = "challenge"
+
+
+class Line(Value):
+    """A piece of advice, the ids of its sources, and its confidence, 0 to 1."""
+
+    part: Part
+    text: str
+    sources: tuple[str, ...]
+    confidence: float
 
 
 class Guidance(Value):
@@ -72,12 +110,13 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
     error = error or quoted(task)
     work = _running(store, session)
     hits = _fitting(store, task) if task.strip() else []
-    episodes = ranked_episodes(store, hits, alike=classify(task))[:EPISODES]
+    episodes = ranked_episodes(store, hits, alike=classify(task))[:_EPISODES]
     files = episodes[0].episode.files if episodes else ()
-    project = [*of_errors_in(store, files_in(task)), *of_project(store, task, files)] if task.strip() else []
+    project = [*_of_errors_in(store, _files_in(task)), *_of_project(store, task, files)] if task.strip() else []
     person = list(_of_person(store, task)) if task.strip() else []
-    past = [*of_review(store, task), *_of_past(hits, episodes, task), *_of_hits(store, hits, episodes, task)]
-    past = list(of_authors(store, past))
+    needles = needles_of(plain_query(task))
+    past = [*_of_review(store, task), *_of_past(hits, episodes, needles), *_of_hits(store, hits, episodes, needles)]
+    past = list(_by_authors(store, past))
     # A question wants general knowledge before single cases.
     asks = classify(task) is TaskType.QUESTION
     learned = [*person, *project, *past] if asks else [*past, *person, *project]
@@ -93,9 +132,34 @@ def _kept(store: Store, lines: Iterable[Line]) -> tuple[Line, ...]:
     kept: list[Line] = []
     for line in lines:
         same = [one.text for one in kept if one.part is line.part]
-        if len(same) < _LINES and not is_repeated(line.text, same):
+        if len(same) < _LINES and not _is_repeated(line.text, same):
             kept.append(line)
     return tuple(one._replace(text=marked(store, one.text, one.sources[0])) for one in kept)
+
+
+def _is_repeated(text: str, others: Iterable[str]) -> bool:
+    """Return whether one of the other texts says nearly the same, or holds the whole of this one."""
+    words = set(re.findall(r"\w+", fold(text)))
+    for other in others:
+        own = set(re.findall(r"\w+", fold(other)))
+        shorter = min(len(words), len(own))
+        if text == other or (shorter >= _FEWEST and len(words & own) >= _REPEATS * shorter):
+            return True
+    return False
+
+
+def _by_authors(store: Store, lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield lines with the name of an author who is not the person, and without that author's risky commands."""
+    people = People(store)
+    for line in lines:
+        handle = line.sources[0]  # of a pattern the parts have authors of their own
+        author = "" if handle.startswith(LETTER) else people.whose(handle.partition(":")[0])
+        if author and handle.startswith(("e", "x")):
+            yield line._replace(text=from_other(line.text, author, handle))
+        elif author:
+            yield line._replace(text=f"{without_risk(line.text, handle)} (by {author})")
+        else:
+            yield line
 
 
 def _fitting(store: Store, task: str) -> list[Hit]:
@@ -152,42 +216,111 @@ def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Li
 
 def _of_error(store: Store, error: str) -> Iterator[Line]:
     """Yield what episodes with these errors did, then the working and the failed solutions of the errors."""
-    found = similar(store, error=error, limit=EPISODES)
-    yield from of_authors(store, of_episodes(found, {one.path: one.likeness for one in found}, {}))
+    for found in similar(store, error=error, limit=_EPISODES):
+        yield from _by_authors(store, _of_episode(found, found.likeness, {}, ()))
     matched = match(store, error)
     useful = counts(store) if matched else {}
     for one in matched:
+        pattern, alike = one.pattern, round(one.score, 2)
         if one.solution:
             # A mend that helped whom it was told is surer, one that did not is less sure.
-            helped = usefulness_of(useful, (one.pattern.id, *one.pattern.episodes)) / BEGINS
-            sure = round(min(one.score * one.solution.confidence * helped, 1.0), 2)
-            ids = (one.pattern.id, *one.pattern.episodes[-1:], *one.solution.worked[-_LINES:])
-            yield Line(Part.TRY, mend_line(one), ids, round(sure / 2, 2) if one.author else sure)
+            helped = usefulness_of(useful, (pattern.id, *pattern.episodes)) / BEGINS
+            sure = min(one.score * one.solution.confidence * helped, 1.0)
+            ids = (pattern.id, *pattern.episodes[-1:], *one.solution.worked[-_LINES:])
+            yield Line(Part.TRY, mend_line(one), ids, round(sure / 2 if one.author else sure, 2))
         if one.author:
             continue
-        for cause in one.pattern.causes[:1]:
-            yield Line(
-                Part.CHALLENGE, f"Cause: {cause.text}", (one.pattern.id, *cause.said[-_LINES:]), round(one.score, 2)
-            )
-        for other in one.pattern.solutions:
+        for cause in pattern.causes[:1]:
+            yield Line(Part.CHALLENGE, f"Cause: {cause.text}", (pattern.id, *cause.said[-_LINES:]), alike)
+        for other in pattern.solutions:
             if other.failed and not other.worked:
-                text = f"{other.text} did not help against {one.pattern.title}"
-                yield Line(Part.AVOID, text, (one.pattern.id, *other.failed[-_LINES:]), round(one.score, 2))
+                text = f"{other.text} did not help against {pattern.title}"
+                yield Line(Part.AVOID, text, (pattern.id, *other.failed[-_LINES:]), alike)
 
 
-def _of_past(hits: Sequence[Hit], episodes: Sequence[Ranked], task: str) -> Iterator[Line]:
+def _of_errors_in(store: Store, named: Sequence[str]) -> Iterator[Line]:
+    """Yield the last errors that came from these files, with what mended them; stale ones are left out."""
+    names = {_base(file) for file in named}
+    headers = pattern_headers(store) if names else []
+    paths = [one.path for one in headers if any(frame.partition(":")[0] in names for frame in signature_of(one).frames)]
+    about = []
+    for pattern in (read_pattern(store, path) for path in paths[:_READ]):
+        # Of its files with the name of a named one, if there are any, one has to be that file.
+        same = [(file, one) for file in pattern.files for one in named if _base(file) == _base(one)] if pattern else ()
+        is_about = not same or any(f"/{file}".endswith(f"/{one}") for file, one in same)
+        if pattern and not pattern.stale and is_about and (own := own_part(store, pattern)):
+            about.append(own)
+    for one in sorted(about, key=lambda one: (one.updated, one.id), reverse=True)[:_FEW]:
+        best = one.best()
+        mended = f"mended by {best.text}" if best else "not known to be mended"
+        text = f"{one.title}: {seen_times(len(one.seen)).lower()}, {mended}, last {one.updated:%Y-%m-%d}"
+        ids = (one.id, *(best.worked if best else one.seen)[-_FEW:])
+        yield Line(Part.CHALLENGE, text, ids, round(best.confidence if best else MATCH, 2))
+
+
+def _base(file: str) -> str:
+    return file.rpartition("/")[2]
+
+
+def _of_review(store: Store, task: str) -> Iterator[Line]:
+    """Yield, for a review, the project's rules that were stated most often."""
+    if classify(task) is TaskType.REVIEW:
+        rules = [fact for fact in in_force(known_facts(store)) if fact.kind is FactKind.RULE]
+        rules.sort(key=lambda fact: (len(fact.sources), fact.when, fact.id), reverse=True)
+        for fact in rules[:_RULES]:
+            yield Line(Part.APPROACH, f"Check: {fact.description}", (fact.id,), round(fact.confidence or 0.0, 2))
+
+
+def _of_past(hits: Sequence[Hit], episodes: Sequence[Ranked], needles: Sequence[str]) -> Iterator[Line]:
     """Yield the advice of episodes like a task, in the words of their exchanges where these are hits, too."""
-    needles = needles_of(plain_query(task))
     said = {hit.entry: _excerpt(hit, needles) for hit in hits if hit.entry and not hit.fact}
-    shares: dict[str, float] = {}
-    for hit in hits:
-        shares.setdefault(hit.path, hit.worth.share)
-    yield from of_episodes(episodes, shares, said, needles)
+    shares = {hit.path: hit.worth.share for hit in reversed(hits)}
+    for one in episodes:
+        yield from _of_episode(one, shares.get(one.path, 0.0), said, needles)
 
 
-def _of_hits(store: Store, hits: Sequence[Hit], episodes: Sequence[Ranked], task: str) -> Iterator[Line]:
+def _of_episode(found: Ranked, share: float, said: dict[str, str], needles: Sequence[str]) -> Iterator[Line]:
+    """Yield the advice of an episode that shares so much of the task, whose words are `needles`.
+
+    `said` has, by id of an exchange, its lines that say most of the task.
+    """
+    episode, source = found.episode, (found.episode.id,)
+    # An episode that helped before is surer than its words; one that did not is told only if asked for.
+    sure = round(min(share * found.count.usefulness / BEGINS, 1.0), 2)
+    failed = episode.outcome is Outcome.FAILED
+    exchange = next((one for one in episode.exchanges if one in said), "")
+    how = said.get(exchange) or episode.solution
+    plan = "; ".join(step[4:] for step in episode.plan if step.startswith("[x] "))
+    if how or plan:
+        text = f"{one_line(episode.task, _TASK)} ({ending(episode)}): {how}" + (f" Steps: {plan}" if plan else "")
+        part = Part.CHALLENGE if failed else Part.APPROACH  # why it failed is not known, so it may still be right
+        yield Line(part, one_line(text, _LONGEST), (*source, exchange) if exchange else source, sure)
+    tips = [] if failed else [tip for tip in episode.tips if not _is_place(tip)]
+    tried = [one for one in episode.gotchas if any(words in one for words in _DID_NOT_HELP)]
+    others = [one for one in episode.gotchas if one not in tried]
+    for part, lines in ((Part.TRY, tips), (Part.AVOID, tried), (Part.CHALLENGE, others)):
+        yield from (Line(part, text, source, sure) for text in _nearest(lines, needles, sure))
+    for change in episode.changes[:1]:
+        yield Line(Part.CHALLENGE, f"The person then turned the work: {change}", source, sure)
+
+
+def _is_place(tip: str) -> bool:
+    """Return whether a tip says no more than which file was changed."""
+    return is_place(f"{PLACE}{tip.removesuffix(' mended it').partition(PLACE)[2]}")
+
+
+def _nearest(lines: Sequence[str], needles: Sequence[str], sure: float) -> list[str]:
+    """Return the lines that share words with the task; else, of nearly the same task, what mended an error or did not.
+
+    What a task stated beside that is about something else, unless it shares a word with this one.
+    """
+    near = [line for line in lines if any(needle in fold(line) for needle in needles)]
+    tried = [line for line in lines if line.endswith(_TRIED) and not line.endswith(UNMENDED)]
+    return near[:_FEW] or (tried[:1] if sure >= _THE_SAME else [])
+
+
+def _of_hits(store: Store, hits: Sequence[Hit], episodes: Sequence[Ranked], needles: Sequence[str]) -> Iterator[Line]:
     """Yield what exchanges and facts say: approaches, failures, open issues; then bug patterns."""
-    needles = needles_of(plain_query(task))
     told = {exchange for one in episodes for exchange in one.episode.exchanges}
     for hit in hits:
         if hit.path.startswith((f"{EPISODES_FOLDER}/", f"{PATTERNS}/")) or hit.entry in told:
@@ -208,7 +341,7 @@ def _of_hit(hit: Hit, text: str) -> Iterator[Line]:
     """Yield the text of a fact, or the answer of an exchange: its errors have patterns."""
     sources, sure = (hit.entry or f"{hit.path}:{hit.start}",), round(min(hit.worth.share, 1.0), 2)
     if hit.fact:
-        yield Line(Part.CHALLENGE if hit.entry.startswith(_CHALLENGES) else Part.APPROACH, text, sources, sure)
+        yield Line(Part.CHALLENGE if hit.entry.startswith("i") else Part.APPROACH, text, sources, sure)
         return
     fields = fields_in(hit.text)
     if hit.entry.startswith(_CONCEPT) or (fields.outcome and not fields.answer):
@@ -223,6 +356,43 @@ def _of_person(store: Store, task: str) -> Iterator[Line]:
             text = " ".join(bare_text(hit.text).split())
             part = Part.AVOID if _FORBIDS.search(text) else Part.APPROACH
             yield Line(part, text[: _TOKENS * 4], (hit.entry,), round(min(hit.worth.share, 1.0), 2))
+
+
+def _of_project(store: Store, task: str, files: Sequence[str] = ()) -> Iterator[Line]:
+    """Yield the lines of project knowledge that match a task; `files` are the files of similar tasks."""
+    words: dict[int, list[str]] = {}
+    for term in parse_query(task).terms:
+        if not term.aside:
+            words.setdefault(term.group, []).extend(needle.text for needle in term.needles)
+    clauses = [clause for clause in _CLAUSE.split(task) if _RUNS.search(clause)]  # not "how do I install it to test it"
+    purposes = {purpose for clause in clauses for purpose in purposes_in(clause)}
+    named = (*_files_in(task), *files)
+    for known, data in known_knowledge(store):
+        source = (known.kind.path,)
+        if known.kind is KnowledgeKind.COMMANDS:
+            for one in read_commands(data).values():
+                lines = [line for line in command_lines([one], counted=True) if line.startswith(tuple(purposes))]
+                part = Part.CHALLENGE if one.fails_now else Part.TRY
+                yield from (Line(part, line, source, round(len(one.worked) / one.tried, 2)) for line in lines)
+        elif known.kind is KnowledgeKind.HOTSPOTS:
+            about = (
+                line
+                for line in known.lines
+                if any(f"/{file}".endswith(tuple(f"/{one}" for one in named)) for file in _files_in(line))
+            )
+            yield from (Line(Part.CHALLENGE, line, source, known.confidence) for line in [*about][:_OF_PROJECT])
+        else:
+            near = (
+                line
+                for line in known.lines
+                if sum(any(one in fold(line) for one in forms) for forms in words.values()) >= _FEW
+            )
+            yield from (Line(Part.APPROACH, line, source, known.confidence) for line in [*near][:_OF_PROJECT])
+
+
+def _files_in(text: str) -> list[str]:
+    """Return the files that a text names."""
+    return [match[0].removeprefix("./") for match in _FILE.finditer(text)]
 
 
 def _excerpt(hit: Hit, needles: Sequence[str]) -> str:

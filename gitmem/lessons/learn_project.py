@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
-from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,28 +13,25 @@ from gitmem.document.entry import find_entries
 from gitmem.document.ids import daily_path
 from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.lessons.knowledge_document import Knowledge, KnowledgeKind, render_knowledge
 from gitmem.lessons.pattern import BugPattern, parse_pattern, render_pattern
 from gitmem.lessons.project_knowledge import (
-    Change,
-    Command,
-    change_lines,
-    command_lines,
-    commands_of,
-    hotspot_lines,
-    join_commands,
-    read_commands,
-    share_that_worked,
-    sources_of,
-    with_commands,
-)
-from gitmem.lessons.project_stack import (
     CI_FILES,
     CI_FOLDER,
     TOP_FILES,
+    Change,
+    Knowledge,
+    KnowledgeKind,
+    commands_of,
+    hotspot_lines,
+    join_commands,
     manifests_in,
+    of_commands,
+    parse_knowledge,
+    read_commands,
+    render_knowledge,
     stack_lines,
     structure_lines,
+    with_commands,
 )
 from gitmem.lessons.read import known_patterns
 from gitmem.project.files import list_files, names_in, project_code, read_text
@@ -42,6 +39,7 @@ from gitmem.project.state import Past, read_past
 from gitmem.sessions.entries import EXCHANGE
 from gitmem.sessions.outcome import split_fields
 from gitmem.store.transact import transact
+from gitmem.text.sentences import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -54,7 +52,7 @@ if TYPE_CHECKING:
 _DAYS = 90  # of daily logs that are read for files changed together
 _MAX_WORKFLOWS, _MAX_MANIFESTS = 10, 8
 _OFTEN = 5  # commits since a pattern's error came, from which a file of it changed a lot
-_FROM_FILES, _FROM_HISTORY = 1.0, 0.8  # confidence
+_FROM_HISTORY = 0.8  # confidence
 
 
 def learn_commands(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
@@ -76,7 +74,7 @@ def learn_commands(store: Store, session: str, host: str, turns: Sequence[Turn])
         if joined == known:
             return False
         now = turns[-1].ended
-        document = render_knowledge(_commands(joined.values()), before, now) or before
+        document = render_knowledge(of_commands([*joined.values()]), before, now) or before
         if document is None:
             return False
         data = with_commands(document, joined)
@@ -119,60 +117,50 @@ def learn_project(store: Store) -> str | None:
     return transact(store, plan, purpose="learn").commit
 
 
+def known_knowledge(store: Store) -> list[tuple[Knowledge, bytes]]:
+    """Return the existing documents, each with its bytes."""
+    found = []
+    for kind in KnowledgeKind:
+        with contextlib.suppress(GitmemError):
+            data = store.read(kind.path)
+            known = parse_knowledge(data) if data is not None else None
+            found += [(known, data)] if known is not None and data is not None else []
+    return found
+
+
 def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
     files = past.files or list_files(top)
     there = frozenset(files)
     workflows = [f"{CI_FOLDER}/{name}" for name in names_in(top, CI_FOLDER)[:_MAX_WORKFLOWS]]
-    manifests = _texts(top, (*manifests_in(files)[:_MAX_MANIFESTS], *TOP_FILES, *workflows, *CI_FILES))
-    commits = [Change(one.id, one.at, one.files, one.author, one.subject, one.added) for one in past.commits]
-    exchanges = list(_exchanges(store))
-    together = [*commits, *_with_git_paths(exchanges, top)]
-    sources = tuple(one.source for one in exchanges)
+    paths = (*manifests_in(files)[:_MAX_MANIFESTS], *TOP_FILES, *workflows, *CI_FILES)
+    manifests = {path: text for path in paths if (text := read_text(top, path))}
+    exchanges = list(_exchanges(store, top))
+    changes = [*(Change(one.id, one.files, one.subject) for one in past.commits), *exchanges]
     errors: Counter[str] = Counter()
     for pattern in known_patterns(store):
         errors.update({file: len(pattern.seen) for file in pattern.files if file in there})
-    kind = KnowledgeKind
-    read = [
-        Knowledge(kind.STRUCTURE, tuple(structure_lines(files)), confidence=_FROM_FILES),
-        Knowledge(kind.STACK, tuple(stack_lines(manifests, there)), tuple(manifests), confidence=_FROM_FILES),
-        Knowledge(kind.HOTSPOTS, tuple(hotspot_lines(together, errors, there)), sources=sources),
-        Knowledge(kind.CHANGES, tuple(change_lines(together, files)), sources=sources),
-    ]
-    from_history = {kind.HOTSPOTS, kind.CHANGES}
-    for one in read:
-        confidence = _FROM_HISTORY if one.kind in from_history else _FROM_FILES
-        yield one._replace(commit=past.commit, confidence=confidence)
+    lines = (
+        tuple(structure_lines(files)),
+        tuple(stack_lines(manifests, there)),
+        tuple(hotspot_lines(changes, errors, there)),
+    )
+    sources = tuple(one.source for one in exchanges)
+    yield Knowledge(KnowledgeKind.STRUCTURE, lines[0], commit=past.commit)
+    yield Knowledge(KnowledgeKind.STACK, lines[1], tuple(manifests), commit=past.commit)
+    yield Knowledge(KnowledgeKind.HOTSPOTS, lines[2], (), sources, _FROM_HISTORY, past.commit)
 
 
-def _texts(top: str, paths: Sequence[str]) -> dict[str, str]:
-    return {path: text for path in paths if (text := read_text(top, path))}
-
-
-def _exchanges(store: Store) -> Iterator[Change]:
-    """Yield the exchanges of the last months that changed files, from the daily logs."""
-    today = store.context.clock()
+def _exchanges(store: Store, top: str) -> Iterator[Change]:
+    """Yield the exchanges of the last months that changed files, from the daily logs; files as git writes them."""
+    today, prefix = store.context.clock(), top.replace("\\", "/").rstrip("/") + "/"
     for back in range(_DAYS):
-        day = (today - timedelta(days=back)).strftime("%Y-%m-%d")
         try:
-            text = (store.read(daily_path(day)) or b"").decode("utf-8", "replace")
+            text = store.read(daily_path((today - timedelta(days=back)).strftime("%Y-%m-%d"))) or b""
         except GitmemError:
             continue
-        for entry in (found.entry for found in find_entries(text)):
+        for entry in (found.entry for found in find_entries(text.decode("utf-8", "replace"))):
             if entry.label == EXCHANGE and (files := split_fields(entry.text).files):
-                yield Change(entry.id, datetime.fromisoformat(day), files)
-
-
-def _with_git_paths(exchanges: Sequence[Change], top: str) -> Iterator[Change]:
-    """Yield exchanges with the paths of their files relative to the top, as git writes them."""
-    prefix = top.replace("\\", "/").rstrip("/") + "/"
-    for one in exchanges:
-        yield replace(one, files=tuple(file.replace("\\", "/").removeprefix(prefix) for file in one.files))
-
-
-def _commands(commands: Iterable[Command]) -> Knowledge:
-    ran = list(commands)
-    lines = tuple(command_lines(ran))
-    return Knowledge(KnowledgeKind.COMMANDS, lines, sources=sources_of(ran), confidence=share_that_worked(ran))
+                yield Change(entry.id, tuple(file.replace("\\", "/").removeprefix(prefix) for file in files))
 
 
 def _message(subject: str, session: str = "", host: str = "") -> Message:
@@ -202,6 +190,8 @@ def _mark(found: Iterable[BugPattern], transaction: Transaction) -> bool:
         pattern = parse_pattern(data) if data is not None else None
         if pattern is not None:
             changes[one.path] = render_pattern(pattern._replace(stale=True))
-    number = "1 bug pattern" if len(changes) == 1 else f"{len(changes)} bug patterns"
-    message = Message(f"Mark {number} as stale: their files changed a lot", ((Trailer.OP.value, Op.PATTERN.value),))
+    message = Message(
+        f"Mark {count(len(changes), 'bug pattern')} as stale: their files changed a lot",
+        ((Trailer.OP.value, Op.PATTERN.value),),
+    )
     return bool(changes) and transaction.commit(message, changes)

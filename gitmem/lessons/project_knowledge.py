@@ -1,22 +1,25 @@
-"""What changes, breaks and is run in a project: hotspots, files that change together, commands. Pure.
+"""Knowledge of a project, a document a kind, `patterns/project/<kind>.md` (docs/format.md, "Learned patterns"). Pure.
 
 Commands keep the exchanges in which they worked or failed as ids, so that what two machines count joins as a union.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import combinations
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from gitmem.document.document import Document
-from gitmem.document.plain import as_moment, as_texts, plain_value
+from gitmem.document.plain import as_moment, as_texts, flow, plain_value
 from gitmem.facts.extract import project_commands, purpose_of
-from gitmem.lessons.project_stack import is_code, is_dull
+from gitmem.text.data import table
 from gitmem.text.sentences import at_least
+from gitmem.values import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,26 +27,101 @@ if TYPE_CHECKING:
     from gitmem.sessions.turns import Turn
 
 
-_FILES, _FEW_FILES, _PAIRS = 10, 5, 10  # lines of each
-_TOGETHER = 3  # changes of two files together, at least
-_SHARE = 0.5  # of the changes of the rarer of them
-NEW_FILE = "a new file in "
-_NEW, _MOSTLY, _WIDEST = 8, 0.6, 40  # folders; share of their commits with new files; files of such a commit
-_WIDE = 15  # files in a change above which it does not count as changing them together
-_TEST = re.compile(r"(?:^|/)(?:test_(?P<a>\w+)|(?P<b>\w+)_test|(?P<c>[\w-]+)\.(?:test|spec)|(?P<d>\w+)_spec)\.\w{1,4}$")
+FOLDER = "patterns/project"
+KIND = "knowledge"
+MAX_LINES = 40
+_MAX_SOURCES = 40
+
+
+class KnowledgeKind(StrEnum):
+    """The subject of a document; the value is its file's name."""
+
+    STRUCTURE = "structure"
+    STACK = "stack"
+    COMMANDS = "commands"
+    HOTSPOTS = "hotspots"
+
+    @property
+    def path(self) -> str:
+        """The file of this kind."""
+        return f"{FOLDER}/{self.value}.md"
+
+
+class Knowledge(Value):
+    """The knowledge of one kind: its lines, its source files and exchanges, and its confidence."""
+
+    kind: KnowledgeKind
+    lines: tuple[str, ...]
+    files: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    confidence: float = 1.0
+    commit: str = ""
+    updated: datetime | None = None
+
+
+def parse_knowledge(data: bytes) -> Knowledge | None:
+    """Return the knowledge of a document, None if it holds none."""
+    document = Document.parse(data)
+    given = document.metadata
+    about = str(given.get("about", ""))
+    if given.get("kind") != KIND or about not in set(KnowledgeKind):
+        return None
+    confidence, updated = given.get("confidence"), given.get("updated") or given.get("created")
+    return Knowledge(
+        kind=KnowledgeKind(about),
+        lines=tuple(line[2:].rstrip() for line in _own(document.body).splitlines() if line.startswith("- ")),
+        files=as_texts(given.get("files")),
+        sources=as_texts(given.get("sources")),
+        confidence=float(confidence) if isinstance(confidence, int | float) else 1.0,
+        commit=str(given.get("commit") or ""),
+        updated=updated if isinstance(updated, datetime) else None,
+    )
+
+
+def render_knowledge(known: Knowledge, before: bytes | None, now: datetime) -> bytes | None:
+    """Return the new document, None if the old one has the same lines; a person's own sections stay.
+
+    Raises:
+        ValueError: the header of the old document cannot be changed in place.
+
+    """
+    stamp = now.astimezone(UTC).replace(microsecond=0)
+    head = {"id": f"knowledge-{known.kind.value}", "kind": KIND, "about": known.kind.value, "created": stamp}
+    start = "\n".join(["---", *(f"{key}: {flow(plain_value(value))}" for key, value in head.items()), "---", ""])
+    old = parse_knowledge(before) if before is not None else None
+    if old is not None and old.lines == known.lines[:MAX_LINES]:
+        return None
+    document = Document.parse(start.encode() if before is None else before)
+    fields: dict[str, object] = {
+        "files": plain_value(known.files[:_MAX_SOURCES]),
+        "sources": plain_value(known.sources[-_MAX_SOURCES:]),
+        "confidence": round(known.confidence, 2),
+        "commit": known.commit,
+        "updated": None if before is None else stamp,
+    }
+    for key, value in fields.items():
+        if value:
+            document = document.set(key, value)
+    body = "\n".join([f"# {known.kind.value.capitalize()}", "", *(f"- {line}" for line in known.lines[:MAX_LINES]), ""])
+    return document.with_body(body + document.body[len(_own(document.body)) :]).render()
+
+
+def _own(body: str) -> str:
+    """Return the part of a body that gitmem writes: up to the first section of a person's own."""
+    return body.partition("\n## ")[0] if "\n## " in body else body
+
+
+_FILES, _FEW_FILES = 10, 5  # lines of each
+_OFTEN = 3  # changes of a file, at least
 _FIX = re.compile(r"(?:\w+[/:] ?)?(?:fix(?:e[sd])?|hotfix|bugfix|revert)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Value):
     """Files that changed together: a commit of the project, or an exchange (`source` is its id)."""
 
     source: str
-    at: datetime
     files: tuple[str, ...]
-    author: str = ""
     subject: str = ""
-    added: tuple[str, ...] = ()
 
 
 def hotspot_lines(changes: Sequence[Change], errors: Mapping[str, int], there: frozenset[str]) -> list[str]:
@@ -62,71 +140,15 @@ def hotspot_lines(changes: Sequence[Change], errors: Mapping[str, int], there: f
 def _most_named(groups: Iterable[tuple[str, ...]], there: frozenset[str]) -> list[tuple[int, str]]:
     """Return how often files are named in several groups: code first, then texts and settings; the most named first."""
     counts = Counter(file for files in groups for file in set(files) if file in there and not is_dull(file))
-    often = ((number, file) for file, number in counts.items() if number >= _TOGETHER)
+    often = ((number, file) for file, number in counts.items() if number >= _OFTEN)
     return sorted(often, key=lambda one: (not is_code(one[1]), -one[0], one[1]))
 
 
-def change_lines(changes: Sequence[Change], files: Sequence[str]) -> list[str]:
-    """Return pairs of files that change together, but for a test and its file, and what comes with a new file."""
-    there = frozenset(files)
-    pairs: Counter[tuple[str, str]] = Counter()
-    single: Counter[str] = Counter()
-    for change in changes:
-        named = sorted({file for file in change.files if file in there and not is_dull(file)})
-        if len(named) <= _WIDE:
-            single.update(named)
-            pairs.update(combinations(named, 2))
-    lines = []
-    for (one, other), number in sorted(pairs.items(), key=lambda pair: (-pair[1], pair[0])):
-        if number >= _TOGETHER and number >= _SHARE * min(single[one], single[other]) and not _is_test_of(one, other):
-            lines.append(f"{one} and {other} change together ({at_least(number)} times)")
-        if len(lines) == _PAIRS:
-            break
-    return lines + list(_with_new_files(changes, there))
-
-
-def _with_new_files(changes: Iterable[Change], there: frozenset[str]) -> Iterator[str]:
-    """Yield, for folders that often get new files, the files and folders of most of these commits."""
-    commits: Counter[str] = Counter()
-    along: dict[str, Counter[str]] = defaultdict(Counter)
-    for change in changes:
-        added = {folder_of(file) for file in change.added if file in there and not is_dull(file)}
-        named = {file for file in change.files if file in there and file not in change.added and not is_dull(file)}
-        if len(change.files) <= _WIDEST:
-            for folder in added - {""}:
-                commits[folder] += 1
-                along[folder].update(named | {f"{NEW_FILE}{other}" for other in added - {folder, ""}})
-    # Folders of tests come last: a new test comes with new code, whose folder says more.
-    for folder, number in sorted(commits.items(), key=lambda one: ("test" in one[0], -one[1], one[0]))[:_NEW]:
-        often = [one for one, times in along[folder].most_common(_NEW) if times >= max(_TOGETHER, _MOSTLY * number)]
-        if often:
-            yield f"{NEW_FILE.capitalize()}{folder} comes with {', '.join(sorted(often))} ({at_least(number)} commits)"
-
-
-def folder_of(file: str) -> str:
-    """Return the folder of a file with a slash at its end, "" at the top."""
-    return file[: file.rfind("/") + 1]
-
-
-def _is_test_of(one: str, other: str) -> bool:
-    return _tested(one) == _stem(other) or _tested(other) == _stem(one)
-
-
-def _tested(file: str) -> str:
-    found = _TEST.search(file)
-    return next(filter(None, found.groups()), "") if found else ""
-
-
-def _stem(file: str) -> str:
-    return file.rpartition("/")[2].partition(".")[0]
-
-
-FEWEST = 2  # exchanges in which a command worked, from which it is listed
+_FEWEST = 2  # exchanges in which a command worked, from which it is listed
 _MOST_IDS, _MOST_COMMANDS = 30, 30
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(Value):
     """A command, the exchanges in which its last run worked or failed, and the last such times, in UTC."""
 
     text: str
@@ -136,14 +158,24 @@ class Command:
     last_failed: str = ""
 
     @property
-    def last(self) -> str:
-        """The time of its last use."""
-        return max(self.last_worked, self.last_failed)
-
-    @property
     def fails_now(self) -> bool:
         """Whether its last run failed, though it worked before."""
         return bool(self.worked) and self.last_failed > self.last_worked
+
+    @property
+    def tried(self) -> int:
+        """The number of exchanges in which it ran."""
+        return len({*self.worked, *self.failed})
+
+    def joined(self, more: Command) -> Command:
+        """Return this with what another session or machine counted."""
+        return Command(
+            self.text,
+            tuple(dict.fromkeys((*self.worked, *more.worked)))[-_MOST_IDS:],
+            tuple(dict.fromkeys((*self.failed, *more.failed)))[-_MOST_IDS:],
+            max(self.last_worked, more.last_worked),
+            max(self.last_failed, more.last_failed),
+        )
 
 
 def commands_of(turns: Iterable[Turn]) -> list[Command]:
@@ -154,7 +186,7 @@ def commands_of(turns: Iterable[Turn]) -> list[Command]:
         for text, failed in ended.items():
             one, at = (turn.exchange_id,), turn.ended.astimezone(UTC).isoformat(timespec="seconds")
             seen = Command(text, failed=one, last_failed=at) if failed else Command(text, one, last_worked=at)
-            found[text] = _joined(found.get(text, Command(text)), seen)
+            found[text] = found.get(text, Command(text)).joined(seen)
     return list(found.values())
 
 
@@ -175,8 +207,8 @@ def join_commands(known: Mapping[str, Command], more: Iterable[Command]) -> dict
     """Return known commands joined with those of another session; above a limit the last run ones stay."""
     joined = dict(known)
     for one in more:
-        joined[one.text] = _joined(joined.get(one.text, Command(one.text)), one)
-    newest = sorted(joined.values(), key=lambda one: (one.last, one.text), reverse=True)
+        joined[one.text] = joined.get(one.text, Command(one.text)).joined(one)
+    newest = sorted(joined.values(), key=lambda one: (max(one.last_worked, one.last_failed), one.text), reverse=True)
     return {one.text: one for one in sorted(newest[:_MOST_COMMANDS], key=lambda one: one.text)}
 
 
@@ -188,45 +220,199 @@ def with_commands(data: bytes, commands: Mapping[str, Command]) -> bytes:
 
     """
     values = {
-        text: {key: value for key, value in vars(one).items() if value and key != "text"}
+        text: {key: value for key, value in one._asdict().items() if value and key != "text"}
         for text, one in commands.items()
     }
     return Document.parse(data).set("commands", plain_value(values)).render()
 
 
-def command_lines(commands: Sequence[Command], *, counted: bool = False) -> list[str]:
+def command_lines(commands: Iterable[Command], *, counted: bool = False) -> list[str]:
     """Return the commands that worked, by purpose; with `counted` how often, and the last day."""
     lines = []
     for one in sorted(commands, key=lambda one: (purpose_of(one.text), -len(one.worked), one.text)):
-        if len(one.worked) < FEWEST:
-            continue
-        line = f"{purpose_of(one.text) or 'Run'} `{one.text}`"
-        if one.fails_now:
-            line += "; its last run failed"
-        if counted:
-            line += (
-                f" (worked in {len(one.worked)} of {len({*one.worked, *one.failed})}, last on {one.last_worked[:10]})"
-            )
-        lines.append(line)
+        times = f" (worked in {len(one.worked)} of {one.tried}, last on {one.last_worked[:10]})" if counted else ""
+        line = f"{purpose_of(one.text) or 'Run'} `{one.text}`{'; its last run failed' * one.fails_now}{times}"
+        lines += [line] if len(one.worked) >= _FEWEST else []
     return lines
 
 
-def sources_of(commands: Iterable[Command]) -> tuple[str, ...]:
-    """Return the ids of the exchanges in which commands ran."""
-    return tuple(dict.fromkeys(one for command in commands for one in (*command.worked, *command.failed)))
-
-
-def _joined(known: Command, more: Command) -> Command:
-    return Command(
-        known.text,
-        tuple(dict.fromkeys((*known.worked, *more.worked)))[-_MOST_IDS:],
-        tuple(dict.fromkeys((*known.failed, *more.failed)))[-_MOST_IDS:],
-        max(known.last_worked, more.last_worked),
-        max(known.last_failed, more.last_failed),
-    )
-
-
-def share_that_worked(commands: Sequence[Command]) -> float:
-    """Return the share of runs that worked, 0 to 1."""
+def of_commands(commands: Sequence[Command]) -> Knowledge:
+    """Return what is known of commands, as sure as they worked in the exchanges in which they ran."""
+    sources = tuple(dict.fromkeys(one for command in commands for one in (*command.worked, *command.failed)))
     worked, failed = (sum(len(getattr(one, key)) for one in commands) for key in ("worked", "failed"))
-    return worked / (worked + failed) if worked + failed else 0.0
+    lines, sure = tuple(command_lines(commands)), worked / ((worked + failed) or 1)
+    return Knowledge(KnowledgeKind.COMMANDS, lines, sources=sources, confidence=sure)
+
+
+# Each names a package by the folder it is in.
+MANIFESTS = ("pyproject.toml", "requirements.txt", "package.json", "go.mod", "Cargo.toml", "pom.xml", "Gemfile")
+TOP_FILES = ("Makefile",)
+CI_FOLDER = ".github/workflows"
+CI_FILES = (".gitlab-ci.yml", "azure-pipelines.yml", ".circleci/config.yml")
+_MOST, _LANGUAGES = 12, 6  # names, languages of a line
+_FOLDERS = 12  # of a project
+_DEEPEST = 3  # folders below each other
+_NO_CODE = frozenset({"", "SQL", "Markdown"})
+_DULL = re.compile(
+    r"(?:\.lock|lock\.(?:json|yaml)|\.sum|\.snap|\.min\.\w+|\.svg|\.png)$|(?:^|/)(?:vendor|node_modules|dist)/"
+)
+_ASIDE = re.compile(
+    r"(?:^|/)(?:tests?|testdata|fixtures?|examples?|samples?|templates?|vendor|node_modules|dist|\.\w+)/"
+)
+_NAME = re.compile(r"@?[A-Za-z][\w.@/+:-]{0,60}")
+_VERSION = re.compile(r"[<>=~^!*, .\dA-Za-z-]{1,40}")
+_PAIR = re.compile(r'(?<![\w-])"?([\w-]{1,40})"?\s{0,5}[=:]\s{0,5}"?([\w.-]{1,40})')
+
+
+def structure_lines(files: Sequence[str]) -> list[str]:
+    """Return the main folders with their languages and number of files, and the packages."""
+    folders = _main_folders(files)
+    largest = sorted((name for name in folders if name), key=lambda name: (-folders[name].total(), name))
+    lines = [", ".join([f"{name}: {_files(folders[name].total())}", *_top(folders[name])]) for name in largest]
+    packages = dict.fromkeys(file.rpartition("/")[0] + "/" for file in manifests_in(files) if "/" in file)
+    return [*lines[:_FOLDERS], *([f"Packages: {_listed([*packages])}"] if packages else ())]
+
+
+def manifests_in(files: Iterable[str]) -> list[str]:
+    """Return the manifests of a project and its packages, those at the top first; none of tests and examples."""
+    named = (file for file in files if file.rpartition("/")[2] in MANIFESTS and not _ASIDE.search(file))
+    return sorted((file for file in named if file.count("/") <= _DEEPEST), key=lambda file: (file.count("/"), file))
+
+
+@cache
+def _named(kind: str) -> dict[str, str]:
+    """Return the names of a kind in `gitmem/data/project.tsv`, each with its meaning."""
+    return {name: " ".join(meaning) for row, name, *meaning in table("project.tsv") if row == kind}
+
+
+@cache
+def _suffixes() -> dict[str, str]:
+    return {suffix: name for name, suffixes in _named("language").items() for suffix in suffixes.split()}
+
+
+def language_of(file: str) -> str:
+    """Return the language of a file by its suffix, "" for an unknown one."""
+    return _suffixes().get(file.rpartition(".")[2].casefold() if "." in file else "", "")
+
+
+def is_code(file: str) -> bool:
+    """Return whether a file is of a programming language, and not generated."""
+    return language_of(file) not in _NO_CODE and not is_dull(file)
+
+
+def is_dull(file: str) -> bool:
+    """Return whether a file is a lock file, a picture, or somebody else's."""
+    return _DULL.search(file) is not None
+
+
+def _main_folders(files: Sequence[str]) -> dict[str, Counter[str]]:
+    """Return the languages of the files in each folder; a folder with most of all files is split into its folders."""
+    folders = _by_folder(files, "")
+    for _ in range(_DEEPEST):
+        name = max(folders, key=lambda one: folders[one].total(), default="")
+        if not name or 2 * folders[name].total() <= len(files):
+            break
+        inner = _by_folder(files, name)
+        folders = {one: counts for one, counts in folders.items() if one != name} | inner
+    return folders
+
+
+def _by_folder(files: Iterable[str], above: str) -> dict[str, Counter[str]]:
+    """Return the languages of the files below `above`, by the folder that follows; "" or `above` for none."""
+    folders: dict[str, Counter[str]] = defaultdict(Counter)
+    for file in files:
+        if file.startswith(above):
+            head, slash, _ = file[len(above) :].partition("/")
+            folders[f"{above}{head}/" if slash else above][language_of(file)] += 1
+    return dict(folders)
+
+
+def _top(found: Counter[str]) -> list[str]:
+    return [name for name, _ in found.most_common(3) if name]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + more
+
+
+def _files(number: int) -> str:
+    return "1 file" if number == 1 else f"{at_least(number)} files"
+
+
+def stack_lines(texts: Mapping[str, str], there: frozenset[str]) -> list[str]:
+    """Return lines on languages, frameworks and tools: `texts` are manifests by path, `there` all files."""
+    needed: list[str] = []
+    lines = list(_told_by_files(texts, needed))
+    lines += [f"Packages are installed with {tool} ({name})" for name, tool in _named("lock").items() if name in there]
+    return [*_in_general(needed, there), *lines]
+
+
+def _told_by_files(texts: Mapping[str, str], needed: list[str]) -> Iterator[str]:
+    """Yield what `gitmem/data/manifests.tsv` finds in files, with their paths; add the names of dependencies."""
+    for path, text in texts.items():
+        name = path.rpartition("/")[2]
+        suffix = ".yml" if name.endswith((".yml", ".yaml")) else name
+        rows = [row for row in table("manifests.tsv") if row[0] in (name, suffix)]
+        given = _parsed(name, text) if rows else {}
+        for _, what, line, where in rows:
+            if where.startswith("/"):
+                values: list[Any] = re.findall(where[1:], text, re.MULTILINE)
+            else:
+                values = [
+                    inner for one in _at(given, where) for inner in (one if isinstance(one, list | dict) else [one])
+                ]
+            names = _leading(values)
+            needed += names if what == "needs" else ()
+            if said := _said(what, values, names):
+                yield f"{line.replace('*', said)} ({path})"
+
+
+def _said(what: str, values: list[Any], names: list[str]) -> str:
+    """Return what a line says of its values, "" for nothing."""
+    texts = [value.strip() for value in values if isinstance(value, str)]
+    if what == "version":
+        return next((text for text in texts[:1] if _VERSION.fullmatch(text)), "")
+    if what == "steps":
+        return ", ".join(f"`{step}`" for step in dict.fromkeys(texts[:_MOST]))
+    if what == "mark":
+        return "yes" if any(values) else ""
+    return _listed(names)
+
+
+def _at(given: dict[str, Any], where: str) -> list[Any]:
+    """Return the values at paths of keys; `*` stands for each key, `.` for the whole."""
+    found = []
+    for path in where.split():
+        values: list[Any] = [given]
+        for key in path.split(".") if path != "." else ():
+            tables = [value for value in values if isinstance(value, dict)]
+            values = [inner for one in tables for inner in (one.values() if key == "*" else [one.get(key)])]
+        found += [value for value in values if value is not None]
+    return found
+
+
+def _in_general(needed: Sequence[str], there: frozenset[str]) -> Iterator[str]:
+    """Yield the languages of the files, and the frameworks and test frameworks among the dependencies."""
+    counts = Counter(language_of(file) for file in there if is_code(file))
+    if found := [f"{name} ({_files(counts[name])})" for name in sorted(counts, key=lambda one: (-counts[one], one))]:
+        yield f"Languages: {', '.join(found[:_LANGUAGES])}"
+    names = [re.sub(r"/v[0-9]{1,3}$", "", name.casefold()) for name in needed]
+    for what, kind in (("Frameworks:", "framework"), ("Tests are written with", "tester")):
+        form = "|".join(_named(kind))
+        if found := list(dict.fromkeys(name for name in names if re.fullmatch(form, name))):
+            yield f"{what} {', '.join(found)}"
+
+
+def _parsed(name: str, text: str) -> dict[str, Any]:
+    """Return the table of a TOML or JSON text, else the pairs of its lines (JSON with comments, an INI file)."""
+    try:
+        given = tomllib.loads(text) if name.endswith(".toml") else json.loads(text)
+    except (ValueError, RecursionError):
+        given = {} if name.endswith(".toml") else dict(_PAIR.findall(text))
+    return given if isinstance(given, dict) else {}
+
+
+def _leading(values: Iterable[Any]) -> list[str]:
+    found = [match[0] for value in values if isinstance(value, str) and (match := _NAME.match(value.strip()))]
+    return list(dict.fromkeys(found))

@@ -10,7 +10,6 @@ from gitmem.lessons.counts import total
 from gitmem.lessons.episode import FOLDER as EPISODES
 from gitmem.lessons.episode import episode_id, parse_episode
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness, names_in, read_errors
-from gitmem.lessons.knowledge_document import KnowledgeKind, parse_knowledge
 from gitmem.lessons.pattern import FOLDER as PATTERNS
 from gitmem.lessons.pattern import BugPattern, Solution, parse_pattern
 from gitmem.store.headers import Header, read_headers
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from gitmem.lessons.counts import Count
     from gitmem.lessons.episode import Episode
-    from gitmem.lessons.knowledge_document import Knowledge
     from gitmem.store.headers import Bounds
     from gitmem.store.store import Store
 
@@ -103,20 +101,6 @@ def _months(store: Store, folder: str) -> list[str]:
 
 def _names(store: Store, folder: str, below: str) -> list[str]:
     return list(store.files.names(f"{folder}/{below}"))
-
-
-def known_knowledge(store: Store) -> list[tuple[Knowledge, bytes]]:
-    """Return the existing documents, each with its bytes."""
-    found = []
-    for kind in KnowledgeKind:
-        try:
-            data = store.read(kind.path)
-        except GitmemError:
-            continue
-        known = parse_knowledge(data) if data is not None else None
-        if known is not None and data is not None:
-            found.append((known, data))
-    return found
 
 
 class Matched(Value):

@@ -25,18 +25,16 @@ if TYPE_CHECKING:
 PAST_SECONDS = 30.0
 _COMMITS = 500
 _MAX_FILES = 50_000  # of the project that are looked at
-_FORMAT = "--format=%x01%h%x02%ct%x02%aN%x02%s"
+_FORMAT = "--format=%x01%h%x02%ct%x02%s"
 
 
 class Commit(Value):
-    """A commit of the project: its short id, time, author, subject, its files, and among them the `added` ones."""
+    """A commit of the project: its short id, time, subject and files."""
 
     id: str
     at: datetime
-    author: str
     subject: str
     files: tuple[str, ...]
-    added: tuple[str, ...] = ()
 
 
 class Past(Value):
@@ -53,7 +51,7 @@ def read_past(code: ProjectCode) -> Past:
         listed = code.git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD", timeout=PAST_SECONDS)
         log = code.git.run(
             *("log", f"-{_COMMITS}", "--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv"),
-            *("--name-status", "-z", _FORMAT, "HEAD", "--"),
+            *("--name-only", "-z", _FORMAT, "HEAD", "--"),
             timeout=PAST_SECONDS,
         )
     except GitmemError:
@@ -64,14 +62,12 @@ def read_past(code: ProjectCode) -> Past:
 
 
 def _commit(record: str) -> Commit | None:
-    head, *rest = record.split("\0")
-    parts = head.split("\x02", 3)
-    if len(parts) < len(("id", "at", "author", "subject")) or not parts[1].isdecimal():
+    head, *files = record.split("\0")
+    identifier, at, subject = (*head.split("\x02", 2), "", "")[:3]
+    if not at.isdecimal():
         return None
-    identifier, at, author, subject = parts
-    named = list(zip((status.strip("\n") for status in rest[::2]), rest[1::2], strict=False))
-    files, added = tuple(name for _, name in named), tuple(name for status, name in named if status == "A")
-    return Commit(identifier, datetime.fromtimestamp(int(at), UTC), author, subject.strip("\n"), files, added)
+    names = tuple(name.strip("\n") for name in files if name)
+    return Commit(identifier, datetime.fromtimestamp(int(at), UTC), subject.strip("\n"), names)
 
 
 def _text(output: bytes) -> str:

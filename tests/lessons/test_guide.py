@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.entry import MemoryType
-from gitmem.lessons.advice import Part
 from gitmem.lessons.episode import Episode, episode_id, episode_path, render_episode
-from gitmem.lessons.guide import as_text, guide
-from gitmem.lessons.knowledge_document import Knowledge, KnowledgeKind, render_knowledge
+from gitmem.lessons.episodes import ranked_episodes
+from gitmem.lessons.guide import Part, as_text, guide
 from gitmem.lessons.learn import learn_bugs
 from gitmem.lessons.learn_project import learn_commands
 from gitmem.lessons.outcome_counts import judge
+from gitmem.lessons.project_knowledge import Knowledge, KnowledgeKind, render_knowledge
+from gitmem.search.engine import answer
 from gitmem.sessions.memory import change_working
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.save import save
@@ -192,6 +193,16 @@ def test_the_words_of_an_exchange_tell_an_episode_and_are_not_told_twice(desk):
     assert "retries thrice, with backoff" in approach.text
 
 
+def test_of_episodes_about_as_good_those_of_the_type_of_the_task_come_first(desk):
+    built = episode(2, Outcome.SUCCESS, solution="The importer of the orders feed retries thrice, with backoff.")
+    asked = built._replace(id="e22222222222", type=TaskType.QUESTION, gotchas=("Mind the feed's clock.",))
+    remember(desk, built, asked)
+    judge(desk.store, asked.id, helped=True)
+    hits = answer(desk.store, "Add retries with backoff to the CSV importer", limit=12, beside="episodes").hits
+    assert [one.episode.id for one in ranked_episodes(desk.store, hits)] == [asked.id, built.id]
+    assert [one.episode.id for one in ranked_episodes(desk.store, hits, alike=TaskType.FEATURE)] == [built.id, asked.id]
+
+
 def test_an_episode_that_helped_is_surer_than_one_that_did_not(desk):
     exchanges(desk)
     remember(desk, episode(2, Outcome.SUCCESS, solution="It retries."))
@@ -204,10 +215,7 @@ def test_an_episode_that_helped_is_surer_than_one_that_did_not(desk):
 
 KNOWLEDGE = {
     KnowledgeKind.HOTSPOTS: ("src/load.py breaks often (5 errors)", "src/main.py changes often (20+ changes)"),
-    KnowledgeKind.CHANGES: (
-        "src/load.py and src/schema.py change together (7 times)",
-        "A new file in cli/commands/ comes with README.md, a new file in tests/cli/, src/load.py (9 commits)",
-    ),
+    KnowledgeKind.STACK: ("Tools with settings: ruff, mypy (pyproject.toml)",),
 }
 
 
@@ -230,12 +238,11 @@ def parts(found) -> set[tuple[Part, str, str]]:
     return {(line.part, line.text.partition(" (")[0], line.sources[0]) for line in found.lines}
 
 
-def test_what_is_known_of_named_files_is_told(project):
+def test_what_is_known_of_named_files_and_tools_is_told(project):
     found = guide(project.store, "Mend the parsing in src/load.py")
-    assert parts(found) == {
-        (Part.CHALLENGE, "src/load.py breaks often", "patterns/project/hotspots.md"),
-        (Part.TRY, "src/load.py and src/schema.py change together", "patterns/project/changes.md"),
-    }
+    assert parts(found) == {(Part.CHALLENGE, "src/load.py breaks often", "patterns/project/hotspots.md")}
+    found = guide(project.store, "Change the settings of ruff")
+    assert parts(found) == {(Part.APPROACH, "Tools with settings: ruff, mypy", "patterns/project/stack.md")}
     assert guide(project.store, "Mend the parsing of dates").lines == ()
 
 
@@ -252,18 +259,6 @@ def test_how_to_run_something_is_told_with_how_often_it_worked_and_that_it_began
     ):
         assert parts(guide(project.store, task)) == parts(found)
     assert guide(project.store, "Write the page that lists failures, and test it").lines == ()
-
-
-@pytest.mark.parametrize("task", ["Add a command that lists the archives", "Write cli/commands/list.py"])
-def test_who_adds_a_file_is_told_what_comes_with_it(project, task):
-    [line] = guide(project.store, task).lines
-    assert (line.part, line.sources) == (Part.TRY, ("patterns/project/changes.md",))
-    assert line.text.startswith("A new file in cli/commands/ comes with README.md, a new file in tests/cli/")
-    assert guide(project.store, "Why does the command fail?").lines == ()
-    there = Path(project.store.root).parent / "cli" / "commands" / "list.py"
-    there.parent.mkdir(parents=True)
-    there.touch()
-    assert guide(project.store, "Correct cli/commands/list.py").lines == ()
 
 
 FRAMED = """Traceback (most recent call last):

@@ -156,7 +156,7 @@ def test_errors_that_come_again_are_reinforced_and_those_cleaned_up_retired(desk
     assert list(measure(desk.store)["learning"]["deprecated"].values())[-1] == 1
     renewed = turn("s-3", desk.clock.now)._replace(files=("a.py",))
     remember(desk, renewed)
-    commits = tuple(Commit("c", desk.clock.now + timedelta(hours=1), "A", "x", ("a.py",)) for _ in range(5))
+    commits = tuple(Commit("c", desk.clock.now + timedelta(hours=1), "x", ("a.py",)) for _ in range(5))
     assert mark_stale(desk.store, Past("c0", ("a.py",), commits)) is not None
     assert list(measure(desk.store)["learning"]["deprecated"].values())[-1] == 2
 

@@ -31,9 +31,9 @@ def test_files_and_commits(project, environ, bare_git):
     assert code is not None
     past = read_past(code)
     assert past.files == ("b.py", "src/한글 a.py")
-    assert [(one.subject, one.files, one.added) for one in past.commits] == [
-        ("Change a, add b", ("b.py", "src/한글 a.py"), ("b.py",)),
-        ("Add a", ("src/한글 a.py",), ("src/한글 a.py",)),
+    assert [(one.subject, one.files) for one in past.commits] == [
+        ("Change a, add b", ("b.py", "src/한글 a.py")),
+        ("Add a", ("src/한글 a.py",)),
     ]
     assert bare_git(project, "rev-parse", "HEAD").startswith(past.commit)
 

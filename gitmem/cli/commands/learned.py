@@ -16,11 +16,10 @@ from gitmem.lessons.concepts import find_concept, known_concepts, merge, split
 from gitmem.lessons.counts import Count
 from gitmem.lessons.episode import Episode, ending
 from gitmem.lessons.episodes import similar
-from gitmem.lessons.knowledge_document import Knowledge, KnowledgeKind
-from gitmem.lessons.learn_project import learn_project
+from gitmem.lessons.learn_project import known_knowledge, learn_project
 from gitmem.lessons.outcome_counts import judge
-from gitmem.lessons.project_knowledge import command_lines, read_commands
-from gitmem.lessons.read import counts, known_knowledge, known_patterns, newest_episodes
+from gitmem.lessons.project_knowledge import Knowledge, KnowledgeKind, command_lines, read_commands
+from gitmem.lessons.read import counts, known_patterns, newest_episodes
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.state import TaskType
 from gitmem.store.store import Store

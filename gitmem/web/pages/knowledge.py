@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gitmem.facts.fact import FactKind
+from gitmem.lessons.learn_project import known_knowledge
 from gitmem.lessons.pattern import BugPattern
-from gitmem.lessons.read import known_knowledge, known_patterns
+from gitmem.lessons.read import known_patterns
 from gitmem.store.headers import marked
 from gitmem.text.terminal import fields
 from gitmem.web.pages.facts import fact_value
