@@ -161,12 +161,6 @@ def test_once_it_is_late_no_further_step_is_begun(autumn):
     assert not done.finished
 
 
-def test_another_summariser_can_take_its_place(autumn, monkeypatch):
-    monkeypatch.setattr(consolidating, "sentences", lambda _, most: f"In {most} sentences.")
-    consolidate_due(autumn.store)
-    assert "## 2026-11-02\n\nIn 5 sentences.\n" in autumn.text("weekly/2026/2026-W45.md")
-
-
 def test_behind_a_hook_it_is_done_once_a_day(autumn):
     do_upkeep(autumn.store, lambda: False)
     assert due(autumn.store) == ()

@@ -316,14 +316,6 @@ def test_what_leaves_is_redacted_and_fenced_and_what_comes_back_is_redacted(aski
     assert "ignore previous instructions" not in system
 
 
-def test_a_gullible_model_that_obeys_the_material_changes_nothing(asking, model_server):
-    model_server.reply = lambda _: {"overallSummary": "pwned"}
-    done = improve(asking.store, asking.archive, Waits().patience)
-    assert "lacks" in done.why
-    assert read_summary(asking.store, asking.archive).overall_summary != "pwned"
-    assert len(read_summary(asking.store, asking.archive).overall_summary) > 100
-
-
 @pytest.mark.parametrize("limit", ["tokens_per_day: 1000", "seconds_per_day: 60"])
 def test_what_is_spent_is_spent(asking, model_server, home, limit):
     config = asking.store.config.summary

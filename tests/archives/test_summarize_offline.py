@@ -7,7 +7,6 @@ import pytest
 
 from gitmem.archives import rotate as rotating
 from gitmem.archives.archives import archive_summaries, method_of, offer, pending_archives
-from gitmem.archives.rotate import check
 from gitmem.archives.summarize import as_of_now, put_summary, read_summary, summarize_archive
 from gitmem.document.entry import MemoryType
 from gitmem.document.ids import summary_path
@@ -61,13 +60,6 @@ def test_the_summary_of_a_rotation_is_the_commit_after_it(small, bare_git):
     ]
     assert [one.issue for one in summary.issues] == ["긴 경로에서 저장이 실패합니다"]
     assert "The parser of part" in summary.overall_summary
-
-
-def test_a_check_summarizes_too(desk, bare_git):
-    Path(desk.store.root, "memory.md").write_bytes(b"# Memory\n\n" + b"A sentence of the loader in a line.\r\n" * 3000)
-    archive = check(desk.store)[0].archive
-    assert ops(desk, bare_git, "-2") == ["summarize", "rotate"]
-    assert read_summary(desk.store, archive).overall_summary
 
 
 def test_an_offline_summary_is_pending_and_a_better_one_is_not_replaced(small, bare_git):

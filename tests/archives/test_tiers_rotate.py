@@ -57,15 +57,6 @@ def write_memory(desk, size: int) -> bytes:
     return data
 
 
-@pytest.mark.parametrize("tokens, rotates", [(23_749, False), (23_750, True)])
-def test_the_threshold_is_exact(desk, tokens, rotates):
-    write_memory(desk, tokens * 4)
-    result, _ = check(desk.store)
-    assert (result.tokens, result.threshold) == (tokens, 23_750)
-    assert (result.archive is not None) == rotates
-    assert len(archives(desk)) == rotates
-
-
 def test_a_rotation_is_one_commit_of_archive_and_carryover(desk, bare_git):
     data = write_memory(desk, 100_000)
     result, _ = check(desk.store)
@@ -97,14 +88,6 @@ def test_a_save_rotates_first_and_lands_in_the_new_file(desk):
     everywhere = entry_ids(memory).union(*(entry_ids(path.read_text(encoding="utf-8")) for path in archives(desk)))
     assert everywhere == set(ids)
     assert set(ids) == entry_ids(desk.text("daily/2026/11/2026-11-21.md"))
-
-
-def test_core_decisions_and_open_issues_stay(desk):
-    configured(desk)
-    decision = save(desk.store, desk.save("never deploy on Fridays", MemoryType.DECISION))
-    issue = save(desk.store, desk.save("the build is slow", MemoryType.ISSUE))
-    fill(desk, 40)
-    assert {decision.id, issue.id} <= entry_ids(desk.text("memory.md"))
 
 
 def test_of_many_decisions_none_is_lost_and_a_line_counts_those_without_one(desk):

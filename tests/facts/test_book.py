@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,6 @@ from gitmem.document.entry import MemoryType
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.book import learn
 from gitmem.facts.edit import confirm, edit, find_fact, retire, supersede_fact
-from gitmem.facts.fact import FactStatus
 from gitmem.facts.validity import Standing, in_force, what_holds
 from gitmem.history.undo import undo
 from gitmem.sessions.background import process_spool
@@ -169,30 +168,6 @@ def test_a_fact_is_edited_and_keeps_its_id_and_what_a_person_wrote(desk):
     assert "mood: good  # mine\n" in path.read_text()
     with pytest.raises(RefusedError):
         edit(desk.store, again, "  \n")
-
-
-def test_a_chain_is_followed(desk):
-    for text in (
-        "always use a1 for builds, not b1",
-        "always use c1 for tests, not d1",
-        "always use e1 for docs, not f1",
-    ):
-        learned(desk, text)
-    one, two, three = sorted(known_facts(desk.store), key=lambda fact: fact.created)
-    supersede_fact(desk.store, one, two)
-    supersede_fact(desk.store, two, three)
-    supersede_fact(desk.store, three, one)
-    [end] = in_force(known_facts(desk.store))
-    assert end.id == one.id
-
-
-def test_a_circle_of_two_machines_has_one_end(desk):
-    learned(desk, "always use a1 for builds, not b1", "always use c1 for tests, not d1")
-    one, two = known_facts(desk.store)
-    old = one._replace(status=FactStatus.SUPERSEDED, superseded_by=two.id)
-    later = datetime(2999, 1, 1, tzinfo=UTC)
-    new = two._replace(status=FactStatus.SUPERSEDED, superseded_by=one.id, updated=later)
-    assert in_force([old, new]) == [new]
 
 
 def test_facts_are_found_by_the_beginning_of_their_id(desk):

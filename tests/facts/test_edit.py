@@ -114,6 +114,9 @@ def test_two_clones_that_decide_otherwise_have_one_end(clones):
     ends = [[fact.id for fact in in_force(known_facts(clone.store))] for clone in clones]
     assert len(ends[0]) == 1
     assert ends[0] == ends[1]
+    for clone in clones:
+        memory = (clone.store.read("memory.md") or b"").decode()
+        assert [fact.id for fact in (first, second) if fact.id in memory] == ends[0]
     confirm(one.store, find_fact(one.store, second.id))
     meet(one, other)
     assert [[fact.id for fact in in_force(known_facts(clone.store))] for clone in clones] == [[second.id]] * 2
@@ -133,20 +136,6 @@ def test_what_one_machine_ended_and_the_other_reworded_is_told_on_neither(clones
     assert one.store.read("memory.md") == other.store.read("memory.md")
 
 
-def test_of_two_decisions_that_gave_way_to_each_other_the_later_keeps_its_line(clones):
-    one, other = clones
-    first, second = one.save("Deploy by hand."), one.save("Deploys run in CI.")
-    meet(one, other)
-    supersede_fact(one.store, first, second)
-    other.now += timedelta(hours=1)
-    supersede_fact(other.store, *(find_fact(other.store, fact.id) for fact in (second, first)))
-    meet(one, other)
-    for clone in clones:
-        [end] = in_force(known_facts(clone.store))
-        memory = (clone.store.read("memory.md") or b"").decode()
-        assert [fact.id for fact in (first, second) if fact.id in memory] == [end.id]
-
-
 def test_memory_follows_facts_that_a_plain_git_command_changed(clones, bare_git):
     one, _ = clones
     redis, uv = one.save("Use Redis for sessions."), one.save("Use uv.")
@@ -159,15 +148,3 @@ def test_memory_follows_facts_that_a_plain_git_command_changed(clones, bare_git)
         memory = (one.store.read("memory.md") or b"").decode()
         assert (redis.id in memory) is not gone
         assert uv.id in memory
-
-
-def test_memory_follows_an_edit_of_a_facts_file(clones):
-    one, _ = clones
-    fact, other = one.save("Use Redis for sessions."), one.save("Use uv.")
-    path = Path(one.root, fact.path)
-    path.write_text(path.read_text(encoding="utf-8").replace("status: active", "status: retired"), encoding="utf-8")
-    at = one.clock()
-    save(one.store, Save(make_id(int(at.timestamp() * 1000), b"desk   "), at, "a note", MemoryType.NOTE), scan=True)
-    memory = (one.store.read("memory.md") or b"").decode()
-    assert fact.id not in memory
-    assert other.id in memory

@@ -35,18 +35,6 @@ def ends_of(known):
     return circle_ends(follow(known), lambda one: str(known[one].updated or ""))
 
 
-def test_the_last_of_a_chain_holds():
-    known = after([("a", "b"), ("b", "c")])
-    assert known["a"].status is FactStatus.SUPERSEDED
-    assert (known["c"].supersedes, known["b"].superseded_by) == (("b",), "c")
-    assert ends_of(known) == set()
-
-
-def test_of_a_circle_the_one_that_was_changed_last_holds():
-    ages = {"a": 1, "b": 3, "c": 2}
-    assert circle_ends({"a": "b", "b": "c", "c": "a", "x": "a", "y": "y"}, lambda one: ages.get(one, 0)) == {"b", "y"}
-
-
 def test_a_chain_of_many_facts_is_walked_once():
     many = 20_000
     chain = {str(one): str(one + 1) for one in range(many)}
@@ -75,11 +63,6 @@ def test_a_pair_in_review_is_decided():
     known["a"], known["b"] = known["a"]._replace(review=("b", "c")), known["b"]._replace(review=("a",))
     changed = supersede(known, "a", "b", WHEN)
     assert (changed["a"].review, changed["b"].review) == (("c",), ())
-
-
-def test_nothing_takes_its_own_place():
-    assert supersede(facts(), "a", "a", WHEN) == {}
-    assert supersede(facts(), "a", "nobody", WHEN) == {}
 
 
 @given(DECISIONS)
