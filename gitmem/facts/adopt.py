@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,9 +18,10 @@ from gitmem.document.document import Document
 from gitmem.document.entry import clean_text
 from gitmem.document.message import Op, Trailer, session_message
 from gitmem.facts.extract import fact_keywords
-from gitmem.facts.fact import Fact, FactKind, FactStatus, adopted_from, make_fact
+from gitmem.facts.fact import Fact, FactKind, FactStatus, make_fact
 from gitmem.facts.file import parse_changeable, render_fact
-from gitmem.platform.safe_open import read_text
+from gitmem.platform.clock import Context
+from gitmem.platform.safe_open import read_regular, read_text
 from gitmem.store.headers import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -51,17 +51,6 @@ class Adopted:
     commits: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class HostMemory:
-    """A file of the agent's own memory, parsed."""
-
-    name: str
-    kind: FactKind
-    description: str
-    text: str
-    modified: datetime
-
-
 def adopt(store: Store, folder: str) -> Adopted:
     """Mirror a folder of the agent's own memory; a second call adds nothing.
 
@@ -71,10 +60,10 @@ def adopt(store: Store, folder: str) -> Adopted:
         GitmemError: it could not be committed.
 
     """
-    files = read_folder(folder, store.context.clock())
-    if files is None:
+    made = _read_folder(folder, store.context)
+    if made is None:
         return Adopted(folder)
-    outcome = transact(store, partial(_mirror, store, files), purpose="adopt")
+    outcome = transact(store, partial(_mirror, store, made), purpose="adopt")
     if outcome.commits:
         known_facts(store)
     return replace(outcome.value, folder=folder, commits=outcome.commits)
@@ -100,63 +89,57 @@ def fingerprint(folder: str) -> str:
     return "\n".join(f"{name}\t{status.st_mtime_ns}\t{status.st_size}" for name, status in sorted(files)) + "\n"
 
 
-def read_folder(folder: str, now: datetime) -> list[HostMemory] | None:
-    """Return the memories in a folder, None if it cannot be read; links and other files are skipped."""
+def _read_folder(folder: str, context: Context) -> list[Fact] | None:
+    """Return the memories in a folder as facts, None if it cannot be read; links and other files are skipped."""
     try:
-        names = sorted(os.listdir(folder))[:MAX_FILES]
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".md") and name != _INDEX)
     except OSError:
         return None
-    memories = []
-    for name in names:
-        if name.endswith(".md") and name != _INDEX and (data := _read(os.path.join(folder, name))) is not None:
-            memory = _parse(name, *data, now)
-            memories += [memory] if memory else []
-    return memories
+    return [fact for name in names[:MAX_FILES] if (fact := _read(os.path.join(folder, name), context))]
 
 
-def _read(path: str) -> tuple[bytes, float] | None:
+def _read(path: str, context: Context) -> Fact | None:
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-        with open(descriptor, "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
-                return None
-            return file.read(MAX_BYTES), status.st_mtime
+        data, modified = read_regular(path, MAX_BYTES + 1, follow=False), os.stat(path, follow_symlinks=False).st_mtime
     except OSError:
         return None
-
-
-def _parse(name: str, data: bytes, modified: float, now: datetime) -> HostMemory | None:
-    document = Document.parse(data)
+    if data is None or len(data) > MAX_BYTES:
+        return None
+    document, name = Document.parse(data), os.path.basename(path)
     given = document.metadata
-    about = given.get("metadata")
+    about, description = given.get("metadata"), given.get("description")
     kind = about.get("type") if isinstance(about, Mapping) else given.get("type")
-    description = given.get("description")
-    text = clean_text(document.body)
     description = description if isinstance(description, str) else ""
+    text = clean_text(document.body)
     if document.problem is not None or not (text or description):
         return None
-    at = datetime.fromtimestamp(modified, now.tzinfo).replace(microsecond=0)
-    return HostMemory(name, _KINDS.get(str(kind), FactKind.CORE_LOGIC), description, text or description, at)
+    fact = make_fact(
+        _KINDS.get(str(kind), FactKind.CORE_LOGIC),
+        text or description,
+        datetime.fromtimestamp(modified, context.clock().tzinfo).replace(microsecond=0),
+        description=description,
+        keywords=fact_keywords(f"{description} {text or description}"),
+        origin={"tool": TOOL, "id": name, "machine": context.machine},
+    )
+    return fact._replace(name=name.removesuffix(".md"))
 
 
-def _mirror(store: Store, files: Sequence[HostMemory], transaction: Transaction) -> Adopted:
+def _mirror(store: Store, memories: Sequence[Fact], transaction: Transaction) -> Adopted:
     """Add the commit of new, changed and retired mirrors; return their ids."""
-    machine, known = store.context.machine, known_facts(store)
+    known = known_facts(store)
     mirrors = {fact.adopted: fact for fact in known if fact.adopted}
     paths = {fact.id: fact.path for fact in known}
     new: dict[str, Fact] = {}
     changed: dict[str, Fact] = {}
     retired: dict[str, Fact] = {}
-    for memory in files:
-        mirror = mirrors.pop(adopted_from(machine, memory.name), None)
-        made = _made(machine, memory)
+    for made in memories:
+        mirror = mirrors.pop(made.adopted, None)
         if mirror is None and made.id not in paths:  # else it was learned from a session
             new.setdefault(made.id, made)
         elif mirror is not None and (fact := _changed(_fact(transaction, mirror), made)):
             changed[fact.id] = fact
     for adopted, mirror in mirrors.items():
-        is_gone = adopted.startswith(adopted_from(machine, "/")[:-1]) and mirror.status != FactStatus.RETIRED
+        is_gone = adopted.startswith(f"{store.context.machine}/") and mirror.status != FactStatus.RETIRED
         if is_gone and (fact := _fact(transaction, mirror)) is not None:
             retired[fact.id] = fact._replace(status=FactStatus.RETIRED, updated=transaction.now)
     facts = new | changed | retired
@@ -167,18 +150,6 @@ def _mirror(store: Store, files: Sequence[HostMemory], transaction: Transaction)
         message = session_message(subject, Op.ADOPT, Trailer.FACT, facts, host=TOOL)
         transaction.commit(message, {paths.get(name, fact.path): render_fact(fact) for name, fact in facts.items()})
     return Adopted("", tuple(new), tuple(changed), tuple(retired))
-
-
-def _made(machine: str, memory: HostMemory) -> Fact:
-    fact = make_fact(
-        memory.kind,
-        memory.text,
-        memory.modified,
-        description=memory.description,
-        keywords=fact_keywords(f"{memory.description} {memory.text}"),
-        origin={"tool": TOOL, "id": memory.name, "machine": machine},
-    )
-    return fact._replace(name=memory.name.removesuffix(".md"))
 
 
 def _changed(mirror: Fact | None, made: Fact) -> Fact | None:

@@ -131,7 +131,8 @@ class Fact(Value):
     @property
     def adopted(self) -> str:
         """Return the file of an agent's own memory that it mirrors, as MACHINE/FILE; "" if none."""
-        return adopted_from(self.origin.get("machine", ""), self.origin.get("id", ""))
+        machine, name = self.origin.get("machine"), self.origin.get("id")
+        return f"{machine}/{name}" if machine and name else ""
 
 
 def make_fact(kind: FactKind, text: str, created: datetime, **more: Any) -> Fact:
@@ -167,11 +168,6 @@ def fact_id(kind: FactKind, text: str) -> str:
 def is_fact_path(path: str) -> bool:
     """Return whether a path is the path of a fact."""
     return PATH.fullmatch(path) is not None
-
-
-def adopted_from(machine: str, name: str) -> str:
-    """Return the value of `Fact.adopted` for a file of an agent's own memory, "" without a machine or a name."""
-    return f"{machine}/{name}" if machine and name else ""
 
 
 def clean(body: str) -> str:

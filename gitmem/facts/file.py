@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 # What a session's end adds behind the text (`gitmem.sessions.cleaned.with_links`).
 _LINKS = re.compile(r"\n\s*## Links\s*\n(?:- session: \[[^\]\n]*\]\([^)\n]*\)\s*)+\Z")
-_NOT_FIELDS = ("text", "file", "source")
+_ORDER = (
+    *("name", "description", "id", "kind", "status", "created", "updated", "confidence", "origin", "sources"),
+    *("keywords", "files", "commit", "branch", "lines", "scope", "supersedes", "superseded_by", "review", "pinned"),
+)
 
 
 def parse_fact(data: bytes, path: str = "") -> Fact | None:
@@ -93,7 +96,7 @@ def render_fact(fact: Fact) -> bytes:
     if document.problem is not None:
         raise BrokenHeaderError(document.problem)
     before = parse_fact(fact.source)
-    for key in _written(fact, before):
+    for key in (key for key in _ORDER if before is None or getattr(fact, key) != getattr(before, key)):
         value = getattr(fact, key)
         document = (
             document.remove(key) if value in ("", (), None) or value is False else document.set(key, plain_value(value))
@@ -105,37 +108,10 @@ def render_fact(fact: Fact) -> bytes:
     return document.render()
 
 
-def _written(fact: Fact, before: Fact | None) -> list[str]:
-    """Return the fields that differ from the document."""
-    names = [name for name in fact._asdict() if name not in _NOT_FIELDS]
-    return [name for name in names if before is None or getattr(fact, name) != getattr(before, name)]
-
-
 def _header(fact: Fact) -> list[str]:
     """Return the lines of a new fact's header in order, without empty fields."""
-    given: dict[str, object] = {
-        "name": fact.name,
-        "description": fact.description,
-        "id": fact.id,
-        "kind": fact.kind.value,
-        "status": fact.status.value,
-        "created": fact.created,
-        "updated": fact.updated,
-        "confidence": fact.confidence,
-        "origin": dict(fact.origin),
-        "sources": fact.sources,
-        "keywords": fact.keywords,
-        "files": fact.files,
-        "commit": fact.commit,
-        "branch": fact.branch,
-        "lines": fact.lines,
-        "scope": fact.scope,
-        "supersedes": fact.supersedes,
-        "superseded_by": fact.superseded_by,
-        "review": fact.review,
-        "pinned": fact.pinned or None,
-    }
-    lines = [f"{key}: {_flow(value)}" for key, value in given.items() if value not in (None, "", (), {})]
+    given = ((key, getattr(fact, key)) for key in _ORDER)
+    lines = [f"{key}: {_flow(value)}" for key, value in given if value not in (None, "", (), {}) and value is not False]
     # In the host's place and form.
     return [*lines[:2], "metadata:", f"  type: {fact.kind.host_type}", *lines[2:]]
 

@@ -8,7 +8,7 @@ from operator import itemgetter
 
 from gitmem.document.ids import is_id, tail_of
 from gitmem.errors import GitmemError
-from gitmem.facts.fact import BINDING, Fact, FactKind, adopted_from
+from gitmem.facts.fact import BINDING, Fact, FactKind
 from gitmem.facts.lines import Marks, marks_of, normalized
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import others_changes
@@ -106,8 +106,8 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     marks = place_marks(store, facts)
     current = [fact for fact in marks.facts.values() if not marks.has_ended(fact.id)]
     words = {word.casefold() for word in _WORD.findall(recent)}
-    own = adopted_from(store.context.machine, "/")[:-1]  # an agent loads its own memory by itself
-    others = [fact for fact in current if not (fact.adopted and fact.adopted.startswith(own))]
+    own = f"{store.context.machine}/"  # an agent loads its own memory by itself
+    others = [fact for fact in current if not fact.adopted.startswith(own)]
     ranked = sorted(((_score(fact, words, recent), fact.when, fact.id, fact) for fact in others), reverse=True)
     chosen = [fact for score, _, _, fact in ranked if score >= _MIN_SCORE][:_MAX_CHOSEN]
     groups = [
