@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from datetime import date, timedelta
+from datetime import date
 
+from gitmem.archives.plans import last_day
 from gitmem.document.document import Document
-from gitmem.document.ids import ARCHIVE, CONFIG, FORMAT, MEMORY, PURGED, README
+from gitmem.document.ids import CONFIG, FORMAT, MEMORY, PURGED, README
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.history.past_days import drop_days
 from gitmem.lessons.concept import lines_of, link_of, parse_concept, render_changed
@@ -25,12 +26,6 @@ from gitmem.values import Value
 CONCEPTS = "concepts"  # as in gitmem.lessons.concept
 OLD_DAYS = 30  # as for consolidated days (spec P4)
 _STAYS = frozenset({FORMAT, README, CONFIG, ".gitattributes", ".gitignore", MEMORY})
-_DAY = re.compile(r"daily/[0-9]{4}/[0-9]{2}/([0-9]{4}-[0-9]{2}-[0-9]{2})\.md")
-_WEEK = re.compile(r"weekly/[0-9]{4}/([0-9]{4})-W([0-9]{2})(?:_[0-9]+)?\.md")
-_MONTH = re.compile(r"monthly/[0-9]{4}/([0-9]{4})-([0-9]{2})(?:_[0-9]+)?\.md")
-_STAMPED = re.compile(
-    rf"(?:{ARCHIVE}/memory_|sessions/[0-9]{{4}}/[0-9]{{2}}/)([0-9]{{4}})([0-9]{{2}})([0-9]{{2}})_[^/]*\.md"
-)
 
 
 class Cleared(Value):
@@ -114,20 +109,3 @@ def old_files(paths: Iterable[str], today: date, days: int) -> list[str]:
     """Return the paths whose last day is more than `days` ago."""
     dated = ((path, last_day(path)) for path in sorted(paths))
     return [path for path, last in dated if last is not None and (today - last).days > days]
-
-
-def last_day(path: str) -> date | None:
-    """Return the last day of a log, an archive or a session file; None for other files."""
-    try:
-        if match := _DAY.fullmatch(path):
-            return date.fromisoformat(match[1])
-        if match := _WEEK.fullmatch(path):
-            return date.fromisocalendar(int(match[1]), int(match[2]), 7)
-        if match := _MONTH.fullmatch(path):
-            year, month = int(match[1]), int(match[2])
-            return date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
-        if match := _STAMPED.fullmatch(path):
-            return date(int(match[1]), int(match[2]), int(match[3]))
-    except ValueError:
-        pass
-    return None

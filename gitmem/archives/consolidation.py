@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 
-from gitmem.archives.plans import holders_of, month_of, week_of
+from gitmem.archives.plans import holders_of, last_day, month_of, week_of
 from gitmem.document.document import Document
 from gitmem.document.entry import (
     TIMELINE,
@@ -44,8 +44,6 @@ OFFLINE = "offline"
 # The text of a section and its title, as a few sentences, a line each; "" where there is nothing to say.
 Digest = Callable[[str, str], str]
 
-_DAY = re.compile(r"daily/[0-9]{4}/[0-9]{2}/([0-9]{4}-[0-9]{2}-[0-9]{2})\.md")
-_WEEK = re.compile(r"weekly/[0-9]{4}/([0-9]{4})-W([0-9]{2})\.md")
 _PERIOD = re.compile(r"[0-9]{4}-(?:[0-9]{2}-[0-9]{2}|W[0-9]{2})")
 _ALWAYS = tuple(kind.label for kind in MemoryType if kind.lasts)
 _IN_WEEKS = (*_ALWAYS, MemoryType.LEARNING.label, MemoryType.ERROR_FIX.label)
@@ -169,20 +167,12 @@ def retold_lines(data: bytes, there: Collection[str]) -> str:
 
 
 def _day_of(path: str) -> date | None:
-    found = _DAY.fullmatch(path)
-    try:
-        return date.fromisoformat(found[1]) if found else None
-    except ValueError:
-        return None
+    return last_day(path) if path.startswith(f"{DAILY}/") else None
 
 
 def _last_day(path: str) -> date | None:
-    """Return the Sunday of a weekly document."""
-    found = _WEEK.fullmatch(path)
-    try:
-        return date.fromisocalendar(int(found[1]), int(found[2]), 7) if found else None
-    except ValueError:
-        return None
+    """Return the Sunday of a weekly document, which is no second version of one."""
+    return last_day(path) if path.startswith(f"{WEEKLY}/") and "_" not in path else None
 
 
 def _kept(body: str, period: str, keeps: Sequence[str]) -> list[tuple[str, Entry]]:

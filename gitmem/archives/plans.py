@@ -74,6 +74,30 @@ def holders_of(day: date) -> tuple[str, str]:
     return weekly_path(week_of(day)), monthly_path(month_of(last))
 
 
+_DATED = (  # compiled where it is used: a save loads this module
+    r"daily/[0-9]{4}/[0-9]{2}/(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})\.md"
+    r"|weekly/[0-9]{4}/(?P<week>[0-9]{4}-W[0-9]{2})(?:_[0-9]+)?\.md"
+    r"|monthly/[0-9]{4}/(?P<month>[0-9]{4}-[0-9]{2})(?:_[0-9]+)?\.md"
+    r"|(?:archive/memory_|sessions/[0-9]{4}/[0-9]{2}/)(?P<stamp>[0-9]{8})_[^/]*\.md"
+)
+
+
+def last_day(path: str) -> date | None:
+    """Return the last day of a log, an archive or a session file; None for other files."""
+    found = re.fullmatch(_DATED, path)
+    try:
+        if found is None:
+            return None
+        if week := found["week"]:
+            return date.fromisoformat(f"{week}-7")
+        if month := found["month"]:
+            next_month = date.fromisoformat(f"{month}-28") + timedelta(days=4)
+            return next_month - timedelta(days=next_month.day)
+        return date.fromisoformat(found["day"] or found["stamp"])
+    except ValueError:
+        return None
+
+
 SESSIONS = 3  # whose exchanges stay
 MORE_TOKENS = 30  # that the line of `with_more` takes at most
 _MORE = re.compile(r"(?m)^- (?P<count>[0-9]+) more (?:is a fact|are facts): `gitmem facts list`\.(?:\r?\n)?")

@@ -7,8 +7,9 @@ person changed in the document, or a model wrote, is read tolerantly: what canno
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import TypeVar
 
 from gitmem.document.document import Document
 from gitmem.document.entry import clean_text, without_entries
@@ -59,6 +60,9 @@ class Issue(Value):
     date: str = ""
 
 
+Item = TypeVar("Item", Theme, KeyDecision, Issue)
+
+
 class Summary(Value):
     """The summary of the archive at path `archive`; `date_range` is its first and last day, "" if unknown.
 
@@ -101,34 +105,31 @@ def cleaned(summary: Summary) -> Summary:
 def _cut(summary: Summary, limit: int) -> Summary:
     """Return a summary with texts of at most `limit` characters, names and dates of at most `MAX_NAME`."""
     short = min(MAX_NAME, limit)
-    themes = (
-        Theme(
-            _line(one.name, short),
-            _line(one.summary, limit),
-            tuple(filter(None, (_line(session, MAX_MARK) for session in one.sessions[:MAX_SESSIONS]))),
-        )
-        for one in summary.themes[:MAX_ITEMS]
-    )
-    decisions = (
-        KeyDecision(_line(one.decision, limit), _line(one.reason, limit), _line(one.date, MAX_MARK))
-        for one in summary.key_decisions[:MAX_ITEMS]
-    )
-    issues = (
-        Issue(_line(one.issue, limit), RESOLVED if one.status == RESOLVED else OPEN, _line(one.date, MAX_MARK))
-        for one in summary.issues[:MAX_ITEMS]
-    )
+
+    def sessions(theme: Theme) -> tuple[str, ...]:
+        return tuple(filter(None, (_line(session, MAX_MARK) for session in theme.sessions[:MAX_SESSIONS])))
+
+    themes = (one._replace(sessions=sessions(one)) for one in _cut_items(summary.themes, limit) if one.name)
+    issues = (one for one in _cut_items(summary.issues, limit) if one.issue)
     return Summary(
         archive=_line(summary.archive, MAX_TEXT),
         date_range=(_line(summary.date_range[0], MAX_MARK), _line(summary.date_range[1], MAX_MARK)),
         section_count=max(summary.section_count, 0),
-        themes=tuple(one for one in themes if one.name),
-        key_decisions=tuple(one for one in decisions if one.decision),
-        issues=tuple(one for one in issues if one.issue),
-        overall_summary=_body(summary.overall_summary),
+        themes=tuple(themes),
+        key_decisions=tuple(one for one in _cut_items(summary.key_decisions, limit) if one.decision),
+        issues=tuple(one._replace(status=RESOLVED if one.status == RESOLVED else OPEN) for one in issues),
+        overall_summary=without_entries(clean_text(summary.overall_summary[:MAX_OVERALL])),
         method=_line(summary.method, short),
         provider=_line(summary.provider, short),
         cost=summary.cost,
     )
+
+
+def _cut_items(items: Sequence[Item], limit: int) -> Iterator[Item]:
+    limits = {"name": min(MAX_NAME, limit), "date": MAX_MARK}
+    for one in items[:MAX_ITEMS]:
+        texts = ((key, text) for key, text in one._asdict().items() if isinstance(text, str))
+        yield one._replace(**{key: _line(text, limits.get(key, limit)) for key, text in texts})
 
 
 def render_document(summary: Summary, created: datetime) -> bytes:
@@ -286,8 +287,3 @@ def _line(text: str, limit: int) -> str:
     """Return a text on one line, truncated."""
     line = " ".join(_BLANKS.sub(" ", text[: 4 * limit].encode("utf-8", "replace").decode()).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
-
-
-def _body(text: str) -> str:
-    """Return the overall text as a body: `LF` line ends, no blank lines around it, no line that begins an entry."""
-    return without_entries(clean_text(text[:MAX_OVERALL]))

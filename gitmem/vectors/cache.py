@@ -42,25 +42,9 @@ _MOST_LOOPED = 10_000_000  # components that are compared without numpy, in 0.6 
 _BLOCK = 4_096  # vectors that numpy compares at a time
 
 
-class Layout(Value):
-    """The sizes of a file's parts, in bytes."""
-
-    dimensions: int
-
-    @property
-    def head(self) -> int:
-        """The header."""
-        return _HEAD.size
-
-    @property
-    def components(self) -> int:
-        """The components, padded to whole words."""
-        return -(-self.dimensions // 4) * 4
-
-    @property
-    def record(self) -> int:
-        """A record."""
-        return KEY_BYTES + 4 + self.components + 4
+def record_size(dimensions: int) -> int:
+    """Return the bytes of a record, whose components are padded to whole words."""
+    return KEY_BYTES + 4 + -(-dimensions // 4) * 4 + 4
 
 
 class Vectors:
@@ -81,10 +65,10 @@ class Vectors:
             magic, version, dimensions, self.number = _HEAD.unpack(head)
             if magic != _MAGIC or version != _FORMAT or not 0 < dimensions < _MOST_DIMENSIONS:
                 raise ValueError(path)
-            self.layout = Layout(dimensions)
+            self.dimensions, self.record_size = dimensions, record_size(dimensions)
             size = os.fstat(file.fileno()).st_size
             self.data = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
-        self.count = (size - self.layout.head) // self.layout.record
+        self.count = (size - _HEAD.size) // self.record_size
 
     def rows(self) -> dict[bytes, int]:
         """Return the row of each key whose record is whole."""
@@ -92,7 +76,7 @@ class Vectors:
 
     def vector(self, row: int) -> array[float]:
         """Return a vector, as exactly as it was kept."""
-        scale, components = _scaled(self.record(row), self.layout.dimensions)
+        scale, components = _scaled(self.record(row), self.dimensions)
         return array("f", [scale * component for component in components])
 
     def close(self) -> None:
@@ -101,13 +85,13 @@ class Vectors:
 
     def record(self, row: int) -> bytes:
         """Return the record in a row."""
-        start = self.layout.head + row * self.layout.record
-        return self.data[start : start + self.layout.record]
+        start = _HEAD.size + row * self.record_size
+        return self.data[start : start + self.record_size]
 
 
 def is_comparable(vectors: Vectors) -> bool:
     """Return whether a search may wait for the comparison with all of these vectors."""
-    return vectors.count * vectors.layout.dimensions <= _MOST_LOOPED or _numpy() is not None
+    return vectors.count * vectors.dimensions <= _MOST_LOOPED or _numpy() is not None
 
 
 def cosines(vectors: Vectors, query: Sequence[float], rows: Sequence[int]) -> list[float]:
@@ -141,12 +125,11 @@ def _scaled(record: bytes, dimensions: int) -> tuple[float, memoryview[int]]:
 
 
 def _block_cosines(numpy: Any, vectors: Vectors, query: Sequence[float], rows: Sequence[int]) -> list[float]:
-    layout = vectors.layout
-    data = numpy.frombuffer(vectors.data, numpy.uint8, vectors.count * layout.record, layout.head)
-    records = data.reshape(vectors.count, layout.record)[numpy.asarray(rows, dtype=numpy.intp)]
+    data = numpy.frombuffer(vectors.data, numpy.uint8, vectors.count * vectors.record_size, _HEAD.size)
+    records = data.reshape(vectors.count, vectors.record_size)[numpy.asarray(rows, dtype=numpy.intp)]
     words = records.view("<u4")
     scales = words[:, KEY_BYTES // 4].view("<f4")
-    components = records[:, KEY_BYTES + 4 :][:, : layout.dimensions].view(numpy.int8)
+    components = records[:, KEY_BYTES + 4 :][:, : vectors.dimensions].view(numpy.int8)
     found = components.astype(numpy.float32) @ numpy.asarray(query, dtype=numpy.float32) * scales
     sums = words[:, :-1].sum(axis=1, dtype=numpy.uint32) + numpy.uint32(_SALT)
     found[sums != words[:, -1]] = -1.0
@@ -154,17 +137,11 @@ def _block_cosines(numpy: Any, vectors: Vectors, query: Sequence[float], rows: S
     return cosines
 
 
-def head_bytes(dimensions: int) -> bytes:
-    """Return the header of a new file, with a random number."""
-    return _HEAD.pack(_MAGIC, _FORMAT, dimensions, os.urandom(8))
-
-
 def record_bytes(key: bytes, vector: Sequence[float]) -> bytes:
     """Return the record of a vector of length 1."""
-    layout = Layout(len(vector))
     scale = max(map(abs, vector)) / 127 or 1.0
     components = array("b", [round(number / scale) for number in vector]).tobytes()
-    body = key + struct.pack("<f", scale) + components.ljust(layout.components, b"\0")
+    body = (key + struct.pack("<f", scale) + components).ljust(record_size(len(vector)) - 4, b"\0")
     return body + struct.pack("<I", _sum(body))
 
 
@@ -320,7 +297,7 @@ class Cache:
 
         """
         stored = self.open()
-        if stored is None or stored.layout.dimensions != len(vectors[0][1]):
+        if stored is None or stored.dimensions != len(vectors[0][1]):
             if stored is not None:
                 stored.close()
             self._write(vectors)
@@ -329,7 +306,7 @@ class Cache:
         descriptor = os.open(self._vectors, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
         try:
             # Truncate a partial record of a killed process, which would misalign later records.
-            end = stored.layout.head + stored.count * stored.layout.record
+            end = _HEAD.size + stored.count * stored.record_size
             if os.fstat(descriptor).st_size > end:
                 os.ftruncate(descriptor, end)
             if os.write(descriptor, data) < len(data):
@@ -374,7 +351,7 @@ class Cache:
     def _write(self, vectors: Sequence[tuple[bytes, Sequence[float]]]) -> None:
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         records = (record_bytes(key, vector) for key, vector in vectors)
-        _replace(self._vectors, chain([head_bytes(len(vectors[0][1]))], records))
+        _replace(self._vectors, chain([_HEAD.pack(_MAGIC, _FORMAT, len(vectors[0][1]), os.urandom(8))], records))
 
 
 def is_news(private: str, place: str, problem: str) -> bool:

@@ -14,7 +14,7 @@ from gitmem.search.files import File, list_files, read_file
 from gitmem.search.units import Units
 from gitmem.store.store import Store
 from gitmem.values import Value
-from gitmem.vectors.cache import MOST_BYTES, NO_ROW, Cache, Layout, Mapped, chunks
+from gitmem.vectors.cache import MOST_BYTES, NO_ROW, Cache, Mapped, chunks, record_size
 from gitmem.vectors.near import safe_text
 
 if TYPE_CHECKING:
@@ -214,13 +214,13 @@ class _Filling:
             [safe_text(text, self._embedder, self._store) for _, text in batch], deadline
         )
         there = self._cache.open()
-        same = there is None or there.layout.dimensions == len(vectors[0])
+        same = there is None or there.dimensions == len(vectors[0])
         first = there.count if there is not None and same else 0
         if there is not None:
             there.close()
         if not same:
             self._rows.clear()
-        if (first + len(batch)) * Layout(len(vectors[0])).record > MOST_BYTES:
+        if (first + len(batch)) * record_size(len(vectors[0])) > MOST_BYTES:
             raise ProviderError("The cache is full; the oldest files have no vectors.")
         self._cache.add([(key, vector) for (key, _), vector in zip(batch, vectors, strict=True)])
         self._rows.update({key: first + number for number, (key, _) in enumerate(batch)})

@@ -198,7 +198,7 @@ class Embedding:
             if is_news(self._store.private, "start", cache.stem):
                 start(self._store, "reindex", "--background")
             return None
-        if vectors.layout.dimensions != len(vector):
+        if vectors.dimensions != len(vector):
             self.problem = f"{self._embedder.name} gives vectors of another dimension now: 'gitmem reindex --afresh'."
             return None
         if not is_comparable(vectors):

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.archives.clear import clear, last_day, old_files
+from gitmem.archives.clear import clear, old_files
+from gitmem.archives.plans import last_day
 from gitmem.document.entry import MemoryType, entry_ids
 from gitmem.history.undo import undo
 from gitmem.sessions.save import save

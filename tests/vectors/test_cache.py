@@ -214,7 +214,7 @@ def test_a_torn_record_is_none_and_what_is_added_after_it_is_whole(cache, how):
         file.write(b"\xff" * 40)
     assert cache.open().count == 3
     cache.add(added[3:4])
-    assert (os.path.getsize(path) - whole) == cache.open().layout.record
+    assert (os.path.getsize(path) - whole) == cache.open().record_size
     with open(path, "r+b") as file:
         file.seek(whole - 30)
         file.write(b"\0" * 30)
@@ -226,7 +226,7 @@ def test_a_torn_record_is_none_and_what_is_added_after_it_is_whole(cache, how):
 def test_zeros_that_a_power_cut_leaves_are_no_vectors(cache, how):
     cache.add(some(2))
     with open(path_of(cache, ".vec"), "ab") as file:
-        file.write(bytes(2 * cache.open().layout.record))
+        file.write(bytes(2 * cache.open().record_size))
     there = cache.open()
     assert there.count == 4
     assert len(there.rows()) == 2
@@ -248,7 +248,7 @@ def test_vectors_of_another_dimension_begin_anew(cache):
     before = cache.open().number
     cache.add(some(2, dimensions=7))
     there = cache.open()
-    assert (there.count, there.layout.dimensions) == (2, 7)
+    assert (there.count, there.dimensions) == (2, 7)
     assert there.number != before
 
 

@@ -142,7 +142,7 @@ def test_a_full_cache_keeps_the_newest(many, embedder, monkeypatch):
     assert filled.left > 0
     assert "full" in filled.problem
     cache = Cache(many.store.private, embedder.name, embedder.model)
-    assert cache.open().count * cache.open().layout.record <= 200
+    assert cache.open().count * cache.open().record_size <= 200
 
 
 def test_a_file_that_changes_meanwhile_fills_no_cache(many, embedder):
@@ -172,7 +172,7 @@ def test_a_cache_that_was_spoilt_is_made_good(many, embedder):
     cache = Cache(many.store.private, embedder.name, embedder.model)
     (vectors,) = (many.root / ".git" / "gitmem" / "vectors").glob("*.vec")
     data = bytearray(vectors.read_bytes())
-    data[-2 * cache.open().layout.record :] = bytes(2 * cache.open().layout.record)
+    data[-2 * cache.open().record_size :] = bytes(2 * cache.open().record_size)
     vectors.write_bytes(data)
     assert fill(many.store, embedder, seconds=60).embedded == 2
 
