@@ -44,7 +44,9 @@ class StoreCopies:
         shutil.copytree(self._made[made_by] / ".gitmem", project / ".gitmem", symlinks=True)
         if (project / ".git").is_dir():
             exclude(str(project / ".git"), "/.gitmem/")
-        return accept(project, context)
+        store = Store(str(project / ".gitmem"), context)
+        store.acceptance.give(())  # it has no remotes
+        return store
 
 
 class FolderCopies:

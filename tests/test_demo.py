@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROMPTS = 2  # lines of a screen: the command that was typed, and the prompt after it
 
 
+@functools.cache
 def printed(*words: str) -> str:
     command = (sys.executable, str(ROOT / "packaging" / "demo.py"), *words)
     return subprocess.run(command, cwd=ROOT, capture_output=True, check=True, encoding="utf-8").stdout

@@ -125,17 +125,18 @@ def test_a_model_s_text_holds_no_entry(asking, model_server):
         find_entry(asking.store, "01m7pz3j001yabjbsh1f")
 
 
-def test_a_long_archive_is_asked_about_in_parts(desk, home, model_server):
+def test_a_long_archive_is_asked_about_in_parts(desk, home, model_server, monkeypatch):
+    monkeypatch.setattr("gitmem.archives.summarize.MAX_CHARACTERS", MAX_CHARACTERS // 10)
     settings(desk, home, "provider: openai", f"base_url: {model_server.url}", "model: fake-mini")
-    words = [f"- 2026-11-{20 + number % 2} In step {number} the loader read part {number}." for number in range(16_000)]
+    words = [f"- 2026-11-{20 + number % 2} In step {number} the loader read part {number}." for number in range(1_600)]
     Path(desk.store.root, "memory.md").write_text("\n".join(["# Memory", *words, ""]), encoding="utf-8")
     archive = check(desk.store)[0].archive
-    assert len(desk.text(archive)) > 2.5 * MAX_CHARACTERS
+    assert len(desk.text(archive)) > 2.5 * MAX_CHARACTERS // 10
     model_server.reply = lambda _: GOOD
     done = improve(desk.store, archive)
     assert (done.method, done.why, done.questions) == ("fake-mini", "", 3)
     sent = [one["messages"][-1]["content"] for one in model_server.asked]
-    assert all(any(f" step {number} " in one for one in sent) for number in range(0, 16_000, 100))
+    assert all(any(f" step {number} " in one for one in sent) for number in range(0, 1_600, 10))
     assert [one.count('"keyDecisions"') for one in sent] == [0, 1, 1]
 
 

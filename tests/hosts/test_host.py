@@ -22,7 +22,10 @@ CANDIDATES = {
     "busybox": ["busybox", "sh"],
     "zsh": ["zsh", "--emulate", "sh"],
 }
-SHELLS = {name: words for name, words in CANDIDATES.items() if shutil.which(words[0])}
+FOUND = {name: shutil.which(words[0]) for name, words in CANDIDATES.items()}
+SHELLS = {  # each once: `sh` is often one of the others
+    name: CANDIDATES[name] for name in {os.path.realpath(path): name for name, path in FOUND.items() if path}.values()
+}
 PAYLOAD = json.dumps({"hook_event_name": "PostToolUse", "text": "첫 번째 'quote\""}, ensure_ascii=False).encode()
 # As a person's `gitmem` would be found; it notes how it was called.
 STAND_IN = """#!/bin/sh
@@ -50,9 +53,8 @@ class Host:
         self.script.parent.mkdir(parents=True)
         self.script.write_bytes(script(""))
         self.environ = {"HOME": str(self.home), "PATH": str(self.bin), "GITMEM_CALLS": str(self.calls)}
-        self.environ["GITMEM_UMASK"] = subprocess.run(
-            ["sh", "-c", "umask"], capture_output=True, text=True, check=True
-        ).stdout.strip()
+        os.umask(mask := os.umask(0))
+        self.environ["GITMEM_UMASK"] = f"{mask:04o}"
 
     def install_gitmem(self) -> None:
         (self.bin / "gitmem").write_text(STAND_IN.replace("cat;", f"{shutil.which('cat')};"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING
 
 import anyio
@@ -17,8 +18,10 @@ from gitmem.platform.clock import Context
 from gitmem.store.store import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from gitmem.mcp.server import DocumentServer
     from tests.copies import StoreCopies
 
 _FENCE = re.compile(r"<gitmem-memory source='[^'<>]*'>\n[^\n]*\n(.*)\n</gitmem-memory>", re.DOTALL)
@@ -34,13 +37,22 @@ def unfenced(text: str) -> str:
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
+_served: list[Callable[[], Store]] = []  # opens the store of the memory that is asked
+
+
+@cache
+def _server() -> DocumentServer:
+    """Make the server for all memories once: most of a test's time would go to the schemas of its tools."""
+    return make_server(Served(lambda: _served[-1]()))  # noqa: PLW0108  # the last one then
+
+
 class Memory:
     """A store that files are put into by hand, and what its server answers."""
 
     def __init__(self, root: Path, context: Context) -> None:
         self.root = root
         self.context = context
-        self.server = make_server(Served(self.open))
+        self.server = _server()
 
     def open(self) -> Store:
         return Store(str(self.root), self.context)
@@ -51,6 +63,8 @@ class Memory:
 
     def ask(self, work, mode: str = "auto"):
         """Return what a coroutine function makes of a client."""
+
+        _served[:] = [self.open]
 
         async def run():
             async with Client(self.server, mode=mode) as client:

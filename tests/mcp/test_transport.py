@@ -19,6 +19,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from gitmem.errors import GitmemError, RefusedError
+from gitmem.mcp.calls import Memory as Served
+from gitmem.mcp.server import make_server
 from gitmem.mcp.transport import make_app, replace_surrogates
 from gitmem.platform.loopback import LOOPBACK, check_token, listen, make_token
 from tests.mcp.conftest import unfenced
@@ -44,8 +46,9 @@ def post(memory, **headers: str | None) -> int:
     sent = {name.replace("_", "-"): value for name, value in {**GOOD, **headers}.items() if value is not None}
 
     async def run() -> int:
-        app = make_app(memory.server, PORT, TOKEN)
-        async with memory.server.session_manager.run():
+        server = make_server(Served(memory.open))  # whose sessions can be begun once
+        app = make_app(server, PORT, TOKEN)
+        async with server.session_manager.run():
             transport = httpx2.ASGITransport(app)
             async with httpx2.AsyncClient(transport=transport, base_url=f"http://{LOOPBACK}:{PORT}") as client:
                 return (await client.post("/mcp", json=HELLO, headers=sent)).status_code

@@ -100,7 +100,7 @@ def test_what_the_files_have_every_door_finds(home, environ, tmp_path, new_store
     store = new_store(project, Context(environ, str(home), "box", lambda: NOW), NOW)
     lines = fill(project / ".gitmem", megabytes * MEGABYTE, dice)
 
-    asked = queries(lines, dice)[:: 4 if megabytes == 12 else 1]  # what .ci/run has takes a quarter of them
+    asked = queries(lines, dice)[:: 1 if megabytes == 120 else 4]  # what is run often takes a quarter of them
     for query in asked:
         hits = answer(store, query).hits
         assert hits, query
@@ -111,10 +111,10 @@ def test_what_the_files_have_every_door_finds(home, environ, tmp_path, new_store
         assert [hit.entry for hit in answer(store, f"{query} {narrowed}").hits] == ["d0000000001"], (query, narrowed)
     os.makedirs(os.path.join(store.private, texts.FOLDER), exist_ok=True)
     renew_texts(store)  # as the background does
-    for query in asked[:: 1 if megabytes > 1 else 10]:
+    for query in asked[:: 1 if megabytes > 1 else 3]:
         hits = answer(store, plain_query(query), limit=12, vectors=False, beside="episodes", hurried=True).hits
         assert hits, query
         assert query == "neutral" or any(word in fold(hits[0].text) for word in query.split()), query
-    for query in asked[::10]:
+    for query in asked[:: len(asked) // 10]:
         assert recall(query, answer(store, query).hits, 2_000).text, query
         assert json.loads(unfenced(find(store, query)[0]))["hits"], query

@@ -30,8 +30,7 @@ SAID = "Our depot in Turku closes at noon on Fridays"
 KEPT = "Use tabs in the generator of the reports"
 
 
-@pytest.fixture
-def team(machine: Callable[[str], Machine]) -> tuple[Machine, Machine, Machine]:
+def make_team(machine: Callable[[str], Machine]) -> tuple[Machine, ...]:
     machines = []
     for name in ("ada", "ben", "cleo"):
         one = machine(name)
@@ -48,6 +47,12 @@ def team(machine: Callable[[str], Machine]) -> tuple[Machine, Machine, Machine]:
     cleo.sync()
     ada.sync()
     return ada, ben, cleo
+
+
+@pytest.fixture
+def team(made_once: Callable[..., tuple[Machine, ...]]) -> tuple[Machine, ...]:
+    """Give three machines with what Ada said, what Ben answered, and a page that quotes her."""
+    return made_once(make_team, "ada", "ben", "cleo")
 
 
 def _held(one: Machine, *texts: str) -> list[str]:

@@ -265,7 +265,7 @@ def test_cut_off_anywhere_it_keeps_what_is_before_the_cut(desk, bare_git, record
     path = Path(recorder.write())
     data = path.read_bytes()
     turns = 0
-    for cut in range(0, len(data), max(1, len(data) // 24)):
+    for cut in range(0, len(data), max(1, len(data) // 12)):
         path.write_bytes(data[:cut])
         done = replay(again(desk), str(path))
         whole = data[:cut].count(b'"promptId": "p-1"') + data[:cut].count(b'"promptId": "p-3"')

@@ -54,15 +54,19 @@ def exchange(*machines: Machine) -> None:
         sync_transcripts(one.store, find_remote(one.store, None), connection, Options(chance=QUICK))
 
 
-@pytest.fixture
-def team(machine: Callable[[str], Machine]) -> tuple[Machine, ...]:
-    """Three people, each with a transcript, before any of these was synced."""
+def make_team(machine: Callable[[str], Machine]) -> tuple[Machine, ...]:
     people = tuple(belong(machine(name), name) for name in PEOPLE)
     for one in people:
         put(one.store, f"s-{one.name}", BEGAN, [said(one.name)])
         one.save(f"noted by {one.name} on that day")
         one.sync()
     return people
+
+
+@pytest.fixture
+def team(made_once: Callable[..., tuple[Machine, ...]]) -> tuple[Machine, ...]:
+    """Three people, each with a transcript, before any of these was synced."""
+    return made_once(make_team, *PEOPLE)
 
 
 def older(one: Machine, *names: str) -> str:

@@ -48,6 +48,7 @@ class Host:
         self.store = project / ".gitmem"
         self.environ = {**environ, "PYTHONPATH": str(ROOT)}
         self.session = "sess-1"
+        self.apart = False  # each event is delivered to a process of its own, as agents do
         self.transcript = ""
 
     def start(self, *args: str, cwd: Path | None = None) -> subprocess.Popen[bytes]:
@@ -98,14 +99,16 @@ class Host:
         payload = {"hook_event_name": kind, "session_id": self.session, "cwd": str(self.project), "prompt_id": turn}
         if self.transcript:
             payload["transcript_path"] = self.transcript
-        return self.hook(json.dumps(payload | more, ensure_ascii=False).encode())
+        data = json.dumps(payload | more, ensure_ascii=False).encode()
+        return self.hook(data) if self.apart else self.told(hook_here(self, data))
 
     def turn(self, turn: str, prompt: str, answer: str = "All of it is done now.") -> None:
         self.deliver("UserPromptSubmit", turn, prompt=prompt)
         self.deliver("Stop", turn, last_assistant_message=answer)
 
     def drain(self) -> None:
-        self.run("hook", "claude", "--drain")
+        """Do what is done behind a hook."""
+        assert (self.run("hook", "claude", "--drain") if self.apart else hook_here(self, b"", "--drain")) == ""
 
     @property
     def private(self) -> Path:
@@ -136,18 +139,21 @@ class Host:
         ).stdout.decode()
 
 
-def hook_here(host: Host, data: bytes) -> str:
-    """Run a hook in this process; returns all it printed."""
+def hook_here(host: Host, data: bytes, *args: str) -> str:
+    """Run a hook in this process, which takes a tenth of the time; returns all it printed."""
     out = io.StringIO()
     stdin = io.TextIOWrapper(io.BytesIO(data))
-    assert hook(["hook", "claude"], App(host.environ, str(host.project), stdin, out, out)) == 0
+    assert hook(["hook", "claude", *args], App(host.environ, str(host.project), stdin, out, out)) == 0
     return out.getvalue()
 
 
 @pytest.fixture
-def host(tmp_path, home, environ, bare_git, new_store) -> Host:
+def host(tmp_path, home, environ, bare_git, new_store, monkeypatch) -> Host:  # noqa: PLR0917
     project = tmp_path / "프로젝트 one"
     project.mkdir()
+    for limit in ("SECONDS", "LONGEST_SECONDS", "TOLD_SECONDS"):  # at which a hook ends its process, which is this one
+        monkeypatch.setattr(f"gitmem.cli.commands.hook.{limit}", 60.0)
+    monkeypatch.delattr(os, "setsid", raising=False)  # this process stays in its session
     bare_git(project, "init", "-q")
     now = datetime.now().astimezone().replace(microsecond=0)
     new_store(project, Context(environ, str(home), "box", lambda: now), BEGAN)
@@ -362,7 +368,6 @@ def test_a_session_starts_with_what_earlier_ones_left(host, monkeypatch):
     host.turn("p-1", "CRLF 파서를 추가해줘", "파서가 이제 CRLF를 읽습니다.")
     host.deliver("SessionEnd", reason="other")
     host.drain()
-    monkeypatch.setattr("gitmem.cli.commands.hook.SECONDS", 60.0)  # a busy machine leaves out what it has not read
     monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
     start = {"hook_event_name": "SessionStart", "session_id": "sess-2", "source": "startup", "cwd": str(host.project)}
     text = host.told(hook_here(host, json.dumps(start).encode()))
@@ -459,6 +464,7 @@ def test_settings_turn_it_off_and_the_script_is_told_so(host):
 
 
 def test_the_turns_of_a_killed_session_are_told_at_once_and_saved_behind(host):
+    host.apart = True
     host.deliver("SessionStart", source="startup")
     host.deliver("UserPromptSubmit", "p-1", prompt=f"Use {TOKEN} <private>PRIVATE</private> for the CRLF parser")
     edited = {"tool_name": "Edit", "tool_use_id": "t", "tool_input": {"file_path": f"{host.project}/{TOKEN}.py"}}
@@ -764,6 +770,7 @@ def tree(folder: Path) -> list[tuple[str, int]]:
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")
 def test_another_users_store_is_left_alone_and_its_events_are_kept(host, home):
+    host.apart = True
     host.deliver("SessionStart", source="startup")
     host.drain()
     for path in (host.project, *host.project.rglob("*")):
