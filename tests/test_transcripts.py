@@ -2,13 +2,15 @@
 
 A line `$ gitmem …` in a block of code is run in the folder of the transcript, and what follows is what it prints, both
 streams and an exit code other than 0. `cd` and a shell's other commands are run, too; `y | gitmem …` is what a person
-types. What changes from run to run has a name: ID1, HASH1, DATE, TIME, `~`; a command may use the numbered ones.
+types, `gitmem … < FILE` reads a file, `NAME=value gitmem …` has a variable. What changes from run to run has a name:
+ID1, HASH1, DATE, TIME, `~`; a command may use the numbered ones. Those in `details` are no part of docs/examples.md.
 `GITMEM_WRITE_TRANSCRIPTS=1 pytest tests/test_transcripts.py` writes the output anew.
 """
 
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import re
 import shlex
@@ -38,7 +40,8 @@ _CHANGES = (
     (re.compile(r"\b\d\d:\d\d(:\d\d)?( [+-]\d{4})?"), "TIME"),
     (re.compile(r"\b[\d.,]+ [kKMG]B\b|(?<= of )\d+ bytes\b"), "SIZE"),
     (re.compile(r"index [0-9a-f]{7}\.\.[0-9a-f]{7}"), "index BLOB..BLOB"),
-    (re.compile(r"(?<=migrate-rotation-)[0-9a-f]{8}\b|gitmem: [a-z ]+ …$", re.MULTILINE), ""),
+    (re.compile(r"(?<=migrate-)((?:rotation|jikime)-)[0-9a-f]{8}\b|gitmem: [a-z ]+ …$", re.MULTILINE), r"\1"),
+    (re.compile(r"(?<=the oldest for )\d+ \w+"), "AGE"),
     (re.compile(r" +$", re.MULTILINE), ""),
 )
 
@@ -60,6 +63,9 @@ class Transcript:
         real = re.sub(r"\b(?:ID|HASH)\d+\b", lambda match: self.value(match[0]), command)
         typed, pipe, rest = real.partition(" | gitmem ")
         words = shlex.split(f"gitmem {rest}" if pipe else real)
+        own = dict(word.split("=", 1) for word in itertools.takewhile(re.compile(r"[A-Z_]+=").match, words))
+        if words[len(own)] == "gitmem":
+            words, own = words[len(own) :], self.environ | own
         if words[0] == "cd":
             self.folder = Path(os.path.normpath(self.folder / words[1]))
             return ""
@@ -68,9 +74,12 @@ class Transcript:
                 ["sh", "-c", real], cwd=self.folder, env=self.environ, capture_output=True, text=True, check=False
             )
             return done.stdout + done.stderr
-        stdin = Terminal(f"{typed}\n" if pipe else "")
+        stdin: io.TextIOWrapper = Terminal(f"{typed}\n" if pipe else "")
+        if "<" in words:
+            stdin = io.TextIOWrapper(io.BytesIO((self.folder / words.pop()).read_bytes()), encoding="utf-8")
+            words.remove("<")
         out, err = Terminal(), Terminal() if pipe else io.TextIOWrapper(io.BytesIO(), write_through=True)
-        code = main(words[1:], lambda: App(self.environ, str(self.folder), stdin, out, err))
+        code = main(words[1:], lambda: App(own, str(self.folder), stdin, out, err))
         printed = (out.buffer.getvalue() + err.buffer.getvalue()).decode()  # type: ignore[attr-defined]
         return printed.rstrip("\n") + "\n" * bool(printed.strip()) + (f"[exit {int(code)}]\n" if code else "")
 
@@ -84,11 +93,8 @@ class Transcript:
             many = sum(known.startswith(kind) for known in self.names.values())
             return self.names.setdefault(short, f"{kind}{many + 1}")
 
-        printed = (
-            printed.replace(str(self.top), "~")
-            .replace(self.environ["HOME"], "HOME")
-            .replace(f" {machine_name(self.environ['HOME'])}", " MACHINE")
-        )
+        printed = printed.replace(str(self.top), "~").replace(self.environ["HOME"], "HOME")
+        printed = re.sub(rf'(?<=[ "]){re.escape(machine_name(self.environ["HOME"]))}', "MACHINE", printed)
         printed = _NAMED.sub(name, printed)
         for pattern, word in _CHANGES:
             printed = pattern.sub(word, printed)
@@ -96,7 +102,7 @@ class Transcript:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="transcripts have paths and shells as on POSIX")
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.md")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.md")), ids=lambda path: path.stem)
 def test_commands_print_what_the_transcript_says(path, tmp_path, home, environ):
     transcript, text = Transcript(tmp_path, environ), path.read_text(encoding="utf-8")
     played = _BLOCK.sub(lambda block: transcript.play(block[0]), text)

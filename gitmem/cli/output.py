@@ -300,7 +300,8 @@ def finding_lines(findings: Sequence[Finding], app: App) -> list[str]:
     """Return findings as lines: the message, below it the places and the remedy."""
     lines = []
     for finding in findings:
-        lines.append(f"{app.styled(finding.level, f'{finding.level:<7}')}  {finding.check:<12}{plain(finding.message)}")
+        level, check = app.styled(finding.level, f"{finding.level:<7}"), f"{finding.check} "
+        lines.append(f"{level}  {check:<12}{plain(finding.message)}")
         lines += [f"{'':<23}{plain(detail)}" for detail in finding.details]
         if finding.remedy:
             lines.append(f"{'':<21}> {plain(finding.remedy)}")

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from gitmem.cli.app import real_app
 from gitmem.store.store import Store
-from tests.cli.commands.project import COMMIT_KEYS, KOREAN, LONG, ROOT
+from tests.cli.commands.project import COMMIT_KEYS, LONG, ROOT
 from tests.cli.commands.turns import ended
 
 if TYPE_CHECKING:
@@ -36,153 +34,6 @@ def test_blame(desk):
     assert list(value["lines"][0]) == ["line", "text", "origin"]
     assert list(value["lines"][0]["origin"]) == COMMIT_KEYS
     assert value["lines"][0]["origin"]["session"] == "session-1-long"
-
-
-def test_blame_of_what_is_not_committed(desk):
-    desk.save("one")
-    with (desk.store / "memory.md").open("a") as file:
-        file.write("by hand\x1b[2J\n")
-    desk.write("empty.md", b"")
-
-    assert desk.run("blame", "memory.md").out.splitlines()[-1].split()[:3] == ["not", "committed", "yet"]
-    assert "\x1b" not in desk.run("blame", "memory.md").out
-    assert desk.run("blame", "memory.md", "--json").json["lines"][-1]["origin"] is None
-    assert desk.run("blame", "empty.md").data == b""
-
-
-def test_index_has_the_shape_of_the_seed(desk):
-    archive = desk.rotate()
-    name = Path(archive).stem
-    data = (desk.store / archive).read_bytes()
-    desk.write(f"summaries/{name}.summary.md", b"---\n---\n", "summary")
-
-    value = desk.run("index", "--json").json
-
-    rotation = json.loads(desk.run("log", "--op", "rotate", "--json").data)[0]
-    at = desk.git(desk.store, "log", "-1", "--date=format-local:%Y-%m-%dT%H:%M:%SZ", "--format=%ad", rotation["commit"])
-    item = value["rotatedFiles"][0]
-    days = item.pop("dateRange")
-    assert list(days) == ["first", "last"]
-    assert len(days["first"]) == len(days["last"]) == len("2026-01-01")
-    assert item == {
-        "file": f"{name}.md",
-        "rotatedAt": at,
-        "tokens": -(-len(data) // 4),
-        "bytes": len(data),
-        "lines": data.count(b"\n"),
-        "summary": f"{name}.summary.md",
-        "summaryGenerated": True,
-    }
-    assert value["stats"] == {"totalRotations": 1, "lastRotation": at}
-    header, row, _, total = desk.run("index").out.splitlines()
-    assert header.split() == ["ARCHIVE", "ROTATED", "TOKENS", "LINES", "DAYS", "SUMMARY"]
-    assert row.startswith(archive)
-    assert row.endswith("yes")
-    assert total == "1 rotation."
-
-
-def test_index_counts_what_retention_took_away(desk):
-    first = desk.rotate()
-    (desk.store / first).unlink()
-    desk.git(desk.store, "commit", "-qam", "Retain\n\nGitmem-Op: retain")
-
-    value = desk.run("index", "--json").json
-    assert value["rotatedFiles"] == []
-    assert value["stats"]["totalRotations"] == 1
-    assert f"({first})" in desk.run("index").out
-    assert "1 in brackets" in desk.run("index").out
-
-
-def test_log(desk):
-    desk.save("하나 one", "--session", "first-session")
-    saved = desk.save("two", "--session", "second-session", "--type", "decision")
-
-    found = desk.run("log", "--json").json
-
-    assert [list(commit) for commit in found] == [COMMIT_KEYS] * 4
-    assert [commit["op"] for commit in found] == ["save", "save", "init", "init"]
-    newest = found[0]
-    assert newest["commit"] == saved["commit"]
-    assert newest["parents"] == [found[1]["commit"]]
-    assert (newest["session"], newest["type"], newest["host"]) == ("second-session", "decision", "cli")
-    assert newest["entries"] == [saved["id"]]
-    assert newest["archive"] is None
-    assert found[2]["session"] is None
-
-    lines = desk.run("log", "--oneline").out.splitlines()
-    assert len(lines) == 4
-    assert lines[0].startswith(saved["commit"][:10])
-    assert lines[0].endswith(" cli/second-s  Save decision: two")
-    assert "Save note: 하나 one" in lines[1]
-    assert desk.run("log").out.splitlines() == lines
-    text = desk.run("log", "--long").out
-    for words in (
-        f"commit {saved['commit']}\n",
-        "op:      save decision\n",
-        "session: second-session\n",
-        f"^{saved['id']}",
-    ):
-        assert words in text
-    assert "author:  gitmem <gitmem@localhost>" in text
-
-
-def test_log_filters(desk):
-    first = desk.save("one", "--session", "s-1", "--type", "decision")["commit"]
-    second = desk.save("two", "--session", "s-2")["commit"]
-    desk.write(KOREAN, b"x\n", "By hand", "2026-01-05T12:00:00+0000")
-
-    def found(*options: str) -> list[str]:
-        return [commit["commit"] for commit in desk.run("log", "--json", *options).json]
-
-    by_hand = desk.git(desk.store, "rev-parse", "HEAD")
-    assert found("--session", "s-1") == [first]
-    assert found("--session", "s-") == [second, first]
-    assert found("--type", "decision") == [first]
-    assert found("--op", "save", "-n", "1") == [second]
-    assert found("--op", "undo") == []
-    assert found("-n", "1") == [by_hand]
-    assert found(KOREAN) == found("메모 notes") == found(f".gitmem/{KOREAN}") == [by_hand]
-    assert found("--since", "2026-01-05", "--until", "2026-01-05") == [by_hand]
-    assert found("--until", "2026-01-05 11:59") == [desk.git(desk.store, "rev-list", "--max-parents=0", "HEAD")]
-    assert found("--op", "save", "--since", "2026-01-05 13:00") == [second, first]
-    assert desk.run("log", "--op", "undo").data == b""
-
-
-def test_log_says_when_there_is_more(desk):
-    for number in range(25):
-        desk.git(desk.store, "commit", "-q", "--allow-empty", "-m", f"number {number}")
-
-    short = desk.run("log", "--oneline")
-    assert len(short.out.splitlines()) == 20
-    assert "-n 0" in short.err
-    assert len(desk.run("log", "--json").json) == 20
-    for options, count in ((("-n", "0"), 27), (("-n", "21"), 21), (("-n", "3"), 3)):
-        ran = desk.run("log", "--oneline", *options)
-        assert (len(ran.out.splitlines()), ran.err) == (count, "")
-
-
-def test_log_of_hostile_values(desk):
-    desk.save("x\nGitmem-Op: undo\x1b[2J", "--session", "s\nGitmem-Type: pattern")
-    desk.git(desk.store, "commit", "-q", "--allow-empty", "-m", "by hand \x1b[2J\x07 \0"[:-1])
-
-    by_hand, newest = desk.run("log", "--json", "-n", "2").json
-    assert (newest["op"], newest["type"], newest["session"]) == ("save", "note", "s Gitmem-Type: pattern")
-    assert by_hand["op"] is None
-    for options in ((), ("--oneline",)):
-        text = desk.run("log", *options).out
-        assert "\x1b" not in text
-        assert "by hand \\x1b[2J\\x07" in text
-
-
-def test_log_takes_a_number_and_counts_lines_as_git_does(desk):
-    for text in ("one", "two", "three"):
-        desk.save(text)
-    assert len(desk.run("log", "-2", "--json").json) == 2
-    assert len(desk.run("log", "-1", "memory.md", "--oneline").out.splitlines()) == 1
-    counted = desk.run("log", "-2", "--oneline", "--stat").out
-    assert counted.count(" memory.md ") == 2
-    assert "changed" in desk.run("log", "-1", "--stat", "--json").json[0]["stat"]
-    assert desk.ran("log", "memory.md", "daily").code == 2
 
 
 @pytest.fixture

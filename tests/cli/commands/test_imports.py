@@ -43,26 +43,7 @@ def test_a_replay_shows_a_terminal_how_far_it_is(gitmem, tmp_path):
     assert "4/4" not in out + err
 
 
-def test_a_file_that_is_no_transcript_fails_unless_it_was_found_in_a_folder(gitmem, tmp_path):
-    (tmp_path / "notes.jsonl").write_text("# Notes\n\nnone of them JSON\n")
-    code, _, err = gitmem("replay", "notes.jsonl")
-    assert code == 1
-    assert "it has no turns of a session" in err
-    folder = tmp_path / "logs"
-    folder.mkdir()
-    (tmp_path / "notes.jsonl").rename(folder / "notes.jsonl")
-    assert gitmem("replay", "logs")[0] == 0
-
-
 def test_the_last_save_of_a_replay_is_now(gitmem):
     assert gitmem("replay", *(str(path) for path in sorted((ROOT / "tests" / "data" / "demo").glob("*.jsonl"))))[0] == 0
     at = datetime.fromisoformat(gitmem.json("status")["last_save"]["at"])
     assert abs(at - datetime.now(UTC)) < timedelta(hours=1)
-
-
-def test_a_folder_with_nothing_to_import_is_named(gitmem, tmp_path):
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "a.md").write_text("x")
-    code, out, err = gitmem("import", "notes")
-    assert (code, out) == (9, "")
-    assert "Neither transcripts nor a memory that gitmem knows are in notes." in err

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -24,11 +23,6 @@ from tests.cli.commands.project import Runner
 @pytest.fixture
 def store(tmp_path):
     return tmp_path / ".gitmem"
-
-
-@pytest.fixture
-def git(store, bare_git):
-    return lambda *args: bare_git(store, *args)
 
 
 def test_status_says_first_what_is_recorded_and_known(gitmem):
@@ -51,43 +45,6 @@ def test_status_as_json(gitmem, store):
     assert (value["threshold"], value["edited"], value["attention"]) == (23_750, [], [])
 
 
-def test_status_commits_what_waits_and_leaves_what_was_edited(gitmem, git, store):
-    gitmem("save", "one")
-    git("switch", "--quiet", "--detach")
-    assert gitmem("save", "two")[0] == 7
-    git("switch", "--quiet", "gitmem")
-    (store / "mine.md").write_text("by hand\n")
-    code, out, err = gitmem("status")
-    assert (code, err) == (0, "")
-    assert "waiting     nothing\n" in out
-    assert "Save note: two" in out
-    assert "by hand     mine.md: the next save commits this\n" in out
-    assert git("status", "--porcelain") == "?? mine.md"
-    gitmem("save", "three")
-    assert "by hand" not in gitmem("status")[1]
-    assert git("show", "HEAD:mine.md") == "by hand"
-
-
-def test_status_in_the_middle_of_a_merge_says_why_nothing_is_saved(gitmem, store, git):
-    (store / ".git" / "MERGE_HEAD").write_text(git("rev-parse", "HEAD") + "\n")
-    assert gitmem("save", "waits")[0] == 7
-    code, out, err = gitmem("status")
-    assert code == 0
-    assert "A merge is in progress" in err
-    assert "waiting     1 save not committed yet\n" in out
-    assert re.search(r"^problem  branch +A merge is in progress", out, re.MULTILINE)
-    assert re.search(r"^note +waiting +1 event not committed yet", out, re.MULTILINE)
-
-
-def test_status_says_that_the_history_is_damaged(gitmem, store):
-    gitmem("save", "Use uv, not pnpm")
-    for pack in (store / ".git" / "objects" / "pack").glob("*.idx"):
-        pack.unlink()
-    out = gitmem("status")[1]
-    assert "last save   unknown\n" in out
-    assert re.search(r"^problem  history +Git cannot read the history\.$", out, re.MULTILINE)
-
-
 def test_status_says_how_much_of_what_was_told_was_used(gitmem, store):
     at = datetime.now(UTC)
     private = str(store / ".git" / "gitmem")
@@ -96,24 +53,6 @@ def test_status_says_how_much_of_what_was_told_was_used(gitmem, store):
     out = gitmem("status")[1]
     told = "1 text told to agents in the last seven days; 1 of 1 question answered"
     assert f"used        {told}; 1 of 3 texts with a file or command used\n" in out
-
-
-def test_status_shows_no_control_characters(gitmem, store):
-    if sys.platform == "win32":
-        pytest.skip("no such names")
-    (store / "\x1b[2Jx.md").write_text("by hand\n")
-    _, out, _ = gitmem("status", terminal=True)
-    assert "\x1b[2J" not in out
-    assert "\\x1b[2Jx.md" in out
-
-
-def test_where_there_is_no_store_nothing_is_examined(run):
-    assert [run(command)[0] for command in ("status", "doctor", "maintain")] == [3, 3, 3]
-
-
-def test_status_counts_the_summaries_that_were_made_without_a_model(gitmem, rotated):
-    assert gitmem.json("status")["pending"] == 1
-    assert "waiting     1 summary that a model could improve ('gitmem summary pending')" in gitmem("status")[1]
 
 
 def test_status_says_when_a_session_was_last_heard_of_and_what_of_it_was_answered(gitmem):
@@ -216,14 +155,3 @@ def test_what_a_person_reads_at_a_terminal_costs_no_tokens(desk):
 def test_weeks_are_bars_on_a_terminal_and_figures_elsewhere():
     assert _weeks([0, 1, 4, 8], bars=True) == " ▁▄█  8 this week"
     assert _weeks([0, 1], bars=False) == "      0       1"
-
-
-def test_status_names_what_cannot_be_read_and_goes_on(gitmem, store):
-    (store / "config.yaml").write_text("lock: [\n")
-    (store / "facts").mkdir()
-    (store / "facts" / "x.md").write_text("---\nid: [\n---\nbody\n")
-    code, out, _ = gitmem("status")
-    assert code == 0
-    assert f"{store / 'config.yaml'} cannot be read and is not used" in out
-    assert "facts/x.md, line 3: it is not valid YAML" in out
-    assert gitmem("save", "works all the same")[0] == 0

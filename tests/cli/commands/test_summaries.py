@@ -2,18 +2,10 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from tests.cli.commands.project import SUMMARY
-
-
-def test_without_a_model_summarize_says_so_and_nothing_is_lost(gitmem, rotated):
-    code, out, _ = gitmem("summarize", "--pending")
-    assert code == 1
-    assert "no model is named in summary.provider" in out
-    assert json.loads(gitmem("summary", "show", "--json")[1])["overallSummary"]
 
 
 def test_a_model_sums_up_and_status_says_what_it_cost(gitmem, rotated, home, model_server):
@@ -38,17 +30,6 @@ def test_what_a_store_says_of_models_does_not_count(gitmem, rotated, tmp_path, m
     assert model_server.asked == []
 
 
-NAME = "memory_20260113_112700"
-
-
-def test_the_newest_summary_is_shown(gitmem, rotated):
-    code, out, err = gitmem("summary", "show")
-    assert (code, err) == (0, "")
-    assert out.startswith(rotated)
-    assert "reads part" in out
-    assert "uv를 쓴다" in out
-
-
 def test_a_summary_is_named_by_its_archive_or_itself(gitmem, rotated):
     shown = gitmem("summary", "show")[1]
     name = rotated.removeprefix("archive/")
@@ -57,41 +38,11 @@ def test_a_summary_is_named_by_its_archive_or_itself(gitmem, rotated):
         assert gitmem("summary", "show", named) == (0, shown, "")
 
 
-def test_json_has_the_shape_of_older_tools(gitmem, rotated):
-    value = json.loads(gitmem("summary", "show", "--json")[1])
-    older = ["dateRange", "sectionCount", "themes", "keyDecisions", "issues", "overallSummary"]
-    assert list(value) == [*older, "author"]
-    assert value["keyDecisions"][0]["decision"]
-    listed = json.loads(gitmem("summary", "list", "--json")[1])
-    summary = rotated.replace("archive/", "summaries/").replace(".md", ".summary.md")
-    assert listed == [{"archive": rotated, "summary": summary, "method": "offline", "pending": True}]
-
-
-def test_the_list_says_what_is_pending(gitmem, rotated, tmp_path):
-    assert gitmem("summary", "list")[1].splitlines()[1].split() == [rotated, "offline"]
-    path = tmp_path / ".gitmem" / rotated.replace("archive/", "summaries/").replace(".md", ".summary.md")
-    path.write_text(path.read_text(encoding="utf-8").replace("method: offline", "method: haiku"), encoding="utf-8")
-    assert gitmem("summary", "list", "--pending")[1] == "No summary is pending.\n"
-    path.unlink()
-    assert gitmem("summary", "list", "--pending")[1].splitlines()[1].split() == [rotated, "none"]
-    code, _, err = gitmem("summary", "show")
-    assert code == 9
-    assert "has no summary" in err
-
-
 def test_control_characters_do_not_reach_a_terminal(gitmem, rotated, tmp_path):
     path = tmp_path / ".gitmem" / rotated.replace("archive/", "summaries/").replace(".md", ".summary.md")
     path.write_bytes(path.read_bytes() + "\x1b[2J\u202e".encode())
     assert "\x1b" not in gitmem("summary", "show")[1]
     assert "\u202e" not in gitmem("summary", "show")[1]
-
-
-def test_what_waits_for_a_summary_is_listed_for_an_agent(gitmem, rotated, tmp_path):
-    (one,) = json.loads(gitmem("summary", "pending", "--json")[1])
-    assert (one["archive"], one["method"]) == (rotated, "offline")
-    assert one["tokens"] > 2_000
-    assert Path(one["path"]).read_text(encoding="utf-8").startswith("---")
-    assert rotated in gitmem("summary", "pending")[1]
 
 
 def test_an_agent_hands_a_summary_over(gitmem, rotated, tmp_path, bare_git):

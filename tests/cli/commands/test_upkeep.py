@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -22,46 +21,6 @@ def test_a_person_is_told_of_a_rotation_in_words(gitmem):
 @pytest.fixture
 def store(tmp_path):
     return tmp_path / ".gitmem"
-
-
-@pytest.fixture
-def git(store, bare_git):
-    return lambda *args: bare_git(store, *args)
-
-
-def test_maintain_says_what_it_did_and_a_second_time_changes_nothing(gitmem, git):
-    for number in range(3):
-        gitmem("save", f"text {number}")
-    tip = git("rev-parse", "HEAD")
-    code, out, err = gitmem("maintain")
-    assert (code, err) == (0, "")
-    assert re.fullmatch(r"Packed 2 loose objects and 4 packs into 1 pack: [\d.]+ kB before, [\d.]+ kB now\.\n", out), (
-        out
-    )
-    assert git("rev-parse", "HEAD") == tip
-    assert git("count-objects") == "0 objects, 0 kilobytes"
-    value = json.loads(gitmem("maintain", "--json")[1])
-    assert value["done"] is True
-    assert value["before"] == value["after"]
-    assert set(value["after"]) == {"loose", "packs", "packed", "bytes"}
-    assert (value["removed"], value["notices"]) == ([], [])
-
-
-def test_the_repository_of_a_project_is_packed_only_on_request(run, tmp_path, bare_git):
-    bare_git(tmp_path, "init", "-q")
-    bare_git(tmp_path, "commit", "-q", "--allow-empty", "-m", "code")
-    assert run("init", "--branch")[0] == 0
-    before = bare_git(tmp_path, "count-objects", "-v")
-    code, out, err = run("maintain")
-    assert (code, err) == (0, "")
-    assert f"The repository at {tmp_path / '.git'} is the project's" in out
-    assert "'gitmem maintain --project'" in out
-    assert bare_git(tmp_path, "count-objects", "-v") == before
-    code, out, _ = run("maintain", "--project")
-    assert (code, out[:6]) == (0, "Packed")
-    assert bare_git(tmp_path, "count-objects") == "0 objects, 0 kilobytes"
-    assert bare_git(tmp_path, "fsck", "--full") == ""
-    assert run("maintain", "--project", "--if-needed")[0] == 2
 
 
 def test_a_second_maintenance_is_told_to_wait(gitmem, store, monkeypatch):

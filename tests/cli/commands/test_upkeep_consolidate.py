@@ -1,52 +1,6 @@
 from __future__ import annotations
 
-import json
 import subprocess
-
-import pytest
-
-OLD = "daily/2020/01/2020-01-06.md"
-
-
-@pytest.fixture
-def gitmem(gitmem, tmp_path):
-    """Give the runner of commands in a store that holds an old day."""
-    old = tmp_path / ".gitmem" / OLD
-    old.parent.mkdir(parents=True)
-    old.write_text("# 2020-01-06\n\n- 오래된 줄\n", encoding="utf-8")
-    assert gitmem("check")[0] == 0
-    return gitmem
-
-
-def there(tmp_path, path: str = OLD) -> bool:
-    return (tmp_path / ".gitmem" / path).exists()
-
-
-def test_consolidate_says_what_it_does(gitmem, tmp_path):
-    code, out, _ = gitmem("consolidate", "--dry-run")
-    assert code == 0
-    assert out.splitlines() == [
-        "Would consolidate 2020-01-06 into weekly/2020/2020-W02.md",
-        "Would consolidate 2020-W02 into monthly/2020/2020-01.md",
-    ]
-    assert there(tmp_path)
-    steps = json.loads(gitmem("consolidate", "--json")[1])["done"]
-    assert [(step["into"], step["files"]) for step in steps] == [
-        ("weekly/2020/2020-W02.md", [OLD]),
-        ("monthly/2020/2020-01.md", ["weekly/2020/2020-W02.md"]),
-    ]
-    assert gitmem("consolidate")[1] == "Nothing is old enough to be consolidated.\n"
-    assert gitmem("undo", steps[1]["commit"])[0] == 0
-    assert gitmem("consolidate")[1] == "1 file stays: its consolidation was undone.\n"
-    assert there(tmp_path, "weekly/2020/2020-W02.md")
-
-
-def test_a_day_that_was_consolidated_is_still_shown(gitmem):
-    gitmem("consolidate")
-    code, out, err = gitmem("show", "2020-01-06")
-    assert (code, out) == (0, "# 2020-01-06\n\n- 오래된 줄\n")
-    assert "this is its last version" in err
-    assert gitmem("show", "2020-01-07")[0] == 9
 
 
 def test_a_day_that_one_clone_edits_while_another_consolidates_it_comes_back(tmp_path, run_in, environ):
