@@ -21,7 +21,7 @@ from gitmem.store.init import Place, init_store
 from gitmem.store.maintenance import REF
 from gitmem.store.transcripts import put, read, tips
 from gitmem.sync.guard import Accept
-from gitmem.sync.remotes import add_remote, find_remote, remove_remote
+from gitmem.sync.remotes import add_remote, find_remote
 from gitmem.sync.rounds import Options
 from gitmem.sync.transcripts import REMOTE_REF, sync_transcripts
 from tests.own_settings import own_settings
@@ -81,25 +81,6 @@ def test_a_store_without_a_commit_of_its_own_takes_any_memory(machine, stranger:
     stranger.git("update-ref", "HEAD", stranger.git("rev-list", "--max-parents=0", "HEAD"))
     stranger.git("reset", "-q", "--hard")
     assert stranger.sync().commit == first.tip
-
-
-def test_stores_from_before_projects_had_ids_go_on(machine, remote: Path, context: Context, tmp_path: Path, bare_git):
-    """They have commits in common, made by `init` without the trailer, and are not asked, nor is a second remote."""
-    first, second = machine("laptop"), machine("desktop")
-    message = first.git("log", "-1", "--format=%B", "HEAD").replace("Gitmem-Project", "X-Not")
-    old = first.git("commit-tree", "HEAD^{tree}", "-p", "HEAD^", "-m", message)
-    for each in (first, second):
-        each.git("fetch", "-q", str(first.root), old)
-        each.git("update-ref", "HEAD", old)
-    first.save("one")
-    first.sync()
-    second.save("two")
-    converge(first, second)
-    bare_git(tmp_path, "init", "-q", "--bare", str(tmp_path / "spare.git"))
-    first.git("push", "-q", str(tmp_path / "spare.git"), "HEAD:gitmem")
-    remove_remote(second.store, "origin")
-    add_remote(second.store, "origin", str(tmp_path / "spare.git"))
-    second.sync()
 
 
 OPS = ("consolidate", "retain", "clear", "undo", "rotate", "migrate", "")
