@@ -114,7 +114,7 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
     files = episodes[0].episode.files if episodes else ()
     project = [*_of_errors_in(store, _files_in(task)), *_of_project(store, task, files)] if task.strip() else []
     person = list(_of_person(store, task)) if task.strip() else []
-    needles = needles_of(plain_query(task))
+    needles = needles_of(parse_query(plain_query(task)).terms)
     past = [*_of_review(store, task), *_of_past(hits, episodes, needles), *_of_hits(store, hits, episodes, needles)]
     past = list(_by_authors(store, past))
     # A question wants general knowledge before single cases.

@@ -118,6 +118,8 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
     if not typed:
         return _told(mends)
     query = plain_query(typed)
+    terms = parse_query(query).terms
+    asks = classify(query) is TaskType.QUESTION
     hits = answer(store, query, limit=_CANDIDATES, vectors=False, hurried=True).hits
     tails = {tail_of(one) for one in (*known, *chain(*mends.values()))}
     new = [
@@ -125,7 +127,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
         for hit in hits
         if hit.worth.share >= _LEAST_SHARE
         and hit.worth.words >= _LEAST_WORDS
-        and _says(hit, query)
+        and _says(hit, terms, asks=asks)
         and tail_of(_handle(hit)) not in tails
         and not hit.is_of(session)
         and not hit.path.startswith(LINKED)
@@ -134,7 +136,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
     ]
     room = TOKENS - sum(estimate_tokens(text) + 1 for text in mends)
     hits = with_authors(People(store), new[: len(_SHARES)])
-    return _told(mends | {piece: (_handle(hit),) for hit, piece in _pieces(store, hits, query, room)})
+    return _told(mends | {piece: (_handle(hit),) for hit, piece in _pieces(store, hits, terms, room)})
 
 
 def _told(pieces: Mapping[str, Sequence[str]]) -> Recalled:
@@ -157,19 +159,18 @@ def _mends(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple
     return dict(new[:_MENDS])
 
 
-def _says(hit: Hit, query: str) -> bool:
+def _says(hit: Hit, terms: Sequence[Term], *, asks: bool) -> bool:
     """Return whether one line of a memory has enough words of a query.
 
-    A line of an earlier request needs more of them, and the query has to be a question: who asks again wants the
+    A line of an earlier request needs more of them, and the query is a question that `asks`: who asks again wants the
     answer again, but who orders again wants the work done again, and the earlier result tells nothing of it.
     """
-    terms = parse_query(query).terms
     words = {term.group for term in terms if not term.aside}
     asked, rest = _taken_apart(hit.text)
     if _most(rest, terms, words) >= max(_LEAST_WORDS, _LEAST_SHARE * len(words)):
         return True
     again = _most(asked, terms, words) >= max(_LEAST_WORDS, _SHARE_OF_REQUEST * len(words))
-    return again and classify(query) is TaskType.QUESTION
+    return again and asks
 
 
 def _most(text: str, terms: Sequence[Term], words: Collection[int]) -> int:
@@ -205,9 +206,9 @@ def _came_to_nothing(hit: Hit) -> bool:
     return bool(fields.outcome) and not (fields.answer or fields.said or fields.errors)
 
 
-def needles_of(query: str) -> list[str]:
+def needles_of(terms: Sequence[Term]) -> list[str]:
     """Return the texts that the words of a query are looked for by."""
-    return [needle.text for term in parse_query(query).terms for needle in term.needles]
+    return [needle.text for term in terms for needle in term.needles]
 
 
 def _typed(prompt: str) -> str:
@@ -237,9 +238,9 @@ def _without_risk(store: Store, hit: Hit, text: str) -> str:
     return without_risk(text, _handle(hit))
 
 
-def _pieces(store: Store, hits: Sequence[Hit], query: str, tokens: int) -> Iterator[tuple[Hit, str]]:
+def _pieces(store: Store, hits: Sequence[Hit], terms: Sequence[Term], tokens: int) -> Iterator[tuple[Hit, str]]:
     """Yield each memory with its heading and text, as long as there is room."""
-    needles = needles_of(query)
+    needles = needles_of(terms)
     left = tokens - estimate_tokens(_LEAD + _CLOSE) - 2
     for hit, share in zip(hits, _SHARES, strict=False):
         head = f"[{hit_head(hit)}]"

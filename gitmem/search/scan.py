@@ -55,34 +55,33 @@ class Line(Value):
 
 
 class PythonScanner:
-    """Reads each file and searches it with `re`: slower, and available everywhere."""
+    """Reads each file and searches it: slower, and available everywhere."""
 
     def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
         """Return the matching lines of each path."""
-        pattern = re.compile("|".join(map(re.escape, literals)), re.IGNORECASE)
-        found = {}
-        for path in paths:
-            lines = _matches(read_file(root, path), pattern)
-            if lines:
-                found[path] = lines
-        return found
+        found = {path: _matches(read_file(root, path).decode("utf-8", "replace"), literals) for path in paths}
+        return {path: lines for path, lines in found.items() if lines}
 
 
-def _matches(data: bytes, pattern: re.Pattern[str]) -> list[Line]:
-    text = data.decode("utf-8", "replace")
-    found: list[Line] = []
-    position, number, counted = 0, 1, 0
-    while match := pattern.search(text, position):
-        start = text.rfind("\n", 0, match.start()) + 1
-        end = text.find("\n", match.end())
-        end = len(text) if end < 0 else end
-        number += text.count("\n", counted, start)
+def _matches(text: str, literals: Sequence[str]) -> list[Line]:
+    low = fold(text)
+    starts: set[int] = set()
+    for literal in literals:
+        at = low.find(literal)
+        while at >= 0:
+            starts.add(low.rfind("\n", 0, at) + 1)
+            at = low.find(literal, _line_end(low, at))
+    number, counted, found = 1, 0, []
+    for start in sorted(starts):
+        number += low.count("\n", counted, start)
         counted = start
-        found.append(Line(number, text[start : min(end, start + LONGEST_LINE)].rstrip("\r")))
-        position = end + 1
-        if position > len(text):
-            break
+        found.append(Line(number, text[start : min(_line_end(text, start), start + LONGEST_LINE)].rstrip("\r")))
     return found
+
+
+def _line_end(text: str, position: int) -> int:
+    end = text.find("\n", position)
+    return len(text) if end < 0 else end
 
 
 def by_folder(paths: Iterable[str]) -> tuple[list[str], list[str]]:
