@@ -22,12 +22,14 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.platform.clock import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
 
 APPENDED = b"x" * 499 + b"\n"
 DRAIN = 50
@@ -56,7 +58,7 @@ def make_store(root: Path, environ: Mapping[str, str], files: int) -> Store:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"a line of a fact\n" * 20)
     (work / "note.md").write_bytes(b"fifty bytes of text, give or take a few, and an end\n" * 960)
-    run = {"cwd": work, "env": environ, "check": True}
+    run: dict[str, Any] = {"cwd": work, "env": environ, "check": True}
     subprocess.run(["git", "add", "-A"], **run)
     subprocess.run(["git", "commit", "-qm", "files"], **run)
     subprocess.run(["git", "repack", "-adq"], **run)
@@ -72,9 +74,9 @@ def append(path: Path) -> None:
 def save(store: Store, commits: int) -> None:
     """Have gitmem append to the file in so many commits of one transaction."""
 
-    def plan(transaction: object) -> None:
+    def plan(transaction: Transaction) -> None:
         for _ in range(commits):
-            data = transaction.read("note.md") + APPENDED
+            data = (transaction.read("note.md") or b"") + APPENDED
             transaction.commit(Message("bench", ((Trailer.OP.value, Op.SAVE.value),)), {"note.md": data})
 
     transact(store, plan, purpose="bench")

@@ -29,6 +29,7 @@ import sys
 import tempfile
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from gitmem.platform.clock import Context
 from gitmem.search.engine import answer
@@ -106,7 +107,7 @@ def main() -> None:
         root = init_store(str(project), context, Place.PROJECT).store.root
         held: set[str] = set()
         changed: set[str] = set()
-        report = []
+        report: list[dict[str, Any]] = []
         for _, path, turns in sessions:
             store = Store(root, context)
             terms, files = stems(first_request(turns)) & held, files_of(turns) & changed

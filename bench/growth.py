@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from gitmem.document.entry import Save
@@ -120,9 +121,7 @@ def main() -> None:
         clone = Path(folder, "clone.git")
         subprocess.run(["git", "clone", "--quiet", "--bare", store.root, clone], check=True)
         for options in ([], ["--window=250"]):
-            took = costing(
-                lambda options=options: subprocess.run(["git", "repack", "-adfq", *options], cwd=clone, check=True)
-            )
+            took = costing(partial(subprocess.run, ["git", "repack", "-adfq", *options], cwd=clone, check=True))
             full = size(clone / "objects")
             name = " ".join(["git repack -adf", *options])
             print(f"  {name:<28} {full / 1e6:>7.2f} MB  {took:>6.1f} CPU s   ratio {ours / full:.2f} (target {TARGET})")

@@ -22,6 +22,7 @@ import tempfile
 import time
 import uuid
 from pathlib import Path
+from typing import Any
 
 from gitmem.hosts.host import NAMES, find_host
 
@@ -92,7 +93,7 @@ class Project:
         session = str(uuid.UUID(int=source.getrandbits(128)))
         edit = {"tool_name": "Edit", "tool_input": {"file_path": f"{self.folder}/src/{source.choice(WORDS)}.py"}}
         said = f"결정: {words(6)}. Fixed the {words(8)} by {words(12)}."
-        events = (
+        events: tuple[tuple[str, dict[str, Any]], ...] = (
             ("UserPromptSubmit", {"prompt": f"{number}. {words(20)}"}),
             ("PostToolUse", {**edit, "tool_response": {}, "tool_use_id": session}),
             ("Stop", {"last_assistant_message": said, "stop_hook_active": False}),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,21 +49,21 @@ def facts_of(text: str) -> object:
 
 # The test module with the pieces, and the functions that read them.
 READERS: dict[str, dict[str, Callable[[str], object]]] = {
-    "model/entry/test_entry.py": {
+    "document/test_entry.py": {
         "entries": find_entries,
         "an entry": lambda text: find_entries(HEAD + text),
         "clean_text": clean_text,
     },
-    "model/entry/test_log.py": {"sections": sections, "ids": entry_ids},
-    "model/fact/test_find.py": {"facts": facts_of},
-    "model/session/test_cues.py": {"cues": find_cues, "resolved": is_resolved},
-    "model/tiers/test_rotation.py": {
+    "document/test_entry_log.py": {"sections": sections, "ids": entry_ids},
+    "facts/test_extract.py": {"facts": facts_of},
+    "sessions/test_cues.py": {"cues": find_cues, "resolved": is_resolved},
+    "archives/test_plans.py": {
         "rotation": lambda text: plan_rotation(
             text, header="", stamp="20260113_112700", taken=(), limits=Limits(1_000, 500)
         )
     },
-    "model/learned/test_mend.py": {"risky": is_risky},
-    "offline/test_summary.py": {"summary": lambda text: summarise("archive/memory.md", BODY + text)},
+    "lessons/test_risk.py": {"risky": is_risky},
+    "archives/test_extractive.py": {"summary": lambda text: summarise("archive/memory.md", BODY + text)},
     "redact/test_redact.py": {"redact": redact},
     "text/test_sentences.py": {"split": split, "shorten": lambda text: shorten(text, 200), "keywords": keywords},
 }
@@ -87,7 +88,7 @@ def repeated(piece: str, size: int) -> str:
 
 def seconds(function: Callable[[str], object], text: str) -> float:
     begin = time.process_time()
-    list(found) if hasattr(found := function(text), "__next__") else None
+    list(found) if isinstance(found := function(text), Iterator) else None
     return time.process_time() - begin
 
 

@@ -138,7 +138,8 @@ def keep_in(store: Store, session: Session, judged: Judged) -> str | None:
     """Commit what was known before a session, then what was judged of it; returns that commit."""
 
     def plan(transaction: Transaction) -> bool:
-        book, changes = FactBook(store, transaction), {}
+        book = FactBook(store, transaction)
+        changes: dict[str, bytes | None] = {}
         for fact in session.known.facts:
             kept = book.keep(fact, session.name, again=False)
             changes |= kept[1] if kept else {}

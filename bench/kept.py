@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
+import outcomes
 import precision
 
 from gitmem.platform.clock import Context
@@ -62,7 +63,7 @@ def remembered(path: Path) -> tuple[str, int]:
 
 
 def main() -> int:
-    sessions = precision.transcripts() if precision.outcomes.DATA.exists() else []
+    sessions = precision.transcripts() if outcomes.DATA.exists() else []
     kept = total = size = before = 0
     for session in sessions:
         words, more = remembered(session.path)

@@ -127,8 +127,8 @@ def measure(folder: Path, writers: int, commits: int, rounds: int) -> None:
         total = len(times[way])
         cuts = statistics.quantiles(times[way], n=100)
         lost = total - kept(Git(folder / way, None, os.environ))
-        rate, again = total / took[way], retries[way] / total
-        line = f"{names[way]:30} {rate:9.1f} {again:12.2f} {cuts[49] * 1000:8.1f} {cuts[98] * 1000:8.1f}"
+        rate, tries = total / took[way], retries[way] / total
+        line = f"{names[way]:30} {rate:9.1f} {tries:12.2f} {cuts[49] * 1000:8.1f} {cuts[98] * 1000:8.1f}"
         print(f"{line}  {lost:4}  {rate / (len(times['none']) / took['none']):.2f}")
 
 

@@ -24,11 +24,13 @@ import time
 from array import array
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from gitmem.config import SearchConfig
 from gitmem.document.entry import Entry, clean_text, render_entry
 from gitmem.document.ids import make_id
+from gitmem.llm import choose
 from gitmem.llm.local import LocalEmbedder
 from gitmem.platform.clock import Context
 from gitmem.search import query, rank
@@ -45,7 +47,7 @@ FILE_BYTES = 20_000
 DEPTH = 100
 BEGIN = datetime(2026, 1, 1, 9, tzinfo=UTC)
 # Each step of the ranking, and the changes that disable it.
-STEPS = {
+STEPS: dict[str, list[tuple[Any, str, Any]]] = {
     "without neighbours": [(rank, "WINDOW", ())],
     "without proximity": [(rank, "PROXIMITY", 0.0)],
     "without first lines": [(rank, "FIRST", 0.0)],
@@ -62,7 +64,6 @@ STEPS = {
     "without first syllables": [(query, "_HEAD_SYLLABLES", 1000)],
 }
 VECTOR_TARGETS = {"locomo-turn": {"R@10": 0.745}}
-MAKE_EMBEDDER = near.make_embedder
 TARGETS = {
     "locomo-turn": {"R@5": 0.63, "R@10": 0.71, "MRR": 0.525},
     "korquad": {"R@1": 0.91, "R@5": 0.985},
@@ -76,12 +77,12 @@ class KeptEmbedder(LocalEmbedder):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.path = path
-        self.known: dict[bytes, array] = {}
+        self.known: dict[bytes, array[float]] = {}
         data = path.read_bytes() if path.exists() else b""
         for at in range(0, len(data) - 1551, 1552):
             self.known[data[at : at + 16]] = array("f", data[at + 16 : at + 1552])
 
-    def _embed(self, text: str, *, query: bool) -> array:
+    def _embed(self, text: str, *, query: bool) -> array[float]:
         said = b"query:" + text.encode() if query else text.encode()
         key = hashlib.blake2b(said, digest_size=16).digest()
         if key not in self.known:
@@ -91,17 +92,22 @@ class KeptEmbedder(LocalEmbedder):
         return self.known[key]
 
 
-def make_store(folder: Path, docs: list[dict], form: str) -> tuple[Store, dict[tuple[str, int], str]]:
+def _provider() -> str:
+    return "local" if vars(near)["make_embedder"] is not choose.make_embedder else "none"
+
+
+def make_store(folder: Path, docs: list[dict[str, Any]], form: str) -> tuple[Store, dict[tuple[str, int], str]]:
     """Make a store of documents; return it and the document that begins at each path and line."""
     environ = {**{k: v for k, v in os.environ.items() if not k.startswith("GIT")}, "HOME": str(folder)}
-    environ["GITMEM_EMBEDDING_PROVIDER"] = "local" if near.make_embedder is not MAKE_EMBEDDER else "none"
+    environ["GITMEM_EMBEDDING_PROVIDER"] = _provider()
     project = folder / "project"
     project.mkdir()
     context = Context(environ, str(folder), "bench", lambda: datetime.now(UTC))
     store = init_store(str(project), context, Place.PROJECT).store
     root = Path(store.root)
     begins: dict[tuple[str, int], str] = {}
-    number, lines, size = 0, [], 0
+    number, size = 0, 0
+    lines: list[str] = []
 
     def flush() -> None:
         nonlocal number, lines, size

@@ -30,6 +30,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import gitmem
 from gitmem.document.entry import render_entry
 from gitmem.document.ids import exchange_id, session_path
 from gitmem.facts.fact import FactKind, make_fact
@@ -118,9 +119,11 @@ class Machine:
         process = subprocess.Popen(
             command, cwd=cwd or self.folder, env=self.environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
-        output, _ = process.stdout, process.stdin.write(given)
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(given)
         process.stdin.close()
-        text = output.read().decode("utf-8", "replace")
+        text = process.stdout.read().decode("utf-8", "replace")
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         assert process.returncode == 0 or (process.returncode, command[1]) == (1, "doctor"), (
@@ -142,13 +145,15 @@ class Machine:
         store, sessions = project / ".gitmem", self.exchanges // 10
         tip = self.run("git", "rev-parse", "HEAD", cwd=store).output.strip()
         writer = subprocess.Popen(["git", "fast-import", "--quiet", "--force"], cwd=store, stdin=subprocess.PIPE)
+        assert writer.stdin
+        stream = writer.stdin
 
         def commit(who: str, at: datetime, message: str, files: Iterator[tuple[str, bytes]], parent: str = "") -> None:
             stamp = f"{who} <{who}@example.org> {int(at.timestamp())} +0000"
             head = f"commit refs/heads/gitmem\nauthor {stamp}\ncommitter {stamp}\ndata {len(message)}\n{message}\n"
-            writer.stdin.write((head + (f"from {parent}\n" if parent else "")).encode())
+            stream.write((head + (f"from {parent}\n" if parent else "")).encode())
             for path, data in files:
-                writer.stdin.write(f"M 100644 inline {path}\ndata {len(data)}\n".encode() + data + b"\n")
+                stream.write(f"M 100644 inline {path}\ndata {len(data)}\n".encode() + data + b"\n")
 
         for number in range(sessions):
             start = END - timedelta(days=DAYS * (1 - number / sessions))
@@ -156,7 +161,7 @@ class Machine:
             message = f"Session {number}: {words(5)}\n\n{trailers}"
             commit(f"person{number % 10}", start, message, session_files(number, start), "" if number else tip)
         commit("person0", END, "Facts\n", fact_files(self.exchanges // 10))
-        writer.stdin.close()
+        stream.close()
         assert writer.wait() == 0
         for command in ("reset -q --hard gitmem", "repack -adq", "commit-graph write --reachable --changed-paths"):
             subprocess.run(["git", *command.split()], cwd=store, check=True, stderr=subprocess.DEVNULL)
@@ -233,7 +238,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="make the stores in this folder, and leave them there")
     options = parser.parse_args()
-    compileall.compile_dir(Path(sys.modules["gitmem"].__file__).parent, quiet=2)  # as an installer does
+    compileall.compile_dir(Path(gitmem.__file__).parent, quiet=2)  # as an installer does
     with tempfile.TemporaryDirectory(prefix="gitmem-scale-") as temporary:
         costs = []
         for size in options.sizes:

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 SCRIPT = """
 import subprocess
@@ -59,7 +60,7 @@ def main() -> None:
         (folder / "script.py").write_text(SCRIPT)
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PYTHON"))}
         environ["HOME"] = str(folder)
-        quiet = {"env": environ, "check": True, "stdout": subprocess.DEVNULL}
+        quiet: dict[str, Any] = {"env": environ, "check": True, "stdout": subprocess.DEVNULL}
         for name in ("plain", "project"):
             (folder / name).mkdir()
             subprocess.run(["git", "init", "-q", str(folder / name)], **quiet)

@@ -119,7 +119,13 @@ def transcript(session: str, date: str, cwd: str, messages: Sequence[dict[str, s
         if role == "assistant":
             said |= {"id": f"msg_{index}", "type": "message", "content": [{"type": "text", "text": text}]}
             said |= {"model": "claude", "stop_reason": "end_turn"}
-        row = {"type": role, "uuid": f"{session}-{index}", "parentUuid": parent, "sessionId": session, "cwd": cwd}
+        row: dict[str, object] = {
+            "type": role,
+            "uuid": f"{session}-{index}",
+            "parentUuid": parent,
+            "sessionId": session,
+            "cwd": cwd,
+        }
         row |= {"message": said, "timestamp": f"{date}T10:{index:02d}:00.000Z", "isSidechain": False}
         row |= {"userType": "external", "version": "2.1.330", "gitBranch": "main"}
         lines.append(json.dumps(row, ensure_ascii=False) + "\n")
@@ -290,7 +296,7 @@ def judge(question: Question, given: Answers) -> dict[str, float]:
     if not question.sessions:
         return {"marked": float(given.good == 0)}
     gold = set(question.sessions)
-    row = {"any@6": bool(gold & set(given.sessions)), "all@6": gold <= set(given.sessions)}
+    row: dict[str, float] = {"any@6": bool(gold & set(given.sessions)), "all@6": gold <= set(given.sessions)}
     row["newest"] = given.sessions[:1] == [question.sessions[-1]]
     texts = {"hits": given.hits, "recall": given.recall, "start": given.start, "prompt": given.prompt}
     row |= {name: share(question.answer, text) for name, text in texts.items() if text is not None}
@@ -341,8 +347,8 @@ def measured(name: str, *, vectors: bool, misses_too: bool) -> Iterable[Part]:
         project.mkdir()
         sessions, questions = SETS[name](str(project))
         others = [make(str(project))[1] for other, make in SETS.items() if other != name]
-        foreign = [question.text for several in others for question in several if question.sessions]
-        foreign = [Question(text, frozenset(), (), ELSEWHERE) for text in foreign]
+        texts = [question.text for several in others for question in several if question.sessions]
+        foreign = [Question(text, frozenset(), (), ELSEWHERE) for text in texts]
         answers = [Baseline(sessions).ask(question.text) for question in questions]
         yield Part(table(f"{name} BM25", questions, answers), ())
         gitmem = Gitmem(home, str(project), sessions)

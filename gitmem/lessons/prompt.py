@@ -162,7 +162,7 @@ def _mends(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple
 def _says(hit: Hit, terms: Sequence[Term], *, asks: bool) -> bool:
     """Return whether one line of a memory has enough words of a query.
 
-    A line of an earlier request needs more of them, and the query is a question that `asks`: who asks again wants the
+    A line of an earlier request needs more of them, and a query that `asks`: who asks again wants the
     answer again, but who orders again wants the work done again, and the earlier result tells nothing of it.
     """
     words = {term.group for term in terms if not term.aside}
