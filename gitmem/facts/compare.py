@@ -18,6 +18,7 @@ from itertools import takewhile
 from gitmem.document.scope import do_meet
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.statements import cue_words
+from gitmem.text.data import table, words
 from gitmem.text.keywords import keywords
 from gitmem.text.sentences import mask_code
 from gitmem.text.stems import hangul_stem, stem
@@ -48,17 +49,7 @@ _IS = frozenset(("is", "are", "be"))
 _BEFORE_A_NUMBER = frozenset(
     ("of", "within", "every", "after", "need", "needs", "below", "above", "under", "most", "least")
 )
-# Words that carry no meaning of their own.
-_LIGHT_WORDS = """
-    a about again all already also always am an and any anything are as at be been being both but by can do does each
-    either else ever every everything everywhere exactly for from generally had has have i in is it its just let may me
-    more most must my need needs now of on only or our ours please same shall should so some still strictly such than
-    that the their them then there these they this those to too us very was we were when which while will with you your
-    use uses used using usage whole entire
-    항상 반드시 언제나 매번 절대 절대로 앞으로 앞으로는 이제 이제는 더 이상 더이상 우리 우리는 모든 꼭 그냥 직접 것 수
-    때 및 와 과
-"""
-_LIGHT = frozenset(_LIGHT_WORDS.split())
+_LIGHT = frozenset(words("light"))  # carry no meaning of their own
 _PARTICLES = {
     "topic": ("에는", "에서는", "은", "는"),
     "value": ("으로", "로", "에게", "에", "에서", "까지", "으로만", "로만"),
@@ -85,31 +76,16 @@ _UNSURE = re.compile(
 )
 _NAME = r"[\w`][^\s,;:()!?]*?(?: [^\s,;:()!?]+?){0,2}?"
 _END = r"(?=[,;:()!]|\.?\s*$|\.\s|\s(?:for|in|when|because|since|as|on|with|and|so|any ?more|instead|everywhere)\b)"
-_OLD = rf"(?P<old>{_NAME})"
-# Statements of change, and of choice, that name the value they leave; the rest of the sentence is their subject.
-_CHANGES = tuple(
-    re.compile(form, re.IGNORECASE)
-    for form in (
-        rf"\b(?:switch|mov|migrat|chang)(?:e|ed|ing)?\b(?P<about>[^,;.]{{0,40}}?)\bfrom {_OLD} to {_NAME}{_END}",
-        rf"\breplac(?:e|ed|ing) {_OLD} (?:with|by) {_NAME}{_END}",
-        rf"^{_NAME} (?:has )?replace[sd] (?!the |an? ){_OLD}{_END}",
-        rf"\b(?:no longer (?:use|need|run|support)|stop(?:ped)? using|dropped|(?:get|got) rid of) {_OLD}{_END}",
-        rf"(?:n't|\bnot) use {_OLD} any ?(?:more|longer)\b",
-        rf"^{_OLD} (?:is|are) no longer used\b",
-        r"(?P<old>\S{1,30})\s대신(?:에|엔)?\s\S{1,30}(?:을|를|으로|로)(?=\s)",
-        r"(?P<old>\S{1,30})에서\s\S{1,30}(?:\s\S{1,30})?(?:으로|로)\s?(?:바꾸|바꿔|바꿨|바꾼|옮기|옮겼|전환|이전|교체|변경|넘어가)",
-        r"(?P<old>\S{1,30})(?:을|를)\s\S{1,30}(?:으로|로)\s(?:바꾸|바꿔|바꿨|교체|대체|전환)",
-        r"(?:이제는?|더\s?이상)\s(?P<old>\S{1,30}?)(?:은|는|을|를)?\s(?:안|쓰지|사용하지)\s?\S*.*",
-        r"(?P<old>\S{1,30}?)(?:은|는|을|를)?\s(?:이제는?|더\s?이상)\s(?:안|쓰지|사용하지)\s?\S*.*",
-    )
-)
-_REJECTED = tuple(
-    re.compile(form, re.IGNORECASE)
-    for form in (
-        rf"(?:,?\s(?:instead of|rather than)|(?:,| and| but) (?:not|never)) (?:(?:with|in|to|by|use) )?{_OLD}{_END}",
-        r"(?P<old>\S{1,30})\s(?:말고|아니라)(?=\s)",
-    )
-)
+
+
+def _forms(kind: str) -> tuple[re.Pattern[str], ...]:
+    """Return the forms of a kind of statements that name the value they leave."""
+    forms = (form for named, form in table("changes.tsv") if named == kind)
+    whole = (form.replace("OLD", "(?P<old>NAME)").replace("NAME", _NAME).replace("END", _END) for form in forms)
+    return tuple(re.compile(form, re.IGNORECASE) for form in whole)
+
+
+_CHANGES, _REJECTED = _forms("change"), _forms("reject")
 _NOW = re.compile(r"\bnow\b|이제", re.IGNORECASE)
 _DENIED = re.compile(r"(?:n['\u2019]t|\b(?:not|never|without|avoid))\s+(?:\w+\s+){0,2}$", re.IGNORECASE)
 _DENIED_AFTER = re.compile(r"\s?\S{0,6}지\s?(?:않|마|말)|\S*지\s?(?:않|마|말)")

@@ -10,18 +10,13 @@ from typing import TYPE_CHECKING
 
 from gitmem.llm.http import ONCE, Patience, post_json
 from gitmem.llm.protocol import AnswerError, field, unit_vectors
+from gitmem.text.data import table
 from gitmem.text.stems import estimate_tokens
 
 if TYPE_CHECKING:
     from gitmem.llm.protocol import Vector
 
-# US dollars a million tokens, as of 2026-11.
-_PRICES = {
-    "text-embedding-3-small": 0.02,
-    "text-embedding-3-large": 0.13,
-    "text-embedding-ada-002": 0.10,
-    "gemini-embedding-001": 0.15,
-}
+_PRICES = {name: float(price) for kind, name, price, *_ in table("prices.tsv") if kind == "vectors"}
 _DIMENSIONS = 768  # of Gemini's 3,072: a prefix of its vectors is a vector, too
 
 

@@ -24,26 +24,22 @@ from gitmem.llm.protocol import (
     counted,
     field,
 )
+from gitmem.text.data import table
 
 MODELS = {
     ANTHROPIC: {Size.SMALL: "claude-haiku-5-5", Size.LARGE: "claude-sonnet-5-5"},
     OPENAI: {Size.SMALL: "gpt-5-mini", Size.LARGE: "gpt-6.1-sol"},
 }
 _URLS = {ANTHROPIC: "https://api.anthropic.com", OPENAI: "https://api.openai.com/v1"}
-# US dollars a million tokens, as of 2026-11.
-PRICES = {
-    "claude-haiku-5-5": (0.10, 0.50),
-    "claude-haiku-4-5": (1.0, 5.0),
-    "claude-sonnet-5-5": (2.0, 10.0),
-    "claude-sonnet-5": (2.0, 10.0),
-    "claude-sonnet-4-6": (3.0, 15.0),
-    "claude-opus-5-5": (4.0, 20.0),
-    "gpt-5-mini": (0.25, 2.0),
-    "gpt-6.1-terra": (1.0, 5.0),
-    "gpt-6.1-sol": (2.0, 10.0),
-}
 _LONG = 100_000  # tokens of a prompt above which a request costs more
-_LONG_PRICES = {"claude-haiku-5-5": (0.50, 2.50)}
+
+
+def _prices(kind: str) -> dict[str, tuple[float, float]]:
+    """Return the prices of a million tokens of a prompt and of an answer, in US dollars, by the model."""
+    return {name: (float(asked), float(said[0])) for row, name, asked, *said in table("prices.tsv") if row == kind}
+
+
+PRICES, _LONG_PRICES = _prices("model"), _prices("long")
 _BAD_REQUEST = (400, 422)
 _VERSION = "2023-06-01"  # of Anthropic's API
 
