@@ -29,7 +29,6 @@ MAX_DETAILS = 1_200
 MAX_ASKED = 200
 MAX_KEYWORDS, MAX_KEYWORD = 5, 40
 MAX_FILES = 12
-OFFLINE = "offline"
 
 
 class Exchange(Value):
@@ -138,21 +137,20 @@ def new_session(session: str, host: str, name: str, started: datetime) -> bytes:
     `name` is what stands for the session in a path, `started` when it began.
     """
     stamp = started.astimezone(UTC)
-    lines = [
-        "---",
-        f"id: session-{stamp:%Y%m%d-%H%M%S}-{name}",
-        "kind: session",
-        f"created: {stamp:%Y-%m-%dT%H:%M:%SZ}",
-        f"session: {flow(session)}",
-        f"host: {flow(host)}",
-        f"method: {OFFLINE}",
-        "---",
-        f"# Session {name}",
-        "",
-        f"## {SECTION}",
-        "",
-    ]
-    return "\n".join(lines).encode("utf-8", "replace")
+    text = f"""\
+---
+id: session-{stamp:%Y%m%d-%H%M%S}-{name}
+kind: session
+created: {stamp:%Y-%m-%dT%H:%M:%SZ}
+session: {flow(session)}
+host: {flow(host)}
+method: offline
+---
+# Session {name}
+
+## {SECTION}
+"""
+    return text.encode("utf-8", "replace")
 
 
 def _prefixes(labels: Sequence[str]) -> tuple[str, ...]:

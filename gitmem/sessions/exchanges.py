@@ -14,7 +14,7 @@ from datetime import UTC
 
 from gitmem.archives.extractive import Role, is_statement, stems
 from gitmem.document.document import Document
-from gitmem.document.entry import Entry, MemoryType, entry_ids, find_by_digest, put_entry, replace_entry
+from gitmem.document.entry import Entry, MemoryType, find_by_digest, put_entry, replace_entry
 from gitmem.document.ids import MEMORY, session_path, short_session, tail_of
 from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.history.records import last_version
@@ -30,7 +30,6 @@ from gitmem.sessions.exchange import (
     Exchange,
     details_without,
     new_session,
-    parse,
     parts_of_turn,
     render,
     took_the_place,
@@ -303,8 +302,7 @@ def save_exchanges(store: Store, session: str, host: str, turns: Sequence[Turn])
             return 0  # cleared since
         document = Document.parse(data or new_session(session, host, file_name(session), turns[0].started))
         body, changed = document.body, []
-        memory = transaction.read(MEMORY) or b""
-        for one in _as_known(made, memory):
+        for one in made:
             if find_by_digest(body, tail_of(one.exchange.id)) is None:
                 body = put_entry(body, SECTION, render(one.exchange), document.newline)
                 changed.append(one)
@@ -319,13 +317,6 @@ def save_exchanges(store: Store, session: str, host: str, turns: Sequence[Turn])
         return len(changed) if transaction.commit(message, changes, when=turns[-1].ended) else 0
 
     return transact(store, plan, purpose="exchanges").commit
-
-
-def _as_known(made: Iterable[Made], memory: bytes) -> list[Made]:
-    """Return exchanges with their ids in `memory.md`, where a live turn's time is some milliseconds later."""
-    ids = {tail_of(one): one for one in entry_ids(memory.decode("utf-8", "surrogateescape"))}
-    known = [(one, ids.get(tail_of(one.exchange.id), one.exchange.id)) for one in made]
-    return [one._replace(exchange=one.exchange._replace(id=identifier)) for one, identifier in known]
 
 
 def _message(session: str, host: str, changed: Sequence[Made]) -> Message:
@@ -343,17 +334,10 @@ def _with_exchanges(data: bytes, changed: Sequence[Made]) -> bytes:
         present = find_by_digest(body, tail_of(one.exchange.id))
         if present is None or present.entry.label != LABEL:
             continue
-        now, offline = present.entry.text, one.exchange
-        if took_the_place(now, one.captured):
-            _, _, files, failed = parts_of_turn(now)
-            new = offline._replace(files=files, failed=failed)  # which may be of a longer turn
-        else:
-            there, new = parse(present.entry), offline
-            edited = offline._replace(files=there.files, failed=there.failed) if there else offline
-            if now != render(edited).text:
-                continue
-        entry = render(new)._replace(id=present.entry.id, time=present.entry.time)
-        body = replace_entry(body, present, entry, document.newline)
+        if took_the_place(present.entry.text, one.captured):
+            _, _, files, failed = parts_of_turn(present.entry.text)
+            new = one.exchange._replace(time=present.entry.time, files=files, failed=failed)  # perhaps of a longer turn
+            body = replace_entry(body, present, render(new), document.newline)
     return document.with_body(body).render()
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from gitmem.hosts.host import file_of, find_host, writer
 from gitmem.lessons.outcome_counts import note_use
 from gitmem.sessions.end import capture_recorded, keep_session, keep_transcript, read_lines, read_records
-from gitmem.sessions.transcript import Record, Unread, hook_events
+from gitmem.sessions.transcript import Unread, hook_events
 from gitmem.sessions.turns import Turn, fold
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
@@ -18,7 +17,6 @@ from gitmem.values import Value
 
 _SUFFIX = ".jsonl"
 _ENDINGS = (_SUFFIX, ".messages.json")  # the second of Cline
-_MAX_HELD = 8_000_000  # bytes of a transcript whose records are held for several sessions
 _NOT_SESSIONS = ("subagents", "tool-results")  # folders beside a session's transcript
 
 
@@ -74,26 +72,6 @@ def _turns(path: str, name: str) -> tuple[list[Turn], int]:
     return [turn._replace(closed=True, session=turn.session or stem) for turn in turns], unread.lines
 
 
-def _records(path: str, name: str, sessions: Sequence[str]) -> Mapping[str, Iterable[Record]]:
-    """Return the records of each session of a transcript; a record without a session belongs to all of them.
-
-    They are read as they are needed for the usual, single session, and from a file that is too large to hold. Else the
-    file is read once.
-    """
-    if len(sessions) == 1 or os.path.getsize(file_of(path)) > _MAX_HELD:
-
-        def own(session: str) -> Iterator[Record]:
-            return (one for one in read_records(path, None, name) if one.session in {session, ""})
-
-        return {session: own(session) for session in sessions}
-    records: dict[str, list[Record]] = {session: [] for session in sessions}
-    for one in read_records(path, None, name) if sessions else ():
-        for named in [one.session] if one.session else sessions:
-            if named in records:
-                records[named].append(one)
-    return records
-
-
 def _notices(path: str, turns: int, unread: int) -> list[str]:
     """Return a notice about a file without turns or with unreadable lines; none about an empty file."""
     name = plain(path)
@@ -121,10 +99,10 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None) ->
     recorded = capture_recorded(store, turns, "replay")
     notices = (*_notices(path, len(turns), unread), *recorded.notices)
     sessions = tuple(dict.fromkeys(turn.session for turn in turns))
-    records = _records(path, name, sessions)
     for session in sessions:
         own = [turn for turn in turns if turn.session == session]
-        keep_session(store, session, own[0].host, own, records[session])
+        records = (one for one in read_records(path, None, name) if one.session in {session, ""})
+        keep_session(store, session, own[0].host, own, records)
         note_use(store, session, own)
     done = Replayed(path, sessions, len(turns), unread, recorded.saved, archives=recorded.archives)
     return done._replace(notices=tuple(dict.fromkeys(notices)))

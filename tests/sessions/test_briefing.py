@@ -1,4 +1,3 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,17 +44,12 @@ def test_nothing_to_tell():
     assert brief() == brief(Part("P", ())) == ""
 
 
-@pytest.mark.parametrize("budget", [-5, 0, 1, 5, 7])
-def test_a_budget_too_small_for_anything_tells_nothing(budget):
-    assert brief(Part("P", ("some piece",)), budget=budget) == ""
-
-
-@given(PARTS, st.integers(0, 300))
+@given(PARTS, st.integers(-5, 300))
 def test_the_budget_is_kept_and_no_piece_is_cut(parts, budget):
     said = brief(*parts, budget=budget)
-    assert estimate_tokens(said) <= budget
     if not said:
         return
+    assert estimate_tokens(said) <= budget
     assert said.startswith("<lead>\n\n## ")
     assert said.endswith("\n\n</close>")
     blocks = said.removeprefix("<lead>\n\n").removesuffix("\n\n</close>")

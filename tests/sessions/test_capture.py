@@ -526,13 +526,6 @@ def test_a_line_a_person_wrote_stays(desk, host, memory):
     assert len(memory.subjects()) == 2
 
 
-def test_a_missing_memory_is_made_again(desk, host, memory):
-    Path(desk.store.root, "memory.md").unlink()
-    host.turn("a question", "t-1")
-    memory.drain()
-    assert memory.texts("Exchange")
-
-
 def test_what_means_nothing_is_taken_away_and_what_is_no_payload_is_kept_aside(desk, host, memory):
     spool = HookSpool(desk.store.private)
     host.deliver("PreToolUse", "t-1")

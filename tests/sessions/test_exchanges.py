@@ -58,14 +58,6 @@ def test_a_replayed_session_has_its_exchanges_in_one_commit(desk, recorder, bare
     assert bare_git(root, "log", "-1", form, commit_of(desk, bare_git)) == "s-rec"
 
 
-def test_again_it_adds_nothing(desk, recorder, bare_git):
-    path = recorder.write()
-    replay(desk.store, path)
-    before = subjects(desk, bare_git)
-    replay(again(desk), path)
-    assert subjects(desk, bare_git) == before
-
-
 def test_live_it_is_the_same_as_replayed(desk, recorder, bare_git):
     recorder.write()
     recorder.live(desk.store)

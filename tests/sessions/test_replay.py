@@ -8,7 +8,6 @@ import pytest
 from gitmem.document.entry import find_entries
 from gitmem.errors import BusyError
 from gitmem.sessions import end as capture
-from gitmem.sessions import end as session_end
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.outcome import split_fields
 from gitmem.sessions.replay import find_transcripts, replay
@@ -99,30 +98,18 @@ def test_a_session_that_took_over_the_history_of_another(desk, bare_git, recorde
     assert tips(desk, bare_git) == before
 
 
-def test_the_records_of_several_sessions_in_one_file_are_read_once(desk, recorder, tmp_path, monkeypatch):
+def test_of_several_sessions_in_one_file_each_learns_from_its_own_records(desk, recorder, tmp_path, monkeypatch):
     resumed = type(recorder)(tmp_path / "resumed.jsonl", "s-two", recorder.project)
     resumed.turn(9, "A question after the resume", "An answer after it.")
     resumed.lines = [*recorder.lines, *resumed.lines]
-    reads = []
     given: dict[str, set[str]] = {}
-
-    def read(*args):
-        reads.append(args)
-        return session_end.read_records(*args)
 
     def save_episodes(store, session, host, turns, records):
         given[session] = {one.session for one in records}
 
-    monkeypatch.setattr("gitmem.sessions.replay.read_records", read)
     monkeypatch.setattr("gitmem.lessons.episodes.save_episodes", save_episodes)
     assert replay(desk.store, resumed.write()).sessions == ("s-rec", "s-two")
     assert given == {"s-rec": {"s-rec"}, "s-two": {"s-two"}}
-    assert len(reads) == 2  # for the turns, and for what the sessions learn
-    given.clear()
-    monkeypatch.setattr("gitmem.sessions.replay._MAX_HELD", 0)
-    replay(desk.store, resumed.write())
-    assert given == {"s-rec": {"s-rec"}, "s-two": {"s-two"}}
-    assert len(reads) == 5  # and for each session, since the file is too large to hold
 
 
 def test_a_transaction_ends_before_its_versions_of_the_log_fill_the_memory(desk, recorder, monkeypatch):

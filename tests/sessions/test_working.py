@@ -3,8 +3,6 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gitmem.sessions.events import HookEvent, HookKind, parse_payload
 from gitmem.sessions.memory import brief
@@ -295,19 +293,3 @@ def test_a_decision_keeps_what_was_in_view() -> None:
     memory = decide(memory, "use a lock.", AT)
     (made,) = memory.decisions
     assert (made.reason, made.context.files, made.context.step) == ("two writers", ("a.py",), 1)
-
-
-@given(st.lists(st.sampled_from(["prompt", "tool", "failed", "stop"]), max_size=30))
-def test_events_in_any_order_keep_the_bounds(kinds: list[str]) -> None:
-    made = {
-        "prompt": event(HookKind.PROMPT, text="add a thing"),
-        "tool": event(HookKind.TOOL, tool="Edit", files=("a", "b")),
-        "failed": event(HookKind.TOOL_FAILED, tool="Bash", command="x", text="boom"),
-        "stop": event(HookKind.STOP, text="Decision: use `make_store` for it because it is one call."),
-    }
-    memory = begin(made["prompt"])
-    for kind in kinds:
-        memory = apply(memory, made[kind])
-    assert len(memory.results) <= MAX_RESULTS
-    assert len(memory.errors) <= MAX_ERRORS
-    assert len(memory.discoveries) <= MAX_DISCOVERIES

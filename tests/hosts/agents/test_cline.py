@@ -15,24 +15,16 @@ from gitmem.hosts.settings import HOOKS
 from gitmem.sessions.cleaned import recorded_turn
 from gitmem.sessions.end import read_lines
 from gitmem.sessions.replay import find_transcripts
-from gitmem.sessions.transcript import Unread, hook_events
+from gitmem.sessions.transcript import hook_events
 from gitmem.sessions.turns import Turn, fold
 
 AT = datetime(2026, 11, 22, tzinfo=UTC)
-PROMPT, ANSWER = "PROMPT-ONE 첫 요청", "DONE-ONE: 결정: **uv**, not pip."
+ANSWER = "DONE-ONE: 결정: **uv**, not pip."
 
 
-def test_a_recorded_session_becomes_the_turn_that_was(recorded_transcript):
-    path, unread = recorded_transcript("cline"), Unread()
-    records = list(read_transcript(path, read_lines, unread))
-    (turn,) = fold(hook_events(records, UTC, "cline"))
-    assert (turn.prompt, turn.answer, turn.cwd) == (PROMPT, ANSWER, "/W/project")
-    assert [Path(name).name for name in turn.files] == ["notes.md"]
-    assert [(one.command, one.error) for one in turn.failures] == [
-        ("ls /no/such/dir", "ls: cannot access '/no/such/dir': No such file or directory")
-    ]
-    assert (turn.tools, unread.lines) == (4, 0)
-    assert all(record.injected for record in records if "CONTEXT-MARK" in record.text)
+def test_a_turn_without_a_prompt_is_completed_from_the_record_under_one_id(recorded_transcript):
+    path = recorded_transcript("cline")
+    (turn,) = fold(hook_events(read_transcript(path, read_lines), UTC, "cline"))
     delivered = Turn(turn.session, "cline", "", AT, AT)
     assert recorded_turn(path, delivered).exchange_id == turn.exchange_id
 

@@ -8,24 +8,10 @@ import pytest
 from gitmem.hosts.host import Place, Scope, file_of, find_host, read_payload, read_transcript
 from gitmem.sessions.end import read_lines
 from gitmem.sessions.events import HookKind, parse_payload
-from gitmem.sessions.transcript import Unread, hook_events
-from gitmem.sessions.turns import fold
 
 AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)
 HOME: tuple[dict[str, str], str] = ({}, "/h")
 FAMILY = pytest.mark.parametrize("host", ["opencode", "kilo"])
-
-
-@FAMILY
-def test_a_session_in_the_database_becomes_the_turn_that_was(recorded_transcript, host):
-    path, unread = recorded_transcript(host), Unread()
-    records = list(read_transcript(path, read_lines, unread))
-    (turn,) = fold(hook_events(records, UTC, host))
-    assert (turn.prompt, turn.answer) == ("PROMPT-ONE 첫 요청", "DONE-ONE: 결정: **uv**, not pip.")
-    assert [Path(name).name for name in turn.files] == ["notes.md"]
-    assert [failure.command for failure in turn.failures] == ["ls /no/such/dir"]
-    assert (turn.tools, unread.lines) == (4, 0)
-    assert turn.cwd == "/W/project"
 
 
 @FAMILY

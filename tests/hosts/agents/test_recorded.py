@@ -1,5 +1,6 @@
 """What real clients sent and wrote, through capture: the same turn whichever host it was told by."""
 
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -80,21 +81,25 @@ def test_a_command_that_failed_without_a_word_is_a_failure_with_some(host):
     assert read["error"] == ("(no output)" if host == "pi" else "Exit code 1")
 
 
-@pytest.mark.parametrize("host", [*HOSTS[1:], "pi"])  # whose payloads its extension makes
+@pytest.mark.parametrize("host", [*HOSTS, "pi", "opencode", "kilo"])
 @pytest.mark.parametrize("named", [True, False])
 def test_a_recorded_transcript_becomes_the_turn_that_was(recorded_transcript, host, named, tmp_path):
-    path = tmp_path / "copied.jsonl"  # so that only its content, or the name of the host, says whose it is
-    path.write_bytes(Path(recorded_transcript(host)).read_bytes())
-    unread = Unread()
-    records = list(read_transcript(str(path), read_lines, unread, host if named else ""))
+    path, unread = recorded_transcript(host), Unread()
+    if path.endswith(".jsonl"):  # a copy, of which only its content, or the name of the host, says whose it is
+        path = str(shutil.copy(path, tmp_path / "copied.jsonl"))
+    else:
+        assert path.endswith(".messages.json") or "#" in path
+    records = list(read_transcript(path, read_lines, unread, host if named else ""))
     (turn,) = fold(hook_events(records, UTC, host))
     assert (turn.prompt, turn.answer, turn.host) == (PROMPT, ANSWER, host)
     assert [Path(name).name for name in turn.files] == ["notes.md"]
     assert [(failure.command, failure.error.strip()) for failure in turn.failures] == [("ls /no/such/dir", ERROR)]
     assert turn.tools == 4 + (host == "droid")  # which looked for a tool first
     assert unread.lines == 0
+    assert turn.cwd == "/W/project" or host not in {"cline", "opencode", "kilo"}
+    assert all(record.injected for record in records if host == "cline" and "CONTEXT-MARK" in record.text)
     # Qwen Code puts what hooks add after a tool behind its output, without a mark.
-    told = [record for record in records if record.role is not Role.RESULT or host != "qwen"]
+    told = [one for one in records if not one.injected and (one.role is not Role.RESULT or host != "qwen")]
     assert not any("CONTEXT-MARK" in record.text for record in told)
 
 
