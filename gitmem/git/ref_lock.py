@@ -14,11 +14,11 @@ import os
 from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git.lock import RECORD_LIMIT, STALE_SECONDS, Clock, Holder, Lock, alive
 from gitmem.git.process import Git
+from gitmem.git.repository import LEFT_BEHIND_SECONDS, clear_left_behind, common_dir_of
 
 LOCK_REF = "refs/gitmem/lock"
 _BLOB_SECONDS = 1.0  # for which a waiter reuses its blob, which takes a process to write
 _LOOK_SECONDS = 0.25  # between two reads of the holder
-LEFT_BEHIND_SECONDS = 10.0  # git holds `lock.lock` for milliseconds; an older one is stale
 
 _FREE = {  # object id of the blob "free\n", by the length of the repository's object ids
     40: "7f2b810e2e03bf62e8aa7aa05adf5b1e1b71c188",
@@ -34,7 +34,7 @@ class RefLock(Lock):
     def __init__(self, git: Git, folder: str, *, purpose: str, machine: str, clock: Clock) -> None:
         super().__init__(folder, purpose=purpose, machine=machine, clock=clock)
         self._git = git
-        self._common = _common_dir(git)
+        self._common = common_dir_of(git.git_dir or "")
         self._blob = ""  # names this process as the holder
         self._beat = 0.0
         self._holding = False
@@ -54,8 +54,9 @@ class RefLock(Lock):
             self._looked_at = now
             old, text = self._look()
             self._holding = self._takes(old, text) and self._move(self._blob, old)
-        if not self._holding:
-            self._clear_left_behind()
+        left = os.path.join(self._common, LOCK_REF + ".lock")  # perhaps of a killed git
+        if not self._holding and os.path.exists(left) and self._age(LOCK_REF + ".lock") >= LEFT_BEHIND_SECONDS:
+            clear_left_behind(left)
         return self._holding
 
     def release(self) -> None:
@@ -148,23 +149,3 @@ class RefLock(Lock):
         finally:
             with contextlib.suppress(OSError):
                 os.unlink(probe)
-
-    def _clear_left_behind(self) -> None:
-        """Remove a stale `lock.lock` of a killed git."""
-        path = os.path.join(self._common, LOCK_REF + ".lock")
-        with contextlib.suppress(OSError):
-            seen = os.stat(path)
-            if self._age(LOCK_REF + ".lock") < LEFT_BEHIND_SECONDS:
-                return
-            self._clock.sleep(0.1)  # in case the clock jumped: a living git is done by then
-            now = os.stat(path)
-            if os.path.samestat(seen, now) and seen.st_mtime_ns == now.st_mtime_ns:
-                os.unlink(path)
-
-
-def _common_dir(git: Git) -> str:
-    """Return the folder in which the linked work trees of a repository share their refs."""
-    git_dir = git.git_dir or ""
-    with contextlib.suppress(OSError), open(os.path.join(git_dir, "commondir"), encoding="utf-8") as file:
-        return os.path.join(git_dir, file.read().strip())
-    return git_dir

@@ -19,7 +19,8 @@ from gitmem.errors import BusyError
 from gitmem.git import lock as file
 from gitmem.git.lock import STALE_SECONDS, Clock, FileLock, Holder, Lock, LockKind, open_lock
 from gitmem.git.process import Git
-from gitmem.git.ref_lock import LEFT_BEHIND_SECONDS, LOCK_REF, RefLock
+from gitmem.git.ref_lock import LOCK_REF, RefLock
+from gitmem.git.repository import LEFT_BEHIND_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
