@@ -39,9 +39,9 @@ _CALLED = re.compile(r"\b[A-Za-z_]\w{3,}(?=\(\))")
 class ErrorOccurrence(Value):
     """An error in an exchange, its program, attempts that did not help (`tried`), and its mend, or "".
 
-    `episode` is the id of the task's episode, "" if it has none; `commands` counts the commands until it
-    was mended, and `seconds` the time, each 0 if that is unknown; `cause` is the agent's sentence about it, or "";
-    `works` says that the command works now, by whatever mend.
+    `episode` is the id of the task's episode, "" if it has none; `seconds` is the time until it was mended, 0 if that
+    is unknown; `cause` is the agent's sentence about it, or ""; `works` says that the command works now, by whatever
+    mend.
     """
 
     exchange: str
@@ -52,7 +52,6 @@ class ErrorOccurrence(Value):
     tried: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     episode: str = ""
-    commands: int = 0
     seconds: int = 0
     cause: str = ""
     works: bool = False
@@ -99,7 +98,6 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
             mend=mend,
             tried=tuple(one for one in tried if one != mend)[-_MAX_TRIED:],
             files=_files(relative_files(turn.files, roots), error),
-            commands=_commands(turn, failures),
             seconds=max(round((last.fixed_at - failures[0].at).total_seconds()), 0) if last.fixed_at else 0,
             cause=_in_words(turn, error, "cause", command),
             works=bool(last.fixed_by or last.explained),
@@ -205,15 +203,6 @@ def _in_words(turn: Turn, error: ErrorSignature, kind: str, command: str = "") -
             if (named or shared >= _FEWEST + (kind == "mend")) and shared + 2 * named > score:
                 best, score = sentence, shared + 2 * named
     return one_line(best, _SENTENCE)
-
-
-def _commands(turn: Turn, failures: Sequence[Failure]) -> int:
-    """Return the number of commands from the first failure to the one that worked; 0 if unknown."""
-    runs, first, last = turn.runs, failures[0].command, failures[-1].fixed_by
-    failed = next((index for index, run in enumerate(runs) if run.failed and run.command == first), None)
-    if failed is None or not last:
-        return 0
-    return next((by for by, run in enumerate(runs[failed:]) if not run.failed and run.command == last), 0)
 
 
 def _files(changed: Sequence[str], error: ErrorSignature) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from itertools import islice
 from statistics import mean, median
@@ -23,8 +23,8 @@ from gitmem.facts.fact import Fact
 from gitmem.history.records import CommitRecord, records
 from gitmem.judgement.ask import Ledger
 from gitmem.lessons.counts import BY_PERSON, FOLDER, count_of, join, with_told
-from gitmem.lessons.error_occurrence import find_occurrences
-from gitmem.lessons.pattern import LETTER, pattern_id
+from gitmem.lessons.error_occurrence import find_occurrences, with_errors
+from gitmem.lessons.pattern import LETTER
 from gitmem.lessons.read import count_files, episode_paths, match_error, pattern_headers, read_episode, read_pattern
 from gitmem.lessons.usage_log import (
     ASKED,
@@ -37,13 +37,9 @@ from gitmem.lessons.usage_log import (
     SEARCH,
     START,
     GivenText,
-    Mended,
-    Notes,
-    SessionUse,
+    ToldMends,
     read_notes,
-    record_mended,
-    record_use,
-    was_used,
+    record_mends,
 )
 from gitmem.lessons.usage_log import TOLD as HELPS
 from gitmem.search.files import list_paths
@@ -70,41 +66,23 @@ def count_given(store: Store, session: str, turns: Sequence[Turn]) -> str | None
     return add_told(store, told, f"Count what session {short_session(session)} was told") if told else None
 
 
-def note_use(store: Store, session: str, turns: Sequence[Turn]) -> None:
-    """Record after how many commands a finished session mended its errors, and how many of the given texts it used.
-
-    A second call replaces the record of the first.
-    """
+def note_mends(store: Store, session: str, turns: Sequence[Turn]) -> None:
+    """Record how many errors a finished session mended of those whose mend it was told; a second call adds nothing."""
     notes = read_notes(store.private)
-    note_mended(store, turns, {(one.pattern, one.exchange) for one in notes.mended})
-    given = [one for one in notes.given if one.session == session]
-    named = [one for one in given if one.names]
-    mends = {id_ for one in given if one.how == ERROR for id_ in one.ids if id_.startswith(LETTER)}
-    if turns and (named or mends):
-        used = Counter(one.how for one in named if was_used(one, turns))
-        mended = {one.pattern for one in read_notes(store.private).mended if one.session == session}
-        came = SessionUse(store.context.clock(), session, Counter(one.how for one in named), used, len(mends))
-        came = came._replace(mended=len(mends & mended))
-        if came._replace(at=None) not in [one._replace(at=None) for one in notes.came]:
-            record_use(store.private, came)
-
-
-def note_mended(store: Store, turns: Iterable[Turn], known: Collection[tuple[str, str]] = ()) -> None:
-    """Record after how many commands the errors of these turns were mended, unless `known` has pattern and exchange.
-
-    An error that comes for the first time has the id that its pattern gets when its session is over. The second record
-    of one place replaces the first.
-    """
-    failed = [redacted_with_runs(turn, store) for turn in turns if turn.failures]
-    sessions = {turn.exchange_id: turn.session for turn in failed}
-    sights = [sight for sight in find_occurrences(failed) if sight.commands]
-    headers = pattern_headers(store) if sights else []
-    for sight in sights:
-        match = next(iter(match_error(store, sight.error, headers)), None)
-        pattern = match.pattern.id if match else pattern_id(sight.error)
-        if (pattern, sight.exchange) not in known:
-            mended = Mended(sight.at, sessions[sight.exchange], pattern, sight.exchange, sight.commands)
-            record_mended(store.private, store.context.clock(), mended)
+    told = {one for given in notes.given if given.session == session and given.how == ERROR for one in given.ids}
+    told = {one for one in told if one.startswith(LETTER)}
+    if not (told and turns):
+        return
+    failed = [redacted_with_runs(turn, store) for turn in with_errors(turns)]
+    mended = {
+        found.pattern.id
+        for sight in find_occurrences(failed)
+        if sight.works
+        for found in match_error(store, sight.error, pattern_headers(store))
+    }
+    numbers = (len(told), len(told & mended))
+    if (session, *numbers) not in [(one.session, one.told, one.mended) for one in notes.mends]:
+        record_mends(store.private, ToldMends(store.context.clock(), session, *numbers))
 
 
 def _verdict(turns: Sequence[Turn], at: datetime) -> float | None:
@@ -192,7 +170,7 @@ def measure(
         "answers": _retrieval([one for one in notes.given if one.how in ASKED]),
         "told": {how: sum(one.how == how and one.tokens > 0 for one in notes.given) for how in HOWS},
         "most": _most(store, rows),
-        "effectiveness": {**_effectiveness(notes), "helped": _helped(notes.given, rows)},
+        "effectiveness": {"mends": _mends(notes.mends), "helped": _helped(notes.given, rows)},
         "tokens": _tokens(store, notes.given, weeks),
     }
 
@@ -321,24 +299,8 @@ def _retrieval(asked: Sequence[GivenText]) -> dict[str, Any]:
     }
 
 
-def _effectiveness(notes: Notes) -> dict[str, Any]:
-    named: Counter[str] = Counter()
-    used: Counter[str] = Counter()
-    for one in notes.came:
-        named.update(one.named)
-        used.update(one.used)
-    return {
-        "named": named.total(),
-        "used": used.total(),
-        "rate": round(used.total() / named.total(), 2) if named else None,
-        "by": {how: {"named": named[how], "used": used[how]} for how in HOWS if named[how]},
-        "mends": _mends(notes.came),
-        "errors": _mended(notes.mended),
-    }
-
-
-def _mends(came: Iterable[SessionUse]) -> dict[str, Any]:
-    told, mended = sum(one.mends for one in came), sum(one.mended for one in came)
+def _mends(mends: Iterable[ToldMends]) -> dict[str, Any]:
+    told, mended = (sum(getattr(one, name) for one in mends) for name in ("told", "mended"))
     return {"told": told, "mended": mended, "rate": round(mended / told, 2) if told else None}
 
 
@@ -378,23 +340,6 @@ def _most(store: Store, rows: Rows) -> dict[str, list[dict[str, Any]]]:
             }
             for one in islice(filter(None, done), MOST)
         ],
-    }
-
-
-def _mended(mended: Sequence[Mended]) -> dict[str, Any]:
-    first: dict[str, int] = {}
-    again: list[tuple[int, int]] = []
-    for one in mended:
-        if one.pattern in first:
-            again.append((first[one.pattern], one.commands))
-        first.setdefault(one.pattern, one.commands)
-    return {
-        "mended": len(mended),
-        "again": len(again),
-        "faster": sum(now < then for then, now in again),
-        "slower": sum(now > then for then, now in again),
-        "first": round(mean(then for then, _ in again), 1) if again else None,
-        "later": round(mean(now for _, now in again), 1) if again else None,
     }
 
 

@@ -54,11 +54,6 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> Ca
         if steps.run("before compaction", partial(steps.read, sessions[event.session], steps.before_compaction)):
             spool.remove([event.source])
     answered = {turn.session for turn in pending.turns if turn.closed}
-    mended = [turn for turn in pending.turns if turn.closed and any(one.fixed_by for one in turn.failures)]
-    if mended:  # how many commands the mends took: a host without a transcript does not tell later
-        from gitmem.lessons.outcome_counts import note_mended
-
-        steps.run("mended errors", partial(note_mended, store, mended))
     for session in pending.sessions:
         _end_or_go_on(store, steps, session, answered)
     return steps.captured
@@ -219,7 +214,7 @@ class _Steps:
 
     def close(self, session: Session) -> None:
         """Save a finished session's transcript (spec R14), and what its turns hold."""
-        from gitmem.lessons.outcome_counts import count_given, note_use
+        from gitmem.lessons.outcome_counts import count_given, note_mends
         from gitmem.lessons.read import pattern_headers
         from gitmem.sessions.end import capture_recorded, keep_session, keep_transcript, logged_turns, read_records
         from gitmem.sessions.exchanges import turns_of
@@ -238,7 +233,7 @@ class _Steps:
         records = read_records(session.transcript) if turns and not turns[0].logged else ()
         keep_session(self._store, session.name, session.host, turns, records)
         count_given(self._store, session.name, turns)
-        note_use(self._store, session.name, turns)
+        note_mends(self._store, session.name, turns)
         if turns and not turns[0].logged and self._store.config.summary.provider not in NO_MODELS:
             from gitmem.judgement.judge import request_judgement
 

@@ -6,7 +6,7 @@ import os
 from datetime import datetime
 
 from gitmem.hosts.host import file_of, find_host, writer
-from gitmem.lessons.outcome_counts import note_use
+from gitmem.lessons.outcome_counts import note_mends
 from gitmem.sessions.end import capture_recorded, keep_session, keep_transcript, read_lines, read_records
 from gitmem.sessions.transcript import Unread, hook_events
 from gitmem.sessions.turns import Turn, fold
@@ -103,6 +103,6 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None) ->
         own = [turn for turn in turns if turn.session == session]
         records = (one for one in read_records(path, None, name) if one.session in {session, ""})
         keep_session(store, session, own[0].host, own, records)
-        note_use(store, session, own)
+        note_mends(store, session, own)
     done = Replayed(path, sessions, len(turns), unread, recorded.saved, archives=recorded.archives)
     return done._replace(notices=tuple(dict.fromkeys(notices)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from gitmem.lessons.usage_log import GivenText, known_to, names_of, record
+from gitmem.lessons.usage_log import GivenText, known_to, record
 from tests.desk import given_texts
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -35,17 +35,6 @@ def test_where_it_cannot_be_written_nothing_fails(tmp_path):
     (tmp_path / "given").write_text("a file")
     record(str(tmp_path), given(0))
     assert known_to(str(tmp_path), "s", NOW) == set()
-
-
-def test_files_and_commands_are_found_and_gitmems_own_are_not():
-    told = (
-        "<gitmem-memory>\n[2026-11-21, Decision, 1b4e51f0, ^d4f7k2m9q0x, daily/2026/11/2026-11-21.md:4]\n"
-        "Mended by `uv  sync --all` in src/한글/loader.py, see example.com, Python 3.12 and e.g. `app.toml`.\n"
-        "More: `gitmem search WORDS`, memory.md.\n</gitmem-memory>"
-    )
-    assert names_of(told) == ("uv sync --all", "app.toml", "src/한글/loader.py")
-    assert names_of("") == ()
-    assert len(names_of(" ".join(f"`command {number}`" for number in range(40)))) == 12
 
 
 def test_a_session_whose_name_is_no_unicode_was_told_nothing(tmp_path):

@@ -1,16 +1,12 @@
 import json
 import os
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from gitmem.document.entry import find_entries
 from gitmem.errors import NotSavedError
-from gitmem.lessons.outcome_counts import measure
-from gitmem.lessons.read import known_patterns
-from gitmem.lessons.usage_log import read_notes
 from gitmem.sessions import end as session_end
 from gitmem.sessions.background import do_upkeep, process_spool
 from gitmem.sessions.cleaned import context_used, in_context
@@ -220,33 +216,6 @@ def test_a_transcript_that_cannot_be_read_is_tried_three_times(desk, session, ki
 def test_the_end_of_a_transcript_that_cannot_be_read_says_nothing():
     assert context_used("/proc/self/mem") == 0
     assert not in_context("/proc/self/mem", "marker")
-
-
-def test_without_a_transcript_it_is_known_after_how_many_commands_an_error_was_mended(desk, tmp_path):
-    error = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"
-    for number, between in enumerate((("pip list", "pip install pyyaml"), ())):
-        session = Session(desk, tmp_path, f"sess-{number}")
-        deliver = partial(session.deliver, transcript_path="")
-        calls = [("PostToolUseFailure", "pytest -q"), *(("PostToolUse", one) for one in (*between, "pytest -q"))]
-        deliver("UserPromptSubmit", "t", prompt="Run the tests of the loader")
-        for second, (kind, command) in enumerate(calls, 1):
-            called = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": f"c{second}"}
-            deliver(kind, "t", second, **called, **({"error": error} if second == 1 else {}))
-        deliver("Stop", "t", 9, last_assistant_message="The loader's tests pass now.")
-        deliver("SessionEnd", second=10, reason="other")
-        drain(desk)
-        desk.clock.now += timedelta(days=1)
-    assert FailureLog(desk.store.private).failures() == []
-    [pattern] = known_patterns(desk.store)
-    assert {one.pattern for one in read_notes(desk.store.private).mended} == {pattern.id}
-    assert measure(desk.store)["effectiveness"]["errors"] == {
-        "mended": 2,
-        "again": 1,
-        "faster": 1,
-        "slower": 0,
-        "first": 3,
-        "later": 1,
-    }
 
 
 def test_an_error_nobody_thought_of_is_one_of_them(desk, session, tmp_path, monkeypatch):

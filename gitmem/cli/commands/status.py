@@ -62,20 +62,17 @@ def run_status(args: argparse.Namespace, app: App) -> None:
 
 
 class _Used(Value):
-    """Numbers of the last seven days: texts told, questions, answers, told texts with names, and used ones of these."""
+    """Numbers of the last seven days: texts told, questions, and answers."""
 
     told: int
     asked: int
     answered: int
-    named: int
-    used: int
 
     def words(self) -> str:
         if not (self.told or self.asked):
             return "no agent was told anything in the last seven days"
         found = f"; {self.answered:,} of {count(self.asked, 'question')} answered" if self.asked else ""
-        took = f"; {self.used:,} of {count(self.named, 'text')} with a file or command used" if self.named else ""
-        return f"{count(self.told, 'text')} told to agents in the last seven days{found}{took}"
+        return f"{count(self.told, 'text')} told to agents in the last seven days{found}"
 
 
 class _More(Value):
@@ -103,17 +100,9 @@ class _More(Value):
 
 def _used(store: Store) -> _Used:
     since = store.context.clock() - timedelta(days=_DAYS)
-    notes = read_notes(store.private, since)
-    given = [one for one in notes.given if one.at >= since]
+    given = [one for one in read_notes(store.private, since).given if one.at >= since]
     asked = [one for one in given if one.how in ASKED]
-    came = [one for one in notes.came if one.at >= since]
-    return _Used(
-        sum(one.tokens > 0 for one in given),
-        len(asked),
-        sum(bool(one.ids) for one in asked),
-        sum(sum(one.named.values()) for one in came),
-        sum(sum(one.used.values()) for one in came),
-    )
+    return _Used(sum(one.tokens > 0 for one in given), len(asked), sum(bool(one.ids) for one in asked))
 
 
 def _vectors(store: Store) -> Overview | None:
@@ -269,7 +258,7 @@ def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
     if len(asked) > 1:
         asked.append(_row("in all", _found(figures["answers"])))
     yield from asked or ["  nothing was asked yet"]
-    yield "Told and then used"
+    yield "Told and then helped"
     yield from _usage_rows(figures["effectiveness"])
     for name, title in {"patterns": "Errors told most", "episodes": "Tasks told most"}.items():
         most = [
@@ -306,19 +295,12 @@ def _found(one: Mapping[str, Any]) -> str:
 
 
 def _usage_rows(effect: Mapping[str, Any]) -> Iterator[str]:
-    errors, mends, helped = effect["errors"], effect["mends"], effect["helped"]
-    if effect["named"]:
-        yield _row("texts", f"{effect['used']:>10,} of {effect['named']:,} that name a file or command")
+    mends, helped = effect["mends"], effect["helped"]
     if helped["good"] or helped["bad"]:
         yield _row("you said", f"{helped['good']:>10,} helped, {helped['bad']:,} did not")
     if mends["told"]:
         yield _row("mends", f"{mends['mended']:>10,} of {mends['told']:,} told ones: the error was gone afterwards")
-    if errors["mended"]:
-        yield _row("errors mended", f"{errors['mended']:>10,}")
-    if errors["again"]:
-        faster = f"{errors['faster']:,} of {errors['again']:,} that came back in fewer commands"
-        yield _row("mended faster", f"{faster}: {errors['later']:g} on average, {errors['first']:g} the first time")
-    if not (effect["named"] or errors["mended"] or helped["judged"]):
+    if not (mends["told"] or helped["judged"]):
         yield "  nothing yet: this is counted when a session is over"
     if helped["by"]:
         yield "Success of turns that were told something"
