@@ -49,8 +49,8 @@ from gitmem.lessons.read import known_patterns, match
 from gitmem.platform.clock import Context
 from gitmem.sessions.replay import replay
 from gitmem.sessions.start import start_parts
-from gitmem.store.headers import fact_headers, facts_of
 from gitmem.store.init import Place, init_store
+from gitmem.store.known_facts import fact_headers, facts_of
 from gitmem.store.store import Store
 
 if TYPE_CHECKING:

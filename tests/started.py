@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from gitmem.project.state import ProjectState
     from gitmem.sessions.turns import Turn
-    from gitmem.store.headers import Late
+    from gitmem.store.known_facts import Late
     from gitmem.store.store import Store
 
 

@@ -35,7 +35,7 @@ from gitmem.llm.http import Patience
 from gitmem.llm.protocol import Question, ReplyError, parse_reply
 from gitmem.redact.redact import redact
 from gitmem.sessions.entries import EXCHANGE
-from gitmem.store.headers import marks_for
+from gitmem.store.known_facts import marks_for
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

@@ -22,7 +22,7 @@ from gitmem.lessons.counts import Count
 from gitmem.lessons.episode import Episode
 from gitmem.lessons.pattern import BugPattern
 from gitmem.lessons.read import counts, episode_paths, known_patterns, read_episode
-from gitmem.store.headers import facts_for, marked, standing_of
+from gitmem.store.known_facts import facts_for, marked, standing_of
 from gitmem.store.store import Store
 from gitmem.text.sentences import age, count
 from gitmem.text.terminal import fields, plain

@@ -22,7 +22,7 @@ from gitmem.facts.fact import Fact, FactKind, FactStatus, make_fact
 from gitmem.facts.file import parse_changeable, render_fact
 from gitmem.platform.clock import Context
 from gitmem.platform.safe_open import read_regular, read_text
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

@@ -37,7 +37,7 @@ from gitmem.project.files import project_code
 from gitmem.sessions.cleaned import boot_lines, redacted
 from gitmem.sessions.entries import relative_files
 from gitmem.sessions.turns import derived_id, is_restated
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.transact import transact
 from gitmem.text.sentences import count
 

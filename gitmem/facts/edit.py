@@ -25,7 +25,8 @@ from gitmem.history.review import Pair
 from gitmem.platform.safe_open import read_text
 from gitmem.project.code import SHORT, checked_out, cite
 from gitmem.redact.redact import redact
-from gitmem.store.headers import KNOWN_FOLDER, facts_at, known_facts
+from gitmem.store.headers import KNOWN_FOLDER
+from gitmem.store.known_facts import facts_at, known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

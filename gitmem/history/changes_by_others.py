@@ -12,7 +12,7 @@ from gitmem.document.ids import MEMORY
 from gitmem.document.message import Message, Op, Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.facts.fact import FOLDER, PATH, Fact, FactKind
-from gitmem.store.headers import OthersChange, read_changes, write_changes
+from gitmem.store.known_facts import OthersChange, read_changes, write_changes
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 
 from gitmem.document.entry import find_entries
 from gitmem.history.authors import People
-from gitmem.store.headers import marked
+from gitmem.store.known_facts import marked
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ def named(store: Store, text: str, path: str = "", commit: str | None = None) ->
     """Return a document of the store, or lines of one, with marks and names.
 
     The author of the document at `path` stands at the end of its first line, those of its entries before their ids,
-    where they are others. What a `commit` held has no marks (`gitmem.store.headers.marked`).
+    where they are others. What a `commit` held has no marks (`gitmem.store.known_facts.marked`).
     """
     text = text if commit else marked(store, text, path)
     people = People(store)

@@ -17,7 +17,7 @@ from gitmem.git.log import log, was_at
 from gitmem.git.treediff import PathChange, read_tree
 from gitmem.merge.documents import REVIEW, beside_path, is_beside, taken, without_mark
 from gitmem.store.fact_lines import with_facts
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

@@ -33,7 +33,7 @@ from gitmem.sessions.end import filed_turns, logged_turns, read_records
 from gitmem.sessions.exchanges import turns_of
 from gitmem.sessions.transcript import Role
 from gitmem.sessions.turns import Turn
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transcripts import file_name
 from gitmem.values import Value

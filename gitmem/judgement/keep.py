@@ -32,7 +32,7 @@ from gitmem.sessions.entries import relative_files
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.state import TaskType
 from gitmem.sessions.turns import Turn
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

@@ -26,7 +26,8 @@ from gitmem.lessons.concept import (
     render_new,
 )
 from gitmem.sessions.cleaned import exchanges_in, find_session_file, with_links
-from gitmem.store.headers import known_facts, read_headers
+from gitmem.store.headers import read_headers
+from gitmem.store.known_facts import known_facts
 from gitmem.store.transact import transact
 from gitmem.values import Value
 

@@ -40,7 +40,7 @@ from gitmem.sessions.events import PLACE, is_place
 from gitmem.sessions.memory import running
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.state import TaskStatus, TaskType, WorkingMemory, classify
-from gitmem.store.headers import known_facts, marked
+from gitmem.store.known_facts import known_facts, marked
 from gitmem.store.store import Store
 from gitmem.text.sentences import seen_times
 from gitmem.values import Value

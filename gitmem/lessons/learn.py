@@ -38,7 +38,7 @@ from gitmem.lessons.pattern import (
 )
 from gitmem.lessons.read import counts, episode_paths, known_patterns, pattern_headers, read_episode, signature_of
 from gitmem.sessions.cleaned import boot_lines, find_session_file, redacted, redacted_with_runs, with_links
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store, own_store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

@@ -46,7 +46,7 @@ from gitmem.search.files import list_paths
 from gitmem.sessions.cleaned import redacted_with_runs
 from gitmem.sessions.outcome import Outcome, judge_outcome
 from gitmem.sessions.turns import Turn, human_text
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

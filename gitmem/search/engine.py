@@ -15,7 +15,7 @@ from gitmem.search.hits import facts_of, make_hit
 from gitmem.search.query import parse_query
 from gitmem.search.rank import K1, NOTHING, Corpus, Ranked, find_terms, needles_of, score_file, weights, worths
 from gitmem.search.units import FRAME, HEADING, is_told_again
-from gitmem.store.headers import marks_for
+from gitmem.store.known_facts import marks_for
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

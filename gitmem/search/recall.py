@@ -78,7 +78,7 @@ def _yielding(store: Store, own: Store, hits: list[Hit]) -> list[Hit]:
     """Return own hits, each with the fact of the project that goes before it, as at a start."""
     from gitmem.facts.compare import winner_over
     from gitmem.facts.validity import in_force
-    from gitmem.store.headers import known_facts
+    from gitmem.store.known_facts import known_facts
 
     project = in_force(known_facts(store))
     facts = {fact.id: fact for fact in known_facts(own)} if project else {}

@@ -101,7 +101,7 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     from gitmem.history.past_days import keep_days
     from gitmem.lessons.concepts import known_concepts
     from gitmem.store.document_checks import look as check_documents
-    from gitmem.store.headers import fact_headers, known_marks
+    from gitmem.store.known_facts import fact_headers, known_marks
 
     steps = _Steps(store)
     steps.run("facts and concepts", lambda: (fact_headers(store), known_concepts(store)))
@@ -136,7 +136,7 @@ def _note_learned(store: Store, turns: Sequence[Turn], errors: set[str]) -> None
     """Write down what the turns of a session taught, for the line at the next start; `errors` were known before."""
     from gitmem.lessons.read import pattern_headers
     from gitmem.sessions.start import LEARNED
-    from gitmem.store.headers import known_facts
+    from gitmem.store.known_facts import known_facts
     from gitmem.text.sentences import count
 
     own = {turn.exchange_id for turn in turns}

@@ -13,7 +13,8 @@ from gitmem.facts.lines import Marks, marks_of, normalized
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import others_changes
 from gitmem.platform.clock import datetime
-from gitmem.store.headers import Bounds, fact_headers, fact_of, facts_of, never, place_marks
+from gitmem.store.headers import Bounds, never
+from gitmem.store.known_facts import fact_headers, fact_of, facts_of, place_marks
 from gitmem.store.locate import has_home_stores
 from gitmem.store.store import own_store
 from gitmem.values import Value
@@ -22,7 +23,8 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gitmem.store.headers import Header, Late, OthersChange
+    from gitmem.store.headers import Header, Late
+    from gitmem.store.known_facts import OthersChange
     from gitmem.store.store import Store
 
 

@@ -15,7 +15,7 @@ from gitmem.git.packing import damages, known_files, lock_files, missing_of, sta
 from gitmem.git.process import OLDEST_GIT, git_version
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.git.trust import GITMEM, IdentityLookup
-from gitmem.store import document_checks, status
+from gitmem.store import checks, document_checks
 from gitmem.store.document_checks import ATTRIBUTES, MODULES, attributes_finding, look
 from gitmem.store.findings import Finding, Level, bytes_below
 from gitmem.store.store import FORMAT_VERSION, Store, format_version
@@ -182,22 +182,22 @@ def _look(store: Store, most: int | None) -> Iterator[Finding]:
 FULL: tuple[Check, ...] = (
     check_tools,
     check_format,
-    status.check_branch,
+    checks.check_branch,
     check_objects,
     check_work_tree,
     check_locks,
     check_private_folder,
     check_identity,
-    status.check_maintenance,
-    status.check_config,
-    status.check_size,
+    checks.check_maintenance,
+    checks.check_config,
+    checks.check_size,
     check_documents,
     check_attributes,
-    status.check_spool,
-    status.check_log,
-    status.check_purges,
-    status.check_changes,
-    status.check_signatures,
+    checks.check_spool,
+    checks.check_log,
+    checks.check_purges,
+    checks.check_changes,
+    checks.check_signatures,
 )
 _DEEP: Mapping[Check, Check] = {check_objects: check_objects_deeply, check_documents: check_all_documents}
 DEEP: tuple[Check, ...] = tuple(_DEEP.get(check, check) for check in FULL)

@@ -81,7 +81,7 @@ def check_secrets(store: Store, paths: Sequence[str]) -> Checked:
     named = bool(_secrets(store, ["\n".join(paths)]))  # all at once: a look at each takes as long as at its text
     found = []
     for path in paths:
-        data = _read(store, path)
+        data = read_or_none(store, path)
         shown, kinds = _secrets(store, [path]) if named else "", _secrets(store, readings(data) if data else ())
         place = redact(path).text if shown or kinds else path
         found += [(path, f"{place}: {kinds}")] if kinds else []
@@ -147,13 +147,14 @@ def conflict_lines(data: bytes) -> Iterator[int]:
 def _documents(store: Store, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
     for path in paths:
         if path.endswith(".md"):
-            data = _read(store, path)
+            data = read_or_none(store, path)
             if data is not None:
                 yield path, data
 
 
-def _read(store: Store, path: str) -> bytes | None:
-    with contextlib.suppress(OSError, GitmemError):  # a link, a folder, no permission: other checks report those
+def read_or_none(store: Store, path: str) -> bytes | None:
+    """Return a file of the work tree; None also for a link, a folder, or without permission, as other checks report."""
+    with contextlib.suppress(OSError, GitmemError):
         return store.read(path)
     return None
 
@@ -188,7 +189,7 @@ def look(
     their findings to those of changed files.
     `record` is the file that says what was checked.
     """
-    tip, seen, edited = _tip(store), _seen(store, record), set(edited)
+    tip, seen, edited = tip_of(store), _seen(store, record), set(edited)
     changes = _changes(store, seen, tip) if seen else None
     if seen is None or changes is None:
         seen, changes = _Seen(tip, (), (), ""), ()
@@ -219,7 +220,7 @@ def _never_checked(store: Store, tip: str, upto: str | None, most: int | None) -
     return due, len(lines) - len(due)
 
 
-def _tip(store: Store) -> str:
+def tip_of(store: Store) -> str:
     """Return the commit that `HEAD` names, also in the middle of a merge; "" if there is none."""
     try:
         return store.tip or ""
@@ -275,7 +276,7 @@ def attributes_finding(store: Store, paths: Iterable[str]) -> Finding:
         f"{path}, line {number}: {line}"
         for path in paths
         if path.endswith(ATTRIBUTES) and path.rpartition("/")[2] == ATTRIBUTES
-        for number, line in _acting(_text(store, path))
+        for number, line in _acting((read_or_none(store, path) or b"").decode("utf-8", "replace"))
     ]
     lines += [f"{path}: submodules" for path in paths if path == MODULES]
     if lines:
@@ -292,10 +293,3 @@ def _acting(text: str) -> Iterator[tuple[int, str]]:
         words = line.split()
         if words and not words[0].startswith("#") and not _HARMLESS.issuperset(words[1:]):
             yield number, line.strip()
-
-
-def _text(store: Store, path: str) -> str:
-    try:
-        return (store.read(path) or b"").decode("utf-8", "replace")
-    except (GitmemError, OSError):  # a link, which the check of names reports
-        return ""

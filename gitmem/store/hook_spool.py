@@ -158,6 +158,19 @@ class HookSpool(Spool):
             return Delivered(name, at, 0, event.content)
         return Delivered(name, at, int(parts["owner"]), event.content, parts["event"], parts["host"] or _FIRST_HOST)
 
+    def move(self, name: str, into: HookSpool) -> None:
+        """Move a payload into another spool, with its modification time."""
+        with open(os.path.join(self.folder, name), "rb") as file:
+            data, status = file.read(), os.fstat(file.fileno())
+        into.make()
+        target = os.path.join(into.folder, name)
+        with contextlib.suppress(FileExistsError), open(target, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+        self.remove([name])
+
     def remove(self, names: list[str]) -> None:
         """Remove committed payloads, all at once: half a turn would be read as another turn.
 
@@ -219,16 +232,9 @@ def release(home: str, root: str, into: HookSpool) -> None:
     """Move the events held for the store at `root` into its spool, with their modification times."""
     if not os.path.isdir(os.path.join(user_store(home), HOME_HOSTS, _FOLDER)):
         return
-    import shutil  # late, as below: rarely needed, and a session's start waits for it
-
     held = _spool(home, root)
-    names = held.names()
-    if names:
-        into.make()
-    for name in names:
-        target = os.path.join(into.folder, name)
-        if not os.path.lexists(target):
-            shutil.move(os.path.join(held.folder, name), target)
+    for name in held.names():
+        held.move(name, into)
     with contextlib.suppress(OSError):
         os.removedirs(held.folder)
 

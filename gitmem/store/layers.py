@@ -142,7 +142,7 @@ def divert(store: Store) -> Store | None:
                 set_private(store, session, on=True)  # all of a session is of one layer
             private = private or private_store(store, make=True)
             if private:
-                _move(spool, HookSpool(private.private), name)
+                spool.move(name, HookSpool(private.private))
     return private
 
 
@@ -154,17 +154,3 @@ def _read(event: Delivered) -> tuple[str, float, str, str]:
     given = {**event.payload, **(read or {})}
     session, folder = (given.get(key) for key in ("session_id", "cwd"))
     return event.name, event.at.timestamp(), str(session or ""), str(folder or "")
-
-
-def _move(spool: HookSpool, target: HookSpool, name: str) -> None:
-    path = os.path.join(spool.folder, name)
-    with open(path, "rb") as file:
-        data, status = file.read(), os.fstat(file.fileno())
-    target.make()
-    goal = os.path.join(target.folder, name)
-    with contextlib.suppress(FileExistsError), open(goal, "xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.utime(goal, ns=(status.st_atime_ns, status.st_mtime_ns))
-    spool.remove([name])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from gitmem.document.document import BrokenHeaderError, Document
@@ -14,13 +14,14 @@ from gitmem.facts.fact import FOLDER, PATH, Fact
 from gitmem.facts.file import parse_fact, render_fact
 from gitmem.facts.lines import TOLD, fact_entries, facts_as_edited, line_edits
 from gitmem.git.log import Fork, log
+from gitmem.git.objects import empty_tree
 from gitmem.git.repository import Repository
 from gitmem.git.treediff import PathChange
-from gitmem.merge.documents import merge, without_markers
+from gitmem.merge.documents import has_markers, merge, without_markers
 from gitmem.store.fact_lines import Shelf, followed
 from gitmem.store.merge_commits import MergeCommit, write_on
 from gitmem.store.store import Store
-from gitmem.store.transaction import Transaction, find_marked
+from gitmem.store.transaction import Transaction
 
 _MESSAGE = Message("Follow edits of facts and their lines", ((Trailer.OP.value, Op.REPAIR.value),))
 _MARKERS = Message("Repair conflict markers", ((Trailer.OP.value, Op.REPAIR.value),))
@@ -171,3 +172,40 @@ def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
     if not facts and not healed and data == memory:
         return None
     return write_on(store, commit, _MARKERS if healed else _MESSAGE, {**healed, **facts, MEMORY: data})
+
+
+_MAX_NAMED = 3
+
+
+def find_marked(store: Store, old: str | None, new: str) -> list[str]:
+    """Return the documents with markers among those added or changed between two commits."""
+    git = store.repository.git
+    try:
+        changes = store.repository.changes(old or empty_tree(git), new)
+    except GitFailedError:  # `old` was purged
+        changes = store.repository.changes(empty_tree(git), new)
+    documents = [change for change in changes if change.new and change.path.endswith(".md")]
+    contents = store.repository.blobs([change.new or "" for change in documents if change.mode.startswith("100")])
+    paths = [change.path for change in documents if change.mode.startswith("100")]
+    return [path for path, data in zip(paths, contents, strict=True) if has_markers(data)]
+
+
+def resolve(transaction: Transaction, paths: Iterable[str]) -> bool:
+    """Add a commit that merges both sides in these documents, and a notice; return False if none has markers."""
+    resolved: dict[str, bytes | None] = {}
+    for path in paths:
+        try:
+            data = transaction.read(path)
+        except (RefusedError, OSError):
+            continue
+        if data is not None and has_markers(data):
+            resolved[path] = without_markers(path, data)
+    if not resolved:
+        return False
+    names = ", ".join(sorted(resolved)[:_MAX_NAMED]) + (" and others" if len(resolved) > _MAX_NAMED else "")
+    message = Message(f"Repair {names}: conflict markers", ((Trailer.OP.value, Op.REPAIR.value),))
+    transaction.notices.append(
+        f"Git left conflict markers in {names}. Both sides were merged as 'gitmem sync' does; entries that need a "
+        "decision are marked 'review'."
+    )
+    return transaction.commit(message, resolved)

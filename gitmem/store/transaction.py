@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from gitmem.document.ids import FACTS, MEMORY, check_path, fold, is_git_folder
 from gitmem.document.message import Message, Op, Trailer
-from gitmem.errors import DoesNotFitError, GitFailedError, RefusedError
+from gitmem.errors import DoesNotFitError, RefusedError
 from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature
-from gitmem.git.objects import empty_tree
 from gitmem.git.trust import GITMEM
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
@@ -27,54 +26,6 @@ if TYPE_CHECKING:
     from gitmem.git.trust import Identity
     from gitmem.git.worktree import WorkTree
     from gitmem.redact.redact import Redacted
-    from gitmem.store.store import Store
-
-
-_MAX_NAMED = 3
-
-
-def find_marked(store: Store, old: str | None, new: str) -> list[str]:
-    """Return the documents with markers among those added or changed between two commits."""
-    git = store.repository.git
-    try:
-        changes = store.repository.changes(old or empty_tree(git), new)
-    except GitFailedError:  # `old` was purged
-        changes = store.repository.changes(empty_tree(git), new)
-    documents = [change for change in changes if change.new and change.path.endswith(".md")]
-    contents = store.repository.blobs([change.new or "" for change in documents if change.mode.startswith("100")])
-    paths = [change.path for change in documents if change.mode.startswith("100")]
-    return [path for path, data in zip(paths, contents, strict=True) if _has_markers(data)]
-
-
-def _has_markers(data: bytes) -> bool:
-    if b"<<<<<<< " not in data:  # nearly always: a save need not load the merge
-        return False
-    from gitmem.merge.documents import has_markers
-
-    return has_markers(data)
-
-
-def resolve(transaction: Transaction, paths: Iterable[str]) -> bool:
-    """Add a commit that merges both sides in these documents, and a notice; return False if none has markers."""
-    resolved: dict[str, bytes | None] = {}
-    for path in paths:
-        try:
-            data = transaction.read(path)
-        except (RefusedError, OSError):
-            continue
-        if data is not None and _has_markers(data):
-            from gitmem.merge.documents import without_markers
-
-            resolved[path] = without_markers(path, data)
-    if not resolved:
-        return False
-    names = ", ".join(sorted(resolved)[:_MAX_NAMED]) + (" and others" if len(resolved) > _MAX_NAMED else "")
-    message = Message(f"Repair {names}: conflict markers", ((Trailer.OP.value, Op.REPAIR.value),))
-    transaction.notices.append(
-        f"Git left conflict markers in {names}. Both sides were merged as 'gitmem sync' does; entries that need a "
-        "decision are marked 'review'."
-    )
-    return transaction.commit(message, resolved)
 
 
 # Byte order marks, longer ones first: the mark of UTF-32-LE begins with that of UTF-16-LE.

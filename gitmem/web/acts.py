@@ -30,7 +30,7 @@ from gitmem.history.review import Pair, Take, resolve_review, waiting_pairs
 from gitmem.history.undo import undo
 from gitmem.purge.purge import plan_purge, purge
 from gitmem.sessions.save import save
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.layers import private_store
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields

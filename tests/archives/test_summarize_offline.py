@@ -13,7 +13,7 @@ from gitmem.document.ids import summary_path
 from gitmem.facts.edit import find_fact, retire
 from gitmem.history.undo import undo
 from gitmem.sessions.save import save
-from gitmem.store.headers import marked
+from gitmem.store.known_facts import marked
 from gitmem.store.transact import transact
 from tests.own_settings import own_settings
 from tests.started import session_start

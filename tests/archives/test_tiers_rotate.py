@@ -20,7 +20,7 @@ from gitmem.importers.migrate import migrate
 from gitmem.importers.plan import SourceKind
 from gitmem.importers.read import Source
 from gitmem.sessions.save import save
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from tests.boxes import forget_private
 from tests.own_settings import own_settings
 from tests.started import session_start

@@ -24,7 +24,7 @@ from gitmem.lessons.usage_log import GivenText, record
 from gitmem.platform.clock import Context
 from gitmem.sessions.replay import replay
 from gitmem.sessions.save import save
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store

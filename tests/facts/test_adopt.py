@@ -11,7 +11,7 @@ import pytest
 from gitmem.facts.adopt import adopt, fingerprint
 from gitmem.facts.edit import retire
 from gitmem.facts.validity import in_force
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from tests.started import session_start
 

@@ -18,7 +18,7 @@ from gitmem.sessions.capture import capture_turn
 from gitmem.sessions.replay import replay
 from gitmem.sessions.save import drain, save
 from gitmem.sessions.turns import Turn
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from tests.started import session_start

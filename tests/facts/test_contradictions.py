@@ -17,7 +17,7 @@ from gitmem.history.review import waiting_pairs
 from gitmem.sessions.background import do_upkeep
 from gitmem.sessions.save import save
 from gitmem.sessions.turns import Turn
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from tests.started import session_start
 

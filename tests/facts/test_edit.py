@@ -18,7 +18,7 @@ from gitmem.git.remote import Connection
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
 from gitmem.sessions.turns import Turn
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.sync.guard import Accept
 from gitmem.sync.remotes import add_remote, find_remote

@@ -16,7 +16,7 @@ from gitmem.sessions.background import do_upkeep, process_spool
 from gitmem.sessions.save import save
 from gitmem.sessions.start import start_parts, start_text
 from gitmem.store.findings import FailureLog
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from tests.own_settings import own_settings
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.facts.validity import in_force
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 
 BENCH = Path(__file__).parents[2] / "bench" / "judgement.py"
 

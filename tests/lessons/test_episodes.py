@@ -22,7 +22,7 @@ from gitmem.sessions.memory import brief_episode, change_working, running
 from gitmem.sessions.replay import replay
 from gitmem.sessions.state import TaskType
 from gitmem.sessions.working import note
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.text.stems import estimate_tokens
 from tests.desk import BEGAN, Recorder

@@ -13,7 +13,7 @@ from gitmem.lessons.learn import learn_bugs, learn_lessons
 from gitmem.lessons.read import known_patterns, match
 from gitmem.sessions.replay import replay
 from gitmem.sessions.turns import Failure, Turn
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 
 FIRST = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'\n3 failed in 1.2s"

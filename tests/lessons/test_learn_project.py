@@ -15,8 +15,8 @@ from gitmem.lessons.learn_project import known_knowledge, learn_commands, learn_
 from gitmem.lessons.project_knowledge import KnowledgeKind, read_commands
 from gitmem.sessions.background import do_upkeep
 from gitmem.sessions.turns import Run, Turn
-from gitmem.store.headers import known_facts
 from gitmem.store.init import Place, init_store
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store, own_store
 
 

@@ -21,7 +21,7 @@ from gitmem.facts.validity import what_holds
 from gitmem.history.undo import undo
 from gitmem.sessions.capture import capture_turn
 from gitmem.sessions.turns import Turn
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.transact import transact
 from tests.copies import StoreCopies
 from tests.facts.test_edit import Clone

@@ -27,7 +27,7 @@ from gitmem.git.worktree import WorkTree
 from gitmem.history.undo import undo
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
-from gitmem.store import merge_commits as fast_forward
+from gitmem.store import fast_forward
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.sync import rounds as syncing

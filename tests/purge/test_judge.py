@@ -13,9 +13,9 @@ from gitmem.errors import NotFoundError, RefusedError
 from gitmem.purge.marks import make_record
 from gitmem.purge.purge import answer_purge, preview_purge, waiting_purges
 from gitmem.purge.records import read_state
+from gitmem.store.checks import CHECKS, check_purges
 from gitmem.store.findings import Level, examine
 from gitmem.store.init import Place
-from gitmem.store.status import CHECKS, check_purges
 from gitmem.store.store import Store
 from gitmem.sync.clone import clone_store
 from gitmem.sync.guard import Accept

@@ -12,7 +12,7 @@ from gitmem.sessions.cleaned import context_used, in_context
 from gitmem.sessions.end import keep_transcript, read_lines, read_records, save_lessons
 from gitmem.sessions.pending import Session
 from gitmem.store import transcripts
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from tests.own_settings import own_settings
 

@@ -17,9 +17,10 @@ from gitmem.errors import RefusedError
 from gitmem.platform.safe_open import HANDLES
 from gitmem.search.engine import answer
 from gitmem.search.hits import read_passage
-from gitmem.store import headers as facts
 from gitmem.store import headers as under_test
-from gitmem.store.headers import KNOWN_FOLDER, Bounds, known_facts, marks_for, never, read_headers, standing_of
+from gitmem.store import known_facts as facts
+from gitmem.store.headers import KNOWN_FOLDER, Bounds, never, read_headers
+from gitmem.store.known_facts import known_facts, marks_for, standing_of
 from gitmem.store.store import Store
 from tests.cli.commands.conftest import gitmem, run  # noqa: F401
 from tests.platform.test_safe_open import Swap
@@ -255,7 +256,7 @@ def test_a_fact_that_was_made_in_an_editor_is_a_page_before_something_commits_it
 
 def test_without_an_edit_no_git_is_asked(gitmem, decided, monkeypatch):  # noqa: F811
     store = Store(str(gitmem.root), real_app().context())
-    from gitmem.store.headers import known_facts
+    from gitmem.store.known_facts import known_facts
 
     monkeypatch.setattr("gitmem.git.process.Git.spawn", None)
     assert [fact.description for fact in known_facts(store)] == [SAID]

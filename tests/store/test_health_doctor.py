@@ -14,11 +14,11 @@ from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
 from gitmem.store import doctor
 from gitmem.store import doctor as repository
+from gitmem.store.checks import CHECKS as QUICK
 from gitmem.store.doctor import DEEP, FULL
 from gitmem.store.document_checks import check_conflicts
 from gitmem.store.findings import Failure, FailureLog, Level, examine
 from gitmem.store.init import Place, init_store
-from gitmem.store.status import CHECKS as QUICK
 from gitmem.store.status import StatusReader, StoreStatus
 from gitmem.store.store import MAX_PACKS, Store
 from gitmem.store.transact import transact

@@ -13,7 +13,7 @@ from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.web.app import make_app
 

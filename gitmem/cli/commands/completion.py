@@ -23,7 +23,7 @@ from gitmem.history.records import records
 from gitmem.lessons.concepts import known_concepts
 from gitmem.lessons.read import known_patterns, newest_episodes
 from gitmem.search.files import list_paths
-from gitmem.store.headers import known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.sync.remotes import remotes
 from gitmem.text.terminal import clipped

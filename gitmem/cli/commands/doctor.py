@@ -13,9 +13,9 @@ from gitmem.hosts.install import is_present
 from gitmem.hosts.script import has_current_script, hooked_file
 from gitmem.hosts.settings import HOOKS, MCP, Edit
 from gitmem.platform.shipped import install_command
+from gitmem.store.checks import OPENED
 from gitmem.store.doctor import DEEP, FULL
 from gitmem.store.findings import Finding, Level, examine
-from gitmem.store.status import OPENED, is_accepted
 from gitmem.sync.clone import check_opened
 from gitmem.text.sentences import count
 
@@ -25,7 +25,7 @@ def run_doctor(args: argparse.Namespace, app: App) -> int:
     check_opened(store, read=False)
     with Progress(app.err) as progress:
         checks = DEEP if args.deep else FULL
-        found = examine(store, checks if is_accepted(store) else OPENED, progress.step)
+        found = examine(store, checks if store.acceptance.given() else OPENED, progress.step)
         found = [*found, *_examine_hosts(args, app), *_examine_servers(args, app)]
     levels = [finding.level for finding in found]
     problems, warnings = levels.count(Level.PROBLEM), levels.count(Level.WARNING)

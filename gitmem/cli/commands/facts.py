@@ -16,7 +16,7 @@ from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.lines import Marks
 from gitmem.history.authors import People
 from gitmem.sessions.save import save
-from gitmem.store.headers import known_facts, known_marks, standing_of
+from gitmem.store.known_facts import known_facts, known_marks, standing_of
 from gitmem.store.store import Store
 from gitmem.text.terminal import plain
 

@@ -15,7 +15,7 @@ from gitmem.history.authors import People
 from gitmem.history.changes_by_others import answer_change, others_changes
 from gitmem.history.review import Pair, Take, ToReview, documents_to_review, resolve_review, sides_of, waiting_pairs
 from gitmem.purge.purge import Preview, WaitingPurge, answer_purge, preview_purge, waiting_purges
-from gitmem.store.headers import OthersChange, known_facts, standing_of
+from gitmem.store.known_facts import OthersChange, known_facts, standing_of
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain

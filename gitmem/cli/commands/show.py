@@ -23,7 +23,7 @@ from gitmem.lessons.episode import LETTER as EPISODE_LETTER
 from gitmem.lessons.pattern import LETTER as BUG_LETTER
 from gitmem.project.state import ProjectQuestions
 from gitmem.sessions.start import start_parts, start_text
-from gitmem.store.headers import marked
+from gitmem.store.known_facts import marked
 from gitmem.store.store import Store
 from gitmem.text.stems import estimate_tokens
 from gitmem.text.terminal import plain

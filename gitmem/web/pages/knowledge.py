@@ -8,7 +8,7 @@ from gitmem.facts.fact import FactKind
 from gitmem.lessons.learn_project import known_knowledge
 from gitmem.lessons.pattern import BugPattern
 from gitmem.lessons.read import known_patterns
-from gitmem.store.headers import marked
+from gitmem.store.known_facts import marked
 from gitmem.text.terminal import fields
 from gitmem.web.pages.facts import fact_value
 from gitmem.web.pages.view import View

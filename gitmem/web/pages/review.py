@@ -11,7 +11,7 @@ from gitmem.facts.file import parse_fact
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.review import ToReview, sides_of, waiting_pairs
 from gitmem.purge.purge import preview_purge, waiting_purges
-from gitmem.store.headers import OthersChange
+from gitmem.store.known_facts import OthersChange
 from gitmem.text.terminal import fields
 from gitmem.web.pages.facts import blob_id, fact_value, ticked
 from gitmem.web.pages.view import View

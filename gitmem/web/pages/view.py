@@ -25,7 +25,7 @@ from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, documents_to_review, review_since
 from gitmem.lessons.concept import Concept
 from gitmem.platform.clock import local
-from gitmem.store.headers import known_facts, known_marks, standing_of
+from gitmem.store.known_facts import known_facts, known_marks, standing_of
 from gitmem.store.locate import PRIVATE_SUFFIX, STORE_FOLDER
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields
