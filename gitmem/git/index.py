@@ -22,7 +22,6 @@ from gitmem.platform.spawn import Child
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 _REMOVE = ("update-index", "-z", "--force-remove", "--stdin")
 _SET = ("update-index", "-z", "--add", "--replace", "--index-info")
-_FOLLOW = ("read-tree", "HEAD")
 _MINE = b"gitmem\n"  # the content of gitmem's own `index.lock`
 DRAFT = "index.gitmem"  # prefix of a temporary index, which only the holder of the store's lock makes
 _DAMAGES = ("index file corrupt", "index file smaller than expected")
@@ -63,18 +62,6 @@ def rebuild_index(git: Git) -> None:
         os.replace(index, f"{index}.damaged")
     born = git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1, 128)).strip()
     git.run("read-tree", "HEAD" if born else "--empty")
-
-
-def follow_tip(git: Git) -> None:
-    """Reset the index to `HEAD`, past damage and stale locks.
-
-    Raises:
-        GitFailedError, OSError: the index could not be written.
-
-    """
-    _update(git, _FOLLOW, b"")
-    # Refresh the files' times; if this fails, git compares contents later.
-    git.unfiltered.run("update-index", "-q", "--refresh", ok=(0, 1, 128))
 
 
 def read_entries(git: Git) -> dict[str, str]:
@@ -243,9 +230,8 @@ def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
 
 
 def _write(git: Git, command: tuple[str, ...], stdin: bytes, draft: _Draft) -> bool:
-    runs = git if command == _FOLLOW else git.unfiltered
     try:
-        runs.run(*command, stdin=stdin, env=draft.for_git())
+        git.unfiltered.run(*command, stdin=stdin, env=draft.for_git())
         return draft.publish()
     except GitFailedError as error:
         draft.drop()  # rebuilding takes the lock
