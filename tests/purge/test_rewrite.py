@@ -199,15 +199,3 @@ def test_transcripts_that_are_synced_are_purged_everywhere(trio: tuple[Machine, 
     assert not reachable_with(remote, SECRET)
     clean(first, second)
     assert read(first.store, "other") == ['{"text": "also (purged)"}']
-
-
-def test_deleted_notes_do_not_come_back(trio: tuple[Machine, Machine, Machine]):
-    first, second, third = trio
-    first.write("knowledge/gone.md", "# Gone\n")
-    converge(*trio)
-    (first.root / "knowledge" / "gone.md").unlink()
-    second.save("meanwhile")
-    third.write("knowledge/other.md", "# Other\n")
-    converge(*trio)
-    assert not any((each.root / "knowledge" / "gone.md").exists() for each in trio)
-    assert all((each.root / "knowledge" / "other.md").exists() for each in trio)
