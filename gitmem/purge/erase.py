@@ -57,10 +57,6 @@ class Eraser(Replacer):
         self._ids = ids
         self._any = re.compile(rb"\^(?:%s)\b" % b"|".join(sorted(map(str.encode, ids)))) if ids else None
 
-    def __bool__(self) -> bool:
-        """Return whether there is anything to remove."""
-        return bool(self._ids) or super().__bool__()
-
     def clean(self, data: bytes) -> bytes:
         """Return a content without the entries and the texts."""
         if self._any and self._any.search(data):

@@ -186,10 +186,6 @@ class Replacer:
         self.met: set[bytes] = set()
         self._forms = sorted({form for text in self.texts for form in forms(text)}, key=lambda form: (-len(form), form))
 
-    def __bool__(self) -> bool:
-        """Return whether there are texts to remove."""
-        return bool(self._forms)
-
     def clean(self, data: bytes) -> bytes:
         """Return a content without the texts."""
         for form in self._forms:
