@@ -7,32 +7,42 @@
 # `make test-e2e-hosts` runs all agents that npm brings, six more (1.5 GB).
 # GITMEM_HOSTS=FOLDER has both keep the agents there, for several checkouts.
 # `make pictures` makes those of the viewer in docs/, with chromium.
-# The rest is for people who work on gitmem. All of it runs in .venv, which the first target makes: with gitmem alone, and
-# what its tests and checks need as soon as one of these is asked for.
+# The rest is for people who work on gitmem. All of it runs in .venv, which the first target makes: with gitmem alone,
+# what its tests need or what its checks and chromium need, as soon as one of these is asked for.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+MADE := $(VENV)/made
 INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
+TOOLS := $(VENV)/tools
 
 .PHONY: try pictures test test-slow test-e2e test-e2e-hosts lint types layers format clean
 
-$(INSTALLED): pyproject.toml
+$(MADE):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gitmem needs Python 3.11 or later; say PYTHON=python3.13 make ...")'
 	@echo "gitmem is installed into $(VENV), once."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
-	@touch $(INSTALLED)
+	@touch $@
 
-$(READY): $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	touch $(READY)
+$(INSTALLED): pyproject.toml $(MADE)
+	@$(INSTALL) .
+	@touch $@
+
+$(READY): pyproject.toml $(MADE)
+	$(INSTALL) '.[test]'
+	touch $(INSTALLED) $@
+
+$(TOOLS): $(READY)
+	$(INSTALL) '.[dev]'
+	touch $@
 
 try: $(INSTALLED)
 	@$(BIN)/python packaging/demo.py $(DEMO) $(if $(ALL),--all)
 
-pictures: $(READY)
+pictures: $(TOOLS)
 	PICTURES=docs $(BIN)/python -m pytest -q -m e2e tests/e2e/test_web.py -k pictures
 
 test: $(READY)
@@ -41,23 +51,23 @@ test: $(READY)
 test-slow: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'slow or hypothesis' --timeout 600
 
-test-e2e: $(READY)
+test-e2e: $(TOOLS)
 	$(BIN)/python -m pytest tests/e2e -m 'e2e and not hosts'
 
 test-e2e-hosts: $(READY)
 	$(BIN)/python -m pytest -m e2e tests/e2e/test_hosts.py tests/e2e/test_plugin.py
 
-lint: $(READY)
+lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(READY)
+types: $(TOOLS)
 	$(BIN)/mypy
 
-layers: $(READY)
+layers: $(TOOLS)
 	$(BIN)/lint-imports
 
-format: $(READY)
+format: $(TOOLS)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
