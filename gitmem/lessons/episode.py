@@ -59,6 +59,7 @@ class Episode(Value):
     tokens: int = 0
     mended_in: int = 0
     by: str = ""  # the model whose words it has
+    scope: tuple[str, ...] = ()  # the parts of the project it is of, none: all
 
 
 def episode_id(session: str, exchange: str) -> str:
@@ -91,7 +92,7 @@ _CONTEXT = "Context"
 # The keys of the header in order, and how those are read that need no more than that.
 _HEADER = (
     *("id", "kind", "created", "ended", "session", "host", "type", "task", "outcome", "files"),
-    *("errors", "steps", "seconds", "tokens", "mended_in", "by", "tools", "exchanges"),
+    *("errors", "steps", "seconds", "tokens", "mended_in", "by", "tools", "exchanges", "scope"),
 )
 
 
@@ -106,7 +107,7 @@ def _number(value: object) -> int:
 
 _READ: dict[str, Callable[[object], object]] = {
     **dict.fromkeys(("session", "host", "task", "by"), as_line),
-    **dict.fromkeys(("exchanges", "files"), as_texts),
+    **dict.fromkeys(("exchanges", "files", "scope"), as_texts),
     **dict.fromkeys(("steps", "seconds", "tokens", "mended_in"), _number),
 }
 

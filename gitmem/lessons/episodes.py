@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.document.ids import id_in
 from gitmem.document.message import Message, Op, Trailer, one_line, session_message
+from gitmem.document.scope import do_meet
 from gitmem.lessons.counts import Count
 from gitmem.lessons.episode import FOLDER, Episode, ending, episode_folder, episode_path, parse_episode, render_episode
 from gitmem.lessons.episodes_from_turns import episodes_of, noting_growth
@@ -101,7 +102,7 @@ def _ranked(
     found = []
     for path, rank in ranks.items():
         episode = read_episode(store, path)
-        if episode is None:
+        if episode is None or not do_meet(episode.scope, (store.here,)):
             continue
         like = max((likeness(known, error) for known in episode.errors), default=0.0) if error else 0.0
         if error is None or like > MATCH:

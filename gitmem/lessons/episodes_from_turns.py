@@ -189,7 +189,7 @@ class _Task:
         request = human_text(first.prompt) or exchanges[0].summary
         task = one_line(headline(request, _TASK), _TASK)
         tests = verdict_of(run for turn in self._turns for run in turn.runs)
-        errors = _errors(sights)
+        errors, scopes = _errors(sights), [turn.scope for turn in self._turns]
         outcome = self._outcome(notes, tests)
         return Episode(
             id=episode_id(first.session, exchanges[0].id),
@@ -219,6 +219,7 @@ class _Task:
             changes=_lines(headline(said, _LINE) for turn, said in self._answered()[:-1] if _turned(turn, said)),
             gotchas=self._gotchas(sights),
             tips=_tips(sights, notes, self._rejected()),
+            scope=tuple(dict.fromkeys(scopes)) if all(scopes) else (),
         )
 
     def _answered(self) -> list[tuple[Turn, str]]:

@@ -41,7 +41,7 @@ class ErrorOccurrence(Value):
 
     `episode` is the id of the task's episode, "" if it has none; `seconds` is the time until it was mended, 0 if that
     is unknown; `cause` is the agent's sentence about it, or ""; `works` says that the command works now, by whatever
-    mend.
+    mend; `scope` is the part of the project it came in, none for all.
     """
 
     exchange: str
@@ -55,6 +55,7 @@ class ErrorOccurrence(Value):
     seconds: int = 0
     cause: str = ""
     works: bool = False
+    scope: tuple[str, ...] = ()
 
 
 # Before a mend in a failure that was read back from a log.
@@ -101,6 +102,7 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
             seconds=max(round((last.fixed_at - failures[0].at).total_seconds()), 0) if last.fixed_at else 0,
             cause=_in_words(turn, error, "cause", command),
             works=bool(last.fixed_by or last.explained),
+            scope=(turn.scope,) if turn.scope else (),
         )
 
 

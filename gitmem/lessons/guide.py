@@ -167,7 +167,8 @@ def _fitting(store: Store, task: str) -> list[Hit]:
 
     The very first may be near by its vector only.
     """
-    hits = answer(store, plain_query(task), limit=_HITS, beside=EPISODES_FOLDER).hits
+    found = answer(store, plain_query(task), limit=_HITS, beside=EPISODES_FOLDER).hits
+    hits = [hit for hit in found if not hit.is_beside]
     least = _ASKED if classify(task) is TaskType.QUESTION else _ORDERED
     best = next((hit for hit in hits[:_FIRST] if _reaches(hit, least)), None)
     if best is None:

@@ -62,8 +62,9 @@ class Cause(Value):
 class BugPattern(Value):
     """A known error, with the ids of the exchanges in which it came; `updated` is the last time.
 
-    `episodes` are those in which something mended it, `stale` says that its files changed a lot since then. `file` is
-    the path it was read from, `source` its content; both are empty for a new one.
+    `episodes` are those in which something mended it, `scope` are the parts of the project it came in (none: all),
+    `stale` says that its files changed a lot since then. `file` is the path it was read from, `source` its content;
+    both are empty for a new one.
     """
 
     id: str
@@ -77,6 +78,7 @@ class BugPattern(Value):
     causes: tuple[Cause, ...] = ()
     stale: bool = False
     episodes: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
     file: str = ""
     source: bytes = b""
 
@@ -110,30 +112,30 @@ def pattern_id(error: ErrorSignature) -> str:
 
 def begun(sight: ErrorOccurrence) -> BugPattern:
     """Return the pattern of an error that came for the first time."""
-    empty = BugPattern(pattern_id(sight.error), sight.error, sight.at, sight.at, ())
+    empty = BugPattern(pattern_id(sight.error), sight.error, sight.at, sight.at, (), scope=sight.scope)
     return seen_again(empty, sight)
 
 
 def seen_again(pattern: BugPattern, sight: ErrorOccurrence) -> BugPattern:
     """Return a pattern with one more sight of its error; the same sight twice changes nothing."""
-    solutions = pattern.solutions
+    solutions, named = pattern.solutions, filter(None, (sight.command,))
     for text in sight.tried:
         solutions = _with(solutions, Solution(text, failed=(sight.exchange,)))
     if sight.mend:
-        named = (sight.command,) if sight.command else ()
-        solutions = _with(solutions, Solution(sight.mend, worked=(sight.exchange,), commands=named))
-    frames = _joined(pattern.error.frames, sight.error.frames, _MAX_FRAMES)
+        solutions = _with(solutions, Solution(sight.mend, (sight.exchange,), commands=tuple(named)))
+    causes = _said(pattern.causes, Cause(sight.cause, (sight.exchange,)))
     return pattern._replace(
-        error=ErrorSignature(pattern.error.type, pattern.error.message, pattern.error.names, frames),
+        error=pattern.error._replace(frames=_joined(pattern.error.frames, sight.error.frames, _MAX_FRAMES)),
         created=min(pattern.created, sight.at),
         updated=max(pattern.updated, sight.at),
         seen=_joined(pattern.seen, (sight.exchange,), MAX_SEEN),
         commands=_joined(pattern.commands, filter(None, (sight.command,)), _MAX_COMMANDS),
         files=_joined(pattern.files, sight.files, _MAX_FILES),
         solutions=solutions[:MAX_SOLUTIONS],
-        causes=_said(pattern.causes, Cause(sight.cause, (sight.exchange,)))[:_MAX_CAUSES],
+        causes=causes[:_MAX_CAUSES],
         stale=pattern.stale and sight.at <= pattern.updated,
         episodes=_joined(pattern.episodes, filter(None, (sight.mend and sight.episode,)), MAX_SEEN),
+        scope=tuple(dict.fromkeys((*pattern.scope, *sight.scope))) if pattern.scope and sight.scope else (),
     )
 
 
@@ -179,33 +181,33 @@ def parse_pattern(data: bytes, path: str = "") -> BugPattern | None:
     if given.get("kind") != KIND or not given.get("id") or not isinstance(error, dict):
         return None
     message = as_line(error.get("message"))
-    solutions: tuple[Solution, ...] = ()
-    listed = given.get("solutions")
-    for one in listed if isinstance(listed, list) else []:
-        if isinstance(one, dict) and as_line(one.get("text")):
-            lists = (_each(one.get("worked")), _each(one.get("failed")), _each(one.get("commands")))
-            solutions = _with(solutions, Solution(as_line(one["text"]), *lists))
-    causes: tuple[Cause, ...] = ()
-    listed = given.get("causes")
-    for one in listed if isinstance(listed, list) else []:
-        if isinstance(one, dict):
-            causes = _said(causes, Cause(as_line(one.get("text")), _each(one.get("said"))))
     created = as_moment(given.get("created")) or _BEFORE_TIME
+    solutions: tuple[Solution, ...] = ()
+    for text, one in _rows(given.get("solutions")):
+        lists = (_each(one.get(name)) for name in ("worked", "failed", "commands"))
+        solutions = _with(solutions, Solution(text, *lists))
+    causes: tuple[Cause, ...] = ()
+    for text, one in _rows(given.get("causes")):
+        causes = _said(causes, Cause(text, _each(one.get("said"))))
     return BugPattern(
         id=as_line(given["id"]),
         error=ErrorSignature(as_line(error.get("type")), message, names_in(message), _each(error.get("frames"))),
         created=created,
         updated=max(created, as_moment(given.get("updated")) or created),
-        seen=_each(given.get("seen")),
-        commands=_each(given.get("commands")),
-        files=_each(given.get("files")),
         solutions=solutions,
         causes=causes,
         stale=given.get("stale") is True,
-        episodes=_each(given.get("episodes")),
         file=path,
         source=data,
+        **{name: _each(given.get(name)) for name in ("seen", "commands", "files", "episodes", "scope")},
     )
+
+
+def _rows(listed: object) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield the mappings of a list that have a text."""
+    for one in listed if isinstance(listed, list) else []:
+        if isinstance(one, dict) and (text := as_line(one.get("text"))):
+            yield text, one
 
 
 def render_pattern(pattern: BugPattern) -> bytes:
@@ -216,11 +218,10 @@ def render_pattern(pattern: BugPattern) -> bytes:
 
     """
     fields = _fields(pattern)
-    document = Document.parse(pattern.source)
     if not pattern.source:
         head = [f"{key}: {flow(value)}" for key, value in fields.items()]
         return "\n".join(["---", *head, "---", *_body(pattern), ""]).encode("utf-8", "replace")
-    before = parse_pattern(pattern.source)
+    document, before = Document.parse(pattern.source), parse_pattern(pattern.source)
     known = _fields(before) if before else {}
     for key, value in fields.items():
         if value != known.get(key):
@@ -247,6 +248,7 @@ def _fields(pattern: BugPattern) -> dict[str, object]:
         "solutions": list(map(_filled, pattern.solutions)),
         "causes": list(map(_filled, pattern.causes)),
         "episodes": pattern.episodes,
+        "scope": pattern.scope,
         "stale": pattern.stale,
     }
     return {key: plain_value(value) for key, value in fields.items() if value or key == "error"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitmem.document.ids import BUGS, id_in
+from gitmem.document.scope import do_meet
 from gitmem.errors import GitmemError
 from gitmem.history.experience import experience, own_counts
 from gitmem.lessons.counts import FOLDER as COUNTS
@@ -128,14 +129,18 @@ def match(store: Store, output: str, bounds: Bounds | None = None, *, command: s
 
 
 def match_error(store: Store, error: ErrorSignature, headers: Sequence[Header], command: str = "") -> list[Matched]:
-    """Return the bug patterns of these headers that match an error of a command: the person's, then the likeliest."""
+    """Return the bug patterns of these headers that match an error of a command: the person's, then the likeliest.
+
+    Those of another part of the project are left out.
+    """
     found = []
     for header in headers:
         if header.key[0] != error.type:
             continue
         score = likeness(signature_of(header), error)
         pattern = read_pattern(store, header.path) if score > MATCH else None
-        parts = experience(store, pattern) if pattern is not None else ()
+        told = pattern is not None and do_meet(pattern.scope, (store.here,))
+        parts = experience(store, pattern) if pattern is not None and told else ()
         found += [Matched(one.part, error, score, one.part.best(command), one.author) for one in parts]
     return sorted(found, key=lambda one: (bool(one.author), -one.score, -len(one.pattern.seen), one.pattern.id))
 

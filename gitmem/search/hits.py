@@ -150,6 +150,7 @@ _SESSION_NAME = r"sessions/.*[0-9]{8}_[0-9]{6}-([^/]+?)(?:\.l1\.jsonl|\.md)"
 # The parts of an exchange.
 _WITHIN = r"\n  \*\*([A-Za-z ]{1,60}):?\*\*"
 _HEADER = 4096  # characters in which the date of a document is looked for
+_SCOPE = r"(?m)^scope: \[([^\]\n]+)\]$"
 _CREATED = r"(?m)^(?:date|created):[ \t]*['\"]?([0-9]{4}-[0-9]{2}-[0-9]{2}[0-9T: ]*)"
 
 
@@ -264,6 +265,8 @@ def facts_of(units: Units, unit: Unit) -> Facts:
     else:
         date = day_of(unit.heading) or day
     session = session or next((tag for tag in tags if re.fullmatch(_SESSION_TAG, tag)), "")
+    if not label and (scope := re.search(_SCOPE, units.text[:_HEADER])):  # of an episode, of a mend
+        tags = tuple(f"in/{one}" for one in re.findall(r'[^\s",]+', scope[1]))
     within = units.text[unit.start : unit.end] if label else ""
     also = tuple(re.findall(_WITHIN, within)) if "\n  **" in within else ()
     return Facts(date, session, entry, label, tags, also)

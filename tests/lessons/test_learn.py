@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from gitmem.history.undo import undo
+from gitmem.lessons.episodes import save_episodes, similar
 from gitmem.lessons.error import MATCH
+from gitmem.lessons.guide import guide
 from gitmem.lessons.learn import learn_bugs, learn_lessons
 from gitmem.lessons.read import known_patterns, match
+from gitmem.sessions.exchanges import save_exchanges
 from gitmem.sessions.replay import replay
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.known_facts import known_facts
@@ -146,3 +149,36 @@ def test_a_replayed_transcript_leaves_its_errors_once(desk, recorder):
     tip = desk.store.tip
     replay(Store(desk.store.root, desk.store.context), path)
     assert desk.store.tip == tip
+
+
+def test_a_mend_and_an_episode_of_a_part_are_told_there_and_above_and_not_beside(desk):
+    """As facts are (`gitmem init --scope`); what also came outside of all parts is told everywhere."""
+    format_ = Path(desk.store.root, "FORMAT.md")
+    format_.write_text(format_.read_text("utf-8").replace("kind: format", "kind: format\nscopes: [a, b]"), "utf-8")
+    project = Path(desk.store.root).parent
+    for part in ("a/src", "b"):
+        (project / part).mkdir(parents=True)
+
+    def ended(session: str, folder: str) -> None:
+        desk.clock.now += timedelta(days=1)
+        at, store = desk.clock.now, Store(desk.store.root, desk.store.context)
+        failure = Failure(at, "Bash", "", "pytest -q", FIRST, "pytest -q", "uv sync")
+        turn = Turn(session, "h", "t", at, at, "Repair the zebra importer", "The zebra importer installs yaml.")
+        turn = turn._replace(cwd=str(project / folder), files=("z.py",), failures=(failure,), tools=1, closed=True)
+        save_exchanges(store, session, "h", [turn])
+        save_episodes(store, session, "h", [turn])
+        learn_bugs(store, session, "h", [turn])
+
+    def told(folder: str) -> tuple[int, int, bool]:
+        store = Store(desk.store.root, desk.store.context)
+        store.folder = str(project / folder)
+        advice = guide(store, "", error=AGAIN)
+        episodes = similar(store, "zebra importer")
+        return len(match(store, AGAIN)), len(episodes), bool(advice.lines)
+
+    ended("s-1", "a/src")
+    assert [told(folder) for folder in ("a", "a/src", ".", "b")] == [(1, 1, True)] * 3 + [(0, 0, False)]
+    ended("s-2", "b")
+    assert known_patterns(desk.store)[0].scope == ("a", "b")
+    ended("s-3", ".")
+    assert (known_patterns(desk.store)[0].scope, told("b")[:2]) == ((), (1, 2))
