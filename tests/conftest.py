@@ -183,7 +183,7 @@ def bare_git() -> RunsGit:
     """Give a function that runs plain git in a folder, as a person with a name would, and returns what it printed."""
 
     def git(cwd: Path, *args: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> str:
-        if args == ("rev-parse", "HEAD") and (tip := _loose_tip(cwd / ".git")):
+        if args == ("rev-parse", "HEAD") and (tip := _loose_tip(Path(cwd) / ".git")):
             return tip
         identity = {
             "GIT_AUTHOR_NAME": "Ada",

@@ -14,27 +14,22 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from gitmem.archives.consolidation import replaced_lines, retold_lines
 from gitmem.archives.plans import outdated_archives
 from gitmem.document.document import Document
 from gitmem.document.ids import ARCHIVE, CONFIG, FORMAT, PURGED, README, SUMMARIES
 from gitmem.errors import RefusedError
+from gitmem.git.remote import Remote
 from gitmem.git.repository import move_ref, read_refs
 from gitmem.git.setup import make_root
-from gitmem.git.treediff import read_tree
+from gitmem.git.treediff import Tree, read_tree
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.purge.records import followed_paths
 from gitmem.store.merge_commits import merge_bases
+from gitmem.store.store import Store
 from gitmem.sync import remotes
 from gitmem.sync.remotes import FETCHED, arrivals_of, check_files, check_version, reserved_folders
-
-if TYPE_CHECKING:
-    from gitmem.git.remote import Remote
-    from gitmem.git.treediff import Tree
-    from gitmem.store.store import Store
-
 
 _SHARE = 3  # a loss above 1/3 is much
 _FEW_LINES = 2  # lines that may always go

@@ -9,9 +9,9 @@ import hashlib
 import os
 import re
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import chain
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from gitmem.document.document import Document
@@ -20,37 +20,28 @@ from gitmem.document.message import SUBJECT_LENGTH, Message, Op, Trailer, one_li
 from gitmem.errors import BusyError, GitFailedError, NotFoundError, RefusedError
 from gitmem.facts.compare import candidates, rivals_of
 from gitmem.facts.fact import PATH as FACT_PATH
+from gitmem.facts.fact import Fact
 from gitmem.facts.file import parse_fact
 from gitmem.facts.validity import in_force
 from gitmem.git.fast_import import NewCommit, Signature, Writer
 from gitmem.git.objects import Objects, empty_tree
 from gitmem.git.process import Git
-from gitmem.git.remote import PushRacedError
+from gitmem.git.remote import Connection, PushRacedError, Remote
 from gitmem.git.repository import MEMORY_BRANCH, find_layout, move_refs, read_refs
 from gitmem.git.signatures import Signatures
-from gitmem.git.treediff import most_files, read_tree, tree_changes
+from gitmem.git.treediff import PathChange, most_files, read_tree, tree_changes
 from gitmem.git.trust import IdentityLookup
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
 from gitmem.store.document_checks import conflict_lines
 from gitmem.store.findings import MAX_FILES as MOST_FILES
 from gitmem.store.recovery import new_pending_ref
-from gitmem.store.store import FORMAT_VERSION, format_version
+from gitmem.store.store import FORMAT_VERSION, Store, format_version
 from gitmem.sync.guard import check_extent, check_incoming, check_project
 from gitmem.sync.remotes import FETCHED, REFS
-from gitmem.sync.rounds import fetch_memory
+from gitmem.sync.rounds import Options, fetch_memory
 from gitmem.sync.signed import SIGNED, check_signed
 from gitmem.values import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from gitmem.facts.fact import Fact
-    from gitmem.git.remote import Connection, Remote
-    from gitmem.git.treediff import PathChange
-    from gitmem.store.store import Store
-    from gitmem.sync.rounds import Options
-
 
 BRANCH = "gitmem-proposals"
 

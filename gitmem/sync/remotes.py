@@ -10,24 +10,19 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from gitmem.document.ids import CONFIG, FORMAT, MEMORY, PURGED, TEMPORARY, fold, is_git_folder
 from gitmem.errors import NotFoundError, RefusedError, StoreFormatError, UsageError
 from gitmem.git.process import Git
 from gitmem.git.remote import Remote, check_url, is_ssh
-from gitmem.git.repository import find_layout, move_ref, read_refs, run_past_lock
-from gitmem.git.treediff import most_files
+from gitmem.git.repository import Repository, find_layout, move_ref, read_refs, run_past_lock
+from gitmem.git.treediff import PathChange, most_files
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.store.findings import MAX_FILES
 from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, user_store
 from gitmem.store.settings import MAX_BYTES
-from gitmem.store.store import FORMAT_VERSION, REMOTES_FILE, format_version
-
-if TYPE_CHECKING:
-    from gitmem.git.repository import Repository
-    from gitmem.git.treediff import PathChange
-    from gitmem.store.store import Store
+from gitmem.store.store import FORMAT_VERSION, REMOTES_FILE, Store, format_version
 
 
 class Arrival(NamedTuple):

@@ -10,14 +10,15 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from gitmem.errors import BusyError, GitmemError, ProtectedError, RefusedError
+from gitmem.git.index import Look
 from gitmem.git.log import Fork, commits, count_commits, fork
-from gitmem.git.remote import INBOX, Connection, PushRacedError
+from gitmem.git.remote import INBOX, Connection, PushRacedError, Remote
 from gitmem.git.repository import MEMORY_BRANCH, move_refs
 from gitmem.history.changes_by_others import others_changes
 from gitmem.platform.safe_open import read_text, replace_file
@@ -28,6 +29,7 @@ from gitmem.store.findings import MAKE_ROOM, crowded
 from gitmem.store.merge_commits import merge_bases, merge_commits, merge_many
 from gitmem.store.moved import follow_arrived
 from gitmem.store.recovery import new_pending_ref
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.sync.attempts import left_file
 from gitmem.sync.guard import (
@@ -41,14 +43,6 @@ from gitmem.sync.guard import (
 )
 from gitmem.sync.remotes import FETCHED, REFS
 from gitmem.sync.signed import check_pulled, check_signed, signed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from gitmem.git.index import Look
-    from gitmem.git.remote import Remote
-    from gitmem.store.store import Store
-
 
 T = TypeVar("T")
 

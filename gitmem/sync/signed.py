@@ -5,22 +5,17 @@ A signature covers all the history of its commit. Tested through `tests/store/te
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
 
 from gitmem.document.message import Message, Op, Trailer, one_line
 from gitmem.errors import RefusedError
+from gitmem.git.remote import Remote
 from gitmem.git.repository import MEMORY_BRANCH, move_refs
 from gitmem.git.signatures import Signatures
 from gitmem.git.trust import IdentityLookup
 from gitmem.store.recovery import new_pending_ref
+from gitmem.store.store import Store
 from gitmem.sync.remotes import REFS
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from gitmem.git.remote import Remote
-    from gitmem.store.store import Store
-
 
 SIGNED = "signed"  # of `remote.trust`
 NOTHING = "Nothing was merged or pushed."
