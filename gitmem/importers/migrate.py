@@ -104,11 +104,11 @@ def migrate(
     ready = 0
     for batch in [items] if dry_run else _batches(items):  # a dry run plans all items at once
         progress(ready, len(plan.items))
-        done = _joined(done, _bring(store, batch, done.session, dry_run=dry_run))
+        done = _bring(store, done, batch, dry_run=dry_run)
         ready += len(batch)
     for number, transcript in enumerate(item for item in plan.items if isinstance(item, TranscriptItem)):
         progress(ready + number, len(plan.items))
-        done = _joined(done, _bring_transcript(store, transcript, dry_run=dry_run))
+        done = _bring_transcript(store, done, transcript, dry_run=dry_run)
     return done
 
 
@@ -137,84 +137,47 @@ def session_of(source: Source) -> str:
     return f"migrate-{source.kind.value}-{hashlib.sha256(folder).hexdigest()[:8]}"
 
 
-class _Result(Value):
-    brought: tuple[Brought, ...] = ()
-    there: int = 0
-    left: tuple[Left, ...] = ()
-    notices: tuple[str, ...] = ()
-
-
-def _joined(done: Migrated, more: _Result) -> Migrated:
-    return done._replace(
-        brought=(*done.brought, *more.brought),
-        there=done.there + more.there,
-        left=(*done.left, *more.left),
-        notices=tuple(dict.fromkeys((*done.notices, *more.notices))),
-    )
-
-
-def _bring(store: Store, items: Iterable[MigrationItem], session: str, *, dry_run: bool) -> _Result:
-    """Migrate some items in one transaction."""
-    pass_ = _Pass(store, tuple(items), session, summarize=not dry_run)
+def _bring(store: Store, done: Migrated, items: Iterable[MigrationItem], *, dry_run: bool) -> Migrated:
+    """Migrate some items in one transaction, and return `done` with them."""
+    after = done
 
     def plan(transaction: Transaction) -> None:
-        pass_.plan(transaction)
+        nonlocal after
+        known = brought_before(store)
+        bringing = _Bringing(transaction, store, done.session, not dry_run)
+        brought, left, there = [*done.brought], [*done.left], done.there  # afresh: a plan may run again
+        for item in items:
+            try:
+                found = [] if item.key in known else bringing.put(item)
+            except GitmemError as error:  # of this one; others may well be brought in
+                left.append(Left(item.source, error.sentences))
+                continue
+            brought += [Brought(item.source, path) for path in found]
+            there += not found
+        after = done._replace(brought=tuple(brought), left=tuple(left), there=there)
         if dry_run:
             raise _DryRunError
 
     try:
         outcome = transact(store, plan, purpose="migrate")
     except _DryRunError:
-        return pass_.result
-    return pass_.result._replace(notices=outcome.notices)
+        return after
+    return after._replace(notices=tuple(dict.fromkeys((*after.notices, *outcome.notices))))
 
 
-def _bring_transcript(store: Store, item: TranscriptItem, *, dry_run: bool) -> _Result:
+def _bring_transcript(store: Store, done: Migrated, item: TranscriptItem, *, dry_run: bool) -> Migrated:
     """Add a raw transcript to its branch, unless it is there."""
     from gitmem.store.transcripts import put, read
 
     there = read(store, item.session)
     if there is not None and len(there) >= len(item.lines):
-        return _Result(there=1)
-    to = f"the transcript of session {item.session}"
-    if dry_run:
-        return _Result(brought=(Brought(item.source, to),))
+        return done._replace(there=done.there + 1)
     try:
-        put(store, item.session, item.when, item.lines, when=item.when)
+        if not dry_run:
+            put(store, item.session, item.when, item.lines, when=item.when)
     except GitmemError as error:
-        return _Result(left=(Left(item.source, error.message),))
-    return _Result(brought=(Brought(item.source, to),))
-
-
-class _Pass:
-    """One transaction of a migration; its plan may run again, so it starts afresh each time."""
-
-    def __init__(self, store: Store, items: tuple[MigrationItem, ...], session: str, *, summarize: bool) -> None:
-        self._store = store
-        self._session = session
-        self._summarize = summarize
-        self._items = items
-        self.result = _Result()
-
-    def plan(self, transaction: Transaction) -> None:
-        """Add a commit for each item that is not in the store yet."""
-        known = brought_before(self._store)
-        bringing = _Bringing(transaction, self._store, self._session, self._summarize)
-        brought: list[Brought] = []
-        left: list[Left] = []
-        there = 0
-        for item in self._items:
-            if item.key in known:
-                there += 1
-                continue
-            try:
-                found = bringing.put(item)
-            except GitmemError as error:  # of this one; others may well be brought in
-                left.append(Left(item.source, error.sentences))
-                continue
-            brought += [Brought(item.source, path) for path in found]
-            there += not found
-        self.result = _Result(tuple(brought), there, tuple(left))
+        return done._replace(left=(*done.left, Left(item.source, error.message)))
+    return done._replace(brought=(*done.brought, Brought(item.source, f"the transcript of session {item.session}")))
 
 
 def brought_before(store: Store) -> set[str]:
