@@ -1,5 +1,4 @@
 import os
-import signal
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -330,18 +329,13 @@ def test_a_commit_of_another_branch_is_not_of_this_memory(memory):
         memory.undo(revision="other")
 
 
-def test_what_a_person_reverted_is_undone(memory):
+@pytest.mark.parametrize("how", [(), ("--reference",)])  # which names the commit in short
+def test_what_a_person_reverted_is_undone(memory, how):
     one, two = memory.save("one"), memory.save("two")
-    memory.git("revert", "--no-edit", two.commit)
+    memory.git("revert", "--no-edit", *how, two.commit)
     again = memory.undo(revision=two.commit)
     assert again.already[0][1] == memory.tip()
     assert memory.undo().undone[0].commit == one.commit
-
-
-def test_a_revert_that_names_the_commit_in_short(memory):
-    saved = memory.save("one")
-    memory.git("revert", "--no-edit", "--reference", saved.commit)
-    assert memory.undo(revision=saved.commit).undone == ()
 
 
 def test_two_machines_undo_the_same_and_then_meet(memory, tmp_path, bare_git):
@@ -397,44 +391,6 @@ def test_in_a_branch_of_the_project(tmp_path, environ, bare_git):
     assert bare_git(tmp_path, "status", "--porcelain") == ""
     with pytest.raises(NotFoundError):
         undo(store, revision="main")
-
-
-KILLED = """
-import os, signal, sys
-from gitmem.cli.main import main
-from gitmem.cli.app import real_app
-from gitmem.git import fast_import, index, worktree
-from gitmem.store import store
-
-def dies(owner, name, before):
-    real = getattr(owner, name)
-    def then(*args, **kwargs):
-        if before:
-            os.kill(os.getpid(), signal.SIGKILL)
-        real(*args, **kwargs)
-        os.kill(os.getpid(), signal.SIGKILL)
-    setattr(owner, name, then)
-
-owners = (fast_import.Writer, worktree.WorkTree, index.IndexUpdate, store.Store)
-dies(next(owner for owner in owners if owner.__name__ == sys.argv[1]), sys.argv[2], sys.argv[3] == "before")
-main(sys.argv[4:], real_app)
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize(
-    "step", ["Writer.finish", "WorkTree.stage", "WorkTree.publish", "IndexUpdate.finish", "Store.mark"]
-)
-@pytest.mark.few(3)
-def test_killed_and_repeated(memory, environ, step, when):
-    one, two, three = memory.save("one"), memory.save("two"), memory.save("three")
-    command = ["-c", KILLED, *step.split("."), when, "-C", str(memory.root.parent), "undo", two.commit]
-    run = subprocess.run([sys.executable, *command], env=environ, capture_output=True, timeout=60, check=False)
-    assert run.returncode == -signal.SIGKILL, run.stderr
-    memory.undo(revision=two.commit)
-    assert memory.ids() == {one.id, three.id}
-    assert memory.git("log", "--format=%s", "--grep=Gitmem-Undoes") == 'Undo "Save note: two"'
 
 
 def test_two_processes_at_once(memory, environ):
