@@ -21,9 +21,10 @@ from gitmem.values import Value
 USER, HERE, STORE = "user", "here", "store"
 
 
-class RotationConfig(Value):
-    """When `memory.md` becomes an archive (spec R2, in tokens) and which archives stay in the tree (R13, 0: all)."""
+# The groups; `data/settings.tsv` says what each setting is.
 
+
+class RotationConfig(Value):
     enabled: bool = True
     threshold_tokens: int = 25_000
     carryover_tokens: int = 2_500
@@ -32,57 +33,38 @@ class RotationConfig(Value):
 
 
 class RedactionConfig(Value):
-    """Texts that look like secrets and are not redacted (spec G7)."""
-
     allow: tuple[str, ...] = ()
 
 
 class PrivateConfig(Value):
-    """Folders, as globs, in which sessions are private (spec T3)."""
-
     folders: tuple[str, ...] = ()
 
 
 class LockConfig(Value):
-    """How writers of one store wait for each other (spec G4)."""
-
     kind: str = "auto"
     wait_seconds: int = 10
 
 
 class MaintenanceConfig(Value):
-    """Whether a save that finds many packs starts `gitmem maintain` in the background (spec J10)."""
-
     automatic: bool = True
 
 
 class SaveConfig(Value):
-    """Who writes `memory.md` (spec P1, R4): the hooks themselves (`auto`), or the agent when asked (`ask`).
-
-    `interval` is in tool uses; at `context_percent` of the model's window what was learned is taken out (0: never).
-    """
-
     mode: str = "auto"
     interval: int = 5
     context_percent: int = 50
 
 
 class SessionConfig(Value):
-    """What a session is given when it starts (spec R8), in tokens, and how many hundredths of it a part may take."""
-
     budget_tokens: int = 2_000
     facts_percent: int = 50
 
 
 class SearchConfig(Value):
-    """The part of a hit's score that vectors have where there are any, in hundredths."""
-
     vector_percent: int = 15
 
 
 class EmbeddingConfig(Value):
-    """Which vectors a search uses beside the text (spec J11); empty is the provider's own: `gitmem.llm.choose`."""
-
     provider: str = "local"
     model: str = ""
     base_url: str = ""
@@ -90,31 +72,18 @@ class EmbeddingConfig(Value):
 
 
 class TierConfig(Value):
-    """At how many days a day's log becomes part of its week, a week of its month (spec P4; 0: never)."""
-
     automatic: bool = True
     weekly_days: int = 7
     monthly_days: int = 30
 
 
 class SyncConfig(Value):
-    """When memory is synced with its remotes by itself, if it has any (spec J10, G6).
-
-    `auto`: never, when a session begins and ends, or also every so many `minutes` while one goes on. Raw transcripts go
-    there only where `transcripts` says so.
-    """
-
     auto: str = "session"
     minutes: int = 15
     transcripts: bool = False
 
 
 class SummaryConfig(Value):
-    """Which model sums up archives and sessions (spec R6, V1): see `gitmem.llm.protocol`; empty is the provider's own.
-
-    Each limit is for one store and day, 0 for none.
-    """
-
     provider: str = "offline"
     model: str = ""
     large_model: str = ""
@@ -127,34 +96,24 @@ class SummaryConfig(Value):
 
 
 class TranscriptConfig(Value):
-    """Whether raw transcripts (L1) are kept, and how much of a tool's result (spec R14, in characters)."""
-
     enabled: bool = True
     tool_result_chars: int = 2_000
 
 
 class CaptureConfig(Value):
-    """How much of each text of an agent the day's log keeps, in characters."""
-
     answer_chars: int = 20_000
 
 
 class KnowledgeConfig(Value):
-    """Whether gitmem learns about the project."""
-
     automatic: bool = True
 
 
 class RecallConfig(Value):
-    """Whether an agent is told memories unasked: at a prompt on a known subject, at an error that came before."""
-
     prompt: bool = True
     error: bool = True
 
 
 class CleanupConfig(Value):
-    """Limits of `gitmem cleanup` (spec M5): the age of unused episodes (0: none goes), the use of bug patterns."""
-
     max_age_days: int = 180
     min_usage_count: int = 2
 
@@ -179,32 +138,22 @@ class Untrusted(Value):
 
 
 class AuthorConfig(Value):
-    """Names and addresses, beside git's own, under which the person commits, as on other machines."""
-
     also: tuple[str, ...] = ()
 
 
 class RemoteConfig(Value):
-    """Whose commits a sync accepts: anyone's who may push, or those that a key signed which the person trusts."""
-
     trust: str = "any"
 
 
 class PurgeConfig(Value):
-    """The names of the person's own machines, whose purges are followed unasked, within limits."""
-
     machines: tuple[str, ...] = ()
 
 
 class ReviewConfig(Value):
-    """Whether a change of a rule, preference or decision of the person by another author waits for the person."""
-
     changes: bool = True
 
 
 class PromptsConfig(Value):
-    """Instructions for models, in place of those in `templates/prompts`; empty: those."""
-
     summary: str = ""
     session: str = ""
 
