@@ -10,6 +10,7 @@ import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from gitmem.document.entry import clean_text
 from gitmem.document.ids import MEMORY
@@ -21,7 +22,6 @@ from gitmem.facts.fact import MAX_DESCRIPTION, Fact, FactKind
 from gitmem.facts.file import parse_fact, render_fact
 from gitmem.facts.validity import dispute, ended, in_force, part, revived, reworded, supersede
 from gitmem.git.log import log
-from gitmem.history.review import Pair
 from gitmem.platform.safe_open import read_text
 from gitmem.project.code import SHORT, checked_out, cite
 from gitmem.redact.redact import redact
@@ -31,6 +31,9 @@ from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import split
+
+if TYPE_CHECKING:
+    from gitmem.history.review import Pair  # loads the merge of documents, which a search does without
 
 BOTH_HOLD = "Both hold:"  # the subject of a commit begins with it
 _MAX_LISTED = 5

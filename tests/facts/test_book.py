@@ -120,22 +120,15 @@ def test_what_contradicts_is_kept_beside_it_and_a_person_decides(desk):
     assert first.binds
     assert second.binds
     assert f"review: [{first.id}]" in desk.text(second.path)
+    retire(desk.store, second, "it was a mistake")
+    assert "**Retired:** it was a mistake" in desk.text(second.path)
+    assert find_fact(desk.store, first.id).review == ()
+    undo(desk.store)
     confirm(desk.store, second)
     first, second = find_fact(desk.store, first.id), find_fact(desk.store, second.id)
     assert (first.status, first.superseded_by, first.review) == ("superseded", second.id, ())
     assert (second.status, second.review, second.confidence) == ("active", (), 1.0)
     assert list(held(desk)) == ["Use uv, not pnpm."]
-
-
-def test_to_retire_one_of_a_pair_leaves_the_other(desk):
-    for text in ("Use pnpm, not npm.", "Use uv, not pnpm."):
-        desk.clock.now += timedelta(hours=1)
-        save(desk.store, desk.save(text, MemoryType.DECISION))
-    first, second = sorted(known_facts(desk.store), key=lambda fact: fact.created)
-    retire(desk.store, second, "it was a mistake")
-    assert find_fact(desk.store, second.id).status == "retired"
-    assert find_fact(desk.store, first.id).review == ()
-    assert "**Retired:** it was a mistake" in desk.text(second.path)
 
 
 def test_what_was_retired_removed_or_undone_is_not_learned_again(desk, bare_git):
@@ -264,27 +257,31 @@ def test_undoing_the_second_saying_leaves_the_first(desk):
     assert len(find_fact(desk.store, fact.id).sources) == 1
 
 
-def test_retired_it_is_not_told_again(desk, bare_git):
-    fact = keep(desk, "Use Redis for the session cache.")
+ENDS = {
+    "retired": (MemoryType.DECISION, lambda store, fact, _: retire(store, fact, "it was a mistake"), Standing.RETIRED),
+    "resolved": (MemoryType.ISSUE, lambda store, fact, _: retire(store, fact, "fixed in 1.2"), Standing.RESOLVED),
+    "edited": (MemoryType.DECISION, lambda store, fact, _: edit(store, fact, "Use Valkey."), Standing.IN_FORCE),
+    "superseded": (MemoryType.DECISION, supersede_fact, Standing.SUPERSEDED),
+}
+
+
+@pytest.mark.parametrize("kind, act, after", ENDS.values(), ids=ENDS)
+def test_what_was_ended_or_reworded_is_not_told_again_until_that_is_undone(desk, bare_git, kind, act, after):
+    fact, other = keep(desk, "Use Redis for sessions.", kind), keep(desk, "Deploys run in CI.")
     assert "Redis" in told(desk)
     before = commits(desk, bare_git)
-    retire(desk.store, fact, "Memcached is there already")
+    act(desk.store, fact, other)
     assert commits(desk, bare_git) == before + 1
     assert "Redis" not in told(desk)
-    assert fact.id not in desk.text("memory.md")
+    assert "in CI" in told(desk)
+    assert "Redis" not in desk.text("memory.md")
+    assert (fact.id in desk.text("memory.md")) == (after is Standing.IN_FORCE)
     assert fact.id in desk.text("daily/2026/11/2026-11-21.md"), "the log says what was decided that day"
+    status = what_holds(known_facts(desk.store))[fact.id]
+    assert (status.standing, status.successor) == (after, other.id if after is Standing.SUPERSEDED else "")
     undo(desk.store)
     assert "Redis" in told(desk)
-    assert f"^{fact.id}" in desk.text("memory.md")
-
-
-def test_edited_its_old_wording_is_not_told_again(desk):
-    fact = keep(desk, "Use Redis for sessions.")
-    edit(desk.store, fact, "Use Valkey for sessions.")
-    assert "Redis" not in told(desk)
-    assert f"**Decision**: Use Valkey for sessions. ^{fact.id}\n" in desk.text("memory.md")
-    undo(desk.store)
-    assert f"**Decision**: Use Redis for sessions. ^{fact.id}\n" in desk.text("memory.md")
+    assert f": Use Redis for sessions. ^{fact.id}\n" in desk.text("memory.md")
 
 
 def test_confirmed_its_loser_is_not_told_again(desk):
@@ -297,22 +294,6 @@ def test_confirmed_its_loser_is_not_told_again(desk):
     assert loser.id not in desk.text("memory.md")
     undo(desk.store)
     assert loser.id in desk.text("memory.md")
-
-
-def test_superseded_it_is_not_told_and_its_successor_is(desk):
-    old, new = keep(desk, "Deploy by hand."), keep(desk, "Deploys run in CI.")
-    supersede_fact(desk.store, old, new)
-    assert "by hand" not in told(desk)
-    assert "in CI" in told(desk)
-    assert what_holds(known_facts(desk.store))[old.id].successor == new.id
-
-
-def test_a_resolved_issue_is_not_told_again(desk):
-    issue = keep(desk, "The importer drops BOMs.", MemoryType.ISSUE)
-    retire(desk.store, issue, "fixed in 1.2")
-    assert standing(desk) == {"The importer drops BOMs.": Standing.RESOLVED}
-    assert "BOMs" not in told(desk)
-    assert issue.id not in desk.text("memory.md")
 
 
 def test_said_again_by_a_person_it_holds_again(desk):

@@ -98,32 +98,6 @@ def test_a_provider_that_fails_leaves_the_hits_of_the_words(near, provider, how)
     assert len(provider.asked) == asked + 1
 
 
-@pytest.mark.parametrize("how", ["hang", "drip"])
-def test_a_provider_that_hangs_ends_the_filling_and_what_was_made_stays(near, provider, monkeypatch, how):
-    monkeypatch.setattr("gitmem.vectors.fill._REQUEST_SECONDS", 0.3)
-    provider.behave = [how]
-    stopped = filled(near)
-    assert "in time" in stopped.problem
-    assert stopped.left == stopped.chunks
-    assert filled(near).left == 0
-
-
-@pytest.mark.parametrize("how", ["status:429:0", "status:500:", "break"])
-def test_what_passes_is_tried_again_while_filling(near, provider, how):
-    provider.behave = [how]
-    assert filled(near).left == 0
-    assert len(provider.asked) == 2
-
-
-@pytest.mark.parametrize("how", ["status:401:", "fewer", "ragged", "nan", "zero", "text", "huge"])
-def test_what_is_no_vector_is_not_kept(near, provider, how):
-    provider.behave = [how]
-    stopped = filled(near)
-    assert stopped.problem
-    assert stopped.left == stopped.chunks
-    assert filled(near).left == 0
-
-
 def test_vectors_of_another_dimension_are_left_out_until_they_are_made_anew(near, provider):
     filled(near)
     provider.DIMENSIONS = 32
@@ -132,12 +106,6 @@ def test_vectors_of_another_dimension_are_left_out_until_they_are_made_anew(near
     assert again.left == 0
     assert again.embedded == again.chunks
     assert near.places("car")
-
-
-def test_no_vectors_yet_is_no_error(near):
-    found = answer(near.store, "flour")
-    assert [hit.start for hit in found.hits] == [4]
-    assert "reindex" in found.without_vectors
 
 
 def test_without_a_provider_nothing_is_asked_and_nothing_is_said(near, provider):
