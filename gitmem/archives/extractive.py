@@ -42,8 +42,6 @@ from gitmem.values import Value
 
 # Share of the words of the shorter of two sentences that make one a repetition of the other.
 SAME = 0.7
-# Candidates: the most central sentences; an archive of 100 KB has some thousand.
-RANKED_SENTENCES = 3_000
 _COST = 0.5  # a sentence costs its length to this power
 
 
@@ -76,9 +74,6 @@ def choose(sentences: Sequence[Sentence], count: int, weight: Mapping[str, float
     """Return the indices of the `count` sentences that cover most, in order; none repeats another (`alike`)."""
     words = [stems(sentence.text) for sentence in sentences]
     left = [index for index in range(len(sentences)) if words[index]]
-    if len(left) > RANKED_SENTENCES:
-        by_centrality = sorted(left, key=lambda i: -sentences[i].worth * centrality(words[i], weight))
-        left = sorted(by_centrality[:RANKED_SENTENCES])
     covered: Counter[str] = Counter()
     # A day not covered yet counts as one of the heaviest words.
     extra = sorted(weight.values(), reverse=True)[: 2 * count]

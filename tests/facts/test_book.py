@@ -313,15 +313,8 @@ def by_hand(desk, old: str, new: str, path: str = "memory.md") -> None:
     transact(desk.store, lambda _: None, purpose="test", scan=True)
 
 
-EDITS = {
+EDITS = {  # further ones: test_lines
     "struck out": ("Use Redis. ^ID", "~~Use Redis.~~ ^ID"),
-    "the whole line struck out": ("- [TIME] **Decision**: Use Redis. ^ID", "- ~~[TIME] **Decision**: Use Redis. ^ID~~"),
-    "all but the bullet and the id struck out": (
-        "[TIME] **Decision**: Use Redis. ^ID",
-        "~~[TIME] **Decision**: Use Redis.~~ ^ID",
-    ),
-    "ticked": ("- [TIME] **Decision**: Use", "- [x] [TIME] **Decision**: Use"),
-    "ticked before its words": ("**: Use Redis", "**: [X] Use Redis"),
     "deleted": ("- [TIME] **Decision**: Use Redis. ^ID\n", ""),
 }
 
