@@ -118,12 +118,7 @@ def without_ids(text: str) -> str:
 
 
 def clean_tag(tag: str) -> str:
-    """Return a tag without its `#`.
-
-    Raises:
-        ValueError: it is not 1 to 50 of letters, digits, `_`, `-` and `/`.
-
-    """
+    """Return a tag without its `#`. Raises ValueError if it is not 1 to 50 of letters, digits, `_`, `-` and `/`."""
     bare = tag.removeprefix("#")
     if not re.fullmatch(_TAG_FORM, bare):
         raise ValueError(f"a tag is 1 to {MAX_TAG_LENGTH} letters, digits, '_', '-' or '/', not {tag!r}")

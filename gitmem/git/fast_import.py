@@ -25,12 +25,7 @@ _VERBATIM = _UNQUOTED - frozenset(b"\\")
 
 
 def quote_path(path: str) -> bytes:
-    """Return a path for fast-import, in C quotes if necessary.
-
-    Raises:
-        RefusedError: it is no valid file name.
-
-    """
+    """Return a path for fast-import, in C quotes if necessary. Raises RefusedError if it is no valid file name."""
     raw = os.fsencode(path)
     if not raw or 0 in raw:
         raise RefusedError(f"No file can be called {path!a}.")

@@ -331,12 +331,7 @@ class Look:
 
 
 def _untracked(listing: bytes) -> list[str]:
-    """Return the untracked files of a listing with tags.
-
-    Raises:
-        UnfinishedError: it lists a file with conflicts.
-
-    """
+    """Return the untracked files of a listing with tags. Raises UnfinishedError if it lists a file with conflicts."""
     paths = []
     for line in listing.split(b"\0")[:-1]:
         if not line.startswith(_UNTRACKED):

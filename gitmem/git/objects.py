@@ -109,12 +109,7 @@ class Objects:
             process.kill()
 
     def infos(self, names: Sequence[str]) -> list[Info | None]:
-        """Return id, kind and size of objects.
-
-        Raises:
-            GitFailedError: an object is damaged.
-
-        """
+        """Return id, kind and size of objects. Raises GitFailedError if an object is damaged."""
         found: list[Info | None] = []
         for start in range(0, len(names), _INFOS_AT_ONCE):
             found += [info for info, _ in self._ask("info", names[start : start + _INFOS_AT_ONCE])]

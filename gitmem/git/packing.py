@@ -102,12 +102,7 @@ def is_partial(common_dir: str) -> bool:
 
 
 def check_whole(git: Git, common_dir: str, tip: str) -> None:
-    """Refuse a clone that git made without a part of a commit's history.
-
-    Raises:
-        RefusedError: it is one.
-
-    """
+    """Refuse a clone that git made without a part of a commit's history. Raises RefusedError if it is one."""
     shallow = os.path.exists(os.path.join(common_dir, "shallow"))
     if shallow or (is_partial(common_dir) and missing_of(git, tip)):
         how = "--unshallow" if shallow else "--refetch --no-filter"
@@ -261,12 +256,7 @@ def remove_unreachable(git: Git, common_dir: str) -> None:
 
 
 def every_object(git: Git) -> Iterator[tuple[str, bytes]]:
-    """Yield id and content of every object, reachable or not, unordered.
-
-    Raises:
-        GitFailedError: one cannot be read.
-
-    """
+    """Yield id and content of each object, even unreachable, unordered. Raises GitFailedError if one cannot be read."""
     process = git.spawn("cat-file", "--batch-all-objects", "--batch", "--buffer", "--unordered")
     try:
         while header := process.stdout.readline():

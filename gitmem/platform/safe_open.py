@@ -226,12 +226,7 @@ def read_json(path: str) -> Any:
 
 
 def write_json(path: str, value: object, *, sync: bool = False) -> None:
-    """Replace a file by a value as JSON.
-
-    Raises:
-        OSError: it cannot be written.
-
-    """
+    """Replace a file by a value as JSON. Raises OSError if it cannot be written."""
     import json
 
     replace_file(path, json.dumps(value).encode("ascii"), sync=sync)
