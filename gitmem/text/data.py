@@ -1,4 +1,4 @@
-"""Word lists by language, which a speaker can correct: `gitmem/data/LANGUAGE/NAME.txt`, and tables, `NAME.tsv`.
+"""Word lists by language, which a speaker can correct: `gitmem/data/LANGUAGE/NAME.txt`, and tables, `data/NAME.tsv`.
 
 A phrase is plain words. `^` before it ties it to the start of a text and `$` behind it to the end, `*` stands for up to
 60 characters, and `~` before a word lets it begin inside of a longer one, as Korean endings do. Phrases of a row are
