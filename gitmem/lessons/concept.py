@@ -225,14 +225,12 @@ def _written(key: str, value: str) -> object:
 
 
 def _moved(known: Sequence[str], new: Sequence[str], most: int) -> tuple[str, ...]:
+    """Return names without regard to case: first those that came again, then new ones, then the rest."""
     again = {one.casefold() for one in new}
-    seen = {one.casefold() for one in known}
-    front = [one for one in known if one.casefold() in again]
-    rest = [one for one in known if one.casefold() not in again]
-    fresh = [one for one in new if one.casefold() not in seen]
-    # Room for all that is new and a little more, so that a concept can follow the work.
-    room = max(most - len(front) - len(rest), most // 4)
-    return tuple(front + rest[: most - len(front) - min(room, len(fresh))] + fresh[:room])[:most]
+    front = {one.casefold(): one for one in known if one.casefold() in again}
+    merged = {**front, **{one.casefold(): front.get(one.casefold(), one) for one in new}}
+    rest = [one for one in known if one.casefold() not in merged]
+    return tuple([*merged.values(), *rest][:most])
 
 
 def _shared(exchange: Exchange, concept: Concept) -> int:

@@ -29,6 +29,7 @@ from gitmem.sessions.cleaned import exchanges_in, find_session_file, with_links
 from gitmem.store.headers import read_headers
 from gitmem.store.known_facts import known_facts
 from gitmem.store.transact import transact
+from gitmem.text.sentences import count
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -227,10 +228,9 @@ def _rendered(transaction: Transaction, one: Grouped) -> bytes:
 
 
 def _message(grouped: Sequence[Grouped], new: int, session: str, host: str) -> Message:
-    names = "; ".join(one.concept.name for one in grouped)
-    made = f", {new} new" if new else ""
-    count = "1 concept" if len(grouped) == 1 else f"{len(grouped)} concepts"
-    return _about(f"Group into {count}{made}: {names}", [one.concept.id for one in grouped], session, host)
+    names, made = "; ".join(one.concept.name for one in grouped), f", {new} new" if new else ""
+    subject = f"Group into {count(len(grouped), 'concept')}{made}: {names}"
+    return _about(subject, [one.concept.id for one in grouped], session, host)
 
 
 def _about(subject: str, concepts: Iterable[str], session: str = "", host: str = "") -> Message:

@@ -54,18 +54,24 @@ def join(files: Iterable[bytes]) -> dict[str, dict[str, float | None]]:
     """Return the rows of all machines, by id and time."""
     joined: dict[str, dict[str, float | None]] = {}
     for data in files:
-        for identifier, told in parse_counts(data).items():
-            known = joined.setdefault(identifier, {})
-            known |= {at: _joined(known.get(at), verdict) for at, verdict in told.items()}
+        _join(joined, parse_counts(data))
     return joined
+
+
+def _join(known: dict[str, dict[str, float | None]], more: Told) -> None:
+    for identifier, told in more.items():
+        own = known.setdefault(identifier, {})
+        own |= {at: _greater(own.get(at), verdict) for at, verdict in told.items()}
+
+
+def _greater(one: float | None, other: float | None) -> float | None:
+    return max((value for value in (one, other) if value is not None), default=None)
 
 
 def with_told(data: bytes, more: Told) -> bytes:
     """Return a machine's file with more told memories; rows it has already are not added again."""
-    known = {identifier: dict(told) for identifier, told in parse_counts(data).items()}
-    for identifier, told in more.items():
-        own = known.setdefault(identifier, {})
-        own.update({at: _joined(own.get(at), verdict) for at, verdict in told.items()})
+    known = parse_counts(data)
+    _join(known, more)
     lines = [f"{json.dumps(one)}: {json.dumps(known[one], sort_keys=True)}" for one in sorted(known)]
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 
@@ -92,7 +98,3 @@ def count_of(told: Mapping[str, float | None]) -> Count:
 def _verdict(value: object) -> float | None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return min(max(float(value), 0.0), 1.0) if number else None  # type: ignore[arg-type]
-
-
-def _joined(one: float | None, other: float | None) -> float | None:
-    return max((value for value in (one, other) if value is not None), default=None)

@@ -29,6 +29,7 @@ from gitmem.sessions.working import working_of
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
+from gitmem.text.sentences import count
 from gitmem.values import Value
 
 if TYPE_CHECKING:
@@ -84,11 +85,7 @@ def similar(
     return found[:limit]
 
 
-def ranked_episodes(
-    store: Store,
-    hits: Sequence[Hit],
-    alike: TaskType | None = None,
-) -> list[Ranked]:
+def ranked_episodes(store: Store, hits: Sequence[Hit], alike: TaskType | None = None) -> list[Ranked]:
     """Return the episodes among hits, the best first; one of the type `alike` may be a little worse."""
     found = _ranked(store, _ranks(hits))
     return sorted(found, key=lambda one: -one.score * (_SAME_TYPE if one.episode.type is alike else 1))
@@ -137,11 +134,7 @@ def _candidates(
 
 
 def _ranks(hits: Sequence[Hit]) -> dict[str, float]:
-    ranks: dict[str, float] = {}
-    for hit in hits:
-        if hit.path.startswith(f"{FOLDER}/"):
-            ranks.setdefault(hit.path, hit.score)
-    return ranks
+    return {hit.path: hit.score for hit in reversed(hits) if hit.path.startswith(f"{FOLDER}/")}
 
 
 def save_episodes(
@@ -205,7 +198,6 @@ def was_cleared(store: Store, identifier: str, created: datetime) -> bool:
 
 
 def _message(episodes: Sequence[Episode], session: str, host: str) -> Message:
-    number = "1 episode" if len(episodes) == 1 else f"{len(episodes)} episodes"
-    tasks = "; ".join(f"{episode.task} ({ending(episode)})" for episode in episodes)
-    subject, ids = f"Remember {number}: {one_line(tasks, 60)}", (episode.id for episode in episodes)
+    tasks = one_line("; ".join(f"{episode.task} ({ending(episode)})" for episode in episodes), 60)
+    subject, ids = f"Remember {count(len(episodes), 'episode')}: {tasks}", (episode.id for episode in episodes)
     return session_message(subject, Op.EPISODE, Trailer.EPISODE, ids, session=session, host=host)

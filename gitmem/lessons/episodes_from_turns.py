@@ -97,9 +97,8 @@ def _goes_on(prompt: str, last: Turn) -> bool:
     So does what sets no task at all ("my user is ann") after a turn without an answer.
     """
     answer = human_text(last.answer).rstrip()
-    turns = reaction_of(last, prompt) in {Outcome.FAILED, Outcome.PARTIAL}
-    replies = answer.endswith(_ASKS) or offers(answer) or _names_items(prompt, answer)
-    return turns or replies or (not answer and tells(prompt))
+    replies = answer.endswith(_ASKS) or _names_items(prompt, answer)
+    return replies or _turned(last, prompt) or (not answer and tells(prompt))
 
 
 def _is_near(one: str, other: str) -> bool:

@@ -1,7 +1,7 @@
 """Find the errors in the turns of a session, with what mended each. Pure.
 
 A mend is what changed between a failing command and the success of the same command. Where several things changed,
-those count that the error names; else the agent's own sentence about the error does, or nothing.
+the agent's own sentence about the error counts, or nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 
 from gitmem.document.message import one_line
 from gitmem.facts.compare import stems_of
-from gitmem.lessons.error import MATCH, ErrorSignature, likeness, read_error, read_errors
+from gitmem.lessons.error import MATCH, ErrorSignature, likeness, read_errors
 from gitmem.sessions.entries import ENGLISH, KOREAN, explained, relative_files
 from gitmem.sessions.events import PLACE, is_place
 from gitmem.sessions.outcome import bare, environment, only_reads, told_error, works_now
@@ -86,7 +86,7 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
         last, later = failures[-1], None
         if not last.fixed_by and not last.explained:
             last, later = _mended_later(last, turn, following)
-        mend = mend_of(last, turn.files, roots, error)
+        mend = mend_of(last, turn.files, roots)
         if last.fixed_by and (not mend or is_place(mend)):
             mend = _in_words(later or turn, error, "mend")
         tried = dict.fromkeys(f"`{one_line(one.meanwhile, _LONGEST)}`" for one in failures[:-1] if _was_tried(one))
@@ -142,9 +142,7 @@ def is_bug(failure: Failure) -> bool:
     return bool(failure.command) and not only_reads(failure.command) and bool(told_error(failure.error))
 
 
-def mend_of(
-    failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = (), error: ErrorSignature | None = None
-) -> str:
+def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = ()) -> str:
     """Return the mend of a failure: the answer's words, a command, or an edit with its lines; "" if it is not sure."""
     if failure.explained:
         logged = next((words for words in _LOGGED if failure.explained.startswith(words)), "")
@@ -157,8 +155,6 @@ def mend_of(
     if not changes:
         moved = around and around != environment(failure.command)
         return f"`{one_line(bare(failure.fixed_by), _LONGEST)}`" if moved else ""
-    if len(changes) > 1:
-        changes = _named(changes, error or read_error(failure.error)) or changes
     edits = [one for one in changes if one.startswith(PLACE)]
     if len(changes) > 1 and (len(edits) < len(changes) or len({_file(one) for one in edits}) > 1):
         return ""
@@ -168,12 +164,6 @@ def mend_of(
     for root in roots:
         told = told.replace(f"`{root.rstrip('/')}/", "`")
     return told if len(told) <= _LONGEST and not any(map(is_place, edits[1:])) else ""
-
-
-def _named(changes: Sequence[str], error: ErrorSignature | None) -> list[str]:
-    """Return the edits of files that an error names."""
-    framed = {frame.partition(":")[0] for frame in error.frames} if error else set()
-    return [one for one in changes if one.startswith(PLACE) and _base(_file(one).rstrip("`")) in framed]
 
 
 def _file(edit: str) -> str:

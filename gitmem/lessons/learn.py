@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from dataclasses import dataclass
 from datetime import timedelta
 
 from gitmem.document.ids import BUGS, id_in, tail_of
@@ -44,10 +43,11 @@ from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.text.data import matcher
 from gitmem.text.sentences import count
+from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gitmem.facts.extract import Finding
     from gitmem.facts.fact import Fact
@@ -158,38 +158,18 @@ def rendered(changed: Mapping[str, BugPattern]) -> dict[str, bytes | None]:
 
 
 def _message(changed: dict[str, BugPattern], new: int, session: str, host: str) -> Message:
-    titles = [pattern.title for pattern in changed.values()]
-    number = "1 error" if len(titles) == 1 else f"{len(titles)} errors"
-    subject = f"Learn {number}{f', {new} new' if new else ''}: {one_line('; '.join(titles), 60)}"
+    titles = one_line("; ".join(pattern.title for pattern in changed.values()), 60)
+    subject = f"Learn {count(len(changed), 'error')}{f', {new} new' if new else ''}: {titles}"
     ids = (pattern.id for pattern in changed.values())
     return session_message(subject, Op.PATTERN, Trailer.PATTERN, ids, session=session, host=host)
 
 
 UNUSED_DAYS = 90  # since an error came last
 MIN_USAGE_COUNT = 2  # times that a pattern was seen or told, below which it is unused
-
-
-def stale_patterns(
-    store: Store, min_usage_count: int = MIN_USAGE_COUNT, told: Mapping[str, int] | None = None
-) -> list[str]:
-    """Return the files of bug patterns with fewer uses than `min_usage_count`, none of them in the last 90 days.
-
-    A use is an exchange in which the error came; `told` has how often a pattern was told, by id.
-    """
-    oldest = store.context.clock() - timedelta(days=UNUSED_DAYS)
-    counts = told or {}
-    return sorted(
-        pattern.path
-        for pattern in known_patterns(store)
-        if pattern.updated < oldest and len(pattern.seen) + counts.get(pattern.id, 0) < min_usage_count
-    )
-
-
 RETRIEVALS = 2  # times told, from which an old episode stays
 
 
-@dataclass(frozen=True, slots=True)
-class Cleaned:
+class Cleaned(Value):
     """The removed files, and the commit; None in a dry run and where nothing was to be done."""
 
     episodes: tuple[str, ...]
@@ -199,7 +179,7 @@ class Cleaned:
 
 def clean_up(store: Store, *, dry_run: bool = False) -> Cleaned:
     """Remove old useless episodes and unused bug patterns from the tree; history keeps them, an undo restores them."""
-    found = _found(store)
+    found = Cleaned(tuple(_useless_episodes(store)), tuple(_unused_patterns(store)))
     if dry_run or not (found.episodes or found.patterns):
         return found
 
@@ -210,22 +190,29 @@ def clean_up(store: Store, *, dry_run: bool = False) -> Cleaned:
         message = Message(f"Clean up {numbers} that were of no use", ((Trailer.OP.value, Op.CLEAR.value),))
         return bool(changes) and transaction.commit(message, changes)
 
-    outcome = transact(store, plan, purpose="cleanup", scan=True)
-    return Cleaned(found.episodes, found.patterns, outcome.commit)
+    return found._replace(commit=transact(store, plan, purpose="cleanup", scan=True).commit)
 
 
-def _found(store: Store) -> Cleaned:
-    uses = counts(store)
-    config = store.config.cleanup
-    oldest = store.context.clock() - timedelta(days=config.max_age_days)
-    episodes = []
-    for path in episode_paths(store) if config.max_age_days else ():
+def _useless_episodes(store: Store) -> Iterator[str]:
+    """Yield the files of old episodes that were told seldom and helped little."""
+    days, uses = store.config.cleanup.max_age_days, counts(store)
+    oldest = store.context.clock() - timedelta(days=days)
+    for path in episode_paths(store) if days else ():
         episode = read_episode(store, path)
         use = uses.get(episode.id, Count()) if episode else Count()
         if episode and episode.ended < oldest and use.usefulness < USELESS and use.retrieved < RETRIEVALS:
-            episodes.append(path)
-    patterns = stale_patterns(store, config.min_usage_count, {id_: use.retrieved for id_, use in uses.items()})
-    return Cleaned(tuple(episodes), tuple(patterns))
+            yield path
+
+
+def _unused_patterns(store: Store) -> list[str]:
+    """Return the files of bug patterns whose error came seldom and not lately; each time one was told counts, too."""
+    oldest, uses = store.context.clock() - timedelta(days=UNUSED_DAYS), counts(store)
+    return sorted(
+        one.path
+        for one in known_patterns(store)
+        if one.updated < oldest
+        and len(one.seen) + uses.get(one.id, Count()).retrieved < store.config.cleanup.min_usage_count
+    )
 
 
 def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:

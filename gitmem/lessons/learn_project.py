@@ -6,7 +6,6 @@ import contextlib
 import os
 from collections import Counter
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING
 
 from gitmem.document.entry import find_entries
@@ -42,7 +41,7 @@ from gitmem.store.transact import transact
 from gitmem.text.sentences import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from gitmem.sessions.turns import Turn
     from gitmem.store.store import Store
@@ -167,31 +166,24 @@ def _message(subject: str, session: str = "", host: str = "") -> Message:
     return session_message(subject, Op.PATTERN, Trailer.PATTERN, (), session=session, host=host)
 
 
-def changed_a_lot(pattern: BugPattern, past: Past) -> bool:
-    """Return whether most of a pattern's files are gone, or were changed by several commits, since its error came."""
-    since = Counter(file for commit in past.commits if commit.at > pattern.updated for file in commit.files)
-    there = frozenset(past.files)
-    changed = [file for file in pattern.files if since[file] >= _OFTEN or (since[file] and file not in there)]
-    return bool(changed) and 2 * len(changed) > len(pattern.files)
-
-
 def mark_stale(store: Store, past: Past) -> str | None:
-    """Mark the patterns whose files changed a lot since; return the commit, None if there is no such pattern."""
-    found = [one for one in known_patterns(store) if not one.stale and changed_a_lot(one, past)]
-    if not found:
-        return None
-    return transact(store, partial(_mark, found), purpose="learn").commit
+    """Mark the patterns most of whose files are gone, or were changed by several commits, since their error came.
 
+    Returns the commit, None if there is no such pattern.
+    """
+    there = frozenset(past.files)
 
-def _mark(found: Iterable[BugPattern], transaction: Transaction) -> bool:
-    changes: dict[str, bytes | None] = {}
-    for one in found:
-        data = transaction.read(one.path)
-        pattern = parse_pattern(data) if data is not None else None
-        if pattern is not None:
-            changes[one.path] = render_pattern(pattern._replace(stale=True))
-    message = Message(
-        f"Mark {count(len(changes), 'bug pattern')} as stale: their files changed a lot",
-        ((Trailer.OP.value, Op.PATTERN.value),),
-    )
-    return bool(changes) and transaction.commit(message, changes)
+    def changed_a_lot(pattern: BugPattern) -> bool:
+        since = Counter(file for commit in past.commits if commit.at > pattern.updated for file in commit.files)
+        changed = [file for file in pattern.files if since[file] >= _OFTEN or (since[file] and file not in there)]
+        return bool(changed) and 2 * len(changed) > len(pattern.files)
+
+    found = [one.path for one in known_patterns(store) if not one.stale and changed_a_lot(one)]
+
+    def plan(transaction: Transaction) -> bool:
+        read = {path: parse_pattern(transaction.read(path) or b"", path) for path in found}
+        changes = {path: render_pattern(one._replace(stale=True)) for path, one in read.items() if one is not None}
+        subject = f"Mark {count(len(changes), 'bug pattern')} as stale: their files changed a lot"
+        return bool(changes) and transaction.commit(Message(subject, ((Trailer.OP.value, Op.PATTERN.value),)), changes)
+
+    return transact(store, plan, purpose="learn").commit if found else None

@@ -122,18 +122,7 @@ def machine_path(store: Store) -> str:
 
 WEEKS = 8
 MOST = 5  # listed of what was told most
-_GROUPS = (
-    "daily",
-    "weekly",
-    "monthly",
-    "sessions",
-    "facts",
-    "concepts",
-    "patterns",
-    "episodes",
-    "archive",
-    "summaries",
-)
+_GROUPS = "daily weekly monthly sessions facts concepts patterns episodes archive summaries"  # folders
 _TOKENS = {"start": (START,), "injected": (PROMPT, ERROR), "recalled": (GUIDE, SEARCH, RECALL, GET)}
 _HEADER_BYTES = 8_192  # of an episode
 _FIELDS = re.compile(rb"(?m)^(created|session|type|outcome|seconds|tokens|mended_in): (\S+)")
@@ -181,26 +170,17 @@ def week_of(at: datetime) -> str:
 
 
 def _storage(store: Store) -> dict[str, dict[str, int]]:
-    files: Counter[str] = Counter()
-    sizes: Counter[str] = Counter()
+    sizes: dict[str, list[int]] = {name: [] for name in (*_GROUPS.split(), "other", "history", "private")}
     for path in list_paths(store.root):
         first = path.partition("/")[0]
-        name = first if first in _GROUPS else "other"
-        files[name] += 1
-        sizes[name] += _size(os.path.join(store.root, path))
-    for name, folder in (("history", os.path.dirname(store.private)), ("private", store.private)):
-        found = list(_sizes(folder, store.private if name == "history" else ""))
-        files[name], sizes[name] = len(found), sum(found)
-    if not store.own_repository:
-        del files["history"]  # it is the project's
-    return {
-        name: {"files": files[name], "bytes": sizes[name]}
-        for name in (*_GROUPS, "other", "history", "private")
-        if files[name]
-    }
+        sizes[first if first in _GROUPS.split() else "other"].append(_size(os.path.join(store.root, path)))
+    sizes["private"] = list(_sizes(store.private))
+    if store.own_repository:  # else it is the project's
+        sizes["history"] = list(_sizes(os.path.dirname(store.private), store.private))
+    return {name: {"files": len(found), "bytes": sum(found)} for name, found in sizes.items() if found}
 
 
-def _sizes(folder: str, without: str) -> Iterator[int]:
+def _sizes(folder: str, without: str = "") -> Iterator[int]:
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if os.path.join(parent, name) != without]
         yield from (_size(os.path.join(parent, name)) for name in names)
@@ -324,21 +304,16 @@ def _most(store: Store, rows: Rows) -> dict[str, list[dict[str, Any]]]:
     often = sorted((one for one in counts if counts[one].retrieved), key=lambda one: (-counts[one].retrieved, one))
     episodes = {id_in(path): path for path in episode_paths(store)}
     patterns = {id_in(header.path): header.path for header in pattern_headers(store)}
-    bugs = (read_pattern(store, patterns[one]) for one in often if one in patterns)
-    done = (read_episode(store, episodes[one]) for one in often if one in episodes)
+    bugs = filter(None, (read_pattern(store, patterns[one]) for one in often if one in patterns))
+    done = filter(None, (read_episode(store, episodes[one]) for one in often if one in episodes))
+
+    def told(identifier: str, title: str) -> dict[str, Any]:
+        return {"id": identifier, "title": title, "told": counts[identifier].retrieved}
+
     return {
-        "patterns": [
-            {"id": one.id, "title": one.title, "told": counts[one.id].retrieved, "seen": len(one.seen)}
-            for one in islice(filter(None, bugs), MOST)
-        ],
+        "patterns": [{**told(one.id, one.title), "seen": len(one.seen)} for one in islice(bugs, MOST)],
         "episodes": [
-            {
-                "id": one.id,
-                "title": one.task,
-                "told": counts[one.id].retrieved,
-                "usefulness": round(counts[one.id].usefulness, 2),
-            }
-            for one in islice(filter(None, done), MOST)
+            {**told(one.id, one.task), "usefulness": round(counts[one.id].usefulness, 2)} for one in islice(done, MOST)
         ],
     }
 

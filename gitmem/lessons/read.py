@@ -67,7 +67,7 @@ def _by_time(pair: tuple[Episode, str]) -> tuple[datetime, str]:
 
 
 def _episodes_in(store: Store, month: str) -> list[str]:
-    return [f"{EPISODES}/{month}/{name}" for name in _names(store, EPISODES, month) if name.endswith(".md")]
+    return [f"{EPISODES}/{month}/{name}" for name in store.files.names(f"{EPISODES}/{month}") if name.endswith(".md")]
 
 
 def read_episode(store: Store, path: str) -> Episode | None:
@@ -83,7 +83,7 @@ def last_episode(store: Store, session: str) -> Episode | None:
 
     end = f"-{file_name(session)}.md"
     for month in _months(store, _SESSIONS)[:_MONTHS]:
-        name = next((name for name in _names(store, _SESSIONS, month) if name.endswith(end)), "")
+        name = next((name for name in store.files.names(f"{_SESSIONS}/{month}") if name.endswith(end)), "")
         if name:
             exchanges = exchanges_in(store.read(f"{_SESSIONS}/{month}/{name}") or b"")
             ids = [episode_id(session, exchange.id) for exchange in reversed(exchanges)]
@@ -95,13 +95,10 @@ def last_episode(store: Store, session: str) -> Episode | None:
 
 def _months(store: Store, folder: str) -> list[str]:
     """Return the months ("2026/11") of a folder, the newest first."""
-    return sorted(f"{year}/{month}" for year in store.files.names(folder) for month in _names(store, folder, year))[
-        ::-1
-    ]
-
-
-def _names(store: Store, folder: str, below: str) -> list[str]:
-    return list(store.files.names(f"{folder}/{below}"))
+    years = store.files.names(folder)
+    return sorted(
+        (f"{year}/{month}" for year in years for month in store.files.names(f"{folder}/{year}")), reverse=True
+    )
 
 
 class Matched(Value):

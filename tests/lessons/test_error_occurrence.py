@@ -36,7 +36,6 @@ TOLD = "change `src/a.py`: `- import yml` `+ import yaml`"
             f"{TOLD}; `+ x = 1`",
         ),
         (failure("pytest -q", fixed_by="pytest -q", meanwhile=f"{EDIT}\nuv sync"), ""),
-        (failure("pytest -q", f'File "/app/src/a.py", line 3\n{MISSING}', "pytest -q", f"{EDIT}\nuv sync"), TOLD),
         (failure("pytest -q", fixed_by="pytest -q", meanwhile=f"{EDIT}\nchange `/app/b.py`: `+ x`"), ""),
         (failure("pytest -q", fixed_by="pytest -q"), ""),
         (failure("pytest -q", fixed_by="uv run pytest -q"), "`uv run pytest -q`"),

@@ -40,11 +40,6 @@ def taught(desk, recorder):
     return desk
 
 
-def test_an_undo_of_a_session_takes_what_it_taught(taught):
-    undo(taught.store, session="s-rec")
-    assert {path.partition("/")[0] for path in learned(taught.store)} == {"counts"}
-
-
 def test_a_purge_takes_a_text_out_of_episodes_and_patterns_and_their_history(taught):
     assert any(b"swordfish" in data for path, data in learned(taught.store).items() if path.startswith("episodes/"))
     purge(taught.store, "swordfish")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from gitmem.lessons.learn import MIN_USAGE_COUNT, UNUSED_DAYS, learn_bugs, stale_patterns
+from gitmem.lessons.learn import MIN_USAGE_COUNT, UNUSED_DAYS, clean_up, learn_bugs
 from gitmem.lessons.learn_project import mark_stale
+from gitmem.lessons.outcome_counts import add_told
 from gitmem.lessons.read import known_patterns
 from gitmem.project.state import Commit, Past
 from gitmem.sessions.turns import Failure, Turn
@@ -23,21 +24,24 @@ def failed(desk, turn: str, files: tuple[str, ...] = ("a.py",)) -> None:
     learn_bugs(desk.store, "s-1", "h", [told])
 
 
+def unused(desk) -> tuple[str, ...]:
+    return clean_up(Store(desk.store.root, desk.store.context), dry_run=True).patterns
+
+
 def test_unused_for_90_days_under_the_least_count(desk):
     assert (UNUSED_DAYS, MIN_USAGE_COUNT) == (90, 2)  # the numbers of the design
     failed(desk, "t-1")
     [pattern] = known_patterns(desk.store)
     desk.clock.now += timedelta(days=90)
-    assert stale_patterns(desk.store) == []
+    assert unused(desk) == ()
     desk.clock.now += timedelta(seconds=1)
-    assert stale_patterns(desk.store) == [pattern.path]
-    assert stale_patterns(desk.store, told={pattern.id: 1}) == []
-    assert stale_patterns(desk.store, min_usage_count=1) == []
+    assert unused(desk) == (pattern.path,)
+    add_told(desk.store, {pattern.id: {"2026-01-01": None}}, "Count")
+    assert unused(desk) == ()
     desk.clock.now -= timedelta(days=80)
     failed(desk, "t-2")
     desk.clock.now += timedelta(days=100)
-    assert stale_patterns(desk.store) == []
-    assert stale_patterns(desk.store, min_usage_count=3) == [pattern.path]
+    assert unused(desk) == ()
 
 
 def test_a_pattern_whose_files_changed_a_lot_is_marked_until_it_comes_again(desk, bare_git):

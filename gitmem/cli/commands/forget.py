@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-from dataclasses import asdict
 
 from gitmem.archives.clear import OLD_DAYS, Cleared, clear
 from gitmem.cli.app import App, read_date
@@ -63,7 +62,7 @@ def run_cleanup(args: argparse.Namespace, app: App) -> None:
     lines = (
         [f"{numbers} would go:", *files] if args.dry_run else [f"Removed {numbers}; 'gitmem undo' brings them back."]
     )
-    app.answer(args, asdict(done), "\n".join(lines) if files else "There is nothing to clean up.")
+    app.answer(args, done._asdict(), "\n".join(lines) if files else "There is nothing to clean up.")
 
 
 def run_forget(args: argparse.Namespace, app: App) -> None:
