@@ -293,7 +293,7 @@ def remove_remote(store: Store, name: str) -> None:
     if not any(known == name for known, _, _ in _configured(store)):
         find_remote(store, name)
     file = _file(store)
-    git = _git(store)
+    git = store.repository.git
     run_past_lock(git, "config", *(("--file", file) if file else ()), "--remove-section", f"remote.{name}")
     branch = _branch(store)
     if file is None and _config(store, f"branch.{branch}.remote", file=None) == [name]:
@@ -303,7 +303,7 @@ def remove_remote(store: Store, name: str) -> None:
 
 def forget(store: Store, name: str) -> None:
     """Delete the remote-tracking refs of a remote of this name."""
-    git = _git(store)
+    git = store.repository.git
     tracking = [f"refs/remotes/{name}/"] if _file(store) is None else []
     for ref, oid in read_refs(git, f"{REFS}/{name}/", f"{FETCHED}/{name}/", *tracking).items():
         move_ref(git, ref, None, oid)
@@ -315,7 +315,9 @@ def _configured(store: Store) -> list[tuple[str, str, str]]:
     if file is not None and not os.path.isfile(file):
         return []
     where = ("--file", file) if file else ()
-    output = _git(store).run("config", *where, "--null", "--get-regexp", r"^remote\..*\.(url|pushurl)$", ok=(0, 1))
+    output = store.repository.git.run(
+        "config", *where, "--null", "--get-regexp", r"^remote\..*\.(url|pushurl)$", ok=(0, 1)
+    )
     urls: dict[str, dict[str, str]] = {}
     for record in output.decode("utf-8", "surrogateescape").split("\0")[:-1]:
         key, _, value = record.partition("\n")
@@ -333,16 +335,12 @@ def _resolve(store: Store, url: str) -> str:
 
 def _config(store: Store, key: str, *, file: str | None) -> list[str]:
     where = ("--file", file) if file else ()
-    output = _git(store).run("config", *where, "--null", "--get-all", key, ok=(0, 1))
+    output = store.repository.git.run("config", *where, "--null", "--get-all", key, ok=(0, 1))
     return output.decode("utf-8", "surrogateescape").split("\0")[:-1]
 
 
 def _set_config(store: Store, file: str | None, key: str, value: str) -> None:
-    run_past_lock(_git(store), "config", *(("--file", file) if file else ()), key, value)
-
-
-def _git(store: Store) -> Git:
-    return store.repository.git
+    run_past_lock(store.repository.git, "config", *(("--file", file) if file else ()), key, value)
 
 
 def _file(store: Store) -> str | None:
