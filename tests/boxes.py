@@ -120,7 +120,7 @@ class Box:
 
     def tree(self, revision: str = "HEAD") -> dict[str, bytes]:
         repository = self.store.repository
-        entries = repository.files(repository.resolve(revision))
+        entries = repository.files(self.tip() if revision == "HEAD" else repository.resolve(revision))
         found = repository.blobs([entry.oid for entry in entries])
         return {entry.path: data for entry, data in zip(entries, found, strict=True)}
 

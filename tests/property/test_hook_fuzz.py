@@ -110,7 +110,7 @@ def check_pure(delivered: list[dict]) -> None:
                 render_entry(entry).encode()
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(payloads(), max_size=6))
 def test_payloads_of_any_form(delivered):
     check_pure(delivered)

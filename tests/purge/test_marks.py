@@ -99,7 +99,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(
     said=st.fixed_dictionaries(
         {},

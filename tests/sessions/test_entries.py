@@ -253,7 +253,7 @@ TURNS = st.builds(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(TURNS, st.booleans())
 def test_every_entry_can_be_read_back(one, asked):
     what = remember(one, ("/p", one.cwd), exchange=asked)
