@@ -134,7 +134,7 @@ def test_the_line_that_install_writes_on_windows_records_a_session(machine, monk
     host = find_host(name)
     program = tmp_path / "bin" / "gitmem"
     program.parent.mkdir()
-    program.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{_WITHOUT}' \"$@\"\n")
+    program.write_text(f"#!/bin/sh\nexec '{sys.executable}' -c '{_WITHOUT}' \"$@\"\n")
     program.chmod(0o755)
     environ = machine.environ | {"PATH": f"{program.parent}{os.pathsep}{machine.environ['PATH']}"}
     machine.gitmem("init")

@@ -289,7 +289,7 @@ def install_check(remote: Path) -> None:
     """Put the shipped hook into a bare repository, with this Python's gitmem before all others."""
     script = read_resource("templates", "ci", "pre-receive").decode()
     folder = Path(sys.executable).parent
-    protect(remote, script.replace("#!/bin/sh\n", f"#!/bin/sh\nPATH={folder}:$PATH\n", 1))
+    protect(remote, script.replace("#!/bin/sh\n", f"#!/bin/sh\nPATH='{folder}':$PATH\n", 1))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a hook is a program of POSIX")
