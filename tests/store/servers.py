@@ -228,7 +228,7 @@ def gitolite(folder: Path, rights: str = "R") -> Iterator[Ssh]:
     command, shell = program("gitolite"), program("gitolite-shell")
     home = folder / "gitolite"
     home.mkdir()
-    with sshd(folder, f"env HOME={home} PATH={_PATH} {shell} ada") as server:
+    with sshd(folder, f"env HOME={home} {shlex.quote(f'PATH={_PATH}')} {shell} ada") as server:
         env = {**os.environ, "HOME": str(home), "PATH": _PATH, "USER": getpass.getuser()}
         shutil.copyfile(folder / "stranger.pub", folder / "admin.pub")
         setup = [command, "setup", "-pk", str(folder / "admin.pub")]
