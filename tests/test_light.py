@@ -55,7 +55,7 @@ PROGRAMS = {
         ),
         {"yaml", "frontmatter"},
     ),
-    "history is read without blame": ("import gitmem.git.log", {"git"}),
+    "history is read without blame": ("import gitmem.git.log, gitmem.cli.commands.show", {"git"}),
 }
 
 

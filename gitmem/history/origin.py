@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from difflib import SequenceMatcher
 
-from gitmem.document.entry import Entry, FoundEntry, find_entries
+from gitmem.document.entry import Entry, FoundEntry, find_by_digest, find_entries
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import Op, Trailer
 from gitmem.errors import NotFoundError
-from gitmem.git.blame import blame as blame_lines
 from gitmem.git.log import line_changes, log
 from gitmem.history.records import HEAD, CommitRecord, read_records, record, records
 from gitmem.store.store import Store
@@ -104,6 +103,8 @@ def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list
     written: dict[int, str] = {}
     if committed is not None and texts:
         revision = tip if committed == data else None
+        from gitmem.git.blame import blame as blame_lines  # brings GitPython
+
         written = blame_lines(store.repository.git, revision, path, (begin, last) if lines else None)
     known = read_records(store, {oid for oid in written.values() if oid.strip("0")})
     origins = {number: known[oid] for number, oid in written.items() if oid in known}
@@ -129,10 +130,9 @@ def find_entry(store: Store, identifier: str) -> EntryFound:
     text = ""
     for path in _files_with(store, identifier):
         content = (store.read(path) or b"").decode("utf-8", "replace")
-        for number, found in _numbered(content):
-            if found.entry.id == identifier:
-                places.append(EntryPlace(path, number))
-                text = text or content[found.start : found.end]
+        if (found := find_by_digest(content, identifier)) and found.entry.id == identifier:
+            places.append(EntryPlace(path, content.count("\n", 0, found.start) + 1))
+            text = text or content[found.start : found.end]
     if origin and not text:
         text = _as_saved(store, origin, identifier)
     if not text:
@@ -161,9 +161,8 @@ def _as_saved(store: Store, origin: CommitRecord, identifier: str) -> str:
     for change in repository.changes(origin.parents[0], origin.commit) if origin.parents else []:
         if change.new is not None:
             content = repository.blob(change.new).decode("utf-8", "replace")
-            for found in find_entries(content):
-                if found.entry.id == identifier:
-                    return content[found.start : found.end]
+            if (found := find_by_digest(content, identifier)) and found.entry.id == identifier:
+                return content[found.start : found.end]
     return ""
 
 
