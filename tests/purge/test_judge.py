@@ -291,7 +291,7 @@ def test_records_of_the_transcripts_branch_count_for_nothing(rich: tuple[Machine
     tree = eve.git("mktree", stdin=f"100644 blob {blob}\t20261121-120000-000000.json\n".encode())
     tree = eve.git("mktree", stdin=f"040000 tree {tree}\tpurged\n".encode())
     commit = eve.git("-c", "user.name=E", "-c", "user.email=e@x.y", "commit-tree", tree, "-m", "x")
-    eve.git("push", "-q", "origin", f"{commit}:{REMOTE_REF}")
+    eve.git("push", "-q", "origin", f"{commit}:{REMOTE_REF}-0123456789ab")
     from gitmem.git.remote import Connection
     from gitmem.sync.remotes import find_remote
     from gitmem.sync.transcripts import sync_transcripts
