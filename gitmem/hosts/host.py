@@ -147,7 +147,7 @@ def nested_answer(event: str, text: str) -> Payload:
 class Host(Value):
     """An agent that gitmem remembers for.
 
-    `name` is the word of the command line, and `label` what entries say. `events` has gitmem's name of each of the
+    `name` is the word of the command line. `events` has gitmem's name of each of the
     host's events that it is asked for; `SessionStart` is answered at once, and `SessionStart` with `shim.LATE` with the
     next prompt, or with the next event that has `shim.DUE`. `folder`, below the home, shows that the host is there.
     `edits` is what `gitmem install` writes.
@@ -163,7 +163,6 @@ class Host(Value):
 
     name: str
     title: str
-    label: str
     folder: str
     events: Mapping[str, str]
     edits: Callable[[Place], Items]
@@ -179,6 +178,11 @@ class Host(Value):
     trust: Callable[[str, str], Mapping[str, Mapping[str, object]]] | None = None
     note: str = ""
     slash: str = "/gitmem:"
+
+    @property
+    def label(self) -> str:
+        """What entries call it."""
+        return "claude-code" if self.name == CLAUDE else self.name
 
     def tells_later(self, event: str) -> bool:
         """Return whether this event, by gitmem's name, is answered only with the next prompt."""

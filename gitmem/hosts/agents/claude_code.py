@@ -45,7 +45,6 @@ def _edits(place: Place) -> Items:
 HOST = Host(
     name="claude",
     title="Claude Code",
-    label="claude-code",
     folder=".claude",
     events={event: event for event in _EVENTS},
     scopes=(Scope.PROJECT, Scope.LOCAL, Scope.USER),

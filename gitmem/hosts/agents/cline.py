@@ -184,7 +184,6 @@ def _sessions(place: Place) -> list[str]:
 HOST = Host(
     name="cline",
     title="Cline CLI",
-    label="cline",
     folder=".cline",
     events={"TaskStart": f"SessionStart{LATE}", "PostToolUse": f"PostToolUse{DUE}", "TaskComplete": "Stop"},
     edits=_edits,

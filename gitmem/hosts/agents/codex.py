@@ -107,7 +107,6 @@ def _parts(payload: Payload, base: Record) -> Iterator[Record]:
 HOST = Host(
     name="codex",
     title="Codex",
-    label="codex",
     folder=".codex",
     events={event: event for event in _EVENTS.split()},
     edits=_edits,

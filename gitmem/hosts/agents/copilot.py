@@ -99,7 +99,6 @@ def _sessions(place: Place) -> list[str]:
 HOST = Host(
     name="copilot",
     title="Copilot CLI",
-    label="copilot",
     folder=".copilot",
     events={
         "SessionStart": "SessionStart",

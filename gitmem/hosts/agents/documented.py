@@ -46,7 +46,6 @@ def _amp_read(payload: Payload) -> Payload | None:
 AMP = Host(
     name="amp",
     title="Amp",
-    label="amp",
     folder=os.path.join(".config", "amp"),
     events={event: event for event in _AMP_EVENTS.split()},
     edits=_amp_edits,
@@ -100,7 +99,6 @@ def _cursor_read(payload: Payload) -> Payload | None:
 CURSOR = Host(
     name="cursor",
     title="Cursor",
-    label="cursor",
     folder=".cursor",
     events=_CURSOR_EVENTS,
     edits=_cursor_edits,
@@ -128,7 +126,6 @@ def _crush_edits(place: Place) -> Items:
 CRUSH = Host(
     name="crush",
     title="Crush",
-    label="crush",
     folder=os.path.join(".config", "crush"),
     events={},
     edits=_crush_edits,
@@ -147,25 +144,19 @@ def _tools_edits(host: str, folder: str, servers: str, place: Place) -> Items:
     )
 
 
-ROO = Host(
-    name="roo",
-    title="Roo Code",
-    label="roo",
-    folder=".roo",
-    events={},
-    edits=partial(_tools_edits, "roo", ".roo", "mcpServers"),
-    scopes=(Scope.PROJECT,),
-    note=_TOOLS_ONLY.format("Roo Code"),
-)
+def _tools_only(name: str, title: str, servers: str) -> Host:
+    folder = f".{name}"
+    return Host(
+        name=name,
+        title=title,
+        folder=folder,
+        events={},
+        edits=partial(_tools_edits, name, folder, servers),
+        scopes=(Scope.PROJECT,),
+        note=_TOOLS_ONLY.format(title),
+    )
 
+
+ROO = _tools_only("roo", "Roo Code", "mcpServers")
 # https://code.visualstudio.com/docs/agents/reference/mcp-configuration
-VSCODE = Host(
-    name="vscode",
-    title="Copilot Chat in VS Code",
-    label="vscode",
-    folder=".vscode",
-    events={},
-    edits=partial(_tools_edits, "vscode", ".vscode", "servers"),
-    scopes=(Scope.PROJECT,),
-    note=_TOOLS_ONLY.format("Copilot Chat in VS Code"),
-)
+VSCODE = _tools_only("vscode", "Copilot Chat in VS Code", "servers")

@@ -87,7 +87,6 @@ def _named(part: Record) -> Record:
 HOST = Host(
     name="droid",
     title="droid",
-    label="droid",
     folder=".factory",
     events={event: event for event in _EVENTS},
     edits=_edits,

@@ -124,7 +124,6 @@ EVENTS = {
 HOST = Host(
     name="gemini",
     title="Gemini CLI",
-    label="gemini",
     folder=".gemini",
     events=EVENTS,
     edits=_edits,

@@ -128,7 +128,6 @@ def _make_host(name: str, title: str) -> Host:
         name=name,
         title=title,
         slash="/gitmem/",
-        label=name,
         folder=os.path.join(".config", name),
         events={event: event for event in _EVENTS.split()},
         edits=partial(_edits, name),

@@ -66,7 +66,6 @@ def _parts(message: Payload, base: Record) -> Iterator[Record]:
 HOST = Host(
     name="pi",
     title="pi",
-    label="pi",
     folder=os.path.join(".pi", "agent"),
     events={event: event for event in _EVENTS.split()},
     edits=_edits,

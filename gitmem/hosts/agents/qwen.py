@@ -90,7 +90,6 @@ def _tool(part: Payload, base: Record, *, failed: bool) -> Iterator[Record]:
 HOST = Host(
     name="qwen",
     title="Qwen Code",
-    label="qwen",
     folder=".qwen",
     events={event: event for event in _EVENTS},
     edits=_edits,
