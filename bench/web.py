@@ -38,7 +38,7 @@ from gitmem.sessions.save import save
 from gitmem.store.init import Place, init_store
 from gitmem.store.status import StatusReader
 from gitmem.store.store import Store
-from gitmem.web.app import FILES, make_app
+from gitmem.web.app import FILES, Pages, make_app
 from gitmem.web.render import MENU
 
 PORT, TOKEN = 8791, "a-token-of-the-bench"
@@ -97,7 +97,7 @@ def processors() -> float:
 
 def measure(root: str, context: Context) -> dict[str, tuple[float, float, float, int]]:
     """Return for each page the time to its first byte right after a save, with that of processors, again, its size."""
-    app = make_app(lambda: Store(root, context), PORT, TOKEN)
+    app = make_app(Pages(lambda: Store(root, context), forms=True), PORT, TOKEN)
     saves = itertools.count()
 
     async def run() -> dict[str, tuple[float, float, float, int]]:

@@ -73,7 +73,8 @@ class Transcript:
             done = subprocess.run(
                 ["sh", "-c", real], cwd=self.folder, env=self.environ, capture_output=True, text=True, check=False
             )
-            return done.stdout + done.stderr
+            said = done.stdout + done.stderr
+            return said + "\n" * bool(said and not said.endswith("\n"))
         stdin: io.TextIOWrapper = Terminal(f"{typed}\n" if pipe else "")
         if "<" in words:
             stdin = io.TextIOWrapper(io.BytesIO((self.folder / words.pop()).read_bytes()), encoding="utf-8")

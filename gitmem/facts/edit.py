@@ -165,6 +165,20 @@ def supersede_fact(store: Store, loser: Fact, winner: Fact) -> tuple[str, ...]:
     )
 
 
+def act_on(store: Store, act: str, fact: Fact, text: str = "") -> tuple[str, ...]:
+    """Do what a person or an agent asks for a fact, by the name of the act; returns the commits.
+
+    `text` is why (`retire`, `resolve`), the new words (`edit`), or the id of what holds instead (`supersede`).
+    """
+    if act in {"retire", "resolve"}:
+        return retire(store, fact, text)
+    if act == "edit":
+        return edit(store, fact, text)
+    if act in {"pin", "unpin"}:
+        return pin(store, fact, pinned=act == "pin")
+    return supersede_fact(store, fact, find_fact(store, text)) if act == "supersede" else confirm(store, fact)
+
+
 def change_facts(
     store: Store,
     known: Fact,

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from gitmem.document.entry import MemoryType, Save, clean_tag, clean_text
-from gitmem.document.ids import TAIL_BYTES, daily_path, make_id
+from gitmem.document.entry import MemoryType, clean_tag, clean_text
+from gitmem.document.ids import daily_path
 from gitmem.errors import RefusedError
-from gitmem.facts.edit import confirm, edit, find_fact, retire, supersede_fact
+from gitmem.facts.edit import act_on, find_fact
 from gitmem.facts.fact import FactKind
-from gitmem.sessions.save import save
+from gitmem.sessions.save import save_text
 from gitmem.store.store import Store
 from gitmem.text.stems import estimate_tokens
 
@@ -57,8 +56,7 @@ def keep(
     if not clean_text(content):
         raise RefusedError("There is nothing to save: content is empty.")
     at = store.context.clock()
-    identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
-    saved = save(store, Save(identifier, at, text, kind, tags, session, _name(host)), scan=True)
+    saved = save_text(store, text, kind, tags, session=session, host=_name(host))
     notices = [*saved.notices]
     if saved.archive:
         notices.append(f"memory.md was full and became {saved.archive}.")
@@ -106,14 +104,7 @@ def update(store: Store, fact: str, act: FactAct, text: str) -> str:
         raise RefusedError("text is empty.", "It is the new wording, or the id of the fact that holds instead.")
     if act == "resolve" and known.kind != FactKind.ISSUE:
         raise RefusedError(f"{known.id} is no issue, but a {known.kind}.", "Use retire.")
-    if act in ("retire", "resolve"):
-        commits = retire(store, known, text)
-    elif act == "edit":
-        commits = edit(store, known, text)
-    elif act == "confirm":
-        commits = confirm(store, known)
-    else:
-        commits = supersede_fact(store, known, find_fact(store, text))
+    commits = act_on(store, act, known, text)
     now = find_fact(store, known.id)
     by = f" by {now.superseded_by}" if now.superseded_by else ""
     return (

@@ -6,11 +6,12 @@ An event that is delivered or drained twice is recognized by its id in the daily
 
 from __future__ import annotations
 
+import os
 from functools import cache, partial
 
 from gitmem.archives.plans import Limits, needs_rotation
-from gitmem.document.entry import UnknownEventError, parse_event
-from gitmem.document.ids import MEMORY
+from gitmem.document.entry import Save, UnknownEventError, parse_event
+from gitmem.document.ids import MEMORY, TAIL_BYTES, make_id
 from gitmem.document.scope import scope_tags, scopes_in
 from gitmem.errors import BusyError, DoesNotFitError, GitmemError, RefusedError
 from gitmem.store.transact import transact
@@ -18,7 +19,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.document.entry import Save
+    from gitmem.document.entry import MemoryType
     from gitmem.facts.book import FactBook
     from gitmem.sessions.logs import Added
     from gitmem.store.store import Store
@@ -55,6 +56,15 @@ class Drained(Value):
     waiting: int
     refused: dict[str, RefusedError]
     added: dict[str, Added]
+
+
+def save_text(
+    store: Store, text: str, kind: MemoryType, tags: tuple[str, ...] = (), *, session: str = "", host: str
+) -> Saved:
+    """Save what is said now, under an id of its own. Raises as `save`."""
+    at = store.context.clock()
+    identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
+    return save(store, Save(identifier, at, text, kind, tags, session, host), scan=True)
 
 
 def save(store: Store, event: Save, *, scan: bool = False) -> Saved:

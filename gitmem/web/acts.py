@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gitmem.document.entry import MemoryType, Save, clean_text
-from gitmem.document.ids import TAIL_BYTES, make_id
+from gitmem.document.entry import MemoryType, clean_text
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
-from gitmem.facts.edit import (
-    Holds,
-    MovedOnError,
-    confirm,
-    decide,
-    edit,
-    find_fact,
-    move,
-    pin,
-    read_fact,
-    retire,
-    supersede_fact,
-)
+from gitmem.facts.edit import Holds, MovedOnError, act_on, confirm, decide, find_fact, move, pin, read_fact, retire
 from gitmem.facts.fact import Fact
 from gitmem.facts.file import parse_fact
 from gitmem.history.changes_by_others import answer_change, others_changes
 from gitmem.history.review import Pair, Take, resolve_review, waiting_pairs
 from gitmem.history.undo import undo
 from gitmem.purge.purge import plan_purge, purge
-from gitmem.sessions.save import save
+from gitmem.sessions.save import save_text
 from gitmem.store.known_facts import known_facts
 from gitmem.store.layers import private_store
 from gitmem.store.store import Store
@@ -95,14 +81,7 @@ def _change_fact(view: View, identifier: str, verb: str, form: Mapping[str, str]
     known = find_fact(store, identifier)
     seen = _as_seen(store, known, form.get("blob", ""), form)
     try:
-        if verb == "edit":
-            commits = edit(store, seen, form.get("text", ""))
-        elif verb == "retire":
-            commits = retire(store, seen, form.get("why", ""))
-        elif verb == "confirm":
-            commits = confirm(store, seen)
-        else:
-            commits = supersede_fact(store, seen, find_fact(store, form.get("by", "")))
+        commits = act_on(store, verb, seen, form.get({"retire": "why", "supersede": "by"}.get(verb, "text"), ""))
     except MovedOnError:
         raise _moved(store, known, form) from None
     return Done(f"/fact/{known.id}", commits[-1] if commits else "")
@@ -114,9 +93,7 @@ def _add(view: View, form: Mapping[str, str]) -> Done:
         raise RefusedError("There is nothing to save: the text is empty.")
     if kind not in LASTING:
         raise RefusedError("It was not said of which kind the fact is.")
-    at = store.context.clock()
-    identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
-    saved = save(store, Save(identifier, at, text, MemoryType(kind), (), "", "web"), scan=True)
+    saved = save_text(store, text, MemoryType(kind), host="web")
     known = any(fact.id == saved.id for fact in known_facts(store))  # not while another process saves it
     return Done(f"/fact/{saved.id}" if known else "/facts", saved.commit or "")
 

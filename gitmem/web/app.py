@@ -44,25 +44,22 @@ _ZONE = "gitmem-zone"  # the cookie with the time zone of the reader's browser
 DONE = "done"  # the parameter with the commit that an act made
 
 
-def make_app(open_store: Callable[[], Store], port: int, token: str, *, read_only: bool = False) -> ASGIApp:
-    """Return the guarded application for a port; it opens the store anew for each request."""
-    return _guarded(_Pages(open_store, forms=not read_only), port, token)
-
-
-def _guarded(pages: _Pages, port: int, token: str) -> ASGIApp:
+def make_app(pages: Pages, port: int, token: str) -> ASGIApp:
+    """Return the guarded application for a port."""
     routes = [Route("/{path:path}", pages.get, methods=["GET"]), Route("/{path:path}", pages.post, methods=["POST"])]
     return Guard(Starlette(routes=routes), port, token)
 
 
 def serve(open_store: Callable[[], Store], listening: socket.socket, token: str, *, read_only: bool) -> None:
     """Serve until the process is interrupted."""
-    pages = _Pages(open_store, forms=not read_only)
+    pages = Pages(open_store, forms=not read_only)
     threading.Thread(target=pages.warm, daemon=True).start()
-    app = _guarded(pages, listening.getsockname()[1], token)
-    loopback.serve(app, listening)
+    loopback.serve(make_app(pages, listening.getsockname()[1], token), listening)
 
 
-class _Pages:
+class Pages:
+    """Answers requests; it opens the store anew for each."""
+
     def __init__(self, open_store: Callable[[], Store], *, forms: bool) -> None:
         self._open = open_store
         self._kept: dict[str, Kept] = defaultdict(Kept)  # by the project's key, as below

@@ -15,7 +15,7 @@ from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
-from gitmem.web.app import make_app
+from gitmem.web.app import Pages, make_app
 
 if TYPE_CHECKING:
     from tests.copies import StoreCopies
@@ -33,7 +33,7 @@ class Viewer:
     def __init__(self, root, context: Context, *, read_only: bool = False) -> None:
         self.root = root
         self.context = context
-        self.app = make_app(self.open, PORT, TOKEN, read_only=read_only)
+        self.app = make_app(Pages(self.open, forms=not read_only), PORT, TOKEN)
         self.cookies: dict[str, str] = {}
         self._saves = 0
 

@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gitmem.archives.archives import archive_summaries
 from gitmem.cli.app import OWN, App
@@ -28,10 +28,7 @@ from gitmem.store.store import Store
 from gitmem.sync.remotes import remotes
 from gitmem.text.terminal import clipped
 
-if TYPE_CHECKING:
-    Offered = Mapping[str, str]  # words, each with its description
-
-
+Offered = Mapping[str, str]  # words, each with its description
 _LISTS = ("63", "33", "64", "37")  # COMP_TYPE of bash when it only lists completions
 _NEWEST = 100  # commits and episodes that are offered
 _TEXT = 60  # columns of a fact beside its id

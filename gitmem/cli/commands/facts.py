@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Mapping, Sequence
 
 from gitmem.cli.app import OWN, App
 from gitmem.cli.document import as_it_stands, fact_state, fact_value, show_fact
-from gitmem.document.entry import MemoryType, Save, clean_tag, clean_text
-from gitmem.document.ids import TAIL_BYTES, make_id
+from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import RefusedError
-from gitmem.facts.edit import confirm, edit, find_fact, pin, retire, supersede_fact
+from gitmem.facts.edit import act_on, find_fact, retire
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.lines import Marks
 from gitmem.history.authors import People
-from gitmem.sessions.save import save
+from gitmem.sessions.save import save_text
 from gitmem.store.known_facts import known_facts, known_marks, standing_of
 from gitmem.store.store import Store
 from gitmem.text.terminal import plain
 
 _KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern", "issue")
-_SAVED = ("decision", "preference", "rule", "pattern", "issue")  # kinds that are also types of a save
-_STATUSES = ("active", "open", "resolved", "superseded", "retired")
 
 
 def run_facts(args: argparse.Namespace, app: App) -> None:
@@ -37,16 +33,8 @@ def _show_or_change(store: Store, args: argparse.Namespace, app: App) -> None:
         show_fact(store, known, args, app)
         return
     before = {fact.id: fact for fact in known_facts(store)}
-    if args.action == "edit":
-        commits = edit(store, known, app.stdin.read() if args.text == "-" else args.text)
-    elif args.action == "retire":
-        commits = retire(store, known, args.why)
-    elif args.action in {"pin", "unpin"}:
-        commits = pin(store, known, pinned=args.action == "pin")
-    elif args.action == "supersede":
-        commits = supersede_fact(store, known, find_fact(store, args.successor))
-    else:
-        commits = confirm(store, known)
+    text = str(getattr(args, "text", ""))
+    commits = act_on(store, args.action, known, app.stdin.read() if (args.action, text) == ("edit", "-") else text)
     again = find_fact(store, known.id)
     value = {**fact_value(again), "commits": list(commits)}
     text = _told(store, before, again) if commits else f"{again.id} was {fact_state(again)} already."
@@ -78,9 +66,7 @@ def _add(store: Store, args: argparse.Namespace, app: App) -> None:
     except ValueError as error:
         raise RefusedError(f"The tag is refused: {error}.") from None
     store = store.for_session(app.session())
-    at = store.context.clock()
-    identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
-    saved = save(store, Save(identifier, at, text, MemoryType(args.kind), tags, "", "cli"), scan=True)
+    saved = save_text(store, text, MemoryType(args.kind), tags, host="cli")
     app.notices(saved.notices)
     fact = find_fact(store, saved.id)
     value = {**fact_value(fact), "commits": [saved.commit] if saved.commit else []}

@@ -25,8 +25,6 @@ from gitmem.search.recall import is_handle, keywords, layer_of, read_memory, rec
 from gitmem.text.stems import estimate_tokens
 from gitmem.text.terminal import fields, plain
 
-SEARCH_LIMIT = 10  # hits
-
 
 def run_search(args: argparse.Namespace, app: App) -> None:
     if args.stores is not None:
@@ -81,10 +79,6 @@ def _totals(found: Answer) -> tuple[str, ...]:
 
 def _marks(args: argparse.Namespace, app: App) -> tuple[str, ...]:
     return fold_words(" ".join(args.query)) if app.colour() else ()
-
-
-CANDIDATES = 50  # hits of which those are recalled that fit
-BUDGET = 2_000  # tokens
 
 
 def run_recall(args: argparse.Namespace, app: App) -> None:

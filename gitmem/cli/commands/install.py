@@ -214,13 +214,17 @@ def _items(
 
 def _agreed(args: argparse.Namespace, app: App, plans: Sequence[_Plan], script: Change) -> bool:
     """Show the planned files at a terminal and ask for consent; elsewhere return True."""
-    if args.yes or args.json or not app.can_ask():
+    if not _asks(args, app):
         return True
     changes = [(_BRINGS[part], change) for plan in plans for part, change in plan.changes]
     changes.append(("the script that the hooks read", script))
     files = [f"  {_short(args, app, change.path)}: {brings}" for brings, change in changes if change.changes]
     app.say(plain("\n".join(["gitmem will write:", *files])))
     return app.ask("Go on?", usual=True) is not False
+
+
+def _asks(args: argparse.Namespace, app: App) -> bool:
+    return not (args.yes or args.json) and app.can_ask()
 
 
 def _short(args: argparse.Namespace, app: App, path: str) -> str:
@@ -244,11 +248,8 @@ def _written(args: argparse.Namespace, app: App, plans: Sequence[_Plan], parts: 
 
 def _allows(args: argparse.Namespace, app: App, plans: Sequence[_Plan], parts: tuple[str, ...]) -> bool:
     """Ask at a terminal whether the tools that only read may be used unasked, if that is not said yet."""
-    if ALLOW in parts or args.yes or args.json or not app.can_ask():
-        return False
-    if not any(_allowing(plan, parts) for plan in plans):
-        return False
-    return bool(app.ask("May the tools that only read the memory be used without a question each?"))
+    asks = ALLOW not in parts and _asks(args, app) and any(_allowing(plan, parts) for plan in plans)
+    return asks and bool(app.ask("May the tools that only read the memory be used without a question each?"))
 
 
 def _offer_model(args: argparse.Namespace, app: App, hosts: Sequence[Host]) -> None:
@@ -257,7 +258,7 @@ def _offer_model(args: argparse.Namespace, app: App, hosts: Sequence[Host]) -> N
     context = app.context()
     config = read_config(context.environ, context.home, None)
     is_set = any(origin.key == "summary.provider" for origin in config.origins)
-    if not provider or is_set or args.yes or args.json or not app.can_ask():
+    if not provider or is_set or not _asks(args, app):
         return
     agreed = app.ask(
         "May the agent's own model judge each finished session once? It finds decisions and mends that no rule finds, "

@@ -70,10 +70,7 @@ def _value(concept: Concept) -> dict[str, object]:
     return fields(concept, "id name created updated keywords files exchanges path")
 
 
-_TYPES = ("bug_fix", "feature", "refactor", "test", "docs", "question", "setup", "review")
-_OUTCOMES = ("success", "partial", "failed", "interrupted")
 _LIMIT = 20
-_FOUND = 5
 
 
 def run_episodes(args: argparse.Namespace, app: App) -> None:

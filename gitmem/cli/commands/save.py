@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from gitmem.cli.app import OWN
-from gitmem.document.entry import MemoryType
+from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import NotSavedError, RefusedError
+from gitmem.sessions.save import save_text
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -19,10 +20,6 @@ MAX_TEXT_BYTES = 50 * 1024 * 1024
 
 
 def run_save(args: argparse.Namespace, app: App) -> None:
-    from gitmem.document.entry import Save, clean_tag, clean_text
-    from gitmem.document.ids import TAIL_BYTES, make_id
-    from gitmem.sessions.save import save
-
     try:
         tags = tuple(clean_tag(tag) for tag in args.tag)
     except ValueError as error:
@@ -33,19 +30,17 @@ def run_save(args: argparse.Namespace, app: App) -> None:
             "There is nothing to save: the text is empty.", "Give it as an argument, a file or on stdin."
         )
     store = app.open(args).for_session(args.session or app.session())
-    at = store.context.clock()
-    identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
-    request = Save(identifier, at, text, MemoryType(args.type), tags, args.session or app.session(), "cli")
+    kind = MemoryType(args.type)
     try:
         with app.waiting():
-            saved = save(store, request, scan=True)
+            saved = save_text(store, text, kind, tags, session=args.session or app.session(), host="cli")
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         raise NotSavedError(f"Nothing was saved: {error.strerror}{where}.", "Make room or give access.") from error
     app.notices(saved.notices)
     value = {"id": saved.id, "commit": saved.commit, "type": args.type}
     value |= {"archive": saved.archive, "store": store.root, "redacted": saved.redacted}
-    lines = [f"Saved {request.type.label.lower()} ^{saved.id}" + (f" in {saved.commit[:10]}" if saved.commit else "")]
+    lines = [f"Saved {kind.label.lower()} ^{saved.id}" + (f" in {saved.commit[:10]}" if saved.commit else "")]
     if saved.archive:
         lines.insert(0, app.rotated(saved.archive))
     app.answer(args, value, "\n".join(lines), OWN)

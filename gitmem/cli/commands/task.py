@@ -29,8 +29,6 @@ def run_guide(args: argparse.Namespace, app: App) -> None:
         app.notices(("No memory clearly matches.",))
 
 
-_ACTS = ("show", "start", "plan", "note", "error", "suppose", "settle", "decide", "complete", "abandon")
-_UNSURE = 0.5
 _PERSON = "cli"  # the session of a person who begins a task without an agent
 
 

@@ -16,17 +16,6 @@ from gitmem.git import packing as bundle
 from tests.as_root import root_needed, small_disk
 
 
-def test_a_backup_is_a_bundle_with_all_commits(desk, tmp_path, bare_git):
-    desk.run("save", "기억 🎉", "--type", "decision")
-    done = desk.run("backup", str(tmp_path / "my backup.bundle"), "--json").json
-    assert done["commit"] == bare_git(desk.store, "rev-parse", "HEAD")
-    assert done["records"] == {"sessions": 0, "facts": 1, "episodes": 0, "patterns": 0, "knowledge": 0}
-    assert done["bytes"] == (tmp_path / "my backup.bundle").stat().st_size
-    bare_git(tmp_path, "clone", "-q", "-b", "gitmem", str(tmp_path / "my backup.bundle"), "cloned")
-    assert "기억 🎉" in (tmp_path / "cloned" / "memory.md").read_text("utf-8")
-    assert [path.name for path in tmp_path.iterdir() if "tmp" in path.name or "gitmem-backup" in path.name] == []
-
-
 def test_a_save_during_a_backup_does_not_fail_it(desk, tmp_path, monkeypatch):
     desk.run("save", "one")
     exactly, looks = bundle._exactly, []
@@ -44,49 +33,6 @@ def test_a_save_during_a_backup_does_not_fail_it(desk, tmp_path, monkeypatch):
     failed = desk.ran("backup", str(tmp_path / "c"))
     assert "does not hold what it should" in failed.err
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("c")] == []
-
-
-def test_edits_by_hand_are_in_it(desk, tmp_path, bare_git):
-    (desk.store / "knowledge").mkdir(exist_ok=True)
-    (desk.store / "knowledge" / "a.md").write_text("by hand\n")
-    desk.run("backup", str(tmp_path / "b"))
-    bare_git(tmp_path, "clone", "-q", "-b", "gitmem", str(tmp_path / "b"), "cloned")
-    assert (tmp_path / "cloned" / "knowledge" / "a.md").read_text() == "by hand\n"
-
-
-def test_a_file_that_exists_is_not_overwritten(desk, tmp_path):
-    (tmp_path / "b").write_text("mine")
-    assert desk.ran("backup", str(tmp_path / "b")).code == ExitCode.USAGE
-    assert (tmp_path / "b").read_text() == "mine"
-
-
-def test_personal_settings_stand_beside_it(desk, tmp_path):
-    desk.run("config", "--user", "save.interval", "7")
-    done = desk.run("backup", str(tmp_path / "b"), "--json").json
-    assert "7" in (tmp_path / "b.settings.yaml").read_text()
-    assert done["settings"] == str(tmp_path / "b.settings.yaml")
-
-
-def test_a_place_that_cannot_be_written_is_named(desk, tmp_path):
-    (tmp_path / "file").write_text("")
-    failed = desk.ran("backup", str(tmp_path / "file" / "b"))
-    assert failed.code == ExitCode.NOT_SAVED
-    assert "could not be written" in failed.err
-    (tmp_path / "folder").mkdir()
-    assert desk.ran("backup", str(tmp_path / "folder")).code == ExitCode.USAGE
-
-
-def test_settings_that_stand_there_are_not_overwritten_and_nothing_is_left(desk, tmp_path):
-    desk.run("config", "--user", "save.interval", "7")
-    (tmp_path / "b.settings.yaml").write_text("mine")
-    assert desk.ran("backup", str(tmp_path / "b")).code == ExitCode.USAGE
-    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    assert desk.ran("backup", str(tmp_path / "link")).code == ExitCode.USAGE
-    assert (tmp_path / "b.settings.yaml").read_text() == "mine"
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name[:4] in {"b", "b.se", "link", "gitm"}) == [
-        "b.settings.yaml",
-        "link",
-    ]
 
 
 @root_needed
@@ -136,16 +82,6 @@ calls = 0
 sys.argv.insert(1, "backup")
 run()
 """
-
-
-def test_an_empty_project_gets_the_memory(first, tmp_path, run_in, bare_git):
-    run_in(first, "backup", str(tmp_path / "b"))
-    (tmp_path / "new place").mkdir()
-    run_in(tmp_path / "new place", "restore", str(tmp_path / "b"))
-    assert "of the laptop" in run_in(tmp_path / "new place", "show").out
-    heads = {bare_git(folder / ".gitmem", "rev-parse", "HEAD") for folder in (first, tmp_path / "new place")}
-    assert len(heads) == 1
-    assert run_in(tmp_path / "new place", "remote", "list", "--json").json == []
 
 
 @pytest.mark.parametrize("command", ["restore", "clone"])

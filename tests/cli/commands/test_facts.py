@@ -112,22 +112,6 @@ def test_what_is_not_committed_yet_is_not_stale_once_it_is(gitmem, store, tmp_pa
     assert listed(gitmem, "--stale") == []
 
 
-def test_a_fact_is_added_by_hand_and_shown_by_any_beginning_of_its_id(gitmem):
-    code, out, err = gitmem("facts", "add", "Use uv, not pnpm.", "--kind", "rule", "--tag", "build", "--json")
-    assert (code, err) == (0, "")
-    fact = json.loads(out)
-    assert (fact["kind"], fact["status"], len(fact["commits"])) == ("rule", "active", 1)
-    assert [one["id"] for one in listed(gitmem)] == [fact["id"]]
-    for name in (fact["id"], f"^{fact['id']}", fact["id"][:6]):
-        code, out, err = gitmem("show", name)
-        assert (code, err) == (0, "")
-        assert out == gitmem("facts", "show", fact["id"])[1]
-    shown = json.loads(gitmem("show", fact["id"], "--json")[1])
-    assert (shown["text"], shown["keywords"][0]) == ("Use uv, not pnpm.", "build")
-    assert gitmem("facts", "add", "We use tabs.", stdin=b"")[1].endswith(" is active now.\n")
-    assert gitmem("facts", "add", "-", stdin=b" ")[0] == 8
-
-
 def test_a_day_and_a_summary_say_what_no_longer_holds(gitmem, tmp_path):
     for setting in ("rotation.carryover_tokens=100", "rotation.threshold_tokens=1000"):
         assert gitmem("config", *setting.split("="))[0] == 0

@@ -85,20 +85,6 @@ def test_without_a_store_it_says_what_to_do_or_makes_one(run, project, settings)
     assert settings.exists()
 
 
-def test_local_settings_are_the_persons_own(gitmem, settings):
-    assert gitmem("install", "claude", "--local")[0] == 0
-    assert [path.name for path in settings.parent.glob("*.json")] == ["settings.local.json"]
-    assert gitmem("install", "claude")[0] == 0
-    assert gitmem("uninstall", "claude", "--local")[0] == 0
-    assert [path.name for path in settings.parent.glob("*.json")] == ["settings.json"]
-    assert (settings.parent / "commands" / "gitmem" / "save.md").exists(), "the other settings still need it"
-    assert gitmem("install", "claude", "--local")[0] == 0
-    said = gitmem("uninstall", "claude")[1].splitlines()
-    for name in ("settings.json", "settings.local.json"):
-        assert any(f"{settings.parent / name}, and removed the file" in line for line in said)
-    assert not settings.parent.exists()
-
-
 @pytest.mark.parametrize("words", [("install", "claude", "--user"), ("--user", "install", "claude")])
 def test_user_settings_need_no_store_and_leave_no_trace(run, home, words):
     path = home / ".claude" / "settings.json"
@@ -169,23 +155,6 @@ def test_a_dry_run_prints_the_change_and_makes_none(gitmem, project, settings):
     assert {"scope": "project", "file": str(settings), "changed": True, "removed": True} in said["files"]
     assert f"--- {settings}\n+++ {os.devnull}\n" in said["diff"]
     assert settings.exists()
-
-
-def test_scripts_get_json(gitmem, settings, home):
-    said = json.loads(gitmem("install", "claude", "--json", "--only", "hooks")[1])
-    changed = {"scope": "project", "file": str(settings), "changed": True, "removed": False}
-    script = {"scope": "user", "file": str(home / ".local/share/gitmem/hook.sh"), "changed": True, "removed": False}
-    assert said == {"host": "claude", "dry_run": False, "files": [changed, script]}
-
-
-def test_broken_settings_are_refused(gitmem, settings):
-    settings.parent.mkdir()
-    settings.write_text('{"a": 1,\n "b"}')
-    for command in ("install", "uninstall"):
-        code, _, err = gitmem(command, "claude")
-        assert code == 8
-        assert f"{settings} is not JSON: it cannot be read in line 2, column 5." in err
-    assert settings.read_text() == '{"a": 1,\n "b"}'
 
 
 def test_a_linked_work_tree_has_settings_of_its_own(gitmem, project, tmp_path, bare_git):
@@ -259,10 +228,6 @@ def test_doctor_says_whether_the_mcp_server_can_run(gitmem, monkeypatch, words):
     assert findings() == []
 
 
-def servers(path) -> dict:
-    return json.loads(path.read_text())["mcpServers"]
-
-
 @pytest.mark.parametrize("words", [(), ("--local",)])
 def test_the_mcp_server_is_registered_and_taken_back(gitmem, project, home, words):
     own = home / ".claude.json"
@@ -282,58 +247,9 @@ def test_the_mcp_server_is_registered_and_taken_back(gitmem, project, home, word
     assert sorted(path.name for path in project.iterdir()) == [".git", ".gitmem"]
 
 
-def test_other_servers_stay(gitmem, project):
-    path = project / ".mcp.json"
-    path.write_text('{"mcpServers": {"other": {"command": "npx"}}}')
-    assert gitmem("install", "claude", "--only", "hooks,mcp")[0] == 0
-    assert set(servers(path)) == {"other", "gitmem"}
-    assert gitmem("uninstall", "claude")[0] == 0
-    assert path.read_text() == '{"mcpServers": {"other": {"command": "npx"}}}'
-    path.write_text('{"mcpServers": {"gitmem": {"command": "npx"}}}')
-    assert not (project / ".claude").exists()
-    code, _, err = gitmem("install", "claude", "--only", "hooks,mcp")
-    assert (code, 'has another server that is named "gitmem"' in err) == (8, True)
-    assert not (project / ".claude").exists()
-
-
 def test_a_missing_extra_is_said(gitmem, monkeypatch):
     monkeypatch.setattr("gitmem.cli.commands.install.has_sdk", lambda: False)
     assert install_command("mcp") in gitmem("install", "claude", "--only", "hooks,mcp")[2]
-
-
-def test_the_skill_and_the_agent_that_sum_up_come_and_go(gitmem, project):
-    before = sorted(path.name for path in project.rglob("*") if ".git" not in str(path))
-    code, out, err = gitmem("install", "claude", "--summaries")
-    assert (code, err) == (0, "")
-    assert "summary.provider host" in out
-    folder = project / ".claude"
-    skill, agent = folder / "skills" / "memory-rotate" / "SKILL.md", folder / "agents" / "memory-summarizer.md"
-    assert skill.read_text(encoding="utf-8").startswith("---\nname: memory-rotate\n")
-    assert "model: haiku" in agent.read_text(encoding="utf-8")
-    assert not any(
-        one["changed"] for one in json.loads(gitmem("install", "claude", "--summaries", "--json")[1])["files"]
-    )
-    code, out, _ = gitmem("uninstall", "claude")
-    assert code == 0
-    assert f"Took gitmem out of {skill}" in out
-    assert sorted(path.name for path in project.rglob("*") if ".git" not in str(path)) == before
-
-
-def test_a_skill_of_somebody_elses_stays_as_it_is(gitmem, project):
-    skill = project / ".claude" / "skills" / "memory-rotate" / "SKILL.md"
-    skill.parent.mkdir(parents=True)
-    skill.write_text("mine")
-    code, _, err = gitmem("install", "claude", "--summaries")
-    assert code == 0
-    assert f"{skill} is not gitmem's file" in err
-    gitmem("uninstall", "claude")
-    assert skill.read_text() == "mine"
-    assert not (project / ".claude" / "agents").exists()
-
-
-def test_with_only_hooks_no_other_file_is_put_anywhere(gitmem, project):
-    gitmem("install", "claude", "--only", "hooks")
-    assert [path.name for path in (project / ".claude").iterdir()] == ["settings.json"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need rights on Windows")

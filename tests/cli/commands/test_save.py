@@ -55,36 +55,6 @@ def shell(tmp_path, home, environ, bare_git, initialize) -> Shell:
     return Shell(project, environ)
 
 
-def test_a_text_from_arguments(shell):
-    said = shell.run("save", "Use", "uv, not pnpm", "--type", "decision", "--tag", "build", "--tag", "#py")
-    identifier = said.split("^")[1].split()[0]
-    assert said.startswith(f"Saved decision ^{identifier} in ")
-    assert f"**Decision** #build #py: Use uv, not pnpm ^{identifier}" in shell.memory()
-
-
-@pytest.mark.parametrize("dash", [(), ("-",)])
-def test_a_text_from_standard_input(shell, dash):
-    shell.run("save", *dash, stdin="한글 메모\n둘째 줄\n".encode())
-    assert "**Note**: 한글 메모 ^" in shell.memory()
-    assert "\n  둘째 줄\n" in shell.memory()
-
-
-def test_a_text_from_a_file_with_any_bytes(shell):
-    path = shell.project / "a file.txt"
-    path.write_bytes(b"\xff\xfe broken \x00 utf-8\r\nsecond")
-    shell.run("save", "-f", "a file.txt")
-    assert "broken" in shell.memory()
-    assert "\n  second\n" in shell.memory()
-
-
-def test_json(shell):
-    value = json.loads(shell.here("save", "x", "--json", "--session", "s-1"))
-    assert set(value) == {"id", "commit", "type", "archive", "store", "redacted"}
-    assert value["redacted"] == {}
-    assert len(value["commit"]) == 40
-    assert value["store"] == str(shell.store)
-
-
 def test_a_save_that_left_secrets_out_says_how_many_of_which_kind(shell):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     text = f"use {token}, not {token[::-1]} or {token}; password=hunter2x <private>mine</private>"
@@ -96,38 +66,10 @@ def test_a_save_that_left_secrets_out_says_how_many_of_which_kind(shell):
     assert shell.err == f"gitmem: Left out of what was saved: {told}.\n"
 
 
-@pytest.mark.parametrize("tag", ["a b", "", "#", "x" * 51, "né:"])
-def test_a_bad_tag_is_refused(shell, tag):
-    shell.here("save", "x", "--tag", tag, code=8)
-    assert "tag" in shell.err
-
-
-def test_no_store_has_its_own_exit_code_and_says_how_to_make_one(shell, tmp_path):
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    shell.run("save", "x", cwd=elsewhere, code=3)
-    assert "gitmem init" in shell.err
-    assert list(elsewhere.iterdir()) == []
-
-
 def test_a_huge_line_is_saved_whole(shell):
     text = ("0123456789abcdef " * 65_536).strip()
     shell.run("save", stdin=text.encode())
     assert text in shell.memory() or any(text in p.read_text(encoding="utf-8") for p in shell.store.glob("archive/*"))
-
-
-def test_saving_from_a_subfolder_and_a_linked_work_tree_uses_the_one_store(shell, bare_git, tmp_path):
-    sub = shell.project / "src" / "deep"
-    sub.mkdir(parents=True)
-    shell.run("save", "from below", cwd=sub)
-    bare_git(shell.project, "commit", "-q", "--allow-empty", "-m", "one")
-    linked = tmp_path / "linked"
-    bare_git(shell.project, "worktree", "add", "-q", str(linked))
-    shell.run("save", "from beside", cwd=linked)
-    assert "from below" in shell.memory()
-    assert "from beside" in shell.memory()
-    assert not (linked / ".gitmem").exists()
-    assert bare_git(shell.project, "status", "--porcelain") == ""
 
 
 def test_a_leaked_git_environment_never_touches_the_users_code(shell, bare_git):
@@ -154,10 +96,3 @@ def test_the_private_folder_is_private(shell):
     shell.run("save", "x")
     assert (shell.store / ".git" / "gitmem").stat().st_mode & 0o077 == 0
     assert (shell.store / ".git" / "gitmem" / "spool").stat().st_mode & 0o077 == 0
-
-
-def test_a_read_only_environment_saves_nothing_and_still_finds(gitmem):
-    assert gitmem("save", "We deploy with helm.", "--type", "decision")[0] == 0
-    code, _, said = gitmem("save", "something more", GITMEM_READONLY="1")
-    assert (code, "GITMEM_READONLY is set" in said) == (8, True)
-    assert "helm" in gitmem("search", "deploy", GITMEM_READONLY="1")[1]
