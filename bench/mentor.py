@@ -31,8 +31,8 @@ from gitmem.platform.clock import Context
 from gitmem.platform.programs import read_resource
 from gitmem.sessions.start import start_parts, start_text
 from gitmem.sessions.turns import Turn
-from gitmem.store.headers import known_facts
 from gitmem.store.init import Place, init_store
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -53,7 +53,7 @@ _OF_MODULES = {  # more than the one of its name
     "layers": "private pause resume promote demote",
     "learned": "concepts episodes patterns knowledge",
     "serve": "mcp web",
-    "show": "at start",
+    "show": "at",
     "status": "stats path",
     "stores": "init clone join trust remote",
     "summaries": "summary summarize judge",

@@ -8,7 +8,7 @@ import re
 from datetime import timedelta
 
 from gitmem.cli import output
-from gitmem.cli.app import OWN, App
+from gitmem.cli.app import App
 from gitmem.cli.document import FILES, named_path, refuse_folder, show_episode, show_fact, show_pattern
 from gitmem.document.ids import ALPHABET, FACT_LETTERS, MEMORY, daily_path, is_fact_id, is_id, is_timed
 from gitmem.errors import NotFoundError, RefusedError
@@ -21,11 +21,8 @@ from gitmem.history.origin import find_entry
 from gitmem.history.records import difference, last_version, read_records, resolve
 from gitmem.lessons.episode import LETTER as EPISODE_LETTER
 from gitmem.lessons.pattern import LETTER as BUG_LETTER
-from gitmem.project.state import ProjectQuestions
-from gitmem.sessions.start import start_parts, start_text
 from gitmem.store.known_facts import marked
 from gitmem.store.store import Store
-from gitmem.text.stems import estimate_tokens
 from gitmem.text.terminal import plain
 
 _FACT = re.compile(rf"\^?[{FACT_LETTERS}][{ALPHABET}]+")
@@ -182,18 +179,3 @@ def run_at(args: argparse.Namespace, app: App) -> None:
         )
     value = about | {"path": path, "text": data.decode("utf-8", "replace")}
     output.answer_bytes(args, app, value, data, f"show {commit[: output.SHORT]}:{path}")
-
-
-def run_start(args: argparse.Namespace, app: App) -> None:
-    store = app.settled(args)
-    store.acceptance.check()
-    with ProjectQuestions(app.folder(args), app.environ) as questions:
-        shown = start_parts(store, (), questions.answer(), ())
-    text = start_text(store, shown)
-    value = {
-        "text": text,
-        "tokens": estimate_tokens(text),
-        "budget": store.config.session.budget_tokens,
-        "parts": [{"title": one.title, "tokens": one.tokens, "pieces": one.pieces, "of": one.of} for one in shown],
-    }
-    app.answer(args, value, text or "Nothing is remembered yet: a session would start without a word.", OWN)

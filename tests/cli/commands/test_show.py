@@ -217,14 +217,44 @@ def test_imported_history_is_seen_as_of_its_own_dates(desk, tmp_path):
     assert "zebra" in desk.run("recall", "--at", "2026-01-15", "loader").out
 
 
-def test_the_text_a_session_starts_with_and_what_its_parts_cost(gitmem):
-    assert gitmem("start")[1].startswith("Nothing is remembered yet")
-    gitmem("facts", "add", "Use uv, not pnpm.\n\n**Why:** its lock file is faster.", "--kind", "rule")
-    code, out, err = gitmem("start")
-    assert (code, err) == (0, "")
-    assert "- Use uv, not pnpm. Why: its lock file is faster. (rule, " in out
-    value = gitmem.json("start")
-    assert value["text"] == out.rstrip("\n")
-    [facts] = [part for part in value["parts"] if part["title"] == "What holds"]
-    assert (facts["pieces"], facts["of"]) == (1, 1)
-    assert sum(part["tokens"] for part in value["parts"]) < value["tokens"] <= value["budget"]
+def test_show_on_a_terminal_writes_no_control_characters(desk):
+    desk.write("memory.md", b"one\r\n\ttwo\x1b[2J\x9b\n\xff")
+
+    assert (
+        desk.run("show", terminal=True).out
+        == "one\n\ttwo\\x1b[2J\N{REPLACEMENT CHARACTER}\n\N{REPLACEMENT CHARACTER}\n"
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_show_follows_no_link(desk, tmp_path):
+    (tmp_path / "secret").write_text("secret\n")
+    (desk.store / "link.md").symlink_to(tmp_path / "secret")
+    (desk.store / "folder").symlink_to(tmp_path)
+
+    for path in ("link.md", "folder/secret"):
+        ran = desk.ran("show", path)
+        assert (ran.code, ran.data) == (8, b"")
+
+
+def test_at_is_the_file_of_that_time(desk):
+    data = b"one\r\n\xff no end"
+    desk.write("memory.md", data, "first", "2026-01-05T10:00:00+0000")
+    desk.write(KOREAN, b"later\n", "second", "2026-01-06T10:00:00+0000")
+    desk.write("memory.md", b"now\n", "third", "2026-01-07T10:00:00+0000")
+    first = desk.git(desk.store, "rev-parse", "HEAD~2")
+
+    for when in ("HEAD~2", first, "2026-01-05", "2026-01-06 09:59", "2026-01-06T18:30+09:00"):
+        then = desk.run("at", when)
+        assert then.out == "one\n\ufffd no end\n", when
+        assert f"'git -C {desk.store} show {first[:10]}:memory.md' prints the bytes." in then.err
+    assert desk.run("at", "2026-01-06", KOREAN).out == "later\n"
+    assert desk.run("at", "yesterday").out == "now\n"
+    assert desk.ran("at", "2026-01-05", KOREAN).code == 9
+    value = desk.run("at", "2026-01-05", "--json").json
+    assert value == {
+        "commit": first,
+        "date": "2026-01-05T10:00:00+00:00",
+        "path": "memory.md",
+        "text": data.decode("utf-8", "replace"),
+    }

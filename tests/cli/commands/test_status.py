@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -151,3 +152,12 @@ def test_what_a_person_reads_at_a_terminal_costs_no_tokens(desk):
 def test_weeks_are_bars_on_a_terminal_and_figures_elsewhere():
     assert _weeks([0, 1, 4, 8], bars=True) == " ▁▄█  8 this week"
     assert _weeks([0, 1], bars=False) == "      0       1"
+
+
+def test_status_shows_no_control_characters(gitmem, store):
+    if sys.platform == "win32":
+        pytest.skip("no such names")
+    (store / "\x1b[2Jx.md").write_text("by hand\n")
+    _, out, _ = gitmem("status", terminal=True)
+    assert "\x1b[2J" not in out
+    assert "\\x1b[2Jx.md" in out
