@@ -84,7 +84,8 @@ def clean_commits(
     """
     git, tips = store.repository.git, list(dict.fromkeys(tips))
     state, keys = read_state(store.private), {record.key for record in records}
-    walked = history(git, tips, state.clean if keys <= {*state.records} else ())
+    clean = state.clean if keys <= {*state.records} else ()
+    walked = history(git, tips, clean)
     seeker = seek_texts(store, walked, records, known, limited=keys - {*state.agreed})
     asked = {record.key: record for record in records if record.key not in state.agreed}
     strange = _by_others(store, tips, [one for key, one in asked.items() if one.whose or seeker.found[key]])
@@ -93,7 +94,10 @@ def clean_commits(
     waiting, removed = judge(store, walked, tips, found, before) if found else ({}, 0)
     waiting |= strange
     left = tuple(sorted(keys - waiting.keys()))
-    erased = find_erased(git, walked, [record for record in records if record.key in left])
+    erasing = [record for record in records if record.key in left]
+    erased = find_erased(git, walked, erasing)
+    if clean and (erased.texts or erased.ids or erased.paths):  # who brought a line first, all of history tells
+        erased = find_erased(git, history(git, tips, ()), erasing)
     texts = erased.texts.union(*(seeker.found[key] for key in left))
     commits: dict[str, str] = {}
     if texts or erased.ids or erased.paths:
