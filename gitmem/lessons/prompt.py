@@ -79,6 +79,7 @@ _CANDIDATES = 12
 # the words in many places, readers of recorded sessions found half beside the point.
 _LEAST_SHARE, _LEAST_WORDS = 0.5, 4
 _SHARE_OF_REQUEST = 0.75
+_ASKING = (TaskType.QUESTION, TaskType.BUG_FIX)  # types of prompts that an earlier request's answer may answer
 _SHARES = (0.6, 0.6, 1.0, 1.0)  # of the remaining room, for each memory
 _LEAST_ROOM = 25  # tokens
 _FILTER = re.compile(r"\b(path|type|tag|since|until|session):", re.IGNORECASE)
@@ -119,7 +120,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
         return _told(mends)
     query = plain_query(typed)
     terms = parse_query(query).terms
-    asks = classify(query) is TaskType.QUESTION
+    asks = classify(query) in _ASKING
     hits = answer(store, query, limit=_CANDIDATES, vectors=False, hurried=True).hits
     tails = {tail_of(one) for one in (*known, *chain(*mends.values()))}
     new = [
@@ -162,8 +163,8 @@ def _mends(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple
 def _says(hit: Hit, terms: Sequence[Term], *, asks: bool) -> bool:
     """Return whether one line of a memory has enough words of a query.
 
-    A line of an earlier request needs more of them, and a query that `asks`: who asks again wants the
-    answer again, but who orders again wants the work done again, and the earlier result tells nothing of it.
+    A line of an earlier request needs more of them, and a prompt that asks or reports a fault: who orders again wants
+    the work done again, and the earlier result tells nothing of it.
     """
     words = {term.group for term in terms if not term.aside}
     asked, rest = _taken_apart(hit.text)

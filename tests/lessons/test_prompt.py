@@ -161,6 +161,7 @@ def test_an_earlier_request_answers_the_same_question_and_not_the_same_order(day
     path.write_text(path.read_text("utf-8").partition("- [10:00:00]")[0] + entry, "utf-8")
     assert "It is 8123." in remembered(day.store, f"Do you know {asked}?").text
     assert remembered(day.store, f"Write down {asked}").text == ""
+    assert "It is 8123." in remembered(day.store, f"The check of {asked} fails").text
 
 
 def started(day, session="s-1"):
