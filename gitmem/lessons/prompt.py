@@ -166,12 +166,20 @@ def _says(hit: Hit, terms: Sequence[Term], *, asks: bool) -> bool:
     A line of an earlier request needs more of them, and a prompt that asks or reports a fault: who orders again wants
     the work done again, and the earlier result tells nothing of it.
     """
-    words = {term.group for term in terms if not term.aside}
+    words = _words(terms)
     asked, rest = _taken_apart(hit.text)
-    if _most(rest, terms, words) >= max(_LEAST_WORDS, _LEAST_SHARE * len(words)):
+    if _most(rest, terms, words) >= _enough(words):
         return True
     again = _most(asked, terms, words) >= max(_LEAST_WORDS, _SHARE_OF_REQUEST * len(words))
     return again and asks
+
+
+def _words(terms: Sequence[Term]) -> Collection[int]:
+    return {term.group for term in terms if not term.aside}
+
+
+def _enough(words: Collection[int]) -> float:
+    return max(_LEAST_WORDS, _LEAST_SHARE * len(words))
 
 
 def _most(text: str, terms: Sequence[Term], words: Collection[int]) -> int:
@@ -240,12 +248,15 @@ def _without_risk(store: Store, hit: Hit, text: str) -> str:
 
 
 def _pieces(store: Store, hits: Sequence[Hit], terms: Sequence[Term], tokens: int) -> Iterator[tuple[Hit, str]]:
-    """Yield each memory with its heading and text, as long as there is room."""
-    needles = needles_of(terms)
+    """Yield each memory with its heading and text, as long as there is room; what an earlier one says is left out."""
+    needles, words, told = needles_of(terms), _words(terms), ""
     left = tokens - estimate_tokens(_LEAD + _CLOSE) - 2
     for hit, share in zip(hits, _SHARES, strict=False):
         head = f"[{hit_head(hit)}]"
         text = bare_text(hit.text)
+        new = "\n".join(one for one in lines_of(text) if one.removeprefix(f"{hit.label}: ") not in told)
+        if told and not hit.status and _most(new, terms, words) < _enough(words):  # as a rule's exchange says it, too
+            continue
         marks = estimate_tokens(hit.shown(text)) - estimate_tokens(text)
         room = int(left * share) - estimate_tokens(head) - marks - 2
         if room < _LEAST_ROOM:
@@ -255,4 +266,5 @@ def _pieces(store: Store, hits: Sequence[Hit], terms: Sequence[Term], tokens: in
         if text:
             piece = f"{head}\n{plain(hit.shown(_without_risk(store, hit, text)))}"
             left -= estimate_tokens(piece) + 1
+            told += f"{text}\n"
             yield hit, piece

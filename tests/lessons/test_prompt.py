@@ -102,6 +102,18 @@ def test_what_the_session_itself_said_is_not_told(day, session, tag):
     assert "max_connections" in tell_prompt(day.store, "another", ASKED)
 
 
+def test_what_two_memories_say_is_told_once(day):
+    said = "The Redis timeouts of the checkout service came from a pool that is too small."
+    log = Path(day.store.root, "daily/2026/11/2026-11-20.md")
+    others = log.read_text("utf-8").partition("- [10:00:00]")[0]
+    entry = f"- [10:00:00] **Exchange** #1b4e51f0: Look into it ^x4f7k2m9q0x\n\n  **Answer:** {said}\n"
+    log.write_text(others + entry, "utf-8")
+    note = f"- [2026-11-20 10:00:05] **Learning**: {said} ^01kaqmn5z2abcdefghjk\n"
+    Path(day.store.root, "memory.md").write_text(f"## Recent Context\n\n{note}", "utf-8")
+    text, ids = remembered(day.store, ASKED)
+    assert (text.count(said), len(ids)) == (1, 1)
+
+
 def test_words_that_look_like_filters_are_words(day):
     assert (
         "max_connections"
