@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from gitmem.errors import NotSavedError, RefusedError
 from gitmem.hosts.json_settings import Emptied, SettingsError
 from gitmem.hosts.settings import Edit
-from gitmem.hosts.settings_text import installed_events
 from gitmem.platform.safe_open import read_json, read_regular, replace_file
 from gitmem.values import Value
 
@@ -171,13 +170,6 @@ def is_present(edit: Edit) -> bool:
     with contextlib.suppress(RefusedError, SettingsError):
         return edit.present(_decoded(_read(edit.path) or b""))
     return False
-
-
-def hooked_events(path: str) -> tuple[str, ...]:
-    """Return the events with a hook of gitmem's in a settings file; none if it is unreadable."""
-    with contextlib.suppress(RefusedError, SettingsError):
-        return installed_events(_decoded(_read(path) or b""))
-    return ()
 
 
 def _leave_folders(gone: Record, others: dict[str, Record]) -> None:

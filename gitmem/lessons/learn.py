@@ -165,7 +165,6 @@ def _message(changed: dict[str, BugPattern], new: int, session: str, host: str) 
 
 
 UNUSED_DAYS = 90  # since an error came last
-MIN_USAGE_COUNT = 2  # times that a pattern was seen or told, below which it is unused
 RETRIEVALS = 2  # times told, from which an old episode stays
 
 

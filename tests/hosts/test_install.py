@@ -8,8 +8,9 @@ import pytest
 from gitmem.errors import NotSavedError, RefusedError
 from gitmem.hosts.agents.claude_code import HOST
 from gitmem.hosts.host import command_hooks
-from gitmem.hosts.install import Manifest, carry_out, hooked_events, plan_edits, plan_put, plan_take, plan_takes
+from gitmem.hosts.install import Manifest, carry_out, plan_edits, plan_put, plan_take, plan_takes
 from gitmem.hosts.settings import hooks_edit
+from tests.hooked import hooked_events
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and links")
 BEFORE = b'\xef\xbb\xbf{\r\n\t// \xed\x8c\x80 \xff\r\n\t"model": "opus"\r\n}'

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from gitmem.lessons.learn import MIN_USAGE_COUNT, UNUSED_DAYS, clean_up, learn_bugs
+from gitmem.config import Config
+from gitmem.lessons.learn import UNUSED_DAYS, clean_up, learn_bugs
 from gitmem.lessons.learn_project import mark_stale
 from gitmem.lessons.outcome_counts import add_told
 from gitmem.lessons.read import known_patterns
@@ -29,7 +30,7 @@ def unused(desk) -> tuple[str, ...]:
 
 
 def test_unused_for_90_days_under_the_least_count(desk):
-    assert (UNUSED_DAYS, MIN_USAGE_COUNT) == (90, 2)  # the numbers of the design
+    assert (UNUSED_DAYS, Config().cleanup.min_usage_count) == (90, 2)  # the numbers of the design
     failed(desk, "t-1")
     [pattern] = known_patterns(desk.store)
     desk.clock.now += timedelta(days=90)

@@ -9,9 +9,9 @@ import pytest
 from gitmem.errors import ExitCode
 from gitmem.hosts.agents.claude_code import HOST
 from gitmem.hosts.host import Place, Scope, shared_server
-from gitmem.hosts.install import hooked_events
 from gitmem.platform.shipped import install_command
 from tests.cli.commands.project import Runner
+from tests.hooked import hooked_events
 
 NEXT = "Next: start Claude Code anew here. 'gitmem status' then tells what is remembered."
 

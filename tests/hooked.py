@@ -1,0 +1,16 @@
+"""The hooks of gitmem's that a settings file holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gitmem.errors import RefusedError
+from gitmem.hosts.settings_text import SettingsError, installed_events
+
+
+def hooked_events(path: str) -> tuple[str, ...]:
+    """Return the events with a hook of gitmem's; none if the file is missing or no settings file."""
+    try:
+        return installed_events(Path(path).read_text("utf-8"))
+    except (OSError, ValueError, RefusedError, SettingsError):
+        return ()
