@@ -340,9 +340,8 @@ def test_a_sync_starts_few_processes(pair: tuple[Machine, Machine], monkeypatch:
     looking = ["diff-index", "ls-files"]
     merging = ["config", "cat-file", *looking, "fetch", "rev-list", "log", "fast-import", "push"]
     merging += ["update-index", "update-ref"]
-    assert sorted(started) == sorted(
-        [*merging, "ls-tree", "update-ref"]
-    )  # of facts; for the fetched ref and the branch
+    assert sorted(set(started) - {"ls-tree"}) == sorted(merging)
+    assert len(started) <= len(merging) + 2  # `ls-tree`, and `update-ref` for the fetched ref and the branch
     second.sync()  # which sees what it pushed
     started.clear()
     second.sync()  # nothing to do
