@@ -149,7 +149,7 @@ class People:
         """Return the index of origins, brought up to the store's tip, or as it was where that would take long."""
         if self._data is None:
             self._data, self._complete = _index(self._store, self._seconds)
-            head = self._data.split(b"\n@", 1)[0].decode("utf-8", "replace")
+            head = self._data[: self._data.find(b"\n@")].decode("utf-8", "replace")
             _, _, person, *lines = head.split("\n")
             address, home, name = person.split("\t") if person else ("", "", "")
             if home == self._store.context.home:
@@ -225,7 +225,8 @@ class _Listed:
     """The ids of an index: a search for one takes a millisecond in a large index, so many are looked for in a table."""
 
     def __init__(self, data: bytes) -> None:
-        self._data, self._asked = b"\n" + data.partition(b"\n@\n")[2], 0  # an author may be called like a path
+        self._data, self._asked = data, 0
+        self._start = data.find(b"\n@\n") + 2  # an author may be called like a path
         self._table: dict[str, list[int]] = {}
 
     def numbers(self, identifier: str) -> Iterable[int]:
@@ -233,13 +234,13 @@ class _Listed:
         listed = identifier.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # a path may be no UTF-8
         self._asked += 1
         if self._asked > _MANY and not self._table:
-            for line in self._data.decode().split("\n")[1:-1]:
+            for line in self._data[self._start + 1 :].decode().split("\n")[:-1]:
                 name, _, number = line.rpartition("\t")
                 self._table.setdefault(name, []).append(int(number))
         return self._table.get(listed, ()) if self._table else self._search(f"\n{listed}\t".encode())
 
     def _search(self, line: bytes) -> Iterator[int]:
-        place = -1
+        place = self._start - 1
         while (place := self._data.find(line, place + 1)) >= 0:
             start = place + len(line)
             yield int(self._data[start : self._data.index(b"\n", start)])

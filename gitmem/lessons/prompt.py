@@ -120,7 +120,6 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
         return _told(mends)
     query = plain_query(typed)
     terms = parse_query(query).terms
-    asks = classify(query) in _ASKING
     hits = answer(store, query, limit=_CANDIDATES, vectors=False, hurried=True).hits
     tails = {tail_of(one) for one in (*known, *chain(*mends.values()))}
     new = [
@@ -128,7 +127,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
         for hit in hits
         if hit.worth.share >= _LEAST_SHARE
         and hit.worth.words >= _LEAST_WORDS
-        and _says(hit, terms, asks=asks)
+        and _says(hit, terms, query)
         and tail_of(_handle(hit)) not in tails
         and not hit.is_of(session)
         and not hit.path.startswith(LINKED)
@@ -160,7 +159,7 @@ def _mends(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple
     return dict(new[:_MENDS])
 
 
-def _says(hit: Hit, terms: Sequence[Term], *, asks: bool) -> bool:
+def _says(hit: Hit, terms: Sequence[Term], query: str) -> bool:
     """Return whether one line of a memory has enough words of a query.
 
     A line of an earlier request needs more of them, and a prompt that asks or reports a fault: who orders again wants
@@ -171,7 +170,7 @@ def _says(hit: Hit, terms: Sequence[Term], *, asks: bool) -> bool:
     if _most(rest, terms, words) >= _enough(words):
         return True
     again = _most(asked, terms, words) >= max(_LEAST_WORDS, _SHARE_OF_REQUEST * len(words))
-    return again and asks
+    return again and classify(query) in _ASKING
 
 
 def _words(terms: Sequence[Term]) -> Collection[int]:
