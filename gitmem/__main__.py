@@ -17,6 +17,12 @@ def run() -> None:
     if None in (sys.stdin, sys.stdout, sys.stderr):
         open_missing_streams()
     sys.path[:] = trusted(sys.path)
+    if sys.argv[1:] == ["statusline"] or (sys.argv[1:2], sys.argv[3:]) == (["-C"], ["statusline"]):
+        from gitmem.cli.sign import tell_sign
+
+        tell_sign(sys.argv[2] if sys.argv[3:] else "")
+        sys.stdout.flush()
+        os._exit(0)
     from gitmem.platform.programs import absolute_entries
 
     if "PATH" in os.environ:  # GitPython looks for git there when it is imported

@@ -88,7 +88,7 @@ def test_the_way_of_a_save_loads_the_standard_library_only():
     assert loaded - set(sys.stdlib_module_names) == {"gitmem"}
 
 
-_HOOK = f"""
+_RUN = f"""
 import os, sys
 sys.path.insert(0, {str(ROOT)!r})
 end = os._exit
@@ -96,10 +96,23 @@ def told(code):
     print(*sys.modules, file=sys.stderr)
     end(code)
 os._exit = told
-sys.argv = ["gitmem", "hook", "claude"]
+sys.argv[:1] = ["gitmem"]
 from gitmem.__main__ import run
 run()
 """
+
+
+@pytest.fixture
+def gitmem(tmp_path, environ):
+    """Return a function that runs Python in a project with a store of one decision."""
+
+    def run(*command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, *command]
+        return subprocess.run(words, cwd=tmp_path, env=environ, input=stdin, capture_output=True, text=True, check=True)
+
+    run("-m", "gitmem", "init")
+    run("-m", "gitmem", "save", "Use hatch for the build", "--type", "decision")
+    return run
 
 
 @pytest.mark.parametrize(
@@ -109,13 +122,18 @@ run()
         {"hook_event_name": "UserPromptSubmit", "prompt": "which tool do we use for the build?"},
     ],
 )
-def test_a_hook_that_answers_loads_little(event, tmp_path, environ):
-    def gitmem(*command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        words = [sys.executable, *command]
-        return subprocess.run(words, cwd=tmp_path, env=environ, input=stdin, capture_output=True, text=True, check=True)
-
-    gitmem("-m", "gitmem", "init")
-    gitmem("-m", "gitmem", "save", "Use hatch for the build", "--type", "decision")
-    answer = gitmem("-c", _HOOK, stdin=json.dumps({"session_id": "s", "cwd": str(tmp_path), **event}))
+def test_a_hook_that_answers_loads_little(event, tmp_path, gitmem):
+    answer = gitmem("-c", _RUN, "hook", "claude", stdin=json.dumps({"session_id": "s", "cwd": str(tmp_path), **event}))
     assert answer.stdout or event["hook_event_name"] != "SessionStart"
     assert not (CLASSES | PARTIES | {"argparse"}) & set(answer.stderr.split())
+
+
+def test_a_status_line_loads_next_to_nothing(tmp_path, gitmem):
+    (tmp_path / ".gitmem" / ".git" / "gitmem" / "sign").write_text("gitmem: 1 decision told; recording")
+    asked = json.dumps({"workspace": {"project_dir": str(tmp_path)}}, separators=(",", ":"))
+    for words, stdin in ((["statusline"], asked), (["-C", str(tmp_path), "statusline"], "")):
+        answer = gitmem("-c", _RUN, *words, stdin=stdin)
+        assert answer.stdout == "gitmem: 1 decision told; recording\n"
+        loaded = {*answer.stderr.split()}
+        assert not (CLASSES | PARTIES | {"argparse", "json", "typing", "unicodedata", "zlib"}) & loaded
+        assert len([name for name in loaded if name.startswith("gitmem")]) < 16

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _DAMAGE = "'gitmem doctor' says what is wrong with the store."
 _SHOWN = 300  # characters of an unexpected error
-_LIGHT = ("hook", "statusline")  # run often, without a parser
 # Exit codes that are logged for `gitmem doctor`; usage errors are not.
 _LOGGED = (ExitCode.BUSY, ExitCode.NOT_SAVED, ExitCode.UNFINISHED)
 
@@ -34,11 +33,10 @@ def main(argv: Sequence[str], make_app: Callable[[], App]) -> int:
 
 
 def _run(argv: Sequence[str], app: App) -> int:
-    word = command_word(argv)
-    if word in _LIGHT and not {"-h", "--help"} & set(argv):
-        from gitmem.cli.commands.hook import hook, statusline
+    if command_word(argv) == "hook" and not {"-h", "--help"} & set(argv):
+        from gitmem.cli.commands.hook import hook
 
-        return (hook if word == "hook" else statusline)(argv, app)
+        return hook(argv, app)
     args = None
     try:
         if "_ARGCOMPLETE" in app.environ:

@@ -6,16 +6,14 @@ waits for what it imports.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from functools import partial
 
 from gitmem.store.locate import has_home_stores
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Mapping
     from typing import TextIO
 
     from gitmem.errors import GitmemError
@@ -69,40 +67,6 @@ def tell(
     reply = {**(answer(text) if text else {}), **(more or {})}
     if reply:
         print(json.dumps(reply, ensure_ascii=False), file=out, flush=True)
-
-
-SIGN = "sign"  # file: the line about the last start
-
-
-def sign_of_use(store: Store, ids: Collection[str], text: str, *, recorded: bool) -> str:
-    """Return the line that tells a person what a session was told of these memories, and keep it for status lines."""
-    from gitmem.document.ids import is_fact_id
-    from gitmem.sessions.start import LEARNED
-    from gitmem.text.sentences import count
-    from gitmem.text.stems import estimate_tokens
-
-    kinds = [one[0] for one in {*ids} if is_fact_id(one)]
-    found = {"decision": kinds.count("d"), "open issue": kinds.count("i")}
-    rest = len(kinds) - sum(found.values())
-    found["other fact" if any(found.values()) else "fact"] = rest
-    told = ", ".join(count(number, what) for what, number in found.items() if number) or "the last work"
-    line = f"gitmem: {told} told ({estimate_tokens(text):,} tokens)" if text else "gitmem: nothing to tell"
-    paused = ""
-    if store.has_layers:
-        from gitmem.store.layers import paused_words
-
-        paused = paused_words(store)
-    line += f"; {paused or 'recording'}" if recorded else "; NOT recording: 'gitmem doctor' says why"
-    with (
-        contextlib.suppress(OSError, UnicodeDecodeError),
-        open(os.path.join(store.private, SIGN), "w", encoding="utf-8") as file,
-    ):
-        file.write(line)
-        learned = os.path.join(store.private, LEARNED)
-        with open(learned, encoding="utf-8") as last:
-            line += f". {last.read().strip()}"
-        os.unlink(learned)
-    return line
 
 
 def tell_refused(out: TextIO, host: str, payload: Mapping[str, object], error: GitmemError) -> None:

@@ -7,17 +7,13 @@ owners are compared here, and if they differ, git's rules decide.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 
 from gitmem.errors import GitFailedError, RefusedError
-from gitmem.git.process import Git, git_without_repository
 from gitmem.git.repository import Layout, linked_git_dir
 from gitmem.platform.safe_open import read_text
-from gitmem.platform.spawn import ExpiredError
 from gitmem.values import Value
 
-_WORK_TREE = re.compile(r"(?im)^[ \t]*worktree[ \t]*=[ \t]*(.+)$")
 _agreed: set[str] = set()  # folders that git accepted, asked once a process
 _SECONDS = 10.0
 _REMEDY = "git config --global --add safe.directory "
@@ -74,6 +70,8 @@ def ask_git(environ: Mapping[str, str], folder: str) -> None:
         RefusedError: git refuses it.
 
     """
+    from gitmem.git.process import git_without_repository
+
     if folder in _agreed:
         return
     git = git_without_repository(environ, user_config=True)
@@ -119,9 +117,10 @@ def is_at_its_place(layout: Layout) -> bool:
 
 def _recorded_work_tree(git_dir: str) -> str:
     """Return the work tree of a repository: `core.worktree`, else the folder around a `.git`; "" if unknown."""
-    named = _WORK_TREE.search(read_text(os.path.join(git_dir, "config")))
-    if named:
-        return os.path.normpath(os.path.join(git_dir, named[1].strip().strip('"')))
+    for line in read_text(os.path.join(git_dir, "config")).split("\n"):
+        key, _, named = line.partition("=")
+        if key.strip().casefold() == "worktree" and named.strip():
+            return os.path.normpath(os.path.join(git_dir, named.strip().strip('"')))
     return os.path.dirname(git_dir) if os.path.basename(git_dir) == ".git" else ""
 
 
@@ -178,6 +177,8 @@ class IdentityLookup:
     """
 
     def __init__(self, git_dir: str, work_tree: str, environ: Mapping[str, str]) -> None:
+        from gitmem.git.process import Git
+
         git = Git(git_dir, work_tree, environ, user_config=True)
         self._process = git.spawn("config", "--null", "--get-regexp", r"^user\.(name|email)$")
         self._result: Identity | None = None
@@ -190,6 +191,8 @@ class IdentityLookup:
         return self._result
 
     def _read(self) -> Identity:
+        from gitmem.platform.spawn import ExpiredError
+
         try:
             stdout, _ = self._process.communicate(timeout=_IDENTITY_SECONDS)
         except ExpiredError:

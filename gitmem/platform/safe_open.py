@@ -34,6 +34,7 @@ _PASS = getattr(os, "O_PATH", 0) | _LIST  # needs no permission to read the fold
 _NO_FOLDER = {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}  # errors of a link, or a file, opened as a folder
 MAX_FILE_BYTES = 100 * 1024 * 1024  # a larger one is not read into memory; hosting sites refuse it, too
 _MOST_TEXT = 65536  # bytes
+_MOST_SMALL = 1 << 20  # bytes
 _MOST_JSON = 64 << 20  # bytes
 # Parts of names that lead out of the folder or into git's own, or are special to a system.
 _UNSAFE_PARTS = frozenset(("", ".", "..", ".git"))
@@ -205,6 +206,16 @@ def read_open(file: BinaryIO, most: int) -> bytes | None:
     """Return up to `most` bytes of an open file; None if it is not regular."""
     status = os.fstat(file.fileno())
     return file.read(min(most, status.st_size)) if stat.S_ISREG(status.st_mode) else None
+
+
+def read_small(path: str, *, follow: bool = True) -> bytes | None:
+    """Return up to 1 MiB of a regular file, None if it cannot be read, or is a link and `follow` is false."""
+    if not follow and os.path.islink(path):  # for systems without O_NOFOLLOW
+        return None
+    try:
+        return read_regular(path, _MOST_SMALL, follow=follow)
+    except OSError:
+        return None
 
 
 def read_text(path: str) -> str:

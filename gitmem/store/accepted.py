@@ -9,16 +9,22 @@ from __future__ import annotations
 import contextlib
 import os
 
-from gitmem.errors import RefusedError
-from gitmem.platform.safe_open import replace_file
+from gitmem.errors import RefusedError, StoreNotFoundError
+from gitmem.git.repository import find_layout
+from gitmem.git.trust import check_layout, is_linked
+from gitmem.platform.safe_open import in_the_way, read_small, replace_file
 from gitmem.store.locate import user_store
-from gitmem.store.settings import read_small
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gitmem.git.repository import Layout
 
 
+PRIVATE_FOLDER = "gitmem"
+# Of the common git folder: none may be a link, through which what waits would be written elsewhere.
+_ON_THE_WAY = ("gitmem", "gitmem/spool", "gitmem/spool/aside", "gitmem/spool/hooks", "gitmem/spool/hooks/aside")
 _FOLDER = (".local", "share", "gitmem", "stores")  # as in hooks/hook.sh
 _NAME = "accepted"  # likewise
 _MAKING = "making"
@@ -150,6 +156,47 @@ class Acceptance:
     def _number(self) -> str:
         status = os.stat(self._layout.common_dir)
         return f"{status.st_dev}:{status.st_ino}"
+
+
+def private_folder(work_tree: str, environ: Mapping[str, str]) -> str:
+    """Return the private folder of the store at `work_tree`; starts no process and reads no settings.
+
+    Raises:
+        StoreNotFoundError: there is no store.
+        RefusedError: it is another user's, linked to a repository that is gone or not its own, or has links on the way.
+
+    """
+    return os.path.join(checked_layout(work_tree, environ).common_dir, PRIVATE_FOLDER)
+
+
+def accepted_folder(work_tree: str, environ: Mapping[str, str], home: str) -> str:
+    """Return the private folder of a store that may be written to. Raises as `private_folder`, and NotAcceptedError."""
+    layout = checked_layout(work_tree, environ)
+    private = os.path.join(layout.common_dir, PRIVATE_FOLDER)
+    Acceptance(layout, private, home).check()
+    return private
+
+
+def checked_layout(work_tree: str, environ: Mapping[str, str]) -> Layout:
+    """Return the layout of the store at `work_tree`. Raises as `private_folder`."""
+    layout = find_layout(work_tree)
+    if layout is None and is_linked(work_tree):
+        from gitmem.git.setup import reconnect
+
+        layout = find_layout(work_tree) if reconnect(work_tree, environ) else None
+        if layout is None:
+            raise RefusedError(
+                f"The store at {work_tree} is cut off from its repository, so nothing is recorded in it: its file .git "
+                "leads to a place that is gone.",
+                f"'gitmem init' in {os.path.dirname(work_tree)} connects it with its project again.",
+            )
+    if layout is None:
+        raise StoreNotFoundError(f"There is no store at {work_tree}.", "'gitmem init' makes one.")
+    check_layout(layout, environ)
+    for path in (os.path.join(work_tree, ".git"), *(os.path.join(layout.common_dir, step) for step in _ON_THE_WAY)):
+        if os.path.islink(path):
+            raise in_the_way(path)
+    return layout
 
 
 def recorded_stores(home: str) -> list[tuple[str, tuple[str, ...]]]:

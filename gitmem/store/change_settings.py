@@ -19,8 +19,8 @@ from gitmem.document.plain import flow
 from gitmem.document.yaml import YamlTextError, remove_value, set_value
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.platform.clock import Context
-from gitmem.platform.safe_open import replace_file
-from gitmem.store.settings import STORES, TRUST, is_inside_store, personal_folder, read_config, read_small, read_trust
+from gitmem.platform.safe_open import read_small, replace_file
+from gitmem.store.settings import STORES, TRUST, is_inside_store, personal_folder, read_config, read_trust
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

@@ -34,8 +34,8 @@ from gitmem.git.trust import ask_git, check_owner, is_linked
 from gitmem.merge.documents import MergeStatus, merge
 from gitmem.platform.clock import Context
 from gitmem.platform.programs import read_resource
-from gitmem.platform.safe_open import read_text
-from gitmem.store.accepted import Making
+from gitmem.platform.safe_open import read_small, read_text
+from gitmem.store.accepted import PRIVATE_FOLDER, Making
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.locate import (
     HOME_HOSTS,
@@ -49,8 +49,8 @@ from gitmem.store.locate import (
     is_store,
     user_store,
 )
-from gitmem.store.settings import read_config, read_small
-from gitmem.store.store import PRIVATE_FOLDER, Store, write_mark
+from gitmem.store.settings import read_config
+from gitmem.store.store import Store, write_mark
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.sync.remotes import DEFAULT, arrivals_of, check_extent, check_files, check_version

@@ -24,7 +24,7 @@ from gitmem.config import (
     value_of,
 )
 from gitmem.document.ids import CONFIG
-from gitmem.platform.safe_open import read_regular
+from gitmem.platform.safe_open import read_small
 from gitmem.store.locate import STORE_FOLDER
 
 MAX_BYTES = 65_536  # of the person's own file
@@ -151,7 +151,6 @@ def _mapping(data: bytes, most: int) -> Mapping[str, object]:
 
 TRUST = "trust.json"
 _FOLDER = "gitmem"
-_MAX_BYTES = 1 << 20
 
 
 def personal_folder(environ: Mapping[str, str], home: str, platform: str = sys.platform) -> str:
@@ -205,13 +204,3 @@ def read_trust(folder: str) -> dict[str, dict[str, object]]:
 def is_inside_store(path: str) -> bool:
     """Return whether a path resolves to one inside a store."""
     return any(part.casefold() == STORE_FOLDER for part in os.path.realpath(path).split(os.sep))
-
-
-def read_small(path: str, *, follow: bool = True) -> bytes | None:
-    """Return up to 1 MiB of a regular file, None if it cannot be read, or is a link and `follow` is false."""
-    if not follow and os.path.islink(path):  # for systems without O_NOFOLLOW
-        return None
-    try:
-        return read_regular(path, _MAX_BYTES, follow=follow)
-    except OSError:
-        return None

@@ -8,21 +8,17 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from gitmem.document.ids import FORMAT, TEMPORARY
-from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreFormatError, StoreNotFoundError
-from gitmem.git.repository import Repository, find_layout, is_object_id
-from gitmem.git.trust import check_layout, is_linked
-from gitmem.platform.safe_open import in_the_way, read_text
-from gitmem.store.accepted import Acceptance
+from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreFormatError
+from gitmem.git.repository import Repository, is_object_id
+from gitmem.platform.safe_open import read_small, read_text
+from gitmem.store.accepted import PRIVATE_FOLDER, Acceptance, checked_layout
 from gitmem.store.locate import PRIVATE_SUFFIX, is_store, user_store
-from gitmem.store.settings import read_config, read_small
+from gitmem.store.settings import read_config
 from gitmem.store.spool import Spool
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from gitmem.git.lock import Lock, LockKind
-    from gitmem.git.repository import Layout
     from gitmem.git.trust import IdentityLookup
     from gitmem.git.worktree import WorkTree
     from gitmem.platform.clock import Context
@@ -33,9 +29,6 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 2
 READ_ONLY = "GITMEM_READONLY"  # "1" in CI and containers, also in hooks/hook.sh
-PRIVATE_FOLDER = "gitmem"
-# Of the common git folder: none may be a link, through which what waits would be written elsewhere.
-_ON_THE_WAY = ("gitmem", "gitmem/spool", "gitmem/spool/aside", "gitmem/spool/hooks", "gitmem/spool/hooks/aside")
 LAYERS = "layers"  # in the private folder: which sessions are private, and pauses (gitmem.store.layers)
 PURGING = "purging"  # in the private folder while a purge rewrites history (gitmem.purge.rewrite)
 HURRIED = 0.03  # seconds of `patience` where a hook waits; the work behind it asks again
@@ -59,46 +52,6 @@ def own_store(store: Store) -> Store | None:
         return None
 
 
-def private_folder(work_tree: str, environ: Mapping[str, str]) -> str:
-    """Return the private folder of the store at `work_tree`; starts no process and reads no settings.
-
-    Raises:
-        StoreNotFoundError: there is no store.
-        RefusedError: it is another user's, linked to a repository that is gone or not its own, or has links on the way.
-
-    """
-    return os.path.join(_checked_layout(work_tree, environ).common_dir, PRIVATE_FOLDER)
-
-
-def accepted_folder(work_tree: str, environ: Mapping[str, str], home: str) -> str:
-    """Return the private folder of a store that may be written to. Raises as `private_folder`, and NotAcceptedError."""
-    layout = _checked_layout(work_tree, environ)
-    private = os.path.join(layout.common_dir, PRIVATE_FOLDER)
-    Acceptance(layout, private, home).check()
-    return private
-
-
-def _checked_layout(work_tree: str, environ: Mapping[str, str]) -> Layout:
-    layout = find_layout(work_tree)
-    if layout is None and is_linked(work_tree):
-        from gitmem.git.setup import reconnect
-
-        layout = find_layout(work_tree) if reconnect(work_tree, environ) else None
-        if layout is None:
-            raise RefusedError(
-                f"The store at {work_tree} is cut off from its repository, so nothing is recorded in it: its file .git "
-                "leads to a place that is gone.",
-                f"'gitmem init' in {os.path.dirname(work_tree)} connects it with its project again.",
-            )
-    if layout is None:
-        raise StoreNotFoundError(f"There is no store at {work_tree}.", "'gitmem init' makes one.")
-    check_layout(layout, environ)
-    for path in (os.path.join(work_tree, ".git"), *(os.path.join(layout.common_dir, step) for step in _ON_THE_WAY)):
-        if os.path.islink(path):
-            raise in_the_way(path)
-    return layout
-
-
 class Store:
     """One project's memory. Opening it reads a few small files and starts no process.
 
@@ -110,7 +63,7 @@ class Store:
     """
 
     def __init__(self, work_tree: str, context: Context) -> None:
-        layout = _checked_layout(work_tree, context.environ)
+        layout = checked_layout(work_tree, context.environ)
         self.root = work_tree
         self.folder = os.path.dirname(work_tree)  # that a command works in: of a linked work tree, perhaps
         self.patience = 1.0  # seconds in which git may look for what became of branches

@@ -16,6 +16,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
@@ -89,26 +90,10 @@ def hook(argv: Sequence[str], app: App) -> int:
     return ExitCode.OK
 
 
-def statusline(argv: Sequence[str], app: App) -> int:
-    """Print the line about the session of an agent that gives its folder as JSON on standard input, "" without one.
+def run_statusline(args: argparse.Namespace, app: App) -> None:
+    from gitmem.cli.sign import tell_sign
 
-    hooks/hook.sh does the same without Python. A store that came with the project says nothing.
-    """
-    import json
-
-    from gitmem.cli.recall_hooks import SIGN
-    from gitmem.errors import GitmemError
-    from gitmem.store.locate import find_store
-    from gitmem.store.store import accepted_folder
-
-    with contextlib.suppress(GitmemError, OSError, ValueError, AttributeError, TypeError):
-        given = {} if app.stdin.isatty() else json.loads(app.stdin.read() or "{}")
-        folder = (given.get("workspace") or {}).get("project_dir") or given.get("cwd") or ""
-        root = find_store(os.path.join(app.cwd, parse_call(argv).directory, folder), app.home())
-        if root is not None:
-            with open(os.path.join(accepted_folder(root, app.environ, app.home()), SIGN), encoding="utf-8") as file:
-                print(file.read(), file=app.out)
-    return 0
+    tell_sign(app.folder(args))
 
 
 def parse_call(argv: Sequence[str]) -> Call:
@@ -244,8 +229,8 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: Event) ->
         if name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:
             _settle_later(_open(app, root))
         return
+    from gitmem.store.accepted import private_folder
     from gitmem.store.spool import may_answer
-    from gitmem.store.store import private_folder
 
     if starts:
         spool.set_untold(owner, untold=False)
@@ -279,7 +264,8 @@ def _answer_start(
 
     `sign` is the key under which the host shows the person a line, "" if it shows none.
     """
-    from gitmem.cli.recall_hooks import sign_of_use, tell
+    from gitmem.cli.recall_hooks import tell
+    from gitmem.cli.sign import sign_of_use
     from gitmem.project.state import ProjectQuestions
 
     cwd = payload.get("cwd")
@@ -439,8 +425,8 @@ def _find(app: App, folders: Sequence[str]) -> str | None:
 
 def _spool(app: App, root: str) -> HookSpool:
     """Return the spool of an accepted store, with the events that were held elsewhere while git refused the store."""
+    from gitmem.store.accepted import accepted_folder
     from gitmem.store.hook_spool import HookSpool, release
-    from gitmem.store.store import accepted_folder
 
     spool = HookSpool(accepted_folder(root, app.environ, app.home()))
     release(app.home(), root, spool)
@@ -472,8 +458,8 @@ def _log(app: App, message: str) -> None:
     """Write to the log of the store, if there is one; ignore failures."""
     try:
         from gitmem.cli.app import now
+        from gitmem.store.accepted import accepted_folder
         from gitmem.store.findings import Failure, FailureLog
-        from gitmem.store.store import accepted_folder
 
         root = _find(app, ())
         if root is not None:

@@ -394,8 +394,13 @@ def test_a_person_sees_a_line_of_what_is_told_recorded_and_learned(host):
     assert re.fullmatch(r"gitmem: 1 decision, 1 open issue told \([0-9]+ tokens\); recording", said)
     where = json.dumps({"workspace": {"project_dir": str(host.project)}}).encode()
     assert host.run("statusline", stdin=where, cwd=Path("/")) == f"{said}\n"
+    assert host.run("statusline", stdin=where.replace(b": ", b":"), cwd=Path("/")) == f"{said}\n"
     assert host.run("statusline", stdin=b"{", cwd=Path("/")) == ""
     assert host.run("-C", str(host.project), "statusline", cwd=Path("/")) == f"{said}\n"
+    assert host.run("--no-pager", "statusline", stdin=where, cwd=host.project) == f"{said}\n"
+    (host.private / "sign").write_text(said + "\x1b[2J")
+    assert host.run("statusline", stdin=where, cwd=Path("/")) == ""
+    (host.private / "sign").write_text(said)
     (host.private / "machine").rename(host.private / "of another machine")
     assert host.run("statusline", stdin=where, cwd=Path("/")) == ""  # it may have come with the project
     (host.private / "of another machine").rename(host.private / "machine")
