@@ -32,6 +32,8 @@ from gitmem.document.entry import (
     sections,
 )
 from gitmem.document.ids import daily_path, monthly_path, weekly_path
+from gitmem.document.plain import as_texts
+from gitmem.document.scope import scopes_in
 from gitmem.sessions.cues import is_resolved
 from gitmem.sessions.outcome import Fields, render_fields, split_fields
 from gitmem.values import Value
@@ -92,14 +94,17 @@ def consolidate(step: Step, documents: Mapping[str, bytes], before: bytes | None
     Idempotent: a section is replaced, an entry added once.
     """
     document = Document.parse(before if before is not None else period_document(step.period))
-    body = document.body
+    body, scope = document.body, {*as_texts(document.get("scope"))}
     keeps = _IN_WEEKS if step.tier == WEEKLY else _ALWAYS
     for path in step.sources:
-        source = Document.parse(documents[path]).body
+        given = Document.parse(documents[path])
+        source, told = given.body, _to_digest(given.body)
+        tags = (tag for found in find_entries(told) for tag in found.entry.tags)
+        scope |= {*as_texts(given.get("scope")), *scopes_in(tags)}
         period = path.rpartition("/")[2].removesuffix(".md")
         place = find_section(body, period)
         known = body[place.body : place.end] if place else ""  # a day that came again: keep both
-        sentences = digest(known + _to_digest(source), period)
+        sentences = digest(known + told, period)
         if sentences:
             body = _put_section(body, period, sentences, document.newline)
         body = restore_entries(body, _kept(source, period, keeps), document.newline)
@@ -108,6 +113,8 @@ def consolidate(step: Step, documents: Mapping[str, bytes], before: bytes | None
             known = body[place.body : place.end].strip("\r\n") if place else ""
             if text not in known:
                 body = _put_section(body, title, text if known in text else f"{known}\n\n{text}", document.newline)
+    if scope and document.problem is None:
+        document = document.set("scope", sorted(scope))
     return document.with_body(body).render()
 
 

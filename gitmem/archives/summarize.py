@@ -24,8 +24,9 @@ from gitmem.archives.summary import (
 )
 from gitmem.document.document import Document
 from gitmem.document.entry import clean_text, find_entries, find_section, without_entries
-from gitmem.document.ids import SUMMARIES, raw_path, session_tag, summary_path
+from gitmem.document.ids import SUMMARIES, is_fact_id, raw_path, session_tag, summary_path
 from gitmem.document.message import Message, Op, Trailer
+from gitmem.document.scope import scopes_in
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.fact import FactKind
 from gitmem.facts.lines import SHORTEST, Marks, normalized, with_marks
@@ -35,6 +36,7 @@ from gitmem.llm.http import Patience
 from gitmem.llm.protocol import Question, ReplyError, parse_reply
 from gitmem.redact.redact import redact
 from gitmem.sessions.entries import EXCHANGE
+from gitmem.store.fact_lines import Shelf
 from gitmem.store.known_facts import marks_for
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -104,11 +106,22 @@ def put_summary(transaction: Transaction, summary: Summary, session: str = "") -
         (Trailer.HOST.value, summary.provider),
     )
     message = Message(f"Summarize {name} ({summary.method})", trailers)
-    changes: dict[str, bytes | None] = {summary_path(summary.archive): render_document(summary, transaction.now)}
+    data = render_document(summary, transaction.now, _scope(transaction, summary.archive))
+    changes: dict[str, bytes | None] = {summary_path(summary.archive): data}
     raw = raw_path(summary.archive)
     if summary.method != OFFLINE and transaction.read(raw) is not None:
         changes[raw] = None
     return transaction.commit(message, changes)
+
+
+def _scope(transaction: Transaction, archive: str) -> tuple[str, ...]:
+    """Return the parts of the project that entries and facts of an archive are of."""
+    shelf = Shelf(transaction.read, transaction.names)
+    text = (transaction.read(archive) or b"").decode("utf-8", "replace")
+    entries = [found.entry for found in find_entries(text)]
+    facts = filter(None, (shelf.get(one.id) for one in entries if is_fact_id(one.id)))
+    parts = [*scopes_in(tag for one in entries for tag in one.tags), *(part for fact in facts for part in fact.scope)]
+    return tuple(sorted({*parts}))
 
 
 @lru_cache(maxsize=1)  # a plan that runs again, and each part of a long archive, asks for the same

@@ -132,11 +132,12 @@ def _cut_items(items: Sequence[Item], limit: int) -> Iterator[Item]:
         yield one._replace(**{key: _line(text, limits.get(key, limit)) for key, text in texts})
 
 
-def render_document(summary: Summary, created: datetime) -> bytes:
-    """Return the document of a summary, cleaned."""
+def render_document(summary: Summary, created: datetime, scope: Sequence[str] = ()) -> bytes:
+    """Return the document of a summary, cleaned, made of memories of these parts of the project."""
     summary = cleaned(summary)
     head, *rest = _header(summary)
-    lines = ["---", head, f"kind: {KIND}", f"created: {created.isoformat(timespec='seconds')}", *rest, "---"]
+    parts = [f"scope: {_yaml(list(scope))}"] if scope else []
+    lines = ["---", head, f"kind: {KIND}", f"created: {created.isoformat(timespec='seconds')}", *parts, *rest, "---"]
     return ("\n".join([*lines, summary.overall_summary]).rstrip("\n") + "\n").encode()
 
 

@@ -40,6 +40,11 @@ def is_within(part: str, other: str) -> bool:
     return not other or f"{part}/".startswith(f"{other}/")
 
 
+def do_all_meet(some: Iterable[str], here: str) -> bool:
+    """Return whether each of these parts meets another one: a text made of memories of several is told in such."""
+    return all(do_meet((one,), (here,)) for one in some)
+
+
 def do_meet(some: Collection[str], others: Collection[str]) -> bool:
     """Return whether one of these parts is, is in, or is around one of the others; none stand for the whole project."""
     some, others = set(some) - {""}, set(others) - {""}

@@ -13,6 +13,7 @@ from gitmem.document.document import Document
 from gitmem.document.ids import ALPHABET, file_name_of, is_id
 from gitmem.document.message import link, one_line
 from gitmem.document.plain import as_texts, flow
+from gitmem.document.scope import scopes_in
 from gitmem.facts.compare import overlap, stems_of
 from gitmem.platform.clock import UTC, datetime
 from gitmem.values import Value
@@ -53,6 +54,7 @@ class Concept(Value):
     files: tuple[str, ...]
     exchanges: tuple[str, ...]
     merged: tuple[str, ...]
+    scope: tuple[str, ...] = ()  # the parts of the project that its exchanges are of
 
 
 def concept_id(first: str) -> str:
@@ -125,7 +127,7 @@ def begun(exchange: Exchange) -> Concept:
     when = _when(exchange)
     path = concept_path(identifier, name)
     words, files = tuple(exchange.keywords[:MAX_KEYWORDS]), tuple(exchange.files[:MAX_FILES])
-    return Concept(path, identifier, name, when, when, words, files, (exchange.id,), ())
+    return Concept(path, identifier, name, when, when, words, files, (exchange.id,), (), scopes_in(exchange.tags))
 
 
 def joined(concept: Concept, exchange: Exchange) -> Concept:
@@ -135,6 +137,7 @@ def joined(concept: Concept, exchange: Exchange) -> Concept:
         files=_moved(concept.files, exchange.files, MAX_FILES),
         exchanges=tuple(sorted({*concept.exchanges, exchange.id})),
         updated=max(concept.updated, _when(exchange)),
+        scope=tuple(sorted({*concept.scope, *scopes_in(exchange.tags)})),
     )
 
 
@@ -172,6 +175,7 @@ def parse_concept(data: bytes, path: str) -> Concept | None:
         as_texts(given.get("files")),
         tuple(sorted(as_texts(given.get("exchanges")))),
         as_texts(given.get("merged")),
+        as_texts(given.get("scope")),
     )
 
 
@@ -179,7 +183,7 @@ def render_new(concept: Concept, lines: Sequence[str]) -> bytes:
     """Return the file of a new concept."""
     head = ["---", f"id: {concept.id}", f"kind: {KIND}", f"name: {flow(concept.name)}", f"created: {concept.created}"]
     head += [f"updated: {concept.updated}", f"method: {OFFLINE}"]
-    for key in ("keywords", "files", "exchanges", "merged"):
+    for key in ("keywords", "files", "scope", "exchanges", "merged"):
         if values := list(getattr(concept, key)):
             head.append(f"{key}: {flow(values)}")
     return "\n".join([*head, "---", f"# {concept.name}", "", f"## {SECTION}", "", *lines, ""]).encode(
@@ -191,7 +195,7 @@ def render_changed(data: bytes, concept: Concept, lines: Sequence[str], without:
     """Return a concept's file with another header, lines added and some exchanges removed; all else stays."""
     document = Document.parse(data)
     before = parse_concept(data, concept.path)
-    for key in ("name", "updated", "keywords", "files", "exchanges", "merged"):
+    for key in ("name", "updated", "keywords", "files", "scope", "exchanges", "merged"):
         value = getattr(concept, key)
         if before is None or value != getattr(before, key):
             document = document.set(key, list(value) if isinstance(value, tuple) else _written(key, value))

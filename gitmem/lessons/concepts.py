@@ -165,6 +165,7 @@ def merging(transaction: Transaction, one: Concept, other: Concept) -> dict[str,
         exchanges=tuple(sorted({*one.exchanges, *other.exchanges})),
         merged=tuple(dict.fromkeys((*one.merged, *other.merged, other.id))),
         updated=max(one.updated, other.updated),
+        scope=tuple(sorted({*one.scope, *other.scope})),
     )
     more = [line for _, line in lines_of(Document.parse(other_data).body)]
     return {one.path: render_changed(data, merged, more), other.path: None}

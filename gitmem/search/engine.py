@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from gitmem.document.scope import do_meet, scopes_in
+from gitmem.document.scope import do_all_meet, do_meet, scopes_in
 from gitmem.facts.validity import Standing
 from gitmem.history.authors import People
 from gitmem.search import sources
@@ -46,7 +46,8 @@ def _is_beside(hit: Ranked, marks: Marks, here: str) -> bool:
     status = marks.statuses.get(hit.units.memory(hit.index))
     if status is not None:
         return status.standing is Standing.BESIDE
-    return not do_meet(scopes_in(facts_of(hit.units, hit.units.unit(hit.index)).tags), (here,))
+    parts = scopes_in(facts_of(hit.units, hit.units.unit(hit.index)).tags)
+    return not (do_all_meet(parts, here) if hit.units.path.startswith(_COMPOSED) else do_meet(parts, (here,)))
 
 
 def marked(hit: Hit, marks: Marks) -> Hit:
@@ -92,6 +93,7 @@ _COMPARED = 10  # hits beyond the limit that are compared by their subject
 _BARE_HEADING = 0.5  # factor for a heading without text below it
 _UNANSWERED = 0.5  # factor for a request without an answer
 _BESIDE = 0.5  # factor for what is of another part of the project
+_COMPOSED = ("summaries/", "weekly/", "monthly/", "concepts/")  # what is made of memories of several parts
 _LINKS = 0.5  # factor for a concept or an episode: they link to exchanges, which say more
 
 

@@ -265,7 +265,7 @@ def facts_of(units: Units, unit: Unit) -> Facts:
     else:
         date = day_of(unit.heading) or day
     session = session or next((tag for tag in tags if re.fullmatch(_SESSION_TAG, tag)), "")
-    if not label and (scope := re.search(_SCOPE, units.text[:_HEADER])):  # of an episode, of a mend
+    if not label and (scope := re.search(_SCOPE, units.text[: max(units.text.find("\n---", 3) + 1, 0)])):
         tags = tuple(f"in/{one}" for one in re.findall(r'[^\s",]+', scope[1]))
     within = units.text[unit.start : unit.end] if label else ""
     also = tuple(re.findall(_WITHIN, within)) if "\n  **" in within else ()

@@ -242,3 +242,17 @@ def test_a_document_of_a_period_is_the_same_everywhere():
     assert period_document("2026-02").decode() == (
         "---\nid: month-2026-02\nkind: monthly\ncreated: 2026-02-01T00:00:00Z\nmethod: offline\n---\n# 2026-02\n"
     )
+
+
+def test_a_week_and_a_month_name_the_parts_of_the_project_they_are_made_of():
+    days = [date(2026, 9, 28), date(2026, 9, 29), date(2026, 10, 1)]
+    notes = [entry(day, place, "Note", "The yak is shorn.") for place, day in enumerate(days)]
+    tagged = [one._replace(tags=tags) for one, tags in zip(notes, [("a1b2c3d4", "in/b"), (), ("in/a",)], strict=True)]
+    decision = entry(days[1], 9, "Decision", "Shear it yearly.")._replace(tags=("in/c",))  # told for itself, by its tag
+    files = {daily_path(str(day)): daily(day, one, decision) for day, one in zip(days, tagged, strict=True)}
+    (week,) = run(files, date(2026, 10, 12)).values()
+    assert Document.parse(week).get("scope") == ["a", "b"]
+    (month,) = run(files, TODAY).values()
+    assert Document.parse(month).get("scope") == ["a", "b"]
+    (plain,) = run({daily_path(str(days[1])): daily(days[1], notes[1])}, TODAY).values()
+    assert b"scope" not in plain

@@ -9,14 +9,21 @@ import pytest
 from gitmem.archives import rotate as consolidating
 from gitmem.archives.rotate import consolidate_due, due
 from gitmem.document.entry import entry_ids
+from gitmem.history.past_days import drop_days
 from gitmem.history.records import resolve
 from gitmem.history.undo import undo
+from gitmem.lessons.concept import begun, line_of, render_new
+from gitmem.search.engine import answer
+from gitmem.search.recall import recall
 from gitmem.sessions.background import do_upkeep
+from gitmem.sessions.exchange import Exchange
 from gitmem.sessions.replay import replay
 from gitmem.sessions.save import save
 from gitmem.store.findings import FailureLog
+from gitmem.store.init import add_scope
+from gitmem.store.store import Store
 from tests.archives.test_tiers_rotate import configured
-from tests.desk import SEOUL, Clock
+from tests.desk import SEOUL, Clock, saved_on
 
 TODAY = Clock().now  # a Saturday
 
@@ -222,3 +229,51 @@ def test_a_link_in_the_place_of_a_day_is_not_followed(autumn, tmp_path):
     assert not (root(autumn) / "daily/2026/11/2026-11-02.md").exists()
     assert link.is_symlink()
     assert not any("not yours" in autumn.text(path) for path in tree(autumn, "weekly"))
+
+
+def test_what_is_made_of_a_part_is_told_there_and_above_and_not_beside(desk):
+    """Weeks, summaries of archives and concepts: a search marks them elsewhere, a recall leaves them out."""
+    configured(desk, "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n")
+    project = Path(desk.store.root).parent
+    for part in ("a/src", "b", "c"):
+        (project / part).mkdir(parents=True)
+    for part in "ab":
+        add_scope(desk.store, str(project / part))
+
+    def of(part: str) -> Store:
+        store = Store(desk.store.root, desk.store.context)
+        store.folder = str(project / part)
+        return store
+
+    def told(words: str, folders: str) -> dict[str, tuple[bool, bool]]:
+        """Return where a search finds it without a mark, and where a recall tells it."""
+        found = {}
+        for part in (".", "a", "a/src", "b", "c"):
+            every = answer(of(part), words, limit=0).hits
+            hits = [one for one in every if one.path.startswith(folders) and words.partition(" ")[0] in one.text]
+            assert hits, part
+            found[part] = (all(not hit.is_beside for hit in hits), bool(recall(words, hits, 900).text))
+        return found
+
+    everywhere = dict.fromkeys((".", "a", "a/src", "b", "c"), (True, True))
+    yes, no = (True, True), (False, False)
+    desk.store = of("a/src")
+    saved_on(desk, "2026-11-02", "The zebra importer of the loader is faster by half since it caches tokens.")
+    desk.store = of(".")
+    saved_on(desk, "2026-10-20", "The okapi importer of the loader is faster by half since it caches tokens.")
+    consolidate_due(desk.store)
+    drop_days(desk.store.private)  # as in a new clone
+    assert told("zebra importer", "weekly/") == everywhere | {"b": no, "c": no}
+    assert told("okapi importer", "weekly/") == everywhere
+    desk.store = of("a")
+    for number in range(30):
+        if save(desk.store, desk.save(f"The parser of part {number} reads the tokens of gnus twice by now.")).archive:
+            break
+    assert told("parser reads tokens", "summaries/") == everywhere | {"b": no, "c": no}
+    exchange = Exchange(
+        "x4f7k2m9q0x", "2026-11-20 10:00:00", ("in/a", "in/b"), "Shear the yak for wool.", keywords=("yak", "wool")
+    )
+    data = render_new(begun(exchange), [line_of(exchange, "sessions/2026/11/s.md")])
+    (folder := Path(desk.store.root, "concepts")).mkdir()
+    (folder / "k4f7k2m9q0x-yak.md").write_bytes(data)
+    assert told("yak wool", "concepts/") == dict.fromkeys(everywhere, no) | {".": yes}

@@ -161,3 +161,17 @@ def test_a_summary_says_of_its_sentences_which_do_not_hold_any_more(small):
     now = as_of_now(summary, small.store)
     assert re.search(re.escape(sentence) + r"\.? \[retired since ", now.overall_summary)
     assert "[retired since" in marked(small.store, small.text(summary_path(archive)))
+
+
+def test_a_summary_names_the_parts_of_the_project_it_is_made_of(small):
+    """Those of entries, by their tags, and of facts, whose lines may have none."""
+    decision = save(small.store, small.save("never deploy on Fridays", MemoryType.DECISION, tags=("in/b",)))
+    memory = Path(small.store.root, "memory.md")
+    memory.write_text(memory.read_text("utf-8").replace(" #in/b", ""), "utf-8")
+    assert (decision.id in memory.read_text("utf-8"), "#in/" in memory.read_text("utf-8")) == (True, False)
+    save(small.store, small.save("The yak is shorn.", tags=("in/packages/a",)))
+    archive = rotated(small)
+    assert "\nscope: [b, packages/a]\n" in small.text(summary_path(archive))
+    better = read_summary(small.store, archive)._replace(method="a-model", overall_summary="Better.")
+    transact(small.store, lambda transaction: put_summary(transaction, better), purpose="summary")
+    assert "\nscope: [b, packages/a]\n" in small.text(summary_path(archive))

@@ -103,6 +103,16 @@ def test_what_says_little_leans_on_the_exchange_before_for_an_hour():
     assert choose(exchange(3, ("deploy",), ("fly.toml",)), known, concept.id) is None
 
 
+def test_a_concept_names_the_parts_of_the_project_its_exchanges_are_of():
+    first = exchange(1, ("parser", "tokens"))._replace(tags=("in/b",))
+    second = exchange(2, ("parser", "tokens"))._replace(tags=("a1b2c3d4", "in/a"))
+    concept = begun(first)
+    data = render_new(concept, [])
+    assert parse_concept(data, concept.path).scope == ("b",)
+    both = joined(concept, second)
+    assert parse_concept(render_changed(data, both, []), concept.path).scope == ("a", "b")
+
+
 def test_the_same_exchange_begins_the_same_concept():
     assert begun(exchange(1, ("parser", "tokens"))) == begun(exchange(1, ("parser", "tokens")))
     assert concept_id("a") != concept_id("b")

@@ -96,9 +96,10 @@ def run_recall(args: argparse.Namespace, app: App) -> None:
     app.answer(args, value, found.text, OWN)
     note_hits(app, answered, RECALL, found.text, found.whole)
     if not found.text and not args.json:
-        app.notices(
-            ("Nothing found." if not answer.hits else "No entry fits into this budget. Give a larger --budget.",)
-        )
+        why = "Nothing found." if not answer.hits else "No entry fits into this budget. Give a larger --budget."
+        if answer.hits and answer.hits[0].is_beside:
+            why = "Only other parts of the project have something on it: 'gitmem search' shows it."
+        app.notices((why,))
     if not args.json:
         app.notices(left_out(answer))
 
