@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from gitmem.document.entry import MemoryType
@@ -286,7 +286,7 @@ _TEXTS, _FILES, _LENGTH = 5, 20, 60  # texts and files in a preview, and charact
 
 
 class WaitingPurge(Value):
-    """A purge of another machine that waits for an answer: the path of its record, and the reason."""
+    """A purge of another machine that is not followed: the path of its record, and the reason."""
 
     path: str
     why: str
@@ -304,17 +304,21 @@ class Preview(Value):
     more_files: int
 
 
-def waiting_purges(store: Store) -> list[WaitingPurge]:
-    """Return the purges that wait for an answer, by path."""
-    waiting = read_state(store.private).waiting
-    return sorted((WaitingPurge(record_path(key), why) for key, why in waiting.items()), key=lambda one: one.path)
+def waiting_purges(store: Store, *, refused: bool = False) -> list[WaitingPurge]:
+    """Return the purges that wait for an answer, by path, or those that the person `refused`."""
+    found = _refused(store) if refused else read_state(store.private).waiting
+    return sorted((WaitingPurge(record_path(key), why) for key, why in found.items()), key=lambda one: one.path)
+
+
+def _refused(store: Store) -> Mapping[str, str]:
+    return dict.fromkeys(read_state(store.private).refused, "you refused it on this machine")
 
 
 def preview_purge(store: Store, path: str) -> Preview:
-    """Search for the texts of a waiting purge, with bounded effort.
+    """Search for the texts of a waiting or refused purge, with bounded effort.
 
     Raises:
-        NotFoundError: no purge of this path waits.
+        NotFoundError: no purge of this path waits, or was refused.
 
     """
     record, why = _waiting(store, path)
@@ -333,10 +337,10 @@ def preview_purge(store: Store, path: str) -> Preview:
 
 
 def answer_purge(store: Store, path: str, *, yes: bool) -> list[str]:
-    """Apply a waiting purge, or refuse it for this machine; return notices for the user.
+    """Apply a waiting or refused purge, or refuse it for this machine; return notices for the user.
 
     Raises:
-        NotFoundError: no purge of this path waits.
+        NotFoundError: no purge of this path waits, or was refused.
         BusyError: another process kept the store's lock.
 
     """
@@ -347,9 +351,9 @@ def answer_purge(store: Store, path: str, *, yes: bool) -> list[str]:
 
 
 def _waiting(store: Store, path: str) -> tuple[PurgeRecord, str]:
-    waiting = read_state(store.private).waiting
+    unfollowed = {**_refused(store), **read_state(store.private).waiting}
     commits = [*filter(None, [store.tip]), *read_refs(store.repository.git, f"{FETCHED}/").values()]
     for record in read_records(store, commits)[0]:
-        if record.key in waiting and record_path(record.id) == path:
-            return record, waiting[record.key]
+        if record.key in unfollowed and record_path(record.id) == path:
+            return record, unfollowed[record.key]
     raise NotFoundError(f"No purge {path} waits for an answer.", "'gitmem review' lists those that wait.")

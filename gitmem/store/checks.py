@@ -155,7 +155,8 @@ def check_purges(store: Store) -> Iterator[Finding]:
         message = f"{count(len(state.told), 'purge')} of other machines followed here; they removed:"
         yield Finding("purges", Level.NOTE, message, "'gitmem log --op purge' lists all.", state.told[-_SHOWN:])
     elif not waiting and not state.aside:
-        refused = f" {count(len(state.refused), 'purge')} refused." if state.refused else ""
+        names = ", ".join(map(record_path, state.refused[-_SHOWN:]))
+        refused = f" {count(len(state.refused), 'purge')} refused: {names}." if names else ""
         yield Finding("purges", Level.OK, f"No purge waits for an answer.{refused}")
 
 

@@ -282,6 +282,30 @@ def test_a_remote_that_followed_what_waits_here_is_not_merged(rich: tuple[Machin
     assert "of the build" not in victim.read(BUILD)
 
 
+def test_a_purge_that_was_refused_is_accepted_later_by_the_command_that_the_sync_names(rich: tuple[Machine, Machine]):
+    eve, victim = rich
+    path = plant(eve, "of the build")
+    victim.sync()
+    answer_purge(victim.store, path, yes=False)
+    victim.save("goes on")
+    eve.sync()
+    answer_purge(eve.store, path, yes=True)
+    eve.sync()
+    with pytest.raises(RefusedError) as refused:
+        victim.sync()
+    assert f"'gitmem review {path} --take theirs', then 'gitmem sync'" in refused.value.remedy
+    assert files_with(victim.root, "of the build")
+    assert preview_purge(victim.store, path).why == "you refused it on this machine"
+    answer_purge(victim.store, path, yes=True)
+    converge(eve, victim)
+    for one in rich:
+        assert files_with(one.root, "of the build") == []
+        assert "goes on" in one.read("memory.md")
+        one.sound()
+    with pytest.raises(NotFoundError):
+        preview_purge(victim.store, path)
+
+
 def test_records_of_the_transcripts_branch_count_for_nothing(rich: tuple[Machine, Machine]):
     eve, victim = rich
     from gitmem.sync.transcripts import REMOTE_REF

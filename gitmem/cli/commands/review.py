@@ -164,6 +164,7 @@ def run_review(args: argparse.Namespace, app: App) -> None:
         values = [{"number": number, **item.value} for number, item in enumerate(items, 1)]
         app.answer(args, values, "\n".join(lines) or "Nothing waits for your review.", None if items else OWN)
         return
+    items += [_Purge(store, one) for one in waiting_purges(store, refused=True)]  # by name alone: nothing waits
     number = _find(items, args.what.replace(os.sep, "/").removeprefix("./"))
     item = items[number - 1]
     if args.take and args.take not in item.takes:
@@ -215,7 +216,7 @@ def _purge_words(preview: Preview) -> str:
     more = [f"  … and {preview.more_files} more"] if preview.more_files else []
     named = f"It names {count(preview.texts, 'text')}; f" if preview.texts else "F"  # of an author's it names none
     return "\n".join([
-        f"{preview.path} waits, since {preview.why}.",
+        f"{preview.path} is not followed here, since {preview.why}.",
         f"{named}ound here: {preview.found}{', such as:' if preview.shown else '.'}",
         *(f"  {text!r}" for text in preview.shown),
         *(["They are, or were, in:"] if preview.files else []),

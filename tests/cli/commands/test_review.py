@@ -103,6 +103,10 @@ def test_review_of_a_purge_from_elsewhere(gitmem, tmp_path, bare_git):
     assert gitmem("review")[1] == "Nothing waits for your review.\n"
     assert path not in gitmem("status")[1]
     assert "Current State" in (tmp_path / ".gitmem" / "memory.md").read_text(encoding="utf-8")
+    assert f"{path} is not followed here, since you refused it on this machine." in gitmem("review", path)[1]
+    assert gitmem("review", path, "--take", "theirs")[1] == f"Purged what {path} names.\n"
+    assert "Current State" not in (tmp_path / ".gitmem" / "memory.md").read_text(encoding="utf-8")
+    assert gitmem("review", path)[0] == 9
 
 
 def test_a_fact_of_a_branch_that_is_gone_waits_and_is_taken_over_or_retired(gitmem, store, tmp_path, bare_git):
