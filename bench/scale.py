@@ -2,12 +2,13 @@
 
     python bench/scale.py [--sizes 1000 10000 100000] [--rounds 2] [--keep FOLDER]
 
-For each size a store is written by one `git fast-import`: sessions of ten exchanges over three years, by ten people;
-a fact for ten exchanges, an episode for five, a concept and a bug pattern for twenty, in words drawn by Zipf's law.
-The rendering is gitmem's own. Then a clone of it runs each command, beside `git clone`: its first look, the first save
-after a plain `git pull` that brings all facts, and the rest. CPU seconds are those of the process and of all that it
-waited for, the least of the rounds (the first of its kind has one); memory is that of the largest process, 22 MB at
-least. The exponent compares with the size before: 1 is linear. 100,000 exchanges take some 5 minutes of CPU and 3 GB.
+For each size a store is written by one `git fast-import`: sessions of ten exchanges over three years, by ten people; a
+fact for ten exchanges, of which one in 50 is retired, an episode for five, a concept and a bug pattern for twenty, in
+words drawn by Zipf's law. The rendering is gitmem's own. Then a clone of it runs each command, beside `git clone`: its
+first look, the first save after a plain `git pull` that brings all facts, and the rest. CPU seconds are those of the
+process and of all that it waited for, the least of the rounds (the first of its kind has one); memory is that of the
+largest process, 22 MB at least. The exponent compares with the size before: 1 is linear. 100,000 exchanges take some 5
+minutes of CPU and 3 GB.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import gitmem
 from gitmem.document.entry import render_entry
 from gitmem.document.ids import exchange_id, session_path
-from gitmem.facts.fact import FactKind, make_fact
+from gitmem.facts.fact import FactKind, FactStatus, make_fact
 from gitmem.facts.file import render_fact
 from gitmem.lessons.concept import Concept, concept_id, render_new
 from gitmem.lessons.episode import Episode, episode_id, episode_path, render_episode
@@ -50,6 +51,7 @@ SHARES = list(itertools.accumulate(1 / (rank + 2) for rank in range(len(WORDS)))
 TOPICS = ["timeout", "retry", "cursor", "index", "schema", "lock", "cache", "pool", "token", "batch", "encoding"]
 END = datetime(2026, 11, 1, 12, tzinfo=UTC)
 DAYS = 3 * 365
+RETIRED = 50  # one of so many facts does not hold any more
 ASKED: list[str] = []  # what was asked in the store that was made last
 BARS = {"clone": "2 x git", "first save after a pull": "5 s", "status, the first": "0.3 s", "a prompt": "0.15 s"}
 
@@ -103,6 +105,7 @@ def fact_files(count: int) -> Iterator[tuple[str, bytes]]:
     for number in range(count):
         text = f"The {RANDOM.choice(TOPICS)} of part{number} uses {words(6)}."
         fact = make_fact([*FactKind][number % 5], text, END - timedelta(days=DAYS * (1 - number / count)))
+        fact = fact._replace(status=FactStatus.RETIRED) if number % RETIRED == 0 else fact
         yield fact.path, render_fact(fact)
 
 

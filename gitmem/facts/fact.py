@@ -92,7 +92,7 @@ class Fact(Value):
     branch: str = ""
     lines: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()
-    pinned: bool = False  # the cache of headers looks at the end of a line for the three below
+    pinned: bool = False
     supersedes: tuple[str, ...] = ()
     superseded_by: str = ""
     review: tuple[str, ...] = ()

@@ -18,7 +18,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from gitmem.store.store import Store
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 KNOWN_FOLDER = "known"
-_VERSION = "7"
+_VERSION = "8"
 _SUFFIX = ".md"
 _NO_HEADER = "-"  # instead of the values of a document without a usable header
 _NO_HEADER_END = f"\t{_NO_HEADER}"
@@ -120,8 +120,8 @@ def read_headers(
     return _headers(kept, longest)
 
 
-def cached_headers(store: Store, folder: str, wanted: Callable[[list[str]], list[str]]) -> list[Header] | None:
-    """Return the cached headers whose lines `wanted` keeps, without a look at the documents.
+def cached_lines(store: Store, folder: str) -> list[str] | None:
+    """Return the lines of the cache, path and header of a document, without a look at the documents.
 
     None if a document may have come, gone or been replaced since; one edited in place is the caller's to check.
     """
@@ -135,10 +135,12 @@ def cached_headers(store: Store, folder: str, wanted: Callable[[list[str]], list
         version, *lines = (read_regular(cache, _UNLIMITED) or b"").decode().split("\n")
     except (OSError, ValueError):
         return None
-    if version != _VERSION or lines[-1:] != [""]:
-        return None
-    found = (line.partition("\t") for line in wanted(lines[:-1]))
-    return _headers({path: rest for path, _, rest in found}, _UNLIMITED)
+    return lines[:-1] if version == _VERSION and lines[-1:] == [""] else None
+
+
+def headers_in(lines: Iterable[str]) -> list[Header]:
+    """Return the headers in lines of the cache."""
+    return _headers({path: rest for path, _, rest in (line.partition("\t") for line in lines)}, _UNLIMITED)
 
 
 def _headers(lines: Mapping[str, str], longest: int) -> list[Header]:

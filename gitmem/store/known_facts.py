@@ -16,7 +16,7 @@ from gitmem.errors import GitmemError
 from gitmem.facts.fact import BINDING, FOLDER, Fact, FactKind, FactStatus
 from gitmem.platform.clock import datetime
 from gitmem.platform.safe_open import read_json, write_json
-from gitmem.store.headers import KNOWN_FOLDER, Bounds, Header, cached_headers, read_headers
+from gitmem.store.headers import KNOWN_FOLDER, Bounds, Header, cached_lines, headers_in, read_headers
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -108,7 +108,6 @@ def _edited(store: Store, held: str, line_edited: bool, paths: list[str], facts:
 
 
 _MOST_KEPT = 50_000  # facts that a process does not parse again; reading more in turn would drop each before its use
-_NO_REVIEW = ",[]]"  # how the values of a fact without contradictions end, as `review` is the last of them
 # The facts that were asked about last, their places, and their marks.
 _last: list[tuple[list[Fact], dict[str, Place], Marks]] = []
 
@@ -132,18 +131,19 @@ def disputing_facts(store: Store, bounds: Bounds) -> list[Fact]:
     `what_holds` says of these what it says of them among all facts.
     """
     headers = fact_headers(store, bounds)
-    named = {one for header in headers if not header.line.endswith(_NO_REVIEW) for one in fact_of(header).review}
+    named = {one for header in headers if header.line[_STATE] == _DISPUTED for one in fact_of(header).review}
     wanted = [
         header
         for header in headers
-        if not header.line.endswith(_NO_REVIEW) or header.key[0] not in BINDING or id_in(header.path) in named
+        if header.line[_STATE] == _DISPUTED or header.key[0] not in BINDING or id_in(header.path) in named
     ]
     return facts_of(store, wanted)
 
 
 def are_undisputed(store: Store) -> bool:
     """Return whether no cached fact names a contradiction and none came, went or was replaced since."""
-    return cached_headers(store, FOLDER, lambda lines: [one for one in lines if not one.endswith(_NO_REVIEW)]) == []
+    lines = cached_lines(store, FOLDER)
+    return lines is not None and not any(one[_STATE] == _DISPUTED for one in lines)
 
 
 def known_marks(store: Store) -> Marks:
@@ -163,32 +163,25 @@ def facts_for(store: Store, shown: Collection[str], *, hurried: bool = False) ->
     of 10,000 only the others are parsed, those shown, and those that take the place of one. If it is `hurried`, those
     of a branch, a commit or a part of the project are left out as well.
     """
-    from gitmem.facts.lines import normalized
-
-    headers = cached_headers(store, FOLDER, lambda lines: _not_plain(lines, shown, _PLAIN if hurried else _UNPLACED))
-    if headers is None or any(_id_in(one.path) in shown and not one.is_current(store.root) for one in headers):
+    lines = cached_lines(store, FOLDER)
+    headers = headers_in(_not_plain(lines or (), shown, _PLAIN + _PLACED * hurried))
+    if lines is None or any(_id_in(one.path) in shown and not one.is_current(store.root) for one in headers):
         return known_facts(store)
     facts = [fact_of(header) for header in headers]
     linked = {other for fact in facts for other in (fact.superseded_by, *fact.review) if other}
-    ended = {normalized(fact.description) for fact in facts if fact.status not in BINDING}
+    ended = {_digest(fact.description) for fact in facts if fact.status not in BINDING}
     if linked or ended:  # a successor, or the same words in another fact
-        more = cached_headers(
-            store,
-            FOLDER,
-            lambda lines: [
-                one
-                for one in lines
-                if one.endswith(_PLAIN) and (_id_in(one) in linked or (ended and _words_in(one) in ended))
-            ],
-        )
-        headers += [one for one in more or () if one not in headers]
+        plain = (one for one in lines if one[_STATE] in _PLAIN + _PLACED)
+        more = headers_in(one for one in plain if one[_WORDS] in ended or (linked and _id_in(one) in linked))
+        headers += [one for one in more if one not in headers]
     return facts_of(store, headers)
 
 
 def facts_at(store: Store, fits: Callable[[str], bool]) -> list[Fact]:
     """Return the facts whose paths fit, as `known_facts` does."""
-    headers = cached_headers(store, FOLDER, lambda lines: [one for one in lines if fits(one.partition("\t")[0])])
-    if headers is None or not all(one.is_current(store.root) for one in headers):
+    lines = cached_lines(store, FOLDER)
+    headers = headers_in(one for one in lines or () if fits(one.partition("\t")[0]))
+    if lines is None or not all(one.is_current(store.root) for one in headers):
         headers = [one for one in fact_headers(store) if fits(one.path)]
     return facts_of(store, headers)
 
@@ -199,13 +192,32 @@ def _with_changes(store: Store, marks: Marks) -> Marks:
     return marks._replace(changes={one: str(change) for one, change in waiting.items()}) if waiting else marks
 
 
-# How the line of a fact ends that is as it was made, and beside no other; and that of one of the whole project.
-_PLAIN = (',[],"",[]]',)
-_UNPLACED = tuple(f',"","",[],[],{pinned}{_PLAIN[0]}' for pinned in ("false", "true"))
+# The line of a fact in the cache ends with its state and the digest of its words: `u0123abcd"]`.
+_STATE, _WORDS = -11, slice(-10, -2)
+# Its states: as it was made, beside no other, and of the whole project; the same of a branch, a commit or a part of the
+# project; one that names a contradiction; any other.
+_PLAIN, _PLACED, _DISPUTED, _OTHER = "upro"
 
 
-def _not_plain(lines: list[str], shown: Collection[str], plain: tuple[str, ...]) -> list[str]:
-    """Return the lines of facts that are `shown`, not in force, not as they were made, or end otherwise than `plain`.
+def _state(fact: Fact) -> str:
+    if fact.review:
+        return _DISPUTED
+    if fact.updated or fact.status is not FactStatus.ACTIVE or fact.supersedes or fact.superseded_by:
+        return _OTHER
+    return _PLACED if fact.branch or fact.commit or fact.lines or fact.scope else _PLAIN
+
+
+def _digest(description: str) -> str:
+    """Return eight digits that are the same for the same words; seldom for others, which costs some time."""
+    from zlib import crc32
+
+    from gitmem.facts.lines import normalized
+
+    return f"{crc32(normalized(description).encode('utf-8', 'replace')):08x}"
+
+
+def _not_plain(lines: Iterable[str], shown: Collection[str], plain: str) -> list[str]:
+    """Return the lines of facts that are `shown`, or whose state is not among the `plain`.
 
     One expression for all, without a call for each: of 10,000 lines nearly none is returned.
     """
@@ -213,8 +225,7 @@ def _not_plain(lines: list[str], shown: Collection[str], plain: tuple[str, ...])
     return [
         line
         for line in lines
-        if not (line.endswith(plain) and ',"","active",' in line)
-        or line[(start := line.find("/", from_kind) + 1) : start + size] in shown
+        if line[_STATE] not in plain or line[(start := line.find("/", from_kind) + 1) : start + size] in shown
     ]
 
 
@@ -222,13 +233,6 @@ def _id_in(path: str) -> str:
     """Return the id in a path of a fact, from which a line in the cache begins, too."""
     start = path.find("/", len(FOLDER) + 1) + 1
     return path[start : start + SHORT_LENGTH]
-
-
-def _words_in(line: str) -> str:
-    """Return the description in a line of the cache as `normalized` gives it, if nothing in it is escaped."""
-    from gitmem.facts.lines import normalized
-
-    return normalized(line.split('","', 5)[4])
 
 
 def standing_of(store: Store, facts: Sequence[Fact]) -> Mapping[str, Status]:
@@ -305,7 +309,7 @@ def fact_headers(store: Store, bounds: Bounds | None = None, *, trusting: bool =
 @lru_cache(maxsize=_MOST_KEPT)
 def fact_of(header: Header) -> Fact:
     """Return the fact of a header, without its text."""
-    identifier, kind, created, name, description, updated, status, *more = header.load()
+    identifier, kind, created, name, description, updated, status, *more, _ = header.load()
     changed = datetime.fromisoformat(updated) if updated else None
     fields = [identifier, _KINDS[kind], "", datetime.fromisoformat(created), name, description, changed]
     fields += [_STATUSES[status], *more, header.path, b""]
@@ -324,6 +328,7 @@ def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] 
         return None
     fields = fact._asdict()
     fields["description"] = fact.description or fact.text.split("\n\n")[0][:200].replace("\n", " ")
+    end = _state(fact) + _digest(fields["description"])
     fields |= {"created": fact.created.isoformat(), "updated": fact.updated.isoformat() if fact.updated else ""}
     key = (fact.status, fact.kind, fact.when.isoformat(), "pinned" * fact.pinned)
-    return key, [fields[name] for name in _CACHED]
+    return key, [*(fields[name] for name in _CACHED), end]

@@ -326,6 +326,20 @@ def test_only_facts_that_may_need_a_mark_and_those_shown_are_parsed(gitmem, book
     assert shown in read
 
 
+def test_the_words_of_a_retired_fact_are_found_in_one_in_force_however_they_are_written(gitmem, book):  # noqa: F811
+    store, _ = book
+    gitmem("save", 'run the LINTER  "before" each commit', "--type", "rule")
+    gitmem("save", 'Run the linter "before" each commit.', "--type", "decision")
+    (retired,) = (fact for fact in known_facts(store) if fact.description.startswith('Run the linter "'))
+    gitmem("facts", "retire", retired.id)
+    known_facts(store)
+    for path in gitmem.root.rglob("*"):
+        os.utime(path, (1, 1))
+    known_facts(store)
+
+    assert len([fact for fact in facts.facts_for(store, ()) if "linter" in fact.description.lower()]) == 3
+
+
 def test_a_fact_that_ended_just_now_is_marked(gitmem, book):  # noqa: F811
     store, ids = book
     gitmem("facts", "retire", ids["redis"])
