@@ -159,8 +159,10 @@ def _settle(base: _Body, sides: Sequence[_Body], *, with_facts: bool) -> _Settle
             text = texts[2] if with_facts else _both(texts[1], texts[2])
             settled.clashes.update(() if with_facts else (entry,))
         elif text is None and texts[1] and texts[2]:
-            text = texts[2]
-            copy, copied = _copy(entry, texts[1])
+            # A side that already has the other's version as a copy is a merge of both: its version stays.
+            merged = _copy(entry, texts[2])[0] in older.entries
+            text, other = (texts[1], texts[2]) if merged else (texts[2], texts[1])
+            copy, copied = _copy(entry, other)
             settled.clashes.update((entry, copy))
             if copy not in older.entries and copy not in newer.entries:
                 settled.copies[entry] = copy
@@ -217,10 +219,9 @@ def _copy(identifier: str, text: str) -> tuple[str, str]:
 
 
 def _place(base: _Key | None, older: _Key | None, newer: _Key | None) -> _Key:
-    """Return the section of an entry, from the side that moved it."""
-    found = older if newer is None or (newer == base and older is not None) else newer
-    assert found is not None
-    return found
+    """Return the section of an entry: from the side that moved it; where both did, the same whichever side is newer."""
+    places = {place for place in (older, newer) if place is not None}
+    return max(places - {base} or places)
 
 
 def _standing(body: _Body, key: _Key, settled: _Settled, common: Sequence[_Body]) -> list[Token]:
@@ -286,7 +287,7 @@ def _put_together(parts: Sequence[_Part], newline: str) -> str:
     for number, part in enumerate(parts):
         text = part.heading + "".join(ended(part.tokens))
         more = number + 1 < len(parts)
-        if more and text and not text.endswith("\n"):
+        if (more or part.tail) and text and not text.endswith("\n"):
             text += newline
         parted = not text or part.tail or text.endswith(("\n\n", "\n\r\n"))
         pieces += [text, newline if more and part.last and not parted else part.tail]
