@@ -205,15 +205,18 @@ def fork(git: Git, one: str, other: str) -> Fork:
     return Fork((one, other), (ours, theirs), bases, frozenset((*edge, *bases)), tuple(tips))
 
 
-def additions(git: Git, revision: str, folder: str, *, changed: bool = False) -> list[Addition]:
-    """Return the commits of a revision that added files to a folder, or with `changed` also those that changed them.
+def additions(
+    git: Git, revisions: Iterable[str], folder: str, *, changed: bool = False, merges: bool = False
+) -> list[Addition]:
+    """Return the commits of revisions that added files to a folder, or with `changed` also those that changed them.
 
-    Newest first; a file that was removed and added again occurs twice. All side branches count (`--full-history`).
+    Newest first; a file that was removed and added again occurs twice. All side branches count (`--full-history`), and
+    with `merges` those merges that have a file as none of their parents has it.
     """
-    options = ("--raw", "--no-abbrev", "--no-renames", "--full-history", f"--diff-filter={'AM' if changed else 'A'}")
-    output = git.run(
-        "--literal-pathspecs", "log", *_FORMAT, *options, "--end-of-options", revision, "--", folder, timeout=_SECONDS
-    )
+    options = ["--raw", "--no-abbrev", "--no-renames", "--full-history", f"--diff-filter={'AMT' if changed else 'A'}"]
+    options += ["-c"] if merges else []
+    command = ("log", *_FORMAT, *options, "--end-of-options", *revisions, "--", folder)
+    output = git.run("--literal-pathspecs", *command, timeout=_SECONDS)
     tokens = iter(output.split(b"\0")[:-1])
     found: list[Addition] = []
     commit: Commit | None = None
@@ -221,8 +224,8 @@ def additions(git: Git, revision: str, folder: str, *, changed: bool = False) ->
         meta = token.removeprefix(b"\n")
         if commit is not None and meta.startswith(b":"):
             path = os.fsdecode(next(tokens))
-            found.append(Addition(commit, path, meta.split(b" ")[3].decode()))
-        else:  # an object id: the first field of the next commit
+            found.append(Addition(commit, path, meta.split(b" ")[-2].decode()))
+        elif meta:  # an object id: the first field of the next commit; before the files of a merge is an empty field
             commit = _commit([token, *(next(tokens) for _ in _FIELDS[1:])])
     return found
 

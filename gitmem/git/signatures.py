@@ -5,7 +5,7 @@ Tested through `tests/store/test_signed.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git.process import Git, unfiltered_settings
@@ -36,11 +36,11 @@ class Signatures:
             layout.git_dir, layout.work_tree, environ, user_config=True, settings=settings, variables=variables
         )
 
-    def signer(self, commit: str) -> str | None:
-        """Return the address of whose trusted key signed a commit, and with it its history; None without one."""
-        output = self._log("%G?%x09%GS", [commit], most=1)
-        state, _, name = output[0].partition("\t") if output else ("", "", "")
-        return name.rpartition("<")[2].partition(">")[0].strip() if state == _GOOD else None
+    def signers(self, commits: Collection[str]) -> dict[str, str]:
+        """Return the addresses of whose trusted keys signed commits, each with its history; of many, the first ones."""
+        lines = self._log("%H%x09%G?%x09%GS", commits, "--no-walk=unsorted") if commits else []
+        fields = (line.split("\t", 2) for line in lines)
+        return {oid: name.rpartition("<")[2].partition(">")[0].strip() for oid, state, name in fields if state == _GOOD}
 
     def unsigned(self, commit: str, known: Iterable[str], here: str | None = None) -> list[Unsigned]:
         """Return the newest commits, of those that `known` do not reach, that no good signature covers.
@@ -76,8 +76,8 @@ class Signatures:
             ) from error
         return new.decode().strip()
 
-    def _log(self, form: str, revisions: Iterable[str], most: int = _MOST) -> list[str]:
+    def _log(self, form: str, revisions: Iterable[str], *more: str) -> list[str]:
         names = "".join(f"{revision}\n" for revision in revisions)
-        options = (f"--max-count={most}", f"--format={form}", "--no-show-signature", "--stdin")
+        options = (f"--max-count={_MOST}", f"--format={form}", "--no-show-signature", *more, "--stdin")
         output = self._git.run("log", *options, stdin=names.encode(), timeout=_SECONDS)
         return output.decode("utf-8", "replace").split("\n")[:-1]  # a name may hold other ends of lines

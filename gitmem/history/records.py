@@ -344,7 +344,7 @@ def rotations(store: Store, revision: str = HEAD) -> list[RotatedFile]:
 def _first_additions(store: Store, commit: str, present: Mapping[str, str]) -> dict[str, Addition]:
     """Return the commit that first added each archive, by path."""
     git = store.repository.git
-    first = {found.path: found for found in additions(git, commit, ARCHIVE) if _ARCHIVE_NAME.fullmatch(found.path)}
+    first = {found.path: found for found in additions(git, [commit], ARCHIVE) if _ARCHIVE_NAME.fullmatch(found.path)}
     for path in present:
         if path not in first and _ARCHIVE_NAME.fullmatch(path):  # a merge added it
             first[path] = Addition(log(git, commit, paths=[path])[-1], path, present[path])

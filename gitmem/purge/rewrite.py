@@ -12,12 +12,13 @@ import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from gitmem.document.ids import TEMPORARY
+from gitmem.document.ids import PURGED, TEMPORARY
 from gitmem.document.message import Trailer, one_line
 from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
 from gitmem.git.lock import Lock, beating
-from gitmem.git.log import log
+from gitmem.git.log import Commit, additions
 from gitmem.git.objects import blob_id
 from gitmem.git.packing import (
     check_whole,
@@ -124,24 +125,25 @@ def _by_others(store: Store, tips: Iterable[str], records: Collection[PurgeRecor
         return {}
     fetched = read_refs(store.repository.git, _FETCHED).values()
     revisions = dict.fromkeys([*tips, *filter(None, [store.tip]), *fetched])
-    signatures = Signatures(store.repository.layout, store.context.environ)
-
-    def signed_by_person(commit: str) -> bool:
-        signer = signatures.signer(commit)
-        return signer is not None and store.is_person("", signer, gitmem=False)
-
+    made: dict[str, dict[str, Commit]] = {}  # the commits that added or changed each record, merges as well
+    for one in additions(store.repository.git, revisions, PURGED, changed=True, merges=True):
+        made.setdefault(one.path, {})[one.commit.oid] = one.commit
+    commits = {oid: one for record in records for oid, one in made.get(record_path(record.id), {}).items()}
+    address = store.identity().result().email
+    is_person = partial(store.is_person, gitmem=False, address=address)
+    own = {oid for oid, one in commits.items() if is_person(one.author, one.email)}
+    unlisted = [oid for oid in own if commits[oid].value(Trailer.MACHINE) not in store.config.purge.machines]
+    signers = Signatures(store.repository.layout, store.context.environ).signers(unlisted)
+    signed = {oid for oid, signer in signers.items() if is_person("", signer)}
     strange = {}
     for record in records:
-        path = record_path(record.id)
-        made = {one.oid: one for revision in revisions for one in log(store.repository.git, revision, paths=[path])}
-        for commit in made.values():  # that added or changed it, merges as well
-            machine = commit.value(Trailer.MACHINE) or "an unknown machine"
-            own = store.is_person(commit.author, commit.email, gitmem=False)
-            if not own or (machine not in store.config.purge.machines and not signed_by_person(commit.oid)):
+        for oid, commit in made.get(record_path(record.id), {}).items():
+            if oid not in own or (oid in unlisted and oid not in signed):
+                machine = commit.value(Trailer.MACHINE) or "an unknown machine"
                 name = one_line(commit.author, _NAME)
                 strange[record.key] = f"it is by {name} on {machine}, which purge.machines does not list"
     erasing = [one for one in records if one.whose and one.key in strange][:_MOST_NAMED]
-    person = author_key(store.identity().result().email) if erasing else b""
+    person = author_key(address)
     return strange | {one.key: "it takes out all that you wrote" for one in erasing if is_named(one, person)}
 
 

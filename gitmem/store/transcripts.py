@@ -240,7 +240,7 @@ def _by_person(store: Store, tip: str) -> dict[str, str]:
 def _stored(repository: Repository, tip: str) -> list[Addition]:
     """Return the files of a commit, each with the commit that stored it last."""
     last: dict[str, Addition] = {}
-    for one in additions(repository.git, tip, FOLDER, changed=True):
+    for one in additions(repository.git, [tip], FOLDER, changed=True):
         last.setdefault(one.path, one)
     merge = Addition(commits(repository.git, [tip])[tip], "", "")
     return [last.get(one.path, merge)._replace(path=one.path, oid=one.oid) for one in repository.files(tip, FOLDER)]

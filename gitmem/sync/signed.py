@@ -79,7 +79,7 @@ def signed(store: Store, target: str) -> tuple[str, Mapping[str, tuple[str | Non
 
     """
     signatures = _signatures(store)
-    if store.config.remote.trust != SIGNED or signatures.signer(target) is not None:
+    if store.config.remote.trust != SIGNED or signatures.signers([target]):
         return target, {}
     layout = store.repository.layout
     author = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()

@@ -199,7 +199,7 @@ def test_additions_are_the_first_and_every_later_one(git: Git, commit: Commits, 
     again = commit("add again", {"archive/b.md": "b2\n"})
     commit("change", {KOREAN: "2\n"})
 
-    found = additions(git, "HEAD", "archive")
+    found = additions(git, ["HEAD"], "archive")
 
     # As git has it: the newest first, the paths of a commit in order.
     assert [(a.commit.oid, a.path) for a in found] == [
@@ -219,7 +219,7 @@ def test_additions_on_a_branch_whose_files_a_merge_dropped(git: Git, commit: Com
     commit("other", {"memory.md": "n\n"})
     bare_git(store, "merge", "-q", "-m", "merge", "side")
 
-    assert [(a.commit.oid, a.path) for a in additions(git, "HEAD", "archive")] == [(added, "archive/a.md")]
+    assert [(a.commit.oid, a.path) for a in additions(git, ["HEAD"], "archive")] == [(added, "archive/a.md")]
 
 
 def test_newest_until(git: Git, commit: Commits):

@@ -262,7 +262,9 @@ def test_a_proposal_is_signed_and_made_on_signed_memory_only(
 
     assert fact
     commit = proposed()
-    assert Signatures(first.store.repository.layout, first.context.environ).signer(commit) == "laptop@example.org"
+    assert Signatures(first.store.repository.layout, first.context.environ).signers([commit]) == {
+        commit: "laptop@example.org"
+    }
     assert first.git("rev-parse", f"{commit}~1") == first.git("ls-remote", "origin", "gitmem").split()[0]
     second.git("pull", "-q", "--ff-only", "origin", "gitmem")
     pushed_unsigned(second)
