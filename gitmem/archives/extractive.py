@@ -1,9 +1,8 @@
 """Summarize an archive by its own sentences, without a model or a network (spec R5, R6).
 
 Each sentence gets its role, day and session. Decisions and issues come from sections, labels and cues; themes are the
-words that group entries. The overall text is the ten to fifteen sentences that together cover most: a sentence's
-centrality is the cosine of its words with the sum of all, and sentences are taken greedily by what they add to the
-words covered (Erkan and Radev 2004, Lin and Bilmes 2011). Linear in the words.
+words that group entries. The overall text is the ten to fifteen sentences that together cover most:
+sentences are taken greedily by what they add to the words covered (Lin and Bilmes 2011). Linear in the words.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from gitmem.archives.summary import (
 from gitmem.document.document import Document
 from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, Entry, MemoryType, find_entries, sections
 from gitmem.sessions.cues import MENDED, Cue, find_cues, is_prose, is_resolved, reports, without_label
-from gitmem.sessions.outcome import split_fields, without_labels
+from gitmem.sessions.outcome import ANSWER, ERROR, FILES, OUTCOME, SAID, without_labels
 from gitmem.text.data import matcher
 from gitmem.text.keywords import keywords
 from gitmem.text.sentences import Kind, blocks, sentences_of, shorten, split
@@ -42,15 +41,14 @@ from gitmem.values import Value
 
 # Share of the words of the shorter of two sentences that make one a repetition of the other.
 SAME = 0.7
-_COST = 0.5  # a sentence costs its length to this power
 
 
 class Sentence(Value):
-    """A candidate: its text, the weight of its kind, and a day that it covers."""
+    """A candidate: its text, the weight of its role, and the day that it tells of ("": none)."""
 
     text: str
     worth: float
-    covers: str = ""
+    day: str = ""
 
 
 def stems(text: str) -> frozenset[str]:
@@ -65,41 +63,35 @@ def weights(documents: Sequence[frozenset[str]]) -> dict[str, float]:
     return {word: count * math.log(1 + len(documents) / count) for word, count in counts.items()}
 
 
-def centrality(words: frozenset[str], weight: Mapping[str, float]) -> float:
-    """Return how close a sentence is to the topic of the whole text."""
-    return sum(weight.get(word, 0.0) for word in words) / math.sqrt(len(words)) if words else 0.0
-
-
 def choose(sentences: Sequence[Sentence], count: int, weight: Mapping[str, float], same: float = SAME) -> list[int]:
     """Return the indices of the `count` sentences that cover most, in order; none repeats another (`alike`)."""
     words = [stems(sentence.text) for sentence in sentences]
-    left = [index for index in range(len(sentences)) if words[index]]
+    heaviest = sorted(weight.values(), reverse=True)[: 2 * count]
+    day = sum(heaviest) / max(len(heaviest), 1)  # a day not covered yet counts as one of the heaviest words
+    told = [
+        {word: weight.get(word, 0.0) for word in own} | ({f"on {one.day}": day} if one.day else {})
+        for own, one in zip(words, sentences, strict=True)
+    ]
     covered: Counter[str] = Counter()
-    # A day not covered yet counts as one of the heaviest words.
-    extra = sorted(weight.values(), reverse=True)[: 2 * count]
-    day = sum(extra) / len(extra) if extra else 0.0
 
-    def gain(index: int) -> float:
-        sentence = sentences[index]
+    def loss(index: int) -> float:
         added = sum(
-            weight.get(word, 0.0) * (math.sqrt(covered[word] + 1) - math.sqrt(covered[word])) for word in words[index]
+            value * (math.sqrt(covered[one] + 1) - math.sqrt(covered[one])) for one, value in told[index].items()
         )
-        if sentence.covers:
-            added += day * (math.sqrt(covered[sentence.covers] + 1) - math.sqrt(covered[sentence.covers]))
-        return float(sentence.worth * added / len(sentence.text) ** _COST)
+        return -sentences[index].worth * added / math.sqrt(len(sentences[index].text))
 
-    chosen: list[int] = []
     # Gains only shrink: a sentence whose last known gain is below the best one need not be computed again.
-    heap = [(-gain(index), index) for index in left]
+    heap = [(loss(index), index) for index in range(len(sentences)) if words[index]]
     heapq.heapify(heap)
+    chosen: list[int] = []
     while heap and len(chosen) < count:
         _, index = heapq.heappop(heap)
-        now = -gain(index)
+        now = loss(index)
         if heap and now > heap[0][0]:
             heapq.heappush(heap, (now, index))
         elif not any(alike(words[index], words[other], same) for other in chosen):
             chosen.append(index)
-            covered.update([*words[index], sentences[index].covers])
+            covered.update(told[index].keys())
     return sorted(chosen)
 
 
@@ -110,15 +102,8 @@ def alike(one: frozenset[str], other: frozenset[str], same: float = SAME) -> boo
 
 MOST_CHARACTERS = 1_000_000  # read of an archive, half from either end; a usual one has a hundred thousand
 _DAY = re.compile(r"(?<![0-9])([0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]))(?![0-9])")
-# Labels of captured turns: the request, then lines with result, files and failures.
 _TURNS = ("Turn", "Exchange")
 _SKIPPED = ("State",)  # repeats the end of the last turn
-_DONE = ("Done: ", "한 일: ")
-_ASKED = ("Asked: ", "요청: ")
-_NOT_PROSE = (
-    *("Files: ", "파일: ", "Failed: ", "실패: ", "Files modified: "),
-    *("Keywords: ", "키워드: ", "Outcome: ", "결과: "),
-)
 
 
 class Role(Enum):
@@ -176,20 +161,16 @@ def read(text: str) -> Reading:
         half = MOST_CHARACTERS // 2
         body = f"{body[:half]}\n\n{body[-half:]}"
     parts = sections(body)
-    found = list(find_entries(body))
+    titled = [("", body[: parts[0].start if parts else len(body)])]
+    titled += [(part.title, body[part.body : part.end]) for part in parts]
     items: list[Item] = []
-    starts = [0, *(part.body for part in parts)]
-    ends = [parts[0].start if parts else len(body), *(part.end for part in parts)]
-    titles = ["", *(part.title for part in parts)]
-    index = 0
-    for start, end, title in zip(starts, ends, titles, strict=True):
-        position = start
-        while index < len(found) and found[index].start < end:
-            items += _free(body[position : found[index].start], title)
-            items += _of_entry(found[index].entry, title)
-            position = max(position, found[index].end)
-            index += 1
-        items += _free(body[position:end], title)
+    for title, part_text in titled:
+        position = 0
+        for found in find_entries(part_text):
+            items += _free(part_text[position : found.start], title)
+            items += _of_entry(found.entry, title)
+            position = found.end
+        items += _free(part_text[position:], title)
     return Reading(tuple(items), sum(part.level > 1 for part in parts) or len(parts), left_out)
 
 
@@ -213,28 +194,31 @@ def _of_entry(entry: Entry, title: str) -> list[Item]:
     return [Item(role, _on_one_line(entry.text), spoken, day, day, kept)]
 
 
+# What the lines of a turn are, by how they begin; None for what is no prose.
+_LINES = {
+    **dict.fromkeys(("Done: ", "한 일: ", ANSWER, SAID), Role.DONE),
+    **dict.fromkeys(("Asked: ", "요청: "), Role.ASKED),
+    **dict.fromkeys((ERROR, FILES, OUTCOME, "Files: ", "파일: ", "Failed: ", "실패: ", "Files modified: "), None),
+    **dict.fromkeys(("Keywords: ", "키워드: ", "Outcome: ", "결과: "), None),
+}
+
+
 def _of_turn(text: str) -> Iterator[tuple[Role, str]]:
-    """Yield the sentences of a turn with their roles; decisions, fixes and so on of an answer by its cues."""
-    fields = split_fields(text)
-    if fields.answer or fields.said:  # of a daily log
-        yield from ((Role.ASKED, sentence) for sentence in split(fields.request))
-        for words in (*fields.said, fields.answer):
-            cues = find_cues(words)
-            yield from (_stated(sentence, cues) or (Role.DONE, sentence) for sentence in split(words))
-        return
+    """Yield the sentences of a turn with their roles; decisions, fixes and so on of an answer by its cues.
+
+    The request comes first, or has a line of its own below the summary.
+    """
     lines = text.split("\n")
-    # The request comes first, or has a line of its own below the summary.
-    role = Role.DONE if any(line.startswith((*_ASKED, "Outcome: ", "결과: ")) for line in lines) else Role.ASKED
+    summed_up = any(line.startswith(("Asked: ", "요청: ", "Outcome: ", "결과: ")) for line in lines)
+    parts: list[tuple[Role | None, list[str]]] = [(Role.DONE if summed_up else Role.ASKED, [])]
     for line in lines:
-        label = next((label for label in (*_DONE, *_ASKED) if line.startswith(label)), "")
+        label = next((label for label in _LINES if line.startswith(label)), "")
         if label:
-            role = Role.ASKED if label in _ASKED else Role.DONE
-        elif line.startswith(_NOT_PROSE):
-            continue
-        words = line[len(label) :]
+            parts.append((_LINES[label], []))
+        parts[-1][1].append(line[len(label) :])
+    for role, words in ((role, "\n".join(said)) for role, said in parts if role):
         cues = find_cues(words) if role is Role.DONE else []
-        for sentence in split(words):
-            yield _stated(sentence, cues) or (role, sentence)
+        yield from (_stated(sentence, cues) or (role, sentence) for sentence in split(words))
 
 
 def _stated(sentence: str, cues: Sequence[Cue]) -> tuple[Role, str] | None:
@@ -304,10 +288,10 @@ _LEAD_IN = re.compile(
 )
 _REASON = re.compile(
     r"(?:^|[\s(\[,;-])(?:because|since (?!v?[0-9]|yesterday|last|then)|so that|in order to|due to|reason: "
-    r"|이유: |근거: |왜냐하면 )\s*(.+)$",
+    r"|이유: |근거: |왜냐하면 )\s*(?P<why>.+)$"
+    r"|^(?P<korean>.{4,200}?(?:때문에|므로|니까|어서|아서|여서|해서|라서|려고|위해))[,\s]",
     re.IGNORECASE,
 )
-_REASON_KOREAN = re.compile(r"^(.{4,200}?(?:때문에|므로|니까|어서|아서|여서|해서|라서|려고|위해))[,\s]")
 
 
 def summarise(archive: str, text: str) -> Summary:
@@ -369,15 +353,12 @@ def _as_sentence(text: str) -> str:
 def _decision(text: str, day: str) -> KeyDecision:
     """Split a decision from its reason, if it gives one."""
     first, *rest = split(text) or [text]
-    for sentence in rest:
-        if reason := _REASON.match(sentence):
-            return KeyDecision(shorten(first, _LONGEST_ITEM), shorten(reason[1].rstrip(" ."), _LONGEST_ITEM), day)
-    opening = first[: 2 * _LONGEST_ITEM]
-    reason = _REASON.search(opening)
-    korean = None if reason else _REASON_KOREAN.match(opening)
-    why = reason[1] if reason else korean[1] if korean else ""
-    whole = " ".join([first, *rest[:1]])
-    return KeyDecision(shorten(whole, _LONGEST_ITEM), shorten(why.rstrip(" .)]"), _LONGEST_ITEM), day)
+    second = rest[0] if rest else ""
+    found = _REASON.search(first[: 2 * _LONGEST_ITEM])
+    if found is None and (found := _REASON.match(second)):
+        second = ""
+    why = (found["why"] or found["korean"]).rstrip(" .)]") if found else ""
+    return KeyDecision(shorten(f"{first} {second}".rstrip(), _LONGEST_ITEM), shorten(why, _LONGEST_ITEM), day)
 
 
 def _issues(reading: Reading) -> tuple[Issue, ...]:
@@ -415,76 +396,51 @@ def _told(reading: Reading, role: Role) -> list[tuple[Item, str]]:
     return [(item, text) for item, text in found if text.strip()]
 
 
-def _distinct(found: Sequence[tuple[Item, str]]) -> list[tuple[Item, str]]:
-    """Return texts without repetitions; the first of each stays."""
-    kept: list[tuple[Item, str]] = []
-    seen: list[frozenset[str]] = []
-    known: set[str] = set()
-    for item, text in found[-_MOST_COMPARED:]:
-        words = stems(text)
-        folded = text.casefold()
-        if folded in known or (words and any(alike(words, other) and alike(other, words) for other in seen)):
-            continue
-        known.add(folded)
-        seen.append(words)
-        kept.append((item, text))
-    return kept
-
-
-_MOST_COMPARED = 200  # the newest decisions or issues, which are compared with each other
+def _distinct(found: Iterable[tuple[Item, str]]) -> list[tuple[Item, str]]:
+    """Return texts without those of the same words; the first of each stays."""
+    kept: dict[object, tuple[Item, str]] = {}
+    for item, text in found:
+        kept.setdefault(stems(text) or text.casefold(), (item, text))
+    return list(kept.values())
 
 
 def _themes(reading: Reading) -> tuple[Theme, ...]:
     """Return the themes: the words that group most items, each item in one, with the words most often beside them."""
     items = [item for item in reading.items if item.sentences]
-    words = [stems(item.whole) for item in items]
-    weight, shown = weights(words), _surfaces(items)
-    holders: dict[str, list[int]] = {}
-    for index, of_item in enumerate(words):
-        for word in of_item:
-            holders.setdefault(word, []).append(index)
+    words = [dict(keywords(item.whole)) for item in items]
+    weight = weights([frozenset(of_item) for of_item in words])
+    counts = Counter(word for of_item in words for word in of_item)
     widest = max(_WIDEST_THEME * len(words), _FEWEST_OF_A_THEME)
-    held = {word: found for word, found in holders.items() if _FEWEST_OF_A_THEME <= len(found) <= widest}
+    held = sorted(
+        (word for word in counts if _FEWEST_OF_A_THEME <= counts[word] <= widest), key=lambda one: (-weight[one], one)
+    )
     themes: list[Theme] = []
     told: set[int] = set()
-    # High for a word in many items, low for one in nearly all.
-    spread = {word: len(found) * math.log(1 + len(words) / len(found)) for word, found in held.items()}
-    for word in sorted(held, key=lambda word: (-spread[word], word)):
-        if len(themes) == MAX_ITEMS:
-            break
-        if len(told.intersection(held[word])) > len(held[word]) * _SHARED_OF_A_THEME:
+    for word in held:
+        having = [index for index, of_item in enumerate(words) if word in of_item] if len(themes) < MAX_ITEMS else []
+        if not having or len(told.intersection(having)) > len(having) * _SHARED_OF_A_THEME:
             continue
-        members = [items[index] for index in held[word]]
-        text = _theme_text(members, weight)
-        if utf8_size(text) < _SHORTEST_THEME:
-            continue
-        told.update(held[word])
-        beside = Counter(other for index in held[word] for other in words[index] if other in held and other != word)
-        name = [word, *sorted(beside, key=lambda other: (-(beside[other] ** 2) / len(held[other]), other))[:2]]
-        sessions = tuple(dict.fromkeys(item.session for item in members if item.session))
-        themes.append(Theme(", ".join(shown.get(one, one) for one in name), text, sessions))
+        text = _theme_text([items[index] for index in having], weight)
+        if utf8_size(text) >= _SHORTEST_THEME:
+            told.update(having)
+            beside = Counter(other for index in having for other in words[index] if other != word)
+            names = [
+                word,
+                *sorted(set(held) & {*beside}, key=lambda other: (-(beside[other] ** 2) / counts[other], other))[:2],
+            ]
+            shown = {stem: form for index in having for stem, form in words[index].items()}
+            sessions = dict.fromkeys(items[index].session for index in having if items[index].session)
+            themes.append(Theme(", ".join(shown[one] for one in names), text, tuple(sessions)))
     return tuple(themes)
-
-
-def _surfaces(items: Sequence[Item]) -> Mapping[str, str]:
-    """Return the most frequent form of each stem."""
-    counts: dict[str, Counter[str]] = {}
-    for item in items:
-        for stem, word in keywords(item.whole):
-            counts.setdefault(stem, Counter())[word] += 1
-    return {stem: forms.most_common(1)[0][0] for stem, forms in counts.items()}
 
 
 def _theme_text(told: Sequence[Item], weight: Mapping[str, float]) -> str:
     """Return the most telling sentences of a theme's items."""
     pool = [
-        Sentence(_as_sentence(sentence), _WORTH[role])
+        Sentence(text, _WORTH[role])
         for item in told
         for role, sentence in item.sentences
         if len(sentence) >= _SHORTEST and is_statement(sentence, role)
+        if len(text := _as_sentence(sentence)) <= _THEME_LENGTH
     ]
-    pool = [one for one in pool if len(one.text) <= _THEME_LENGTH]
-    central = sorted(range(len(pool)), key=lambda i: -pool[i].worth * centrality(stems(pool[i].text), weight))
-    best = [pool[index] for index in sorted(central[: 4 * _THEME_SENTENCES])]
-    picked = choose(best, _THEME_SENTENCES, weight)
-    return shorten(" ".join(best[index].text for index in picked), _THEME_LENGTH)
+    return shorten(" ".join(pool[index].text for index in choose(pool, _THEME_SENTENCES, weight)), _THEME_LENGTH)
