@@ -128,6 +128,7 @@ def test_a_session_is_recorded_by_gitmem_itself_where_no_script_runs(machine):
 
 @pytest.mark.parametrize("shell", ["cmd", pytest.param("sh", marks=pytest.mark.skipif(os.name == "nt", reason="sh"))])
 @pytest.mark.parametrize("name", ["copilot", "cursor", "droid", "gemini", "qwen"])
+@pytest.mark.few(4)
 def test_the_line_that_install_writes_on_windows_records_a_session(machine, monkeypatch, tmp_path, name, shell):
     """cmd gives a program all words of the line; `;` ends the command in PowerShell as it does in sh."""
     monkeypatch.setattr("gitmem.hosts.host.WINDOWS", True)

@@ -84,6 +84,7 @@ def bodies(files: dict[str, bytes]) -> str:
 
 
 @given(logs(), st.integers(0, 400))
+@pytest.mark.slow
 def test_no_decision_is_lost_and_no_line_of_a_person(files, later):
     before, after = bodies(files), bodies(run(files, TODAY + timedelta(days=later)))
     assert decisions_of(after) == decisions_of(before)

@@ -90,6 +90,7 @@ def test_a_save_rotates_first_and_lands_in_the_new_file(desk):
     assert set(ids) == entry_ids(desk.text("daily/2026/11/2026-11-21.md"))
 
 
+@pytest.mark.slow
 def test_of_many_decisions_none_is_lost_and_a_line_counts_those_without_one(desk):
     configured(desk, "rotation:\n  threshold_tokens: 1000\n  carryover_tokens: 100\n")
     made = [save(desk.store, desk.save(f"decision {index} on a part", MemoryType.DECISION)).id for index in range(80)]

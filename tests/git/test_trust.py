@@ -252,6 +252,7 @@ def test_it_is_asked_once_and_leaves_no_process(store, home):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands in for git")
+@pytest.mark.slow
 def test_a_git_that_does_not_answer_is_not_waited_for_for_ever(store, home, tmp_path, monkeypatch):
     (tmp_path / "bin").mkdir()
     script = tmp_path / "bin" / "git"

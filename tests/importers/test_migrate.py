@@ -199,6 +199,7 @@ def test_a_memory_over_the_threshold_is_split_by_its_days(desk, legacy, bare_git
     assert sorted(said.split()) == [f"{path.name[7:11]}-{path.name[11:13]}-{path.name[13:15]}" for path in archives]
 
 
+@pytest.mark.slow
 def test_a_section_over_the_threshold_is_split_by_lines_into_parts_of_one_day(desk, legacy):
     lines = (f"- line {number} of what was done, 파서를 고쳤다 and wrote a test for it\r\n" for number in range(5000))
     data = ("## 2026-01-01\r\n\r\n" + "".join(lines)).encode()
@@ -209,6 +210,7 @@ def test_a_section_over_the_threshold_is_split_by_lines_into_parts_of_one_day(de
     assert b"".join((root(desk) / "archive" / name).read_bytes() for name in names) == data
 
 
+@pytest.mark.slow
 def test_parts_without_a_date_are_of_the_time_of_the_file(desk, legacy):
     put(legacy, {"memory.md": b"- a line without any heading above it\n" * 8000})
     bring(desk, legacy)

@@ -109,6 +109,7 @@ def _ask(private: str, times: int, results: multiprocessing.Queue) -> None:
     results.put(done)
 
 
+@pytest.mark.slow
 def test_processes_that_ask_at_once_do_not_pass_a_limit_together(tmp_path):
     context = multiprocessing.get_context("spawn")
     results: multiprocessing.Queue = context.Queue()

@@ -137,6 +137,7 @@ def said(data: bytes) -> dict[str, object]:
 
 @settings(deadline=None, max_examples=60)
 @given(before=sights, ours=sights, theirs=sights)
+@pytest.mark.slow
 def test_two_machines_patterns_join_whichever_comes_first_and_lose_nothing(before, ours, theirs):
     base = after(b"", before)
     one, other = after(base, ours or [sight(1)]), after(base, theirs or [sight(2)])

@@ -382,6 +382,7 @@ def test_a_large_document_is_merged():
     assert merge("memory.md", many, ours, theirs).data == recent(*range(10, 5000), 6000, 6001)
 
 
+@pytest.mark.slow
 def test_hostile_text_is_merged():
     base, ours, theirs = (b"\n".join(b"ab"[n % k % 2 :][:1] for n in range(30_000)) for k in (2, 3, 5))
     merged = merge("knowledge/a.md", base, ours, theirs)

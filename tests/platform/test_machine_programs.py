@@ -194,6 +194,7 @@ def test_a_hook_that_leaves_the_event_to_gitmem(planted):
     assert planted.marks() == []
 
 
+@pytest.mark.slow
 def test_the_mcp_server(planted):
     pytest.importorskip("mcp")
     planted.modules("gitmem", *STARTUP, *_loaded_by_python())

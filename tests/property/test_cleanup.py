@@ -9,6 +9,7 @@ import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -91,6 +92,7 @@ class Kept:
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(episodes, patterns)
+@pytest.mark.slow
 def test_a_cleanup_removes_what_is_of_no_use_and_an_undo_restores_it(done, errors):
     folder = Path(tempfile.mkdtemp(prefix="gitmem-cleanup-"))
     try:

@@ -163,7 +163,7 @@ class FactsMachine(RuleBasedStateMachine):
 
 
 TestFacts = FactsMachine.TestCase
-TestFacts.settings = settings(max_examples=3, stateful_step_count=8, deadline=None)
+TestFacts.settings = settings(max_examples=2, stateful_step_count=6, deadline=None)
 
 
 @pytest.mark.slow

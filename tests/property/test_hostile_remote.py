@@ -440,6 +440,7 @@ _LOOKS = st.lists(st.sampled_from(LOOKS), max_size=1)
 
 @given(remote=hostile(), looks=_LOOKS, how=st.sampled_from([(), (), ("--branch",)]))
 @_settings(4)
+@pytest.mark.slow
 def test_a_sync_with_a_hostile_remote(worlds: Worlds, remote: Hostile, looks: list, how: tuple[str, ...]):
     with worlds.copy(*how) as world:
         check(world, remote, looks, world.run)

@@ -9,6 +9,7 @@ import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -87,6 +88,7 @@ class Clones:
 
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps)
+@pytest.mark.slow
 def test_counts_add_up_and_patterns_join_over_clones_that_sync(acts):
     folder = Path(tempfile.mkdtemp(prefix="gitmem-learned-"))
     try:

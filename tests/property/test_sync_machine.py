@@ -269,7 +269,7 @@ class SyncMachine(RuleBasedStateMachine):
 
 
 class TestQuick(SyncMachine.TestCase):
-    settings = settings(max_examples=3, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck))
+    settings = settings(max_examples=2, stateful_step_count=10, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.slow

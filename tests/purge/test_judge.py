@@ -105,6 +105,7 @@ def test_text_that_stands_only_in_history_does_not_vanish_unasked(rich: tuple[Ma
     assert words[5] in victim.git("log", "-p", "--format=")
 
 
+@pytest.mark.slow
 def test_much_does_not_go_bit_by_bit(rich: tuple[Machine, Machine]):
     eve, victim = rich
     words = [f"Lesson {number:02} " + "that was learned the hard way. " * 20 for number in range(60)]
@@ -186,6 +187,7 @@ def test_what_is_no_record_is_named_and_stops_nothing(
     assert paths <= set(read_state(store.private).aside)
 
 
+@pytest.mark.slow
 def test_a_thousand_records_cost_few_digests(rich: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch):
     eve, victim = rich
     from gitmem.purge import marks as model
@@ -212,6 +214,7 @@ def test_a_thousand_records_cost_few_digests(rich: tuple[Machine, Machine], monk
     assert len(digests) < 100
 
 
+@pytest.mark.slow
 def test_many_records_of_an_author_cost_few_digests_and_processes(
     rich: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
 ):

@@ -34,6 +34,7 @@ def server(tmp_path: Path, remote: Path) -> Iterator[Server]:
         yield Server(started.url(remote), started.command)
 
 
+@pytest.mark.slow
 def test_two_machines_by_ssh(machine: Callable[..., Machine], server: Server, environ: dict[str, str]):
     environ["GIT_SSH_COMMAND"] = shlex.join(server.command)
     machines = [machine(name, url=server.url) for name in ("laptop", "desktop")]

@@ -172,7 +172,7 @@ REFUSALS: dict[str, tuple[Callable[[Place], contextlib.AbstractContextManager[No
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=root_needed) if name == "a full disk" else name for name in REFUSALS]
 )
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 def test_a_refusal_is_told_as_what_it_is(machine, remote, tmp_path, environ, monkeypatch, name: str):  # noqa: PLR0917
     folder = tmp_path / "server"
     folder.mkdir()

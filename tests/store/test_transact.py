@@ -445,6 +445,7 @@ def test_a_branch_that_is_moved_for_ever_is_given_up(box, monkeypatch):
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.slow
 def test_processes_that_save_while_a_person_commits(box):
     code = (
         "import os, sys\n"

@@ -76,6 +76,7 @@ def test_a_git_daemon(apart: list[Machine]):
     converge(*apart)
 
 
+@pytest.mark.slow
 def test_many_transcripts_get_there_in_parts_though_each_connection_breaks_off_after_some_bytes(
     apart: list[Machine], relay: Relay, remote: Path, bare_git: RunsGit
 ):
@@ -112,6 +113,7 @@ def test_a_push_that_breaks_off_goes_on_after_the_last_part(
     assert laptop.git("for-each-ref", "refs/gitmem/pending") == ""
 
 
+@pytest.mark.slow
 def test_two_machines_with_many_transcripts_each_end_with_all(apart: list[Machine]):
     for each in apart:
         talk(each, _SESSIONS // 2)
@@ -138,6 +140,7 @@ def test_a_transcript_larger_than_a_part_goes_as_one_and_a_backup_is_read_withou
     assert len(sessions(desktop.store)) == 4
 
 
+@pytest.mark.slow
 def test_where_a_third_of_the_connections_break_off_a_sync_ends_or_says_so_and_nothing_is_lost(
     apart: list[Machine], relay: Relay
 ):

@@ -403,7 +403,7 @@ def served(kind: str, folder: Path, remote: Path, environ: dict[str, str]) -> It
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the servers are programs of POSIX")
-@pytest.mark.parametrize("kind", ["http", "gitolite"])
+@pytest.mark.parametrize("kind", ["http", pytest.param("gitolite", marks=pytest.mark.slow)])
 def test_the_shipped_hook_works_behind_real_servers(  # noqa: PLR0917
     kind, machine, remote, tmp_path_factory, environ, bare_git
 ):

@@ -192,6 +192,7 @@ def test_a_commit_in_the_inbox_that_removes_much_stops_no_sync(
     assert _inbox(bare_git, remote), "it is left to a person"
 
 
+@pytest.mark.slow
 def test_several_in_the_inbox_become_one_merge(machine: Callable[[str], Machine], remote: Path, bare_git: RunsGit):
     machines = [machine(name) for name in ("laptop", "desktop", "phone", "tablet")]
     first, *others = machines
@@ -210,6 +211,7 @@ def test_several_in_the_inbox_become_one_merge(machine: Callable[[str], Machine]
     converge(*machines)
 
 
+@pytest.mark.slow
 def test_where_many_push_a_sync_leaves_its_commits_without_a_race_for_a_minute_at_most(
     machine: Callable[[str], Machine], remote: Path, bare_git: RunsGit
 ):
@@ -528,6 +530,7 @@ def test_more_than_comes_at_once_is_refused(pair: tuple[Machine, Machine], monke
     first.sound()
 
 
+@pytest.mark.slow
 def test_a_file_that_is_too_large_is_refused_though_a_later_commit_removes_it(
     pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit
 ):

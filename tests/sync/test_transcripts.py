@@ -181,6 +181,7 @@ def test_who_keeps_no_transcripts_of_others_takes_them_out_of_the_remote(team, r
     assert not any(b"what ada asked" in data for _, data in every_object(ben.store.repository.git))
 
 
+@pytest.mark.slow
 def test_an_authors_transcripts_go_from_every_clone_and_from_the_remote(team, remote: Path, bare_git: RunsGit):
     ada, ben, cleo = team
     exchange(*team, *team)

@@ -55,7 +55,7 @@ def test_facts_are_listed_shown_edited_and_retired(gitmem, store):
 def test_a_pinned_fact_is_told_before_all_others_whatever_its_age(gitmem, store):
     gitmem("facts", "add", "The proxy listens on port 8081.")
     (old,) = listed(gitmem)
-    for number in range(60):
+    for number in range(20):
         gitmem("save", f"Service number {number} of the depot {'is described at length ' * 5}", "--type", "rule")
     gitmem("config", "session.budget_tokens", "500")
     assert "port 8081" not in gitmem("start")[1]

@@ -119,7 +119,7 @@ def test_on_a_terminal_it_asks(gitmem, settings, answer, name):
 @pytest.mark.parametrize(
     "answer, provider", [("\n", "agent"), ("yes\n", "agent"), ("n\n", "offline"), ("what?\n", "offline"), ("", None)]
 )
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_on_a_terminal_it_asks_once_whether_a_model_may_judge(gitmem, settings, answer, provider):
     code, _, err = gitmem("install", "claude", answer=f"p\ny\nn\n{answer}")
     assert (code, err.count("May the agent's own model judge each finished session once?")) == (0, 1)
