@@ -14,7 +14,7 @@ from gitmem.document.ids import make_id
 from gitmem.lessons.usage_log import GivenText, read_notes
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
-from gitmem.store.hook_spool import HookSpool
+from gitmem.store.spool import HookSpool
 
 if TYPE_CHECKING:
     from pathlib import Path

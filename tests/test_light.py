@@ -20,7 +20,7 @@ MODULES = {
     "gitmem.git.lock": CLASSES | {"socket", "hashlib", "random", "gitmem.git.ref_lock"},
     "gitmem.redact.redact": {"json", "dataclasses", "fnmatch"},
     "gitmem.store.store": CLASSES | {"typing", "gitmem.git.worktree"},
-    "gitmem.store.hook_spool": CLASSES | {"typing"},
+    "gitmem.store.spool": CLASSES | {"typing"},
     "gitmem.store.transact": CLASSES | {"typing", "hashlib"},
     "gitmem.sessions.save": CLASSES | {"typing"},
     "gitmem.store.transaction": CLASSES | {"datetime", "difflib", "hashlib", "typing"},

@@ -15,7 +15,7 @@ import pytest
 from gitmem.hosts.host import command, script, script_path
 from gitmem.platform.clock import Context
 from gitmem.store.findings import FailureLog
-from gitmem.store.hook_spool import HookSpool
+from gitmem.store.spool import HookSpool
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from gitmem.errors import GitmemError
-    from gitmem.store.hook_spool import HookSpool
+    from gitmem.store.spool import HookSpool
     from gitmem.store.store import Store
 
 PROMPT, ERROR = "UserPromptSubmit", "PostToolUseFailure"

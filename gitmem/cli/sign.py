@@ -11,8 +11,7 @@ import os
 import sys
 
 from gitmem.errors import GitmemError
-from gitmem.store.accepted import accepted_folder
-from gitmem.store.locate import find_store
+from gitmem.store.locate import accepted_folder, find_store
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
-from gitmem.store.accepted import NotAcceptedError
 from gitmem.store.findings import Failure, FailureLog
+from gitmem.store.locate import NotAcceptedError
 from gitmem.store.store import Store
 from gitmem.text.fence import fenced
 from gitmem.text.terminal import plain

@@ -26,9 +26,8 @@ from gitmem.search.rank import worths
 from gitmem.search.scan import PythonScanner
 from gitmem.search.sources import Pool
 from gitmem.search.units import Units
-from gitmem.store.accepted import recorded_stores
 from gitmem.store.known_facts import marks_for
-from gitmem.store.locate import HOME_PROJECTS, STORE_FOLDER, is_store, user_store
+from gitmem.store.locate import HOME_PROJECTS, STORE_FOLDER, is_store, recorded_stores, user_store
 from gitmem.store.store import Store
 from gitmem.values import Value
 

@@ -16,7 +16,7 @@ from gitmem.platform.safe_open import read_text
 from gitmem.sessions.capture import Captured, capture, is_due
 from gitmem.sessions.pending import look
 from gitmem.store.findings import Failure, FailureLog
-from gitmem.store.hook_spool import HookSpool
+from gitmem.store.spool import HookSpool
 from gitmem.store.transact import transact
 
 TYPE_CHECKING = False  # see gitmem.values

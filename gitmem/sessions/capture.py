@@ -36,7 +36,7 @@ from gitmem.sessions.logs import day_log, day_of, memory_of, memory_text, new_da
 from gitmem.sessions.outcome import Fields, join_fields, render_fields, split_fields
 from gitmem.sessions.pending import Pending
 from gitmem.sessions.save import rotate_if_full
-from gitmem.store.hook_spool import HookSpool
+from gitmem.store.spool import HookSpool
 from gitmem.store.transact import transact
 from gitmem.values import Value
 

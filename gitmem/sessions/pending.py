@@ -7,7 +7,7 @@ from gitmem.platform.clock import timedelta
 from gitmem.platform.programs import is_running
 from gitmem.sessions.events import HookEvent, HookKind, parse_payload
 from gitmem.sessions.turns import Turn, fold
-from gitmem.store.hook_spool import HookSpool
+from gitmem.store.spool import HookSpool
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gitmem.platform.clock import Context
-    from gitmem.store.hook_spool import Delivered
+    from gitmem.store.spool import Delivered
     from gitmem.store.store import Store
 
 

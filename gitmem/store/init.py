@@ -35,12 +35,12 @@ from gitmem.merge.documents import MergeStatus, merge
 from gitmem.platform.clock import Context
 from gitmem.platform.programs import read_resource
 from gitmem.platform.safe_open import read_small, read_text
-from gitmem.store.accepted import PRIVATE_FOLDER, Making
-from gitmem.store.hook_spool import HookSpool
 from gitmem.store.locate import (
     HOME_HOSTS,
     HOME_PROJECTS,
+    PRIVATE_FOLDER,
     STORE_FOLDER,
+    Making,
     Project,
     find_project,
     find_store,
@@ -50,6 +50,7 @@ from gitmem.store.locate import (
     user_store,
 )
 from gitmem.store.settings import read_config
+from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store, write_mark
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

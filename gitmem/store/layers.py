@@ -13,9 +13,9 @@ from datetime import datetime
 
 from gitmem.document.ids import slug
 from gitmem.platform.safe_open import read_json, write_json
-from gitmem.store.hook_spool import Delivered, HookSpool
 from gitmem.store.init import Place, init_store
 from gitmem.store.locate import PRIVATE_SUFFIX, find_project, home_store, is_store
+from gitmem.store.spool import Delivered, HookSpool
 from gitmem.store.store import LAYERS, Store
 
 _EVERY = "every"  # the name of the mark for all sessions of the project

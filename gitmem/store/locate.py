@@ -1,12 +1,27 @@
-"""Find the project of a folder and its store (docs/format.md, "Where a store is"); create nothing (spec V8)."""
+"""Find the project of a folder and its store (spec V8), and what the person accepted (spec X3); docs/format.md.
+
+A store may come with a project: in an archive, a shared folder, a volume. Until the person says yes, gitmem records and
+sends nothing there, and tells nothing of it: they made, cloned or accepted it on this machine, and added its remotes.
+The record is under the person's home (docs/security.md, "Trust"). Tested through `tests/store/test_accepted.py`, too.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 
+from gitmem.errors import RefusedError, StoreNotFoundError
 from gitmem.git.repository import common_dir_of, find_layout, linked_git_dir
-from gitmem.git.trust import check_link, is_at_its_place, is_linked
+from gitmem.git.trust import check_layout, check_link, is_at_its_place, is_linked
+from gitmem.platform.safe_open import in_the_way, read_small, replace_file
 from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitmem.git.repository import Layout
+
 
 STORE_FOLDER = ".gitmem"
 HOME_PROJECTS = "projects"
@@ -182,3 +197,234 @@ def _is_submodule(git_dir: str) -> bool:
             return True
         folder = above
     return False
+
+
+PRIVATE_FOLDER = "gitmem"
+# Of the common git folder: none may be a link, through which what waits would be written elsewhere.
+_ON_THE_WAY = ("gitmem", "gitmem/spool", "gitmem/spool/aside", "gitmem/spool/hooks", "gitmem/spool/hooks/aside")
+_FOLDER = (".local", "share", "gitmem", "stores")  # as in hooks/hook.sh
+_NAME = "accepted"  # likewise
+_MAKING = "making"
+_TOKEN = "machine"  # noqa: S105  # in the private folder
+_TOKEN_LENGTH = 32
+_REMOTES = "remotes"  # likewise, of a store on a branch
+
+
+class NotAcceptedError(RefusedError):
+    """The person has not said yes to this store."""
+
+
+class Making:
+    """The note that a store is being made here, by which the next `init` knows what a killed one left."""
+
+    def __init__(self, home: str, target: str) -> None:
+        self._path = os.path.join(home, *_FOLDER, f"{_MAKING}-{_digest(os.path.realpath(target))}")
+
+    def begin(self) -> None:
+        """Write the note; a home that cannot be written stops nobody."""
+        with contextlib.suppress(OSError):
+            _write(self._path, "")
+
+    def began(self) -> bool:
+        """Return whether the note is there."""
+        return os.path.isfile(self._path)
+
+    def end(self) -> None:
+        """Remove the note."""
+        with contextlib.suppress(OSError):
+            os.unlink(self._path)
+
+
+class Acceptance:
+    """What the person accepted of one store."""
+
+    def __init__(self, layout: Layout, private: str, home: str) -> None:
+        self._layout, self._private, self._home = layout, private, home
+        self._folder = os.path.join(home, *_FOLDER)
+
+    def check(self) -> None:
+        """Raise NotAcceptedError unless the store was made, cloned or accepted on this machine."""
+        if not self.given():
+            raise NotAcceptedError(
+                f"The memory at {self._layout.work_tree} came from elsewhere: nothing is recorded there or sent from "
+                "there, and none of it is told, until you say yes.",
+                "If you know where it is from, run 'gitmem trust' in a terminal.",
+            )
+
+    def given(self) -> bool:
+        """Return whether the store was made, cloned or accepted on this machine.
+
+        What is under the person's home in gitmem's own folder was made there. A store that was moved is known by its
+        token and its number.
+        """
+        if self._is_at_home():
+            return True
+        record, token = self._record(), self._token()
+        if record:  # a number alone says nothing: disks give that of a deleted folder to the next one
+            return record[0] == token
+        making = Making(self._home, self._layout.work_tree)
+        if making.began():  # an `init` was killed before it could say so
+            self.give(())
+            making.end()
+            return True
+        records = (os.path.join(folder, _NAME) for folder, _, names in os.walk(self._folder) if _NAME in names)
+        former = next((path for path in records if token and self._read(path)[:2] == [token, self._number()]), "")
+        with contextlib.suppress(OSError):  # of a home that cannot be written
+            if former:
+                self._write(self._read(former))
+                os.unlink(former)
+        return bool(former)
+
+    def give(self, urls: tuple[str, ...]) -> None:
+        """Record that the person made, cloned or accepted the store, and added the remotes with these addresses."""
+        if self._is_at_home():
+            return
+        record = self._record()
+        if not self._token():
+            path = os.path.join(self._private, _TOKEN)
+            _write(path, os.urandom(_TOKEN_LENGTH // 2).hex(), keep=not read_small(path, follow=False))
+        self._write([self._token(), self._number(), *dict.fromkeys((*record[2:], *map(_digest, urls)))])
+
+    def set_aside(self) -> str:
+        """Move the private folder that came with the store to `gitmem-came`, without its remotes; "" if there is none.
+
+        Its caches would say whose each memory is, its journals move branches, and its spool speak for the person.
+        """
+        came = f"{self._private}-came"
+        listed = read_small(os.path.join(self._private, _REMOTES), follow=False)
+        if not os.path.isdir(self._private):
+            return ""
+        if os.path.lexists(came):
+            import shutil
+
+            shutil.rmtree(came)
+        os.rename(self._private, came)
+        if listed:
+            _write(os.path.join(self._private, _REMOTES), listed.decode("utf-8", "surrogateescape").rstrip("\n"))
+        return came
+
+    def has_added(self, url: str) -> bool:
+        """Return whether the remote with this address was added on this machine."""
+        return self._is_at_home() or _digest(url) in self._record()[2:]
+
+    def _is_at_home(self) -> bool:
+        home = os.path.realpath(user_store(self._home))
+        return os.path.join(os.path.realpath(self._private), "").startswith(os.path.join(home, ""))
+
+    def _record(self) -> list[str]:
+        return self._read(self._path())
+
+    def _path(self) -> str:
+        return os.path.join(self._folder, *_parts(os.path.realpath(self._private)), _NAME)
+
+    def _read(self, path: str) -> list[str]:
+        lines = (read_small(path, follow=False) or b"").decode("utf-8", "replace").splitlines()
+        return lines if len(lines) > 1 else []
+
+    def _write(self, lines: list[str]) -> None:
+        _write(self._path(), "\n".join(lines))
+
+    def _token(self) -> str:
+        token = (
+            (read_small(os.path.join(self._private, _TOKEN), follow=False) or b"").decode("ascii", "replace").strip()
+        )
+        return token if len(token) == _TOKEN_LENGTH else ""
+
+    def _number(self) -> str:
+        status = os.stat(self._layout.common_dir)
+        return f"{status.st_dev}:{status.st_ino}"
+
+
+def private_folder(work_tree: str, environ: Mapping[str, str]) -> str:
+    """Return the private folder of the store at `work_tree`; starts no process and reads no settings.
+
+    Raises:
+        StoreNotFoundError: there is no store.
+        RefusedError: it is another user's, linked to a repository that is gone or not its own, or has links on the way.
+
+    """
+    return os.path.join(checked_layout(work_tree, environ).common_dir, PRIVATE_FOLDER)
+
+
+def accepted_folder(work_tree: str, environ: Mapping[str, str], home: str) -> str:
+    """Return the private folder of a store that may be written to. Raises as `private_folder`, and NotAcceptedError."""
+    layout = checked_layout(work_tree, environ)
+    private = os.path.join(layout.common_dir, PRIVATE_FOLDER)
+    Acceptance(layout, private, home).check()
+    return private
+
+
+def checked_layout(work_tree: str, environ: Mapping[str, str]) -> Layout:
+    """Return the layout of the store at `work_tree`. Raises as `private_folder`."""
+    layout = find_layout(work_tree)
+    if layout is None and is_linked(work_tree):
+        from gitmem.git.setup import reconnect
+
+        layout = find_layout(work_tree) if reconnect(work_tree, environ) else None
+        if layout is None:
+            raise RefusedError(
+                f"The store at {work_tree} is cut off from its repository, so nothing is recorded in it: its file .git "
+                "leads to a place that is gone.",
+                f"'gitmem init' in {os.path.dirname(work_tree)} connects it with its project again.",
+            )
+    if layout is None:
+        raise StoreNotFoundError(f"There is no store at {work_tree}.", "'gitmem init' makes one.")
+    check_layout(layout, environ)
+    for path in (os.path.join(work_tree, ".git"), *(os.path.join(layout.common_dir, step) for step in _ON_THE_WAY)):
+        if os.path.islink(path):
+            raise in_the_way(path)
+    return layout
+
+
+def recorded_stores(home: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the files of the record, each with the folders it is in, the outermost first."""
+    top = os.path.join(home, *_FOLDER)
+    found = []
+    for folder, _, names in os.walk(top):
+        parts = os.path.relpath(folder, top).split(os.sep)
+        made = [os.path.join(home, *_FOLDER[:end]) for end in range(1, len(_FOLDER) + 1)]
+        made += [os.path.join(top, *parts[:end]) for end in range(1, len(parts) + 1) if folder != top]
+        found += [(os.path.join(folder, name), tuple(made)) for name in names]
+    return found
+
+
+def known_stores(home: str) -> list[str]:
+    """Return the work trees of the stores that were made, cloned or accepted on this machine and are still there."""
+    top, own, found = os.path.join(home, *_FOLDER), user_store(home), set[str]()
+    for folder, _, names in os.walk(top):
+        parts = os.path.relpath(folder, top).split(os.sep)
+        if _NAME in names and ".git" in parts:
+            start = parts[: parts.index(".git")]  # what is left is the work tree, or the repository of a linked one
+            path = f"{start[0]}:/{'/'.join(start[1:])}" if os.name == "nt" else f"/{'/'.join(start)}"
+            with contextlib.suppress(RefusedError):
+                found.add(find_store(path, home) or "")
+    with contextlib.suppress(OSError):
+        found.update(entry.path for entry in os.scandir(os.path.join(own, HOME_PROJECTS)))
+    return sorted(path for path in {*found, own} if path and is_store(path))
+
+
+def _parts(path: str) -> list[str]:
+    """Return the parts of a path; a drive as a shell on Windows has it (`/c/…`)."""
+    drive, rest = os.path.splitdrive(path)
+    return [*filter(None, (drive.rstrip(":").lower(), *rest.replace("\\", "/").split("/")))]
+
+
+def _digest(url: str) -> str:
+    import hashlib  # an address may have a password
+
+    return hashlib.sha256(url.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _write(path: str, text: str, *, keep: bool = False) -> None:
+    """Write a file at once; `keep` leaves one that another process has written meanwhile."""
+    made = f"{path}.made" if keep else path
+    replace_file(made, f"{text}\n".encode("utf-8", "surrogateescape"))
+    if keep:
+        try:
+            os.link(made, path)
+        except FileExistsError:
+            os.unlink(made)
+        except OSError:  # no hard links here
+            os.replace(made, path)
+        else:
+            os.unlink(made)

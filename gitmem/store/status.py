@@ -11,10 +11,10 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitFailedError, GitmemError
-from gitmem.store.checks import CHECKS, OPENED
+from gitmem.store.doctor import CHECKS, OPENED
 from gitmem.store.document_checks import AT_ONCE, attributes_finding, look, read_or_none, tip_of
 from gitmem.store.findings import Finding, Level, bytes_below, examine
-from gitmem.store.hook_spool import HookSpool
+from gitmem.store.spool import HookSpool
 from gitmem.values import Value
 
 if TYPE_CHECKING:

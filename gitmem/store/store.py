@@ -11,8 +11,7 @@ from gitmem.document.ids import FORMAT, TEMPORARY
 from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreFormatError
 from gitmem.git.repository import Repository, is_object_id
 from gitmem.platform.safe_open import read_small, read_text
-from gitmem.store.accepted import PRIVATE_FOLDER, Acceptance, checked_layout
-from gitmem.store.locate import PRIVATE_SUFFIX, is_store, user_store
+from gitmem.store.locate import PRIVATE_FOLDER, PRIVATE_SUFFIX, Acceptance, checked_layout, is_store, user_store
 from gitmem.store.settings import read_config
 from gitmem.store.spool import Spool
 

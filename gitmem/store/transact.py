@@ -154,7 +154,7 @@ def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Tr
         keep_aside=store.spool.keep_aside,
     )
     if marked != tip:  # moved by another program, perhaps by a plain git merge
-        from gitmem.store.moved import find_marked, follow_moved, resolve
+        from gitmem.store.foreign_commits import find_marked, follow_moved, resolve
 
         resolve(transaction, find_marked(store, marked, tip))
         if marked:

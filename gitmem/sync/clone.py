@@ -35,8 +35,8 @@ from gitmem.platform.programs import is_running
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.purge.rewrite import check_history, clean_incoming, sweep
 from gitmem.search.files import list_files
-from gitmem.store.fast_forward import fast_forward
 from gitmem.store.findings import MAX_FILES
+from gitmem.store.foreign_commits import fast_forward
 from gitmem.store.init import Place, complete_store, make_store
 from gitmem.store.maintenance import REF
 from gitmem.store.merge_commits import merge_bases

@@ -23,9 +23,9 @@ from gitmem.errors import GitmemError, NotFoundError, RefusedError, UnreadableEr
 from gitmem.history.records import read_records, resolve
 from gitmem.platform import loopback
 from gitmem.platform.programs import read_resource
-from gitmem.store.accepted import known_stores
-from gitmem.store.hook_spool import HookSpool
 from gitmem.store.known_facts import standing_of
+from gitmem.store.locate import known_stores
+from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.web.acts import Ask, MovedError, act
 from gitmem.web.guard import Guard

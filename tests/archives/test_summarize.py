@@ -17,7 +17,7 @@ from gitmem.errors import NotFoundError, RefusedError
 from gitmem.history.origin import find_entry
 from gitmem.judgement.ask import Ledger, day_of, is_worth_asking, patience
 from gitmem.llm.http import Patience
-from gitmem.store.checks import check_log
+from gitmem.store.doctor import check_log
 from gitmem.store.findings import Level
 from gitmem.store.store import Store
 from gitmem.store.transact import transact

@@ -12,8 +12,8 @@ from gitmem.facts.file import render_fact
 from gitmem.mcp.calls import Memory as Served
 from gitmem.mcp.server import make_server
 from gitmem.sessions.memory import running
-from gitmem.store.hook_spool import HookSpool
 from gitmem.store.init import add_scope
+from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.text.stems import estimate_tokens
 

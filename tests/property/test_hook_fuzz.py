@@ -24,8 +24,8 @@ from gitmem.sessions.events import HookEvent, HookKind, parse_payload
 from gitmem.sessions.turns import fold
 from gitmem.store import findings as background
 from gitmem.store.findings import FailureLog
-from gitmem.store.hook_spool import HookSpool
 from gitmem.store.init import Place, init_store
+from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 
 AT = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)

@@ -13,7 +13,7 @@ from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.git.packing import every_object
 from gitmem.purge.purge import answer_purge, plan_erasure, preview_purge, purge, waiting_purges
 from gitmem.sessions.save import save
-from gitmem.store.checks import check_purges
+from gitmem.store.doctor import check_purges
 from gitmem.store.findings import Level
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import put, read

@@ -14,7 +14,7 @@ from gitmem.git.process import Git
 from gitmem.purge.marks import make_record
 from gitmem.purge.purge import answer_purge, preview_purge, waiting_purges
 from gitmem.purge.records import read_state
-from gitmem.store.checks import CHECKS, check_purges
+from gitmem.store.doctor import CHECKS, check_purges
 from gitmem.store.findings import Level, examine
 from gitmem.store.init import Place
 from gitmem.store.store import Store

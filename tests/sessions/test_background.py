@@ -15,7 +15,7 @@ from gitmem.sessions.pending import IDLE, look
 from gitmem.store import document_checks as changed
 from gitmem.store import transcripts
 from gitmem.store.findings import FailureLog
-from gitmem.store.hook_spool import HookSpool
+from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from tests.own_settings import own_settings
 

@@ -15,8 +15,8 @@ from gitmem.sessions.background import process_spool
 from gitmem.sessions.outcome import split_fields
 from gitmem.sessions.save import save
 from gitmem.store.findings import FailureLog
-from gitmem.store.hook_spool import HookSpool
 from gitmem.store.known_facts import known_facts
+from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from tests.own_settings import own_settings
 

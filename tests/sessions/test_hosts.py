@@ -11,7 +11,7 @@ from gitmem.hosts.host import find_host
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.pending import look
 from gitmem.sessions.replay import replay
-from gitmem.store.hook_spool import HookSpool
+from gitmem.store.spool import HookSpool
 from tests.recorded import TRANSCRIPTS, payloads_of
 
 # The session of the payloads with Claude Code's names is another one than the one of the transcript.

@@ -12,7 +12,7 @@ from gitmem.sessions.background import process_spool
 from gitmem.sessions.outcome import split_fields
 from gitmem.sessions.replay import find_transcripts, replay
 from gitmem.store import transcripts
-from gitmem.store.hook_spool import HookSpool
+from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from tests.own_settings import own_settings
 from tests.recorded import EVERY_EVENT, EVERY_EVENT_TRANSCRIPT, SESSIONS, payloads_in, transcript_of

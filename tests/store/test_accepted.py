@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import ExitCode, RefusedError
-from gitmem.store.accepted import Acceptance, NotAcceptedError
 from gitmem.store.init import Place, init_store
+from gitmem.store.locate import Acceptance, NotAcceptedError
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.sync.clone import clone_store

@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.store.hook_spool import HookSpool
 from gitmem.store.init import Place, complete_store, make_store
 from gitmem.store.locate import find_project, find_store, home_store
+from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links as POSIX has them")

@@ -13,7 +13,7 @@ from gitmem.git.packing import tracked_files
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
 from gitmem.store import doctor
-from gitmem.store.checks import CHECKS as QUICK
+from gitmem.store.doctor import CHECKS as QUICK
 from gitmem.store.doctor import DEEP, FULL
 from gitmem.store.findings import Failure, FailureLog, Level, examine
 from gitmem.store.init import Place, init_store

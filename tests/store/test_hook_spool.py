@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitmem.errors import RefusedError
-from gitmem.store import hook_spool as module
-from gitmem.store.hook_spool import HookSpool, parse
-from gitmem.store.spool import Spool
+from gitmem.store import spool as module
+from gitmem.store.spool import HookSpool, Spool, parse
 
 PAYLOAD = {"hook_event_name": "Stop", "session_id": "s", "last_assistant_message": "했습니다 ☕"}
 DATA = json.dumps(PAYLOAD, ensure_ascii=False).encode()

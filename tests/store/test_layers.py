@@ -17,7 +17,7 @@ from gitmem.mcp.answers import find, get
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.save import save
 from gitmem.store import layers
-from gitmem.store.hook_spool import HookSpool
+from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.sync.remotes import add_remote
 from tests.cli.commands.project import Runner

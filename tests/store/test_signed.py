@@ -14,7 +14,7 @@ from gitmem.git.remote import INBOX, Connection
 from gitmem.git.signatures import Signatures
 from gitmem.purge.marks import make_record
 from gitmem.purge.purge import waiting_purges
-from gitmem.store.checks import check_signatures
+from gitmem.store.doctor import check_signatures
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.store.transcripts import put, sessions

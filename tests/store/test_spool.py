@@ -12,7 +12,7 @@ import pytest
 
 from gitmem.errors import RefusedError
 from gitmem.store import spool as module
-from gitmem.store.spool import FOLDER, STILL_WRITING_SECONDS, Spool, may_answer
+from gitmem.store.spool import ANSWERED, STILL_WRITING_SECONDS, Spool, may_answer
 
 START = b'{"hook_event_name": "SessionStart", "session_id": "a", "source": "startup"}'
 
@@ -45,14 +45,14 @@ def test_without_the_number_of_the_host_each_is_answered(tmp_path):
 def test_the_same_bytes_later_are_another_event_and_nothing_old_stays(tmp_path, seconds):
     may_answer(str(tmp_path), 99, START)
     may_answer(str(tmp_path), 100, START)
-    for path in (tmp_path / FOLDER).iterdir():
+    for path in (tmp_path / ANSWERED).iterdir():
         os.utime(path, (time.time() + seconds,) * 2)
     assert may_answer(str(tmp_path), 100, START)
-    assert len(list((tmp_path / FOLDER).iterdir())) == 1
+    assert len(list((tmp_path / ANSWERED).iterdir())) == 1
 
 
 def test_where_the_folder_cannot_be_made_it_is_answered(tmp_path):
-    (tmp_path / FOLDER).write_text("in the way")
+    (tmp_path / ANSWERED).write_text("in the way")
     assert may_answer(str(tmp_path), 100, START)
     assert may_answer(str(tmp_path), 100, START)
 

@@ -10,7 +10,7 @@ from gitmem.errors import BusyError, GitmemError
 from gitmem.llm import local
 from gitmem.llm.local import LocalEmbedder
 from gitmem.llm.protocol import UnreachableError
-from gitmem.store.accepted import NotAcceptedError
+from gitmem.store.locate import NotAcceptedError
 from gitmem.store.store import Store
 from gitmem.vectors import fill as filling
 from gitmem.vectors.cache import Cache

@@ -13,8 +13,7 @@ from gitmem.hosts.install import is_present
 from gitmem.hosts.script import has_current_script, hooked_file
 from gitmem.hosts.settings import HOOKS, MCP, Edit
 from gitmem.platform.shipped import install_command
-from gitmem.store.checks import OPENED
-from gitmem.store.doctor import DEEP, FULL
+from gitmem.store.doctor import DEEP, FULL, OPENED
 from gitmem.store.findings import Finding, Level, examine
 from gitmem.sync.clone import check_opened
 from gitmem.text.sentences import count

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gitmem.cli.app import App
     from gitmem.project.state import ProjectQuestions
     from gitmem.sessions.pending import Pending
-    from gitmem.store.hook_spool import HookSpool
+    from gitmem.store.spool import HookSpool
     from gitmem.store.store import Store
 
 
@@ -119,7 +119,7 @@ def _taken(words: list[str], option: str) -> str:
 def _take(app: App, call: Call) -> None:
     """Put a payload into the spool unless it is there, and answer a session's start, a prompt or an error."""
     from gitmem.hosts.host import read_payload
-    from gitmem.store.hook_spool import parse
+    from gitmem.store.spool import parse
 
     started = time.monotonic()
     data = _payload(app, call)
@@ -141,8 +141,8 @@ def _take(app: App, call: Call) -> None:
     try:
         spool = _spool(app, root)
     except RefusedError as error:
-        from gitmem.store.accepted import NotAcceptedError
-        from gitmem.store.hook_spool import hold
+        from gitmem.store.locate import NotAcceptedError
+        from gitmem.store.spool import hold
 
         if not isinstance(error, NotAcceptedError):
             hold(app.home(), root, name, owner, data)
@@ -185,8 +185,8 @@ def _joined(app: App, folder: str, owner: int) -> str | None:
 
 def _join(app: App, owner: int) -> None:
     """Clone the memory that the environment names without its history, and note that an agent is to be told it."""
-    from gitmem.store.hook_spool import HookSpool
     from gitmem.store.init import Place
+    from gitmem.store.spool import HookSpool
     from gitmem.store.store import READ_ONLY
     from gitmem.sync.clone import clone_store
     from gitmem.sync.remotes import absolute_address
@@ -229,7 +229,7 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: Event) ->
         if name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:
             _settle_later(_open(app, root))
         return
-    from gitmem.store.accepted import private_folder
+    from gitmem.store.locate import private_folder
     from gitmem.store.spool import may_answer
 
     if starts:
@@ -425,8 +425,8 @@ def _find(app: App, folders: Sequence[str]) -> str | None:
 
 def _spool(app: App, root: str) -> HookSpool:
     """Return the spool of an accepted store, with the events that were held elsewhere while git refused the store."""
-    from gitmem.store.accepted import accepted_folder
-    from gitmem.store.hook_spool import HookSpool, release
+    from gitmem.store.locate import accepted_folder
+    from gitmem.store.spool import HookSpool, release
 
     spool = HookSpool(accepted_folder(root, app.environ, app.home()))
     release(app.home(), root, spool)
@@ -458,8 +458,8 @@ def _log(app: App, message: str) -> None:
     """Write to the log of the store, if there is one; ignore failures."""
     try:
         from gitmem.cli.app import now
-        from gitmem.store.accepted import accepted_folder
         from gitmem.store.findings import Failure, FailureLog
+        from gitmem.store.locate import accepted_folder
 
         root = _find(app, ())
         if root is not None:

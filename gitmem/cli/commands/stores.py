@@ -12,9 +12,9 @@ from gitmem.errors import NotFoundError, UsageError
 from gitmem.git.packing import is_bundle
 from gitmem.git.remote import check_url
 from gitmem.platform.safe_open import read_small
-from gitmem.store.hook_spool import HookSpool
 from gitmem.store.init import add_scope, init_store
 from gitmem.store.locate import find_project, find_store
+from gitmem.store.spool import HookSpool
 from gitmem.store.store import READ_ONLY
 from gitmem.sync.attempts import write_record
 from gitmem.sync.clone import check_opened, clone_store, restore_into

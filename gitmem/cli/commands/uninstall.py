@@ -21,9 +21,9 @@ from gitmem.hosts.host import NAMES, Host, Scope, find_host
 from gitmem.hosts.install import Change, Manifest, Record, carry_out, is_present, plan_take, plan_takes, plan_whole
 from gitmem.hosts.script import drop_script, hooked_file, plan_removal, settings_with_hooks
 from gitmem.hosts.settings import HOOKS, MCP, Shipped
-from gitmem.store.accepted import recorded_stores
 from gitmem.store.change_settings import made_files
 from gitmem.store.init import plan_unexclude, uninstall_driver
+from gitmem.store.locate import recorded_stores
 
 
 def run_uninstall(args: argparse.Namespace, app: App) -> None:

@@ -13,7 +13,7 @@ from gitmem.purge.purge import waiting_purges
 from gitmem.sessions.pending import glance, with_last_answers
 from gitmem.sessions.start import Shown, start_parts, start_text
 from gitmem.store.findings import FailureLog
-from gitmem.store.hook_spool import HookSpool
+from gitmem.store.spool import HookSpool
 from gitmem.sync.attempts import failures
 from gitmem.text.sentences import count
 from gitmem.text.stems import estimate_tokens

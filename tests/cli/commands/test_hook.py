@@ -25,7 +25,7 @@ from gitmem.platform.clock import Context
 from gitmem.sessions import pending
 from gitmem.sessions.outcome import split_fields
 from gitmem.store.findings import FailureLog
-from gitmem.store.hook_spool import HookSpool
+from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.text.stems import estimate_tokens
 from tests.cli.commands.project import Runner

@@ -15,7 +15,7 @@ from gitmem.cli.main import main
 from gitmem.hosts.host import NAMES, find_host
 from gitmem.platform.clock import Context
 from gitmem.sessions.pending import look
-from gitmem.store.hook_spool import HookSpool
+from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from tests.recorded import payloads_of
 
