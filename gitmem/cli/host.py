@@ -9,12 +9,13 @@ from collections.abc import Iterable, Sequence
 
 from gitmem.cli.app import OWN, App
 from gitmem.errors import StoreNotFoundError, UsageError
+from gitmem.git.setup import excluded, unexcluded
 from gitmem.hosts.host import NAMES, Host, Place, Scope, find_host
-from gitmem.hosts.install import Change, Manifest, plan_edits
+from gitmem.hosts.install import Change, Manifest, plan_edits, plan_whole
 from gitmem.hosts.script import content, is_there
-from gitmem.hosts.settings import Edit, Shipped
+from gitmem.hosts.settings import ALLOW, COMMANDS, SKILL, Edit, Shipped
 from gitmem.platform.programs import SCRIPTS_TOO, find_program
-from gitmem.store.locate import HOME_HOSTS, user_store
+from gitmem.store.locate import HOME_HOSTS, find_project, user_store
 from gitmem.sync.remotes import check_hosts_untracked
 from gitmem.text.terminal import plain
 
@@ -73,6 +74,26 @@ def by_path(items: Iterable[Edit | Shipped]) -> dict[str, list[Edit]]:
         if isinstance(item, Edit):
             found.setdefault(item.path, []).append(item)
     return found
+
+
+def plan_excluded(place: Place, items: Iterable[Edit | Shipped], *, installs: bool) -> Change | None:
+    """Plan which of an agent's files in a project git passes over: those of a person alone, while they are installed.
+
+    None where that changes nothing, git has no say, or its list is a link, through which another file would be written.
+    """
+    common_dir = find_project(place.project, place.home).common_dir
+    path = os.path.join(common_dir or "", "info", "exclude")
+    if place.scope is Scope.USER or not common_dir or os.path.islink(path):
+        return None
+    change = plan_whole(path, b"")
+    text = change.before or b""
+    for item in items:
+        whole = isinstance(item, Shipped) and item.part in {SKILL, COMMANDS}  # a folder of gitmem's
+        name = os.path.relpath(os.path.dirname(item.path) if whole else item.path, place.project).replace(os.sep, "/")
+        is_mine = installs and (place.scope is Scope.LOCAL or item.part == ALLOW)
+        if not name.startswith("../"):
+            text = (excluded if is_mine else unexcluded)(text, f"/{name}{'/' * whole}")
+    return None if text == (change.before or b"") else change._replace(after=text)
 
 
 def is_of_other_version(item: Edit | Shipped) -> bool:

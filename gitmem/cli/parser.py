@@ -23,11 +23,11 @@ vars(argparse)["_"] = str  # looking for translations of its few words takes a s
 _ABOUT = "A memory for coding agents that lives in git."
 _EPILOG = """\
 examples:
-  gitmem init                                  make a store for this project
-  gitmem save "Use uv, not pnpm" --type rule   remember something
-  gitmem show                                  print memory.md
-  gitmem help save                             what a command does, with examples
-  gitmem help --all                            all commands, and the exit codes
+  gitmem init                                make a store for this project
+  gitmem save "Use uv, not pnpm" -t rule     remember something
+  gitmem show                                print memory.md
+  gitmem help save                           what a command does, with examples
+  gitmem help --all                          all commands, and the exit codes
 """
 _PROSE = 100  # columns of a paragraph of help, at most
 # Lists that commands.txt names: their modules, each imported where an argument needs it, and names there.

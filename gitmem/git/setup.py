@@ -31,7 +31,7 @@ _ROOT_IDENTITY = {
     for field, value in (("NAME", "gitmem"), ("EMAIL", "gitmem@localhost"), ("DATE", "@0 +0000"))
 }
 # For the user's own git commands in the store: no surprise jobs, readable names.
-_EXCLUDED = b"# by 'gitmem init':\n"
+_EXCLUDED = b"# by gitmem:\n"
 _BUILDING = ".git.new-"
 _SETTINGS = {"gc.auto": "0", "maintenance.auto": "false", "core.quotePath": "false"}
 
@@ -271,11 +271,17 @@ def exclude(common_dir: str, pattern: str) -> None:
     with open(path, "a+b") as file:
         file.seek(0)
         text = file.read()
-        if pattern.encode() not in text.splitlines():
-            file.write(b"" if not text or text.endswith(b"\n") else b"\n")
-            file.write(_EXCLUDED + pattern.encode() + b"\n")
+        file.write(excluded(text, pattern)[len(text) :])
 
 
-def unexcluded(text: bytes) -> bytes:
-    """Return the text of an `info/exclude` without the lines that `exclude` added."""
-    return re.sub(re.escape(_EXCLUDED) + rb"[^\n]*(?:\n|\Z)", b"", text)
+def excluded(text: bytes, pattern: str) -> bytes:
+    """Return the text of an `info/exclude` with a pattern, which it may have already."""
+    if pattern.encode() in text.splitlines():
+        return text
+    return text + b"\n" * (text[-1:] not in {b"", b"\n"}) + _EXCLUDED + pattern.encode() + b"\n"
+
+
+def unexcluded(text: bytes, pattern: str = "") -> bytes:
+    """Return the text of an `info/exclude` without the lines that gitmem added, or without the one of a pattern."""
+    line = re.escape(pattern.encode()) or rb"[^\n]*"
+    return re.sub(re.escape(_EXCLUDED) + line + rb"(?:\n|\Z)", b"", text)

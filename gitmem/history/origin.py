@@ -136,7 +136,7 @@ def find_entry(store: Store, identifier: str) -> EntryFound:
     if origin and not text:
         text = _as_saved(store, origin, identifier)
     if not text:
-        raise NotFoundError(f"There is no entry ^{identifier} in the store.", "'gitmem log' names the entries.")
+        raise NotFoundError(f"There is no entry ^{identifier} in the store.", "'gitmem log --long' names the entries.")
     return EntryFound(find_entries(text)[0].entry, text, tuple(places), origin)
 
 

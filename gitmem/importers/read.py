@@ -48,12 +48,14 @@ MAX_FILES = 20_000
 _LOOKED = 2_000  # files among which a note tells whose a folder is
 MAX_TOTAL = 512 * 1024 * 1024
 MAX_DEPTH = 4  # folders; `sessions/archive/` is the deepest that any tool makes
-_IN_PROJECT = (
+# Where the tools keep a project's memory: below it, or below the home, in a folder named after it or in one for all.
+_PLACES = (
     (SourceKind.ROTATION, ".claude/memory"),
     (SourceKind.ROTATION, ".crabshell/memory"),
     (SourceKind.JIKIME, ".jikime/memory"),
+    (SourceKind.KEEPER, "~/.claude/memory-keeper/projects/NAME"),
+    (SourceKind.CLAUDE_MEM, "~/.claude-mem"),
 )
-_KEEPER = ".claude/memory-keeper/projects"
 _DATABASES = (".db", ".db-wal", ".db-shm", ".sqlite", ".sqlite3")
 
 
@@ -74,12 +76,19 @@ class Read(Value):
 
 def find_sources(project: str, home: str) -> list[Source]:
     """Return the memories of older tools that belong to a project; of a folder for all projects, its own part."""
-    found = [Source(kind, os.path.join(project, *name.split("/"))) for kind, name in _IN_PROJECT]
-    found.append(Source(SourceKind.KEEPER, os.path.join(home, *_KEEPER.split("/"), os.path.basename(project))))
-    claude_mem = os.path.join(home, ".claude-mem")
-    if os.path.isfile(os.path.join(claude_mem, DATABASE)):
-        found.append(Source(SourceKind.CLAUDE_MEM, claude_mem, os.path.basename(project)))
-    return [one for one in found if os.path.isdir(one.folder) and not os.path.islink(one.folder)]
+    name, found = os.path.basename(project), []
+    for kind, place in _PLACES:
+        top = home if place.startswith("~") else project
+        folder = os.path.join(top, *place.removeprefix("~/").replace("NAME", name).split("/"))
+        of_all = kind is SourceKind.CLAUDE_MEM
+        if os.path.exists(os.path.join(folder, DATABASE * of_all)) and not os.path.islink(folder):
+            found.append(Source(kind, folder, name * of_all))
+    return found
+
+
+def places_of(kind: SourceKind | None) -> list[str]:
+    """Return where the memory of a tool, or of any, is looked for."""
+    return [place for one, place in _PLACES if kind in (None, one)]
 
 
 def kind_of(folder: str) -> SourceKind | None:

@@ -14,7 +14,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from gitmem.errors import GitmemError, RefusedError
+from gitmem.errors import GitmemError, RefusedError, UsageError
 
 LOOPBACK = "127.0.0.1"
 _VISIBLE = r"[\x21-\x7e]{16,200}"
@@ -48,7 +48,7 @@ def listen(port: int) -> socket.socket:
 
     """
     if port > _LAST_PORT:
-        raise GitmemError(f"There is no port {port}.", f"Ports go up to {_LAST_PORT}.")
+        raise UsageError(f"There is no port {port}.", f"Ports go up to {_LAST_PORT}.")
     try:
         return socket.create_server((LOOPBACK, port))
     except OSError as error:

@@ -281,7 +281,7 @@ def test_a_folder_with_files_is_not_taken_over(watched, environ):
 
 # Exclusion
 
-BY = b"# by 'gitmem init':\n"
+BY = b"# by gitmem:\n"
 EXCLUDES = {
     "none": (None, BY + b"/.gitmem/\n"),
     "empty": (b"", BY + b"/.gitmem/\n"),

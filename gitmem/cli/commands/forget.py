@@ -71,8 +71,8 @@ def run_forget(args: argparse.Namespace, app: App) -> None:
         return
     if not args.transcripts:
         raise UsageError(
-            "There is nothing to forget yet.",
-            "Say what: clear old, clear all, cleanup, purge TEXT, or --transcripts ('gitmem forget --help').",
+            "What is to be forgotten is not said.",
+            "Say clear old, clear all, cleanup, purge TEXT, --transcripts, --author or --session.",
         )
     store = app.settled(args)
     span = read_date(store, args.before, "--before")

@@ -15,7 +15,7 @@ from gitmem.hosts.agents.claude_code import memory_folder
 from gitmem.hosts.host import NAMES, Scope, file_of, find_host
 from gitmem.importers.migrate import Migrated, migrate
 from gitmem.importers.plan import SourceKind
-from gitmem.importers.read import Source, find_sources, kind_of
+from gitmem.importers.read import Source, find_sources, kind_of, places_of
 from gitmem.importers.rivals import DATABASE
 from gitmem.sessions.replay import Replayed, find_transcripts, replay
 from gitmem.store.locate import find_project
@@ -26,6 +26,8 @@ from gitmem.text.terminal import fields, plain
 
 def run_import(args: argparse.Namespace, app: App) -> int:
     if not args.sources and args.kind is None:
+        if args.since:
+            raise UsageError("--since is about transcripts, and none is named.", "Name them, or --from and an agent.")
         _offer(args, app)
         return ExitCode.OK
     folder = os.path.join(app.folder(args), os.path.expanduser(args.sources[0])) if args.sources else ""
@@ -154,10 +156,10 @@ def _found(args: argparse.Namespace, app: App, store: Store) -> list[Source]:
     project = store.root if args.user else find_project(app.folder(args), app.home()).root
     found = [one for one in find_sources(project, app.home()) if args.kind in (None, one.kind.value)]
     if not found:
+        places = places_of(SourceKind(args.kind) if args.kind else None)
+        looked = f"Looked for {', '.join(places)}. " if places else ""
         raise NotFoundError(
-            "This project has no memory of an older tool.",
-            "Looked for .claude/memory, .crabshell/memory, .jikime/memory and ~/.claude/memory-keeper/projects/NAME. "
-            "Give a folder to import another one.",
+            f"This project has no memory of {args.kind or 'another tool'}.", f"{looked}Give the folder that holds it."
         )
     return found
 

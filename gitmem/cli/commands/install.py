@@ -15,6 +15,7 @@ from gitmem.cli.host import (
     found_hosts,
     own_program,
     place_of,
+    plan_excluded,
     project_top,
     report_changes,
 )
@@ -47,6 +48,7 @@ from gitmem.text.terminal import plain
 from gitmem.values import Value
 
 OFF = "GITMEM_HOOKS"
+_EXCLUDE = "exclude"
 _BRINGS = {
     HOOKS: "hooks, so that sessions are remembered",
     MCP: "the MCP server, for tools that search the memory and save to it",
@@ -55,6 +57,7 @@ _BRINGS = {
     SUMMARIES: "a skill and an agent that sum up archives",
     TRUST: "that these hooks may run",
     ALLOW: "that the tools which only read need no permission",
+    _EXCLUDE: "that git passes over what is yours alone",
 }
 
 
@@ -193,6 +196,8 @@ def _planned(args: argparse.Namespace, app: App, host: Host, scope: Scope, parts
             remedy = "Remove the link, or install for all your projects, with --user."
             raise RefusedError(f"{change.path} leads out of the project, to {real}.", remedy)
     changes.sort(key=lambda change: change[0] != HOOKS)
+    if (passed_over := plan_excluded(place, items, installs=True)) is not None:
+        changes.append((_EXCLUDE, passed_over))
     hooks = next((item.path for item in items if item.part == HOOKS), "")
     return _Plan(host, place, manifest, items, tuple(changes), tuple(others), hooks)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from gitmem.cli.app import OWN, App
 from gitmem.cli.document import episode_value, find_episode, pattern_value, show_episode, show_pattern
@@ -36,7 +37,7 @@ def run_learned(args: argparse.Namespace, app: App) -> None:
         "episodes": len(episodes),
         "patterns": len(known_patterns(store)),
         "concepts": len(known_concepts(store)),
-        "knowledge": len(known_knowledge(store)),
+        "knowledge": len(_known(store)),
     }
     rows = [(name, f"{number:,}", f"gitmem {name}") for name, number in numbers.items()]
     app.answer(args, numbers, table(rows), OWN)
@@ -137,23 +138,30 @@ def run_knowledge(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
     if args.learn:
         learn_project(store)
-    documents = [
-        (known, command_lines([*read_commands(data).values()], counted=True) or known.lines)
-        if known.kind is KnowledgeKind.COMMANDS
-        else (known, known.lines)
-        for known, data in known_knowledge(store)
-        if args.kind in (None, known.kind.value)
-    ]
+    documents = [(known, lines) for known, lines in _known(store) if args.kind in (None, known.kind.value)]
     people = People(store)
     whose = {known.kind: people.whose("", known.kind.path) for known, _ in documents}
-    texts = (_text(known, lines, whose[known.kind], sources=bool(args.kind)) for known, lines in documents if lines)
+    texts = (_text(known, lines, whose[known.kind], sources=bool(args.kind)) for known, lines in documents)
     text = "\n\n".join(texts)
     empty = "Nothing is known yet. 'gitmem knowledge --learn' reads the project now."
+    if args.learn:
+        empty = "Nothing to learn was found: no manifest, no code, and no command that was run twice."
     values = [{**_knowledge_value(known, lines), "author": whose[known.kind] or None} for known, lines in documents]
     app.answer(args, values, plain(text or empty), "knowledge" if text else "")
 
 
-def _knowledge_value(known: Knowledge, lines: list[str] | tuple[str, ...]) -> dict[str, object]:
+def _known(store: Store) -> list[tuple[Knowledge, Sequence[str]]]:
+    """Return what is known of the project, with its lines."""
+    found = [
+        (known, command_lines([*read_commands(data).values()], counted=True) or known.lines)
+        if known.kind is KnowledgeKind.COMMANDS
+        else (known, known.lines)
+        for known, data in known_knowledge(store)
+    ]
+    return [(known, lines) for known, lines in found if lines]
+
+
+def _knowledge_value(known: Knowledge, lines: Sequence[str]) -> dict[str, object]:
     return {
         "kind": known.kind.value,
         "lines": list(lines),
@@ -163,7 +171,7 @@ def _knowledge_value(known: Knowledge, lines: list[str] | tuple[str, ...]) -> di
     }
 
 
-def _text(known: Knowledge, lines: list[str] | tuple[str, ...], author: str, *, sources: bool) -> str:
+def _text(known: Knowledge, lines: Sequence[str], author: str, *, sources: bool) -> str:
     day = f", {known.updated:%Y-%m-%d}" if known.updated else ""
     by = f", by {author}" if author else ""
     text = [

@@ -6,7 +6,7 @@ import os
 
 from gitmem.cli.app import OWN
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
-from gitmem.errors import NotSavedError, RefusedError
+from gitmem.errors import NotFoundError, NotSavedError, RefusedError
 from gitmem.sessions.save import save_text
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -52,12 +52,12 @@ def _text(args: argparse.Namespace, app: App) -> str:
     if args.file and words:
         raise RefusedError("Give the text as an argument or as a file, not both.")
     if args.file:
-        path = os.path.join(app.cwd, args.file)
+        path = os.path.join(app.folder(args), args.file)
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
                 return _bounded(file.read(MAX_TEXT_BYTES + 1))
         except OSError as error:
-            raise RefusedError(f"{path} cannot be read: {error.strerror}.") from error
+            raise NotFoundError(f"{path} cannot be read: {error.strerror}.", "Name another one.") from error
     if words and words != "-":
         if any("\ud800" <= character <= "\udfff" for character in words):
             raise RefusedError("The text is not UTF-8.", "Convert it, as 'iconv -t UTF-8' does.")

@@ -39,7 +39,7 @@ def run_show(args: argparse.Namespace, app: App) -> None:
         if not is_id(name[1:]):
             raise NotFoundError(
                 f"{name} is not the id of an entry, which has 20 or 11 letters and digits.",
-                "'gitmem log' shows the ids.",
+                "'gitmem log --long' shows the ids.",
             )
         _show_id(args, app, store, name[1:])
     elif (file := _document(store, args, app, name)) is not None:

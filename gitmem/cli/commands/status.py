@@ -283,7 +283,7 @@ def _tasks(tasks: Mapping[str, Any]) -> Iterator[str]:
     took = {"time": tasks["seconds"] and age(tasks["seconds"]), "tokens": tasks["tokens"] and f"{tasks['tokens']:,}"}
     took["an error mended"] = tasks["mended_in"] and f"within {age(tasks['mended_in'])}"
     yield from (_row(name, f"half of them {text} or less") for name, text in took.items() if text)
-    for name, title in {"told": "success, if told", "alone": "success, if not"}.items():
+    for name, title in {"told": "told, succeeded", "alone": "untold, succeeded"}.items():
         if number := tasks[name]["number"]:
             done = tasks[name]["succeeded"]
             yield _row(title, f"{done:>10,} of {number:,} ({done / number:.0%})")

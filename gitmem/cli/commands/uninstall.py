@@ -13,6 +13,7 @@ from gitmem.cli.host import (
     chosen_scope,
     find_manifest,
     place_of,
+    plan_excluded,
     project_top,
     report_changes,
 )
@@ -66,6 +67,9 @@ def _take(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> dict[
     for path, edits in by_path(item for item in items if item.part == HOOKS or item.path not in shared).items():
         if path in records or any(edit.part == HOOKS or is_present(edit) for edit in edits):
             done[path] = _carried_out(args, plan_takes(path, edits, _record(manifest, path)), manifest)
+    gone = [item for item in items if item.path not in shared]
+    if (passed_over := plan_excluded(place_of(args, app, scope), gone, installs=False)) is not None:
+        done[passed_over.path] = _carried_out(args, passed_over, None)
     if not args.dry_run:
         for item in items:
             if item.part == HOOKS:

@@ -247,6 +247,30 @@ def test_the_mcp_server_is_registered_and_taken_back(gitmem, project, home, word
     assert sorted(path.name for path in project.iterdir()) == [".git", ".gitmem"]
 
 
+def test_git_passes_over_what_is_for_a_person_alone(gitmem, project, bare_git):
+    excluded = project / ".git" / "info" / "exclude"
+    before = excluded.read_bytes()
+    assert gitmem("install", "claude", "--local", "--allow")[0] == 0
+    assert bare_git(project, "status", "--porcelain", "--untracked-files=all") == ""
+    assert gitmem("install", "claude", "--project")[0] == 0
+    shared = bare_git(project, "status", "--porcelain", "--untracked-files=all")
+    assert ".claude/settings.json" in shared
+    assert ".claude/commands/gitmem/save.md" in shared
+    assert "settings.local.json" not in shared
+    assert gitmem("uninstall", "claude")[0] == 0
+    assert excluded.read_bytes() == before
+
+
+def test_a_list_of_git_that_is_a_link_is_left_alone(gitmem, project, tmp_path):
+    other = tmp_path / "profile"
+    other.write_text("export PATH\n")
+    excluded = project / ".git" / "info" / "exclude"
+    excluded.unlink()
+    excluded.symlink_to(other)
+    assert gitmem("install", "claude", "--local")[0] == 0
+    assert other.read_text() == "export PATH\n"
+
+
 def test_a_missing_extra_is_said(gitmem, monkeypatch):
     monkeypatch.setattr("gitmem.cli.commands.install.has_sdk", lambda: False)
     assert install_command("mcp") in gitmem("install", "claude", "--only", "hooks,mcp")[2]

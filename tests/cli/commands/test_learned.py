@@ -96,11 +96,13 @@ def test_the_list_reads_only_the_months_it_shows(gitmem, tmp_path, monkeypatch):
 
 def test_knowledge_is_learned_and_printed(gitmem, tmp_path):
     assert "Nothing is known yet" in gitmem("knowledge")[1]
+    assert "Nothing to learn was found" in gitmem("knowledge", "--learn")[1]
     (tmp_path / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.11"\n')
     found = json.loads(gitmem("knowledge", "--learn", "--json")[1])
     [stack] = [one for one in found if one["kind"] == "stack"]
     assert (stack["lines"], stack["files"]) == (["Python >=3.11 (pyproject.toml)"], ["pyproject.toml"])
     assert (stack["confidence"], stack["path"]) == (1.0, "patterns/project/stack.md")
+    assert json.loads(gitmem("learned", "--json")[1])["knowledge"] == len(json.loads(gitmem("knowledge", "--json")[1]))
     shown = gitmem("knowledge", "stack")[1]
     assert shown.startswith("Stack (confidence 1.0, ")
     assert "  Python >=3.11 (pyproject.toml)\n" in shown
