@@ -57,17 +57,28 @@ class Person:
 
 
 @pytest.fixture
-def people(first, second, run_in, bare_git) -> tuple[Person, Person]:  # noqa: F811
-    return Person("Ada", first, run_in, bare_git), Person("Mallory", second, run_in, bare_git)
+def people(tmp_path, run_in, bare_git, folder_copies, request) -> tuple[Person, Person]:  # noqa: F811
+    """Give two people whose clones both have a rule of the first."""
+
+    def persons() -> tuple[Person, Person]:
+        return tuple(Person(*one, run_in, bare_git) for one in (("Ada", laptop), ("Mallory", desktop)))
+
+    def make() -> None:
+        request.getfixturevalue("first")
+        request.getfixturevalue("second")
+        ada, mallory = persons()
+        ada.save(RULE)
+        sync(ada, mallory)
+
+    laptop, desktop = tmp_path / "laptop", tmp_path / "desktop"
+    folder_copies("two people and a rule", tmp_path, ("remote.git", "laptop", "desktop"), make)
+    return persons()
 
 
 @pytest.fixture
 def rule(people) -> str:
-    ada, mallory = people
-    identifier = ada.save(RULE)
-    ada.run("sync")
-    mallory.run("sync")
-    return identifier
+    [path] = (people[0].folder / ".gitmem" / "facts" / "rule").iterdir()
+    return path.name[:11]
 
 
 def sync(*people: Person) -> Ran:
