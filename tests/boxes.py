@@ -1,31 +1,23 @@
 """A store to work on: made once, copied for each test; and what must be true of it after each command."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from gitmem.document.message import Message
 from gitmem.platform.clock import Context
 from gitmem.store.store import Store
-from gitmem.store.transact import transact
+from gitmem.store.transact import Outcome, transact
+from gitmem.store.transaction import Transaction
 from gitmem.sync.remotes import add_remote
+from tests.conftest import RunsGit
+from tests.copies import FolderCopies, StoreCopies
 from tests.store.machines import NOON, Machine, make_pair
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from gitmem.store.transact import Outcome
-    from gitmem.store.transaction import Transaction
-    from tests.conftest import RunsGit
-    from tests.copies import FolderCopies, StoreCopies
-
 
 BEGAN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -1,7 +1,5 @@
 """Fixtures of all tests: an empty home, no git configuration, no GIT_* variables of a hook that runs the tests."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import hashlib
@@ -15,8 +13,9 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import pytest
 from hypothesis import settings
@@ -26,9 +25,6 @@ from gitmem.platform.clock import Context
 from tests.copies import FolderCopies, StoreCopies
 
 pytest_plugins = ["tests.boxes", "tests.desk"]  # for tests of several rooms
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 
 # A busy machine is no failure; in CI the same examples every time, on a desk new ones.

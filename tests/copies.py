@@ -1,10 +1,10 @@
 """Stores and other folders that are made once in a session, and copied for each test that needs them."""
 
-from __future__ import annotations
-
 import os
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
 
 from gitmem.cli.app import now
 from gitmem.git.setup import exclude
@@ -13,11 +13,6 @@ from gitmem.store.init import Place, init_store
 from gitmem.store.locate import is_store
 from gitmem.store.store import Store
 from gitmem.sync.remotes import remotes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-    from pathlib import Path
 
 
 def accept(project: Path, context: Context) -> Store:

@@ -1,11 +1,9 @@
 """A store to save into, a clock that can be set, and a session that is recorded as a host does it."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,11 +13,7 @@ from gitmem.lessons.usage_log import GivenText, read_notes
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
 from gitmem.store.spool import HookSpool
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from gitmem.store.store import Store
+from gitmem.store.store import Store
 
 SEOUL = timezone(timedelta(hours=9))
 BEGAN = datetime(2026, 10, 3, 9, 0, tzinfo=UTC)

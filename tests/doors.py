@@ -1,11 +1,10 @@
 """Every door by which memory reaches an agent or a person: the one list for the tests of what all doors hold to."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from gitmem.cli.recall_hooks import ERROR, PROMPT, help_for, tell
 from gitmem.hosts.host import find_host
@@ -16,10 +15,6 @@ from tests.cli.commands.project import Runner
 from tests.desk import Desk, Recorder
 from tests.mcp.conftest import Memory
 from tests.web.conftest import Viewer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 SAID = "Session tokens are kept in the Redis cache."  # what the recorded session says wherever it can
 ISSUE = "The login page flickers in Safari."

@@ -9,23 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 
 from gitmem.document.ids import BUGS, digest
 from gitmem.document.message import one_line
 from gitmem.errors import GitmemError
 from gitmem.history.authors import People
 from gitmem.lessons.counts import FOLDER as COUNTS
-from gitmem.lessons.pattern import claims, only, parse_pattern
+from gitmem.lessons.pattern import BugPattern, claims, only, parse_pattern
 from gitmem.platform.safe_open import read_json, write_json
+from gitmem.store.store import Store
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gitmem.lessons.pattern import BugPattern
-    from gitmem.store.store import Store
-
 
 UNKNOWN = "somebody"  # committed it with a merge, or not at all
 _FILE = os.path.join("known", "experience.json")

@@ -9,19 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping
 
 from gitmem.errors import RefusedError, StoreNotFoundError
-from gitmem.git.repository import common_dir_of, find_layout, linked_git_dir
+from gitmem.git.repository import Layout, common_dir_of, find_layout, linked_git_dir
 from gitmem.git.trust import check_layout, check_link, is_at_its_place, is_linked
 from gitmem.platform.safe_open import in_the_way, read_small, replace_file
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gitmem.git.repository import Layout
-
 
 STORE_FOLDER = ".gitmem"
 HOME_PROJECTS = "projects"

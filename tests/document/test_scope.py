@@ -1,7 +1,5 @@
 """Parts of a project: their names, their tags, and which meet."""
 
-from __future__ import annotations
-
 import pytest
 
 from gitmem.document.scope import do_meet, is_within, scope_name, scope_tags, scopes_in, scopes_of_line

@@ -12,10 +12,11 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -25,9 +26,6 @@ from gitmem.platform.clock import Context
 from tests.cli.commands.project import Runner
 from tests.copies import accept
 from tests.own_settings import own_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _ROOT = Path(__file__).resolve().parents[2]
 _ROOT_COMMIT = "2095db24769db9317474e619655ebe957eb19dc8"  # every store's first

@@ -4,8 +4,6 @@ Arguments: a name and how many texts. Says `ready`, waits until its input ends, 
 save that was done, once it was done. The texts are known beforehand.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -4,8 +4,6 @@ What a host delivered stays in the spool until its commit is synced; a host that
 next session's start.
 """
 
-from __future__ import annotations
-
 import collections
 import itertools
 import json
@@ -14,7 +12,8 @@ import random
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -24,12 +23,7 @@ from gitmem.git.trust import GITMEM
 from gitmem.sessions.outcome import split_fields
 from gitmem.store.maintenance import REF
 from gitmem.store.transcripts import person_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.faults.conftest import Project, Victim, Victims
+from tests.faults.conftest import Project, Victim, Victims
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 

@@ -3,8 +3,6 @@
 What is there twice, or half, or not at all is found by `Project.check`; these tests make the trouble.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -12,18 +10,14 @@ import random
 import signal
 import subprocess
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from gitmem.errors import ExitCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.faults.conftest import Done, Project
+from tests.faults.conftest import Done, Project
 
 SAVER = Path(__file__).with_name("saver.py")
 SECONDS = 500.0

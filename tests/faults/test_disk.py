@@ -4,27 +4,21 @@ Whatever fails: the exit code is not 0, the message says whether what was handed
 written, and once the cause is gone the next command finishes what was accepted, once.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from gitmem.errors import ExitCode
 from tests.as_root import PAGE, give, root_needed, small_disk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.faults.conftest import Done, PlantedGit, Project
+from tests.faults.conftest import Done, PlantedGit, Project
 
 WAITS = "is kept on the disk"
 ROTATES_SOON = "rotation:\n  threshold_tokens: 300\n  carryover_tokens: 60\n"

@@ -3,21 +3,15 @@
 It runs at one of the save's steps, so that what was handed to git before has been done; and, slowly, in a tight loop.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.faults.conftest import Project, Victims
 from tests.faults.test_kill_at_each_step import FEWEST_STEPS, MOST_STEPS, NO_PACKING, save
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.faults.conftest import Project, Victims
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 _SLOW = (pytest.mark.slow, pytest.mark.timeout(900))

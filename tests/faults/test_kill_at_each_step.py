@@ -4,25 +4,19 @@ Steps are seen from outside (victim.py); production code has no hooks for tests.
 each time, give or take a wait, so a loop kills at step 1, 2, 3, … until the command comes to its end.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import re
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from gitmem.archives.plans import week_of
 from gitmem.document.ids import daily_path, monthly_path, weekly_path
 from gitmem.errors import ExitCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from tests.faults.conftest import PlantedGit, Project, Victim, Victims
+from tests.faults.conftest import PlantedGit, Project, Victim, Victims
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 

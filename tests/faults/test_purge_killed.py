@@ -1,20 +1,14 @@
 """A purge killed at each of its steps: the store is whole, and the next command finishes, or nothing was done."""
 
-from __future__ import annotations
-
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
+from tests.faults.conftest import Project, Victims
 from tests.faults.test_kill_at_each_step import NO_PACKING
 from tests.store.purges import files_with, objects_with
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.faults.conftest import Project, Victims
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 

@@ -1,23 +1,16 @@
 """A sync killed at each of its steps, and eight clones that save and sync at once: nothing is lost, all converge."""
 
-from __future__ import annotations
-
 import os
 import subprocess
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from gitmem.errors import ExitCode
-from tests.faults.conftest import Project, run_gitmem
+from tests.faults.conftest import Project, Victims, run_gitmem
 from tests.faults.test_kill_at_each_step import NO_PACKING, each_step, sampled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.faults.conftest import Victims
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 PATIENCE = 1800.0  # seconds for one of many concurrent clones on one machine

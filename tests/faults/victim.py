@@ -7,8 +7,6 @@ waits, which have no audit event, by a profile function. Nothing in gitmem knows
 a JSON object a line, and answers each with one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import json

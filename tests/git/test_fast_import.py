@@ -1,11 +1,9 @@
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,11 +20,7 @@ from gitmem.git.fast_import import (
 )
 from gitmem.git.process import Git
 from tests.as_root import fill, root_needed, small_disk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from tests.conftest import RunsGit
+from tests.conftest import RunsGit
 
 ROOT = Path(__file__).resolve().parents[2]
 REF = "refs/heads/gitmem"

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import json
 import math
@@ -10,8 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,11 +19,7 @@ from gitmem.git.lock import STALE_SECONDS, Clock, FileLock, Holder, Lock, LockKi
 from gitmem.git.process import Git
 from gitmem.git.ref_lock import LOCK_REF, RefLock
 from gitmem.git.repository import LEFT_BEHIND_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.conftest import RunsGit
+from tests.conftest import RunsGit
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKER = """

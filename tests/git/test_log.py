@@ -1,10 +1,10 @@
-from __future__ import annotations
-
 import os
 import subprocess  # a fresh interpreter shows what an import loads
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -13,12 +13,7 @@ from gitmem.git import process as process_module
 from gitmem.git.log import additions, commits, diff, fork, log, newest_until, show
 from gitmem.git.objects import empty_tree
 from gitmem.git.process import Git
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from tests.conftest import RunsGit
+from tests.conftest import RunsGit
 
 KOREAN = "archive/메모 memory 하나.md"
 

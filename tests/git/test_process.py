@@ -1,12 +1,9 @@
 """A git that knows no attributes works in every kind of repository."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,10 +11,7 @@ from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git import process
 from gitmem.git.process import Git, clean_environment, find_git, git_version, git_without_repository
 from gitmem.git.worktree import WorkTree
-
-if TYPE_CHECKING:
-    from tests.conftest import RunsGit
-
+from tests.conftest import RunsGit
 
 ROOT = Path(__file__).resolve().parents[2]
 EMPTY_BLOB = b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391\n"

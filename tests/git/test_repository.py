@@ -1,18 +1,12 @@
-from __future__ import annotations
-
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from gitmem.errors import GitmemError, NotFoundError, UnfinishedError
 from gitmem.git.repository import Layout, Repository, TreeEntry, common_dir_of, find_layout, is_object_id
 from gitmem.git.treediff import PathChange
-
-if TYPE_CHECKING:
-    from tests.conftest import RunsGit
-
+from tests.conftest import RunsGit
 
 REF = "refs/heads/gitmem"
 

@@ -1,8 +1,6 @@
-from __future__ import annotations
-
 import os
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,11 +16,7 @@ from gitmem.git.setup import (
     seed_branch,
     unexcluded,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import RunsGit
+from tests.conftest import RunsGit
 
 # docs/format.md, "Commits": the same first commit on every machine, for ever.
 ROOT = "2095db24769db9317474e619655ebe957eb19dc8"

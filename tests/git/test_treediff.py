@@ -1,9 +1,8 @@
 """Files are counted tree by tree, however often a tree stands somewhere."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
@@ -14,14 +13,9 @@ from gitmem.git.objects import Objects
 from gitmem.git.process import Git
 from gitmem.git.repository import Repository, find_layout
 from gitmem.git.treediff import most_files
+from tests.conftest import RunsGit
 from tests.property.hostile import Objects as Written
 from tests.property.hostile import Said
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.conftest import RunsGit
 
 
 @pytest.fixture

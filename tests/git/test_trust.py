@@ -1,11 +1,9 @@
 """Repositories of other users: what git refuses is refused, what git takes is taken."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,12 +12,7 @@ from gitmem.git import trust
 from gitmem.git import trust as module
 from gitmem.git.repository import find_layout
 from gitmem.git.trust import GITMEM, Identity, IdentityLookup, check_layout, check_owner
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import RunsGit
-
+from tests.conftest import RunsGit
 
 root_needed = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away"

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import socket
 import stat
@@ -7,8 +5,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,11 +15,7 @@ from gitmem.git.index import clear_left_lock, read_entries, set_entries
 from gitmem.git.process import Git
 from gitmem.git.worktree import Staged, WorkTree
 from gitmem.platform.safe_open import MAX_FILE_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tests.conftest import RunsGit
+from tests.conftest import RunsGit
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="names, modes and links as POSIX has them")
 ODD_NAMES = [

@@ -1,9 +1,6 @@
-from __future__ import annotations
-
 import os
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,13 +13,10 @@ from gitmem.search.engine import answer
 from gitmem.sessions.save import save
 from gitmem.sessions.start import start_parts, start_text
 from gitmem.store.store import Store
-from tests.copies import accept
+from tests.conftest import RunsGit
+from tests.copies import StoreCopies, accept
 from tests.history.test_records import START
 from tests.own_settings import own_settings
-
-if TYPE_CHECKING:
-    from tests.conftest import RunsGit
-    from tests.copies import StoreCopies
 
 FACT = "---\nid: d7k2p9qx3mw\nkind: decision\ndescription: Use pixi.\n---\n\nUse pixi.\n"
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.cli.commands.conftest import first, remote, run_in, second  # noqa: F401
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.cli.commands.project import Ran
-    from tests.conftest import RunsGit
+from tests.cli.commands.project import Ran
+from tests.conftest import RunsGit
 
 RULE = "Never push to main without a review."
 TURNED = "Always push to main without a review."

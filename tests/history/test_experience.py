@@ -1,9 +1,6 @@
 """Whose experience a bug pattern is: by who committed its parts, not by the exchanges that it names."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,12 +11,10 @@ from gitmem.lessons.outcome_counts import judge
 from gitmem.lessons.pattern import Solution, render_pattern
 from gitmem.lessons.read import counts, known_patterns
 from gitmem.sessions.turns import Failure, Turn
+from gitmem.store.store import Store
+from tests.conftest import RunsGit
 from tests.history.test_authors import Team, team
 from tests.history.test_records import START
-
-if TYPE_CHECKING:
-    from gitmem.store.store import Store
-    from tests.conftest import RunsGit
 
 __all__ = ["team"]
 ERROR = "Exit code 1\nModuleNotFoundError: No module named 'yaml'"

@@ -1,7 +1,5 @@
 """The export: each memory once, the same bytes for the same commit, and what changed since a commit."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import json
@@ -11,9 +9,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -26,11 +24,7 @@ from gitmem.history.export import export
 from gitmem.purge.purge import plan_purge, purge
 from gitmem.sessions.save import save
 from gitmem.store.transact import transact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.desk import Desk
+from tests.desk import Desk
 
 UV = make_fact(FactKind.DECISION, "Use uv for packages.", datetime(2026, 11, 20, 9, tzinfo=UTC))
 

@@ -1,18 +1,12 @@
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from gitmem.document.entry import MemoryType, find_entries
 from gitmem.history.named import named
-from tests.history.test_authors import author, saved, team  # noqa: F401  # a fixture
-
-if TYPE_CHECKING:
-    from gitmem.store.store import Store
-    from tests.conftest import RunsGit
-    from tests.history.test_authors import Team
+from gitmem.store.store import Store
+from tests.conftest import RunsGit
+from tests.history.test_authors import Team, author, saved, team  # noqa: F401  # a fixture
 
 
 def told(store: Store, path: str) -> str:

@@ -1,11 +1,8 @@
-from __future__ import annotations
-
 import os
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -21,12 +18,9 @@ from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
+from tests.conftest import RunsGit
+from tests.copies import StoreCopies
 from tests.own_settings import own_settings
-
-if TYPE_CHECKING:
-    from tests.conftest import RunsGit
-    from tests.copies import StoreCopies
-
 
 SEOUL = timezone(timedelta(hours=9))
 NOW = datetime(2026, 11, 21, 14, 3, 22, 500_000, SEOUL)

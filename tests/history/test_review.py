@@ -1,8 +1,6 @@
 """Of two versions of the same words one stays, both, or what a person made of them; nothing else is touched."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -10,12 +8,7 @@ from gitmem.errors import GitmemError, NotFoundError
 from gitmem.history.review import Take, documents_to_review, resolve_review, sides_of
 from gitmem.history.undo import undo
 from gitmem.store.store import Store
-from tests.store.machines import converge
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.store.machines import Machine
+from tests.store.machines import Machine, converge
 
 PATH = "knowledge/a.md"
 BASE = "# A\n\nIt builds.\n\n## Other\n\nSame.\n"

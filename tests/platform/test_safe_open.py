@@ -4,14 +4,12 @@ Each attack is tried at every call to the system that is made on the way: the ca
 them the folder is swapped for a link to one outside that holds files of the same names.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,9 +19,6 @@ from gitmem.git.process import Git
 from gitmem.git.worktree import WorkTree
 from gitmem.platform.safe_open import HANDLES, enter, read_regular, read_text
 from gitmem.search.files import list_files, read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytestmark = pytest.mark.skipif(not HANDLES, reason="the system opens nothing relative to a folder")
 

@@ -1,23 +1,16 @@
 """What starts a process: `posix_spawn`, and `subprocess` in its place. Both go through the same tests."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from gitmem.platform import popen
 from gitmem.platform import spawn as spawned
-from gitmem.platform.spawn import ExpiredError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from gitmem.platform.spawn import Child
+from gitmem.platform.spawn import Child, ExpiredError
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRON = dict(os.environ)

@@ -10,16 +10,14 @@ import ast
 import functools
 import hashlib
 import zlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import strategies as st
 
 from gitmem.purge.marks import make_record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 File = tuple[bytes, str]  # mode and object id
 Tree = dict[tuple[bytes, ...], File]

@@ -1,7 +1,5 @@
 """A cleanup removes what the design says, in one commit, and an undo brings back the same bytes (spec M5)."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Whatever people do to facts on two machines, no view says in force what does not hold, and nothing is lost."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """Payloads of any form cause no exception, no hang and no file outside the store; each is kept or set aside."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

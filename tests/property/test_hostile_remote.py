@@ -1,7 +1,5 @@
 """With a hostile remote nothing runs, nothing leaves the store and nothing is lost."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

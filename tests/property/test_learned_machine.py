@@ -1,7 +1,5 @@
 """Clones that learn, tell and judge apart, and sync as they like: their counts add up, and what they learned joins."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

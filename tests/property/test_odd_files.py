@@ -1,15 +1,10 @@
 """A file may be called what git calls a commit: git must never be left to guess which of the two is meant."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.property.test_hostile_remote import Worlds
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COMMANDS = [
     *("status", "doctor", "doctor --deep", "show", "show HEAD", "log", "log knowledge", "at HEAD", "at HEAD --list"),

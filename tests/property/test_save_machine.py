@@ -3,8 +3,6 @@
 Through the public functions, on real stores; the model is a dictionary of texts.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

@@ -1,12 +1,10 @@
 """Whatever a search by hand finds, `search`, `recall`, prompts and `memory_search` find, in stores of any size."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,13 +16,9 @@ from gitmem.search.engine import answer
 from gitmem.search.query import fold
 from gitmem.search.recall import recall
 from gitmem.search.sources import renew_texts
+from tests.copies import StoreCopies
 from tests.mcp.conftest import unfenced
 from tests.search.conftest import NOW
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.copies import StoreCopies
 
 MEGABYTE = 1_000_000
 # Words of development, some with synonyms: nearly every file has them.

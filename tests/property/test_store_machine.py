@@ -1,7 +1,5 @@
 """Any sequence of transactions, edits by hand, git commands and crashes, against a model that is two dictionaries."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -27,7 +27,7 @@ from gitmem.git.worktree import WorkTree
 from gitmem.history.undo import undo
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
-from gitmem.store import fast_forward
+from gitmem.store import foreign_commits
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.sync import rounds as syncing
@@ -70,7 +70,7 @@ FAILURES = {
     "the fetch is cut": (Connection, "fetch", _cut),
     "the push is cut": (Connection, "push", _cut),
     "the push is refused again and again": (Connection, "push", _race),
-    "killed before the branch moves": (fast_forward, "move_refs", _crash),
+    "killed before the branch moves": (foreign_commits, "move_refs", _crash),
     "killed before the files are written": (WorkTree, "publish", _crash),
     "killed before the index is written": (IndexUpdate, "finish", _crash),
     "killed before the mark is written": (Store, "mark", _crash),

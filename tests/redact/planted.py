@@ -1,7 +1,5 @@
 """Fake secrets by their forms (tests/data/secrets): made when they are asked for, so that no scanner finds a leak."""
 
-from __future__ import annotations
-
 import base64
 import json
 import random

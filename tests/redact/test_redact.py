@@ -1,7 +1,5 @@
 """Secrets are put together at run time, from pieces, so that no scanner takes this file for a leak."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Tables of secrets and of harmless lines (tests/data/secrets): the figures that redaction must keep."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Self
 
 from gitmem.document.entry import MemoryType, Save
 from gitmem.git.remote import Connection
+from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
 from gitmem.store.store import Store
+from gitmem.sync.guard import Accept
 from gitmem.sync.remotes import find_remote
-from gitmem.sync.rounds import Chance, Options, sync
+from gitmem.sync.rounds import Chance, Options, Synced, sync
+from tests.conftest import RunsGit
 from tests.own_settings import own_file, own_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-    from typing import Self
-
-    from gitmem.platform.clock import Context
-    from gitmem.sync.guard import Accept
-    from gitmem.sync.rounds import Synced
-    from tests.conftest import RunsGit
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 LISTED = "purge:\n  machines: [laptop, desktop, phone, notebook, tablet, server, third]\n"  # of the person's own

@@ -1,22 +1,15 @@
 """Helpers for tests of purges: purge a text, and search for what is left of it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from gitmem.git.packing import every_object
 from gitmem.git.process import Git
-from gitmem.purge.purge import plan_purge
+from gitmem.purge.purge import Purge, plan_purge
 from gitmem.purge.purge import purge as carry_out
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from gitmem.purge.purge import Purge
-    from gitmem.store.store import Store
-    from tests.store.machines import Machine
+from gitmem.store.store import Store
+from tests.store.machines import Machine
 
 SECRET = "tok_swordfish-4242/Q7"
 

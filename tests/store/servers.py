@@ -1,7 +1,5 @@
 """Real git servers on loopback: sshd with git-shell or gitolite, nginx with git's http-backend, a stand-in of S3."""
 
-from __future__ import annotations
-
 import contextlib
 import getpass
 import itertools
@@ -14,13 +12,11 @@ import sys
 import threading
 import time
 import urllib.request
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 _OWN = os.path.dirname(sys.executable)  # where pip puts the stand-in of S3
 _PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/share/gitolite3", _OWN))

@@ -1,15 +1,13 @@
 """A store that came with a project records nothing and sends nothing until the person said yes to it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from gitmem.errors import ExitCode, RefusedError
+from gitmem.platform.clock import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.locate import Acceptance, NotAcceptedError
 from gitmem.store.store import Store
@@ -18,10 +16,7 @@ from gitmem.sync.clone import clone_store
 from gitmem.sync.remotes import add_remote, added_remotes, remotes
 from gitmem.sync.rounds import Options
 from gitmem.sync.sync import sync_in_background, sync_remote
-
-if TYPE_CHECKING:
-    from gitmem.platform.clock import Context
-    from tests.conftest import RunsGit
+from tests.conftest import RunsGit
 
 
 @pytest.fixture(params=[Place.PROJECT, Place.BRANCH])

@@ -1,20 +1,15 @@
 """Full disks and files that belong to others lose nothing."""
 
-from __future__ import annotations
-
 import os
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from gitmem.errors import NotSavedError
 from tests.as_root import as_nobody, fill, give, root_needed, small_disk
 from tests.boxes import Box
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 @root_needed

@@ -1,10 +1,8 @@
 """No attribute of a tree, a remote or the machine changes bytes or runs anything, and none of a project's settings."""
 
-from __future__ import annotations
-
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,12 +16,8 @@ from gitmem.store.init import Place, init_store
 from gitmem.sync.clone import clone_store
 from gitmem.sync.remotes import add_remote
 from gitmem.sync.rounds import Options, sync
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.boxes import Box
-    from tests.conftest import RunsGit
+from tests.boxes import Box
+from tests.conftest import RunsGit
 
 # Each once made git convert, or run something, when gitmem read or wrote.
 ATTRIBUTES = {

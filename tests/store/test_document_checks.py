@@ -1,10 +1,7 @@
 """What `gitmem status` says of documents is what a look at all of them would, and it looks at few."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,9 +10,7 @@ from hypothesis import strategies as st
 from gitmem.git.packing import known_files
 from gitmem.store import document_checks as changed
 from gitmem.store.document_checks import check_conflicts, check_headers, look
-
-if TYPE_CHECKING:
-    from tests.boxes import Box
+from tests.boxes import Box
 
 BROKEN = b"---\nid: [\n---\nbody\n"
 MARKED = b"<<<<<<< ours\none\n=======\ntwo\n>>>>>>> theirs\n"

@@ -1,25 +1,18 @@
 """Edits of facts' lines that were committed with plain git, pulled with plain git, or synced."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from gitmem.git.fast_import import Writer
 from gitmem.sync.guard import Accept
 from tests.cli.commands.conftest import first, remote, run_in, second  # noqa: F401
-from tests.cli.commands.project import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.cli.commands.project import Ran
-    from tests.conftest import RunsGit
+from tests.cli.commands.project import ROOT, Ran
+from tests.conftest import RunsGit
 
 SAID = "The cache is in memory."
 

@@ -1,13 +1,10 @@
 """Edits by hand that nothing has committed yet, as commands, a session's start and the viewer show them."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -23,11 +20,9 @@ from gitmem.store.headers import KNOWN_FOLDER, Bounds, never, read_headers
 from gitmem.store.known_facts import known_facts, marks_for, standing_of
 from gitmem.store.store import Store
 from tests.cli.commands.conftest import gitmem, run  # noqa: F401
+from tests.cli.commands.project import Runner
 from tests.platform.test_safe_open import Swap
 from tests.web.conftest import Viewer
-
-if TYPE_CHECKING:
-    from tests.cli.commands.project import Runner
 
 
 def put(desk, name: str, text: str) -> Path:

@@ -1,16 +1,14 @@
 """Sync over real servers, in a project's own repository, and failures that users of other tools reported."""
 
-from __future__ import annotations
-
 import http.server
 import itertools
 import os
 import subprocess
 import threading
 import urllib.parse
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,13 +19,9 @@ from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.sync.remotes import add_remote, find_remote, remotes
 from gitmem.sync.rounds import Options, sync
+from tests.conftest import RunsGit
 from tests.own_settings import own_settings
 from tests.store.machines import QUICK, Machine, converge
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.conftest import RunsGit
 
 _EXEC = subprocess.run(["git", "--exec-path"], capture_output=True, text=True, check=True).stdout.strip()
 _BACKEND = os.path.join(_EXEC, "git-http-backend")

@@ -1,22 +1,16 @@
 """Sync over ssh: who gets in, and who is not asked (`tests/sync/test_servers.py` has the rest)."""
 
-from __future__ import annotations
-
 import os
 import shlex
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from gitmem.errors import GitmemError
-from tests.store.machines import converge
+from tests.store.machines import Machine, converge
 from tests.store.servers import sshd
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.store.machines import Machine
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the server is a program of POSIX")
 

@@ -1,11 +1,8 @@
 """A merge that nothing points to yet is kept from git's clean-up, and by nothing once the branch has moved."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,10 +19,8 @@ from gitmem.store.transact import transact
 from gitmem.sync.clone import clone_store
 from gitmem.sync.remotes import add_remote, find_remote
 from gitmem.sync.rounds import Options, SyncStep, sync
-
-if TYPE_CHECKING:
-    from tests.boxes import Box
-    from tests.conftest import RunsGit
+from tests.boxes import Box
+from tests.conftest import RunsGit
 
 
 def _sync(box: Box, progress: object = lambda _: None) -> None:

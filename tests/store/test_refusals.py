@@ -1,12 +1,12 @@
 """What real servers refuse is told as what it is, with their own words and at once; a race is only a ref that moved."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -15,14 +15,8 @@ from gitmem.git import remote as connection
 from gitmem.git.process import Git
 from gitmem.sync.remotes import add_remote, remove_remote
 from tests.as_root import fill, root_needed, small_disk
-from tests.store.machines import converge
+from tests.store.machines import Machine, converge
 from tests.store.servers import gitolite, nginx, program, sshd
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.store.machines import Machine
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the servers are programs of POSIX")
 

@@ -1,10 +1,8 @@
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,15 +22,10 @@ from gitmem.sync.proposals import propose
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
 from gitmem.sync.transcripts import sync_transcripts
+from tests.conftest import RunsGit
 from tests.copies import accept
 from tests.own_settings import own_settings
-from tests.store.machines import converge
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from tests.conftest import RunsGit
-    from tests.store.machines import Machine
+from tests.store.machines import Machine, converge
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs ssh-keygen")
 SIGNED = "remote:\n  trust: signed\n"

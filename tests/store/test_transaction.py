@@ -1,9 +1,6 @@
-from __future__ import annotations
-
 import sys
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -14,12 +11,8 @@ from gitmem.errors import RefusedError
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.store import transaction as module
 from gitmem.store.transact import transact
-from gitmem.store.transaction import changed_lines, redact_bytes
+from gitmem.store.transaction import Transaction, changed_lines, redact_bytes
 from tests.own_settings import own_settings
-
-if TYPE_CHECKING:
-    from gitmem.store.transaction import Transaction
-
 
 SECRET = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
 

@@ -1,7 +1,5 @@
 """Transcripts can be forgotten, all or the older ones, and their room is free; memory stays as it is."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -9,7 +7,6 @@ import signal
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -26,10 +23,8 @@ from gitmem.store.init import Place, init_store
 from gitmem.store.maintenance import REF
 from gitmem.store.store import Store
 from gitmem.store.transcripts import file_name, forget_transcripts, person_of, put, read, sessions
+from tests.boxes import Box
 from tests.own_settings import own_settings
-
-if TYPE_CHECKING:
-    from tests.boxes import Box
 
 
 def _fill(box: Box) -> None:
