@@ -115,6 +115,10 @@ class App(Value):
             raise NotFoundError(f"There is no folder {folder}.", "-C takes the folder to work in.")
         return folder
 
+    def path(self, args: argparse.Namespace, name: str) -> str:
+        """Return the absolute path that an argument names. Raises as `folder`."""
+        return os.path.abspath(os.path.join(self.folder(args), os.path.expanduser(name)))
+
     def find(self, args: argparse.Namespace) -> str:
         """Return the work tree of the command's store.
 
@@ -191,7 +195,7 @@ class App(Value):
             if name == "-":
                 data = self.stdin.buffer.read(_MAX_BYTES)
             else:
-                with open(os.path.join(self.folder(args), name), "rb") as file:
+                with open(self.path(args, name), "rb") as file:
                     data = file.read(_MAX_BYTES)
             return data.decode("utf-8", "replace")[: _MAX_CHARACTERS + 1]
         except OSError as error:

@@ -49,7 +49,7 @@ def named_path(store: Store, args: argparse.Namespace, app: App, text: str) -> s
         RefusedError: it leads out of the store, or gitmem would not write a file of this name.
 
     """
-    here = os.path.normpath(os.path.abspath(app.folder(args)))
+    here = app.path(args, "")
     full = os.path.normpath(os.path.join(here, text))
     inside = _below(store, full)
     if inside is None and os.path.isabs(text):

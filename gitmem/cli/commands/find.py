@@ -51,7 +51,7 @@ def _search_stores(args: argparse.Namespace, app: App) -> None:
 
     if args.deep or args.history or args.at:
         raise UsageError("--stores searches the files as they are now.", "Leave out --deep, --history and --at.")
-    where = args.stores if args.stores == ALL else os.path.join(app.folder(args), os.path.expanduser(args.stores))
+    where = args.stores if args.stores == ALL else app.path(args, args.stores)
     if where != ALL and not os.path.isdir(where):
         raise NotFoundError(f"There is no folder {where}.", "--stores takes a folder with stores below it, or 'all'.")
     roots = find_stores(where, app.home())

@@ -30,7 +30,7 @@ def run_import(args: argparse.Namespace, app: App) -> int:
             raise UsageError("--since is about transcripts, and none is named.", "Name them, or --from and an agent.")
         _offer(args, app)
         return ExitCode.OK
-    folder = os.path.join(app.folder(args), os.path.expanduser(args.sources[0])) if args.sources else ""
+    folder = app.path(args, args.sources[0]) if args.sources else ""
     known = os.path.basename(folder) == DATABASE or kind_of(folder) if folder and args.kind is None else None
     if args.kind in _KINDS or known:
         if len(args.sources) > 1:
@@ -103,7 +103,7 @@ def _transcripts(args: argparse.Namespace, app: App) -> list[str]:
         NotFoundError: it keeps none, or one does not exist.
 
     """
-    paths = [os.path.join(app.folder(args), name) for name in args.transcripts]
+    paths = [app.path(args, name) for name in args.transcripts]
     if not paths:
         if args.host is None:
             remedy = "Give a transcript, a folder of them, or --from and an agent."
@@ -142,7 +142,7 @@ def _named(args: argparse.Namespace, app: App) -> list[Source]:
     """Return the source that the arguments name, if any; also where there is no store to tell what is wrong with it."""
     if not args.source:
         return []
-    folder = os.path.join(app.folder(args), os.path.expanduser(args.source))
+    folder = app.path(args, args.source)
     folder = os.path.dirname(folder) if os.path.basename(folder) == DATABASE else folder
     if not os.path.isdir(folder):
         raise NotFoundError(f"There is no folder {args.source}.", "Give the folder that holds the memory.")
@@ -197,7 +197,7 @@ def _listed(lines: list[str]) -> list[str]:
 def run_adopt(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
     own = memory_folder(app.environ, app.home(), os.path.dirname(store.root))
-    folder = os.path.join(app.folder(args), os.path.expanduser(args.folder)) if args.folder else own
+    folder = app.path(args, args.folder) if args.folder else own
     if not os.path.isdir(folder):
         raise NotFoundError(
             f"There is no folder {folder}.", "The agent has no memory of this project yet, or give its folder."

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from gitmem.cli.app import OWN
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import NotFoundError, NotSavedError, RefusedError
@@ -52,7 +50,7 @@ def _text(args: argparse.Namespace, app: App) -> str:
     if args.file and words:
         raise RefusedError("Give the text as an argument or as a file, not both.")
     if args.file:
-        path = os.path.join(app.folder(args), args.file)
+        path = app.path(args, args.file)
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
                 return _bounded(file.read(MAX_TEXT_BYTES + 1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from gitmem.cli.app import OWN
@@ -74,7 +73,7 @@ def run_web(args: argparse.Namespace, app: App) -> None:
         raise GitmemError(f"The viewer needs packages that are not installed: {error}.", remedy) from error
 
     if args.export is not None:
-        folder = os.path.join(app.cwd, args.export)
+        folder = app.path(args, args.export)
         try:
             pages = export(app.settled(args), folder)
         except OSError as error:

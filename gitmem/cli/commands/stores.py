@@ -36,7 +36,7 @@ def run_init(args: argparse.Namespace, app: App) -> None:
     branch = store.repository.branch().removeprefix("refs/heads/")
     scopes, apart = [*store.scopes], ""
     if args.scope:
-        scope = add_scope(store, os.path.join(app.folder(args), os.path.expanduser(args.scope)))
+        scope = add_scope(store, app.path(args, args.scope))
         scopes, apart = [*dict.fromkeys((*scopes, scope))], f"\nWhat is of {scope} is told there and above."
     value = {"store": store.root, "branch": branch, "new": made.new, "scopes": scopes}
     verb = "Made a store" if made.new else "There already is a store"
@@ -47,8 +47,8 @@ def run_init(args: argparse.Namespace, app: App) -> None:
 
 def run_clone(args: argparse.Namespace, app: App) -> None:
     app = app._replace(environ={**app.environ, READ_ONLY: "0"})  # a copy to be told from is what a container needs
-    start = os.path.join(app.folder(args), os.path.expanduser(args.project)) if args.project else app.folder(args)
-    url = absolute_address(args.url, app.cwd)
+    start = app.path(args, args.project or "")
+    url = absolute_address(args.url, app.folder(args))
     os.makedirs(start, exist_ok=True)
     with Progress(app.err) as progress:
         options = Options(progress=progress.step)
@@ -112,7 +112,7 @@ def run_trust(args: argparse.Namespace, app: App) -> None:
 def run_remote(args: argparse.Namespace, app: App) -> None:
     store = app.open(args)
     if args.action == "add":
-        name, url = _name_and_url(args.words, app.cwd)
+        name, url = _name_and_url(args.words, app.folder(args))
         remote = add_remote(store, name, url)
         value = {"name": remote.name, "url": remote.shown}
         text = plain(f"Memory is synced with {remote.name} ({remote.shown}) from now on.")

@@ -14,12 +14,13 @@ from gitmem.cli.document import find_archive
 from gitmem.cli.host import place_of
 from gitmem.cli.output import Bar, table
 from gitmem.document.ids import summary_path
-from gitmem.errors import ExitCode, NotFoundError
+from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.history.authors import People
 from gitmem.history.origin import sessions
 from gitmem.hosts.host import NAMES, Scope, find_host
 from gitmem.judgement.judge import is_judged, judge_session, read_session
 from gitmem.judgement.question import windows_of
+from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.stems import estimate_tokens, tokens_of_size
@@ -136,6 +137,8 @@ def run_judge(args: argparse.Namespace, app: App) -> int:
         for one in sessions(store)
         if one.file and (span is None or one.last >= span.first) and not is_judged(store, one.id, one.file)
     ]
+    if waiting and not args.dry_run and store.config.summary.provider in {OFFLINE, HOST}:
+        raise UsageError("No model is named that judges sessions.", f"{TURN_ON}.")
     place = place_of(args, app, Scope.PROJECT)
     paths = [path for host in map(find_host, NAMES) if host.sessions for path in host.sessions(place)]
     tokens, empty, done = 0, 0, []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from dataclasses import asdict
 
 from gitmem.cli.app import OWN, App, chosen_place, now
@@ -81,7 +80,7 @@ _NOUNS = {"sessions": "session", "facts": "fact", "episodes": "task", "patterns"
 
 def run_backup(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
-    file = os.path.abspath(os.path.join(app.cwd, os.path.expanduser(args.file)))
+    file = app.path(args, args.file)
     with Progress(app.err) as progress:
         progress.step("writing the memory to one file, and reading it back")
         done = back_up(store, file, transcripts=args.transcripts)
@@ -94,7 +93,7 @@ def run_restore(args: argparse.Namespace, app: App) -> None:
     commit: str | None
     came: int | None
     review: tuple[str, ...]
-    file = os.path.abspath(os.path.join(app.cwd, os.path.expanduser(args.file)))
+    file = app.path(args, args.file)
     with Progress(app.err) as progress:
         options = Options(tuple(map(Accept, args.accept)), progress.step)
         try:

@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import io
 import json
-import os
 import time
 from typing import TYPE_CHECKING
 
@@ -73,7 +72,7 @@ CI_FILES = {"github": "action.yml", "gitlab": "gitlab.yml", "pre-receive": "pre-
 
 
 def _check_commits(args: argparse.Namespace, app: App) -> int:
-    git = open_for_ci(os.path.abspath(app.folder(args)), app.environ)
+    git = open_for_ci(app.path(args, ""), app.environ)
     found = examine(git, args.base, args.head, args.authors, args.allow)
     levels = [one.level for one in found]
     errors, warnings = levels.count(ERROR), levels.count(WARNING)

@@ -14,6 +14,7 @@ import pytest
 from gitmem.errors import ExitCode
 from gitmem.git import packing as bundle
 from tests.as_root import root_needed, small_disk
+from tests.cli.commands.project import Runner
 
 
 def test_a_save_during_a_backup_does_not_fail_it(desk, tmp_path, monkeypatch):
@@ -33,6 +34,17 @@ def test_a_save_during_a_backup_does_not_fail_it(desk, tmp_path, monkeypatch):
     failed = desk.ran("backup", str(tmp_path / "c"))
     assert "does not hold what it should" in failed.err
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("c")] == []
+
+
+def test_files_are_named_from_the_folder_that_the_command_works_in(gitmem, tmp_path):
+    (gitmem.cwd / "notes.txt").write_text("use hatch")
+    elsewhere = Runner(tmp_path / "elsewhere", gitmem.environ)
+    elsewhere.cwd.mkdir()
+    for words in (("save", "-f", "notes.txt"), ("backup", "b"), ("restore", "b"), ("remote", "add", "./b.git")):
+        code, _, err = elsewhere("-C", str(gitmem.cwd), *words)
+        assert (words, code) == (words, 0), err
+    assert (gitmem.cwd / "b").is_file()
+    assert str(gitmem.cwd / "b.git") in gitmem("remote")[1]
 
 
 @root_needed

@@ -66,12 +66,6 @@ def test_a_save_that_left_secrets_out_says_how_many_of_which_kind(shell):
     assert shell.err == f"gitmem: Left out of what was saved: {told}.\n"
 
 
-def test_a_file_is_looked_for_where_the_command_works(shell, tmp_path):
-    (shell.project / "notes.txt").write_text("Use hatch for the build")
-    assert "Saved note" in shell.here("-C", str(shell.project), "save", "-f", "notes.txt", cwd=tmp_path)
-    shell.here("save", "-f", "nowhere.txt", code=9)
-
-
 def test_a_huge_line_is_saved_whole(shell):
     text = ("0123456789abcdef " * 65_536).strip()
     shell.run("save", stdin=text.encode())

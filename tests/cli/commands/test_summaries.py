@@ -171,6 +171,7 @@ def test_a_model_judges_what_was_recorded_before_and_a_person_sees_question_answ
     (gitmem.cwd / "s-judge.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     assert gitmem("replay", "s-judge.jsonl")[0] == 0
     assert "none; 'gitmem config --user summary.provider" in gitmem("status")[1]
+    assert gitmem("judge")[0] == 2  # no model is named
     for key, value in (("provider", "openai"), ("base_url", model_server.url), ("model", "mini")):
         gitmem("config", "--user", f"summary.{key}", value)
     code, out, _ = gitmem("judge", "--dry-run")
