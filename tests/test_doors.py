@@ -39,24 +39,41 @@ def test_what_is_settled_is_marked_where_it_is_told(world):
         assert ", now ^d000000000a" not in told, f"{name}: the line says it in words"
 
 
-def test_what_is_stale_is_marked_where_it_is_told(world, bare_git):
-    """The fact cites a line of the project, which another commit changed; each teller says so."""
-    top = world.place("").parent
+@pytest.mark.parametrize("how", ["stale", "unknown", "learned"])
+@pytest.mark.few(1)
+def test_where_a_fact_stands_in_the_project_is_said_where_it_is_told(world, bare_git, how):
+    """It cites a line that another commit changed, is of a commit that is not here, or of a branch, about no file."""
+    top, root = world.place("").parent, world.place("")
     bare_git(top, "init", "-qb", "main")
     bare_git(top, "commit", "-q", "--allow-empty", "-m", "x")
     (top / "cache.py").write_text("tokens = 1\n")
     bare_git(top, "add", "cache.py")
     bare_git(top, "commit", "-qm", "y")
-    more = f"files: [cache.py]\ncommit: {bare_git(top, 'rev-parse', 'HEAD~1').strip()}\nbranch: main\n"
-    world.fact("d000000000b", SAID, more=f"{more}lines: ['ffffffffffff:0badc0de cache.py']\n")
+    if how == "stale":
+        more = f"files: [cache.py]\ncommit: {bare_git(top, 'rev-parse', 'HEAD~1').strip()}\nbranch: main\n"
+        world.fact("d000000000b", SAID, more=f"{more}lines: ['ffffffffffff:0badc0de cache.py']\n")
+        mark = "may be out of date, since changed: cache.py"
+    elif how == "unknown":
+        world.fact("d000000000b", SAID, more="commit: 0123456789ab\nbranch: feature/x\n")
+        mark = "learned on feature/x at 0123456, a commit that is not known here"
+    else:
+        bare_git(top, "switch", "-qc", "feature/x")
+        (top / "cache.py").write_text("tokens = 2\n")
+        bare_git(top, "commit", "-qam", "z")
+        world.fact(
+            "d000000000b", SAID, more=f"commit: {bare_git(top, 'rev-parse', 'HEAD').strip()}\nbranch: feature/x\n"
+        )
+        bare_git(root, "add", "-A")
+        bare_git(root, "commit", "-qm", "Theirs", "--author=Mallory <mallory@example.com>")
+        bare_git(top, "switch", "-q", "main")
+        mark = "learned on feature/x by Mallory, which is not merged here"
     for name, ask in DOORS.items():
         told = html.unescape(ask(world))
         told = "\n".join(texts(json.loads(told))) if name in JSON else told
         places = list(re.finditer(re.escape(SAID.rstrip(".")), told, re.IGNORECASE))
         assert places, f"{name}: the test has to see something"
         for place in places:
-            after = told[place.end() : place.end() + 200]
-            assert "may be out of date, since changed: cache.py" in after, (name, told)
+            assert mark in told[place.end() : place.end() + 200], (name, told)
 
 
 def test_who_asks_where_something_is_kept_gets_the_fact_in_force(world):

@@ -126,6 +126,23 @@ def test_the_last_process_to_deliver_counts(desk, session):
 # The end
 
 
+def test_a_turn_makes_at_most_three_commits(desk, session, bare_git):
+    """Of a request that states a rule, a command that fails and is mended, and an answer that decides something."""
+    before = int(bare_git(desk.store.root, "rev-list", "--count", "HEAD"))
+    failed = {"tool_name": "Bash", "tool_use_id": "1", "tool_input": {"command": "pytest"}}
+    session.deliver("UserPromptSubmit", "p-1", 0, prompt="From now on, never deploy on Fridays. Repair the loader.")
+    session.deliver("PostToolUseFailure", "p-1", 1, **failed, error="Exit code 1\nKeyError: 'port'")
+    edit = {"tool_name": "Edit", "tool_use_id": "2", "tool_input": {"file_path": "/p/loader.py"}}
+    session.deliver("PostToolUse", "p-1", 2, **edit, tool_response="ok")
+    session.deliver("PostToolUse", "p-1", 3, **{**failed, "tool_use_id": "3"}, tool_response="1 passed")
+    said = "The loader is repaired. We decided to use argon2id, not bcrypt. Known issue: the index breaks on NFS."
+    session.deliver("Stop", "p-1", 4, last_assistant_message=said)
+    drain(desk)
+    for text in ("never deploy on Fridays", "argon2id", "KeyError"):
+        assert text in bare_git(desk.store.root, "grep", "-h", "-e", text, "HEAD", "--", "*.md")
+    assert before < int(bare_git(desk.store.root, "rev-list", "--count", "HEAD")) <= before + 3
+
+
 def test_a_session_that_ends_leaves_its_transcript(desk, session, bare_git):
     session.deliver("SessionStart")
     session.turn("t-1", 1)

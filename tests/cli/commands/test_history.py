@@ -36,6 +36,17 @@ def test_blame(desk):
     assert value["lines"][0]["origin"]["session"] == "session-1-long"
 
 
+def test_log_leaves_merges_out_unless_asked(gitmem, bare_git):
+    gitmem("save", "The zebra is striped.")
+    bare_git(gitmem.root, "checkout", "-q", "-b", "side", "HEAD~1")
+    bare_git(gitmem.root, "commit", "-q", "--allow-empty", "-m", "Theirs")
+    bare_git(gitmem.root, "checkout", "-q", "gitmem")
+    bare_git(gitmem.root, "merge", "-q", "--no-ff", "-m", "Merge of two machines", "side")
+    subjects = [one["subject"] for one in gitmem.json("log")]
+    assert ("Theirs" in subjects, "Merge of two machines" in subjects) == (True, False)
+    assert next(one["subject"] for one in gitmem.json("log", "--merges")) == "Merge of two machines"
+
+
 @pytest.fixture
 def replayed(gitmem: Runner) -> Runner:
     """Give `gitmem` with two recorded sessions and one of which only exchanges are known."""
