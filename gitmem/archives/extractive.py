@@ -31,7 +31,7 @@ from gitmem.archives.summary import (
 )
 from gitmem.document.document import Document
 from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, Entry, MemoryType, find_entries, sections
-from gitmem.sessions.cues import MENDED, Cue, find_cues, is_prose, is_resolved, reports, without_label
+from gitmem.sessions.cues import Cue, find_cues, is_prose, is_resolved, reports, without_label
 from gitmem.sessions.outcome import ANSWER, ERROR, FILES, OUTCOME, SAID, without_labels
 from gitmem.text.data import matcher
 from gitmem.text.keywords import keywords
@@ -281,7 +281,6 @@ _SHORTEST_THEME = 60  # bytes of a theme's text
 _FEWEST_OF_A_THEME = 2  # items that a theme's word must have
 _WIDEST_THEME = 0.5  # share of the items above which a word is the project's subject, not a theme
 _SHARED_OF_A_THEME = 0.5  # of the items of a theme that other themes may have, too
-_FEWEST_MENDED = 2  # words of an issue that its fix has
 # Lead-ins: "Here are the changes: ...".
 _LEAD_IN = re.compile(
     r"^(?:here(?:'s| is| are)|below is|the following|(?:in )?summary|요약)\b[^:.]{0,80}:\s+(?=\S)", re.IGNORECASE
@@ -362,27 +361,16 @@ def _decision(text: str, day: str) -> KeyDecision:
 
 
 def _issues(reading: Reading) -> tuple[Issue, ...]:
-    """Return the known issues in order; of too many, open ones are kept before resolved, newer before older."""
-    found = _distinct(_told(reading, Role.ISSUE))
-    fixes = [(item, stems(text)) for item, text in _told(reading, Role.FIX)]
-    fixes += [
-        (item, stems(item.whole)) for item in reading.items if item.role is Role.OTHER and is_resolved(item.whole)
-    ]
-    issues = [
-        (index, Issue(shorten(text, _LONGEST_ITEM), RESOLVED if _is_mended(item, text, fixes) else OPEN, item.day))
-        for index, (item, text) in enumerate(found)
-    ]
-    issues.sort(key=lambda one: (one[1].status == RESOLVED, -one[0]))
-    return tuple(issue for _, issue in sorted(issues[:MAX_ITEMS], key=lambda one: one[0]))
+    """Return the known issues in order; of too many, open ones are kept before resolved, newer before older.
 
-
-def _is_mended(item: Item, text: str, fixes: Iterable[tuple[Item, frozenset[str]]]) -> bool:
-    """Return whether an issue says that it is resolved, or a later fix is about it."""
-    if is_resolved(text):
-        return True
-    words = stems(text)
-    needed = max(MENDED * len(words), _FEWEST_MENDED)
-    return any(fix.day >= item.day and len(words & about) >= needed for fix, about in fixes)
+    Facts tell of an issue that was resolved later; whoever shows a summary says so (`gitmem.facts.lines`).
+    """
+    issues = []
+    for index, (item, text) in enumerate(_distinct(_told(reading, Role.ISSUE))):
+        ended = is_resolved(text)
+        issues.append((ended, -index, Issue(shorten(text, _LONGEST_ITEM), RESOLVED if ended else OPEN, item.day)))
+    kept = sorted(issues, key=lambda one: one[:2])[:MAX_ITEMS]
+    return tuple(issue for *_, issue in sorted(kept, key=lambda one: -one[1]))
 
 
 def _told(reading: Reading, role: Role) -> list[tuple[Item, str]]:

@@ -354,37 +354,23 @@ def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
         GitmemError: they could not be committed.
 
     """
-    project = os.path.dirname(store.root)
     clean = [redacted(turn, store) for turn in turns]
-    findings = find_facts(clean, (project,), boot_lines(store))
-    when = turns[-1].ended if turns else store.context.clock()
-    return _commit(store, session, host, findings, clean, when=when)
+    findings = find_facts(clean, (os.path.dirname(store.root),), boot_lines(store))
+    return learn_findings(store, session, host, findings, turns=clean)
 
 
-def learn_findings(store: Store, session: str, host: str, told: Sequence[Finding], model: str = "") -> str | None:
-    """Save facts that were found in a session, by this model if one is named; returns the commit.
+def learn_findings(
+    store: Store, session: str, host: str, findings: Sequence[Finding], *, turns: Sequence[Turn] = (), model: str = ""
+) -> str | None:
+    """Commit findings, entries of `memory.md` that are no facts yet, and issues that these turns mend, in one commit.
+
+    Returns the commit. `model` is the one that made the findings, if any.
 
     Raises:
         GitmemError: they could not be committed.
 
     """
-    if not told:
-        return None
-    when = max(finding.at for finding in told)
-    return _commit(store, session, host, told, (), when=when, model=model)
-
-
-def _commit(
-    store: Store,
-    session: str,
-    host: str,
-    findings: Sequence[Finding],
-    turns: Sequence[Turn],
-    *,
-    when: datetime,
-    model: str = "",
-) -> str | None:
-    """Commit findings, entries of `memory.md` that are no facts yet, and issues that these turns mend."""
+    when = max((*(one.at for one in findings), *(turn.ended for turn in turns)), default=store.context.clock())
     code = project_code(os.path.dirname(store.root), store.context.environ)
     as_of = cache(partial(_code_as_of, store, code, when))  # git is asked once
 

@@ -65,8 +65,6 @@ _NEGATION = re.compile(
     r"|\b(?:do|does|is|are|must|should)n['\u2019]t\b|n['\u2019]t\b|지\s?(?:않|말|마)\w*|(?:^|\s)안\s|금지|없이",
     re.IGNORECASE,
 )
-_FINAL_N = 4  # of the 28 endings of a Hangul syllable, as Unicode numbers them
-_STRONG = "절대"  # as strong as a negation, and with one no second
 _DOES = re.compile(r"(?<=[가-힣]{2})(?:해줘|해주세요|하세요|해라|하자|해야|하)$")  # ends a noun that is done
 _ADDS = re.compile(r"\b(?:too|also|as well|additionally|in addition|besides)\b", re.IGNORECASE)
 _UNSURE = re.compile(
@@ -141,18 +139,16 @@ def ends(newer: str, older: str) -> bool:
 
 def is_negated(text: str) -> bool:
     """Return whether a fact is negated or forbids something."""
-    bare = mask_code(text)
-    number = len(_NEGATION.findall(bare))
-    return number % 2 == 1 or (not number and _STRONG in bare)
+    return len(_NEGATION.findall(mask_code(text))) % 2 == 1
 
 
 def differ_in_value(one: str, other: str) -> bool:
     """Return whether two statements give one subject two values."""
     first, second = _read(one), _read(other)
     shared = min(len(first), len(second))
-    begin = next((at for at in range(shared) if not _is_same(first[at], second[at])), shared)
+    begin = next((at for at in range(shared) if first[at].stem != second[at].stem), shared)
     left = shared - begin
-    end = next((at for at in range(left) if not _is_same(first[-1 - at], second[-1 - at])), left)
+    end = next((at for at in range(left) if first[-1 - at].stem != second[-1 - at].stem), left)
     values = first[begin : len(first) - end], second[begin : len(second) - end]
     around = (*first[:begin], *first[len(first) - end :])
     if not all(0 < len(value) <= _MOST_WORDS for value in values) or not any(word.says for word in around):
@@ -235,10 +231,6 @@ def _says(text: str) -> set[str]:
     return {word.stem for word in _read(text) if word.says and not _CHOSEN.match(word.stem)}
 
 
-def _is_same(one: _Word, other: _Word) -> bool:
-    return one.stem == other.stem and one.role == other.role
-
-
 def _is_value(before: tuple[_Word, ...], value: tuple[_Word, ...], after: tuple[_Word, ...]) -> bool:
     """Return whether a run of words stands where a value does."""
     is_number = all(word.stem[0].isdigit() for word in value)
@@ -303,18 +295,10 @@ def _word(word: str) -> _Word:
             found = next((end for end in particles if word.endswith(end) and len(word) > len(end)), "")
             if found:
                 return _Word(word.removesuffix(found), role)
-        return _Word(hangul_stem(_DOES.sub("", _verb(word))))
+        return _Word(hangul_stem(_DOES.sub("", word)))
     says = word not in _MARKERS
     is_whole = not says or word in _BEFORE_A_NUMBER or word.endswith(("ed", "ing"))
     return _Word(word if is_whole else stem(word), says=says)
-
-
-def _verb(word: str) -> str:
-    """Return the stem of a Korean verb in the present, as a negation has it: 남긴다, 남기지 않는다 -> 남기."""
-    last = word[-2:-1]
-    if not word.endswith("다") or not last or last == "는" or (ord(last) - ord("가")) % 28 != _FINAL_N:
-        return word.removesuffix("는다") or word
-    return word[:-2] + chr(ord(last) - _FINAL_N)
 
 
 def _role_of(tail: str) -> str:

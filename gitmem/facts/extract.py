@@ -75,8 +75,6 @@ def purposes_in(request: str) -> frozenset[str]:
 
 _BY_AGENT_TOOL = "memory_save"  # ends the name of the tool in each host
 _COMMAND = re.compile(r"\bgitmem\b[^\n;|&]{0,200}\ssave\b")
-_SHELL = "cli"  # the origin of a save that was typed
-_BY_AGENT_QUOTED = 0.8  # share of a fact's words in the command that saved it
 _AROUND = timedelta(seconds=2)  # a turn, as its events have times of their own
 _NUMBER = re.compile(r"[0-9]+")
 _SAME = 0.6  # share of the fewer keywords; within one turn little else shares so many
@@ -84,29 +82,18 @@ _FEWEST = 2
 
 
 def saved_in(facts: Iterable[Fact], turn: Turn) -> list[Fact]:
-    """Return the facts that the agent saved while a turn went on.
-
-    Where nobody told the session of a save, it is of the turn if it came by the tool, or if a command has its words: a
-    person may save something meanwhile.
-    """
-    commands = [run.command for run in turn.runs if _COMMAND.search(run.command)]
-    by_tool = any(name.endswith(_BY_AGENT_TOOL) for name in turn.used)
-    if not commands and not by_tool:
+    """Return the facts that the agent saved while a turn went on; a save that names no session is of the turn, too."""
+    if not (
+        any(_COMMAND.search(run.command) for run in turn.runs)
+        or any(name.endswith(_BY_AGENT_TOOL) for name in turn.used)
+    ):
         return []
-
-    def is_of_turn(fact: Fact) -> bool:
-        if "session" in fact.origin:
-            return fact.origin["session"] == turn.session
-        words = stems_of(fact.description)
-        quoted = any(len(words & stems_of(command)) >= _BY_AGENT_QUOTED * len(words) for command in commands)
-        return quoted or (by_tool and fact.origin.get("tool") != _SHELL)
-
     begin, end = ((at.timestamp() * 1000) for at in (turn.started - _AROUND, turn.ended + _AROUND))
     return [
         fact
         for fact in facts
         if is_saved(fact)
-        and is_of_turn(fact)
+        and fact.origin.get("session", turn.session) == turn.session
         and any(is_timed(source) and begin <= milliseconds_of(source) <= end for source in fact.sources)
     ]
 

@@ -18,7 +18,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 CUES = "cues"
@@ -177,10 +177,10 @@ def picks_of(prompt: str, answer: str) -> list[Statement]:
     why = said[reason.end() :].strip(" ,.!") if reason else ""
     left = _left_of(said[: reason.start()] if reason else said)
     answer = answer[-_LOOK_AT:]
-    options = _options_of(answer)
-    chosen = _chosen(left, options) if options else _named_of_two(left, answer)
-    question = _question(answer)
-    return [Statement(FactKind.DECISION, f"{question} {option}", why) for option in chosen] if question else []
+    asked = [sentence for sentence in split(answer) if sentence.endswith(_ASKS)]
+    options, question = _options_of(answer), _question(answer, asked)
+    chosen = _chosen(left, options, asked[-1] if asked else "") if question else []
+    return [Statement(FactKind.DECISION, f"{question} {option}", why) for option in chosen]
 
 
 def _left_of(said: str) -> str:
@@ -203,39 +203,24 @@ def _options_of(answer: str) -> dict[str, str]:
     return next((options for options in reversed(lists) if len(options) > 1), {})
 
 
-def _chosen(left: str, options: dict[str, str]) -> list[str]:
-    ordinal = phrases(CUES, "ordinal").match(left)
-    keys = _KEYS.fullmatch(left)
-    if keys:
+def _chosen(left: str, options: dict[str, str], asked: str) -> list[str]:
+    """Return the options that a pick names by number, letter or words, or the side it takes of "Redis or Postgres?"."""
+    if keys := _KEYS.fullmatch(left):
         return [options[key.casefold()] for key in keys.groups() if key and key.casefold() in options]
-    if ordinal and not left[ordinal.end() :].strip():
-        return [*options.values()][_place(ordinal[0]) :][:1]
+    sides = [*options.values()] or phrases(CUES, "or").split(asked)
     words = _words(left)
-    named = [option for option in options.values() if words and words <= _words(option)]
-    return named if len(named) == 1 and count_words(left) <= _MOST_WORDS else []
-
-
-def _place(ordinal: str) -> int:
-    every = (row.phrases for name in languages() for row in rows(name, CUES) if row.kind == "ordinal")
-    return next(names.index(ordinal.casefold()) for names in every if ordinal.casefold() in names)
-
-
-def _named_of_two(left: str, answer: str) -> list[str]:
-    """Return the words of a pick that takes a side of the answer's last question ("Redis or Postgres?")."""
-    asked = ([said for said in split(answer) if said.endswith(_ASKS)] or [""])[-1]
-    words = _words(left)
-    sides = phrases(CUES, "or").split(asked)
-    is_side = words and len(sides) > 1 and sum(words <= _words(side) for side in sides) == 1
-    return [left] if is_side and count_words(left) <= _MOST_WORDS else []
+    named = [side for side in sides if words and words <= _words(side)]
+    if len(named) != 1 or len(sides) < 2 or count_words(left) > _MOST_WORDS:  # noqa: PLR2004  # a choice
+        return []
+    return named if options else [left]
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(word.casefold() for word in _PART.findall(text))
 
 
-def _question(answer: str) -> str:
+def _question(answer: str, asked: Sequence[str]) -> str:
     """Return the last question of an answer that names its subject, or the line before its options; "" if none does."""
-    asked = [said for said in split(answer) if said.endswith(_ASKS)]
     lines = [line.strip() for line in answer.splitlines()[-_MOST_LINES:] if line.strip()]
     first = next((place for place, line in enumerate(lines) if _LINE.match(line)), 0)
     lead = _MARKS.sub("", lines[first - 1]).strip("# ") if first and lines[first - 1].endswith(":") else ""

@@ -7,7 +7,6 @@ What a concept is known by stays small, so that one that has grown does not draw
 from __future__ import annotations
 
 import hashlib
-import re
 
 from gitmem.document.document import Document
 from gitmem.document.ids import ALPHABET, file_name_of, is_id
@@ -35,8 +34,6 @@ _FEWEST = 2  # files and keywords in common
 _GOES_ON = 0.3  # bonus for the concept of the exchange before in the same session
 _SAYS_LITTLE = 0.25  # affinity below which an exchange without files joins the concept of the one before
 _SOON = 3_600  # seconds between the two, at most
-# No names: a comment's number, an address, the stem of a verb.
-_NO_NAME = r"[0-9]{5}|^[\w-]+\.(?:com|org|net|io|dev)/|[가-힣][았었했됐났갔왔]$"
 _NAMED_AFTER = 8  # exchanges from which the name stays
 _WORDS_OF_A_NAME = 3
 _DIGITS = 10
@@ -103,21 +100,13 @@ def choose(exchange: Exchange, concepts: Mapping[str, Concept], before: str = ""
 
 
 def name_of(keywords: Sequence[str], files: Sequence[str], fallback: str) -> str:
-    """Return a name for a concept: a file and its most telling words, else the summary of an exchange."""
+    """Return a name for a concept: a file and the first words that it has not, else the summary of an exchange."""
     file = files[0].rpartition("/")[2] if files else ""
-    words = [word for word in keywords if len(word) > 1]
-    words = [word for word in words if not re.search(_NO_NAME, word)]
-    words = [word for word in words if word.rpartition("/")[2].casefold() not in file.casefold()]
-    phrases = [word for word in words if " " in word]  # they say more than a word, and a name more than a verb
-    in_phrases = {word.casefold() for phrase in phrases for word in phrase.split()}
-    words = [word for word in words if " " not in word and word.casefold() not in in_phrases]
-    named = [word for word in words if any(mark in word for mark in "._/-") or word[1:] != word[1:].lower()]
-    words = list(dict.fromkeys((*phrases, *named, *words)))[: _WORDS_OF_A_NAME - bool(file)]
-    if file and words:
-        return f"{file}: {', '.join(words)}"
-    if len(words) > 1 or phrases:
-        return ", ".join(words)
-    return one_line(fallback.partition(" → ")[0], 60)
+    words = [one for one in keywords if len(one) > 1 and one.rpartition("/")[2].casefold() not in file.casefold()]
+    said = ", ".join(words[: _WORDS_OF_A_NAME - bool(file)])
+    if file and said:
+        return f"{file}: {said}"
+    return said if len(words) > 1 else one_line(fallback.partition(" → ")[0], 60)
 
 
 def begun(exchange: Exchange) -> Concept:

@@ -217,7 +217,7 @@ class _Task:
             ),
             changes=_lines(headline(said, _LINE) for turn, said in self._answered()[:-1] if _turned(turn, said)),
             gotchas=self._gotchas(sights),
-            tips=_tips(sights, notes, self._rejected()),
+            tips=_tips(sights, notes),
             scope=tuple(dict.fromkeys(scopes)) if all(scopes) else (),
         )
 
@@ -253,11 +253,6 @@ class _Task:
         said = [summary for turn, summary, met in told if met is not Outcome.PARTIAL and not offers(turn.answer)]
         return "; ".join(one_line(one, _LINE) for one in dict.fromkeys(changed[-_RESULTS:] or said[-1:]))
 
-    def _rejected(self) -> frozenset[str]:
-        """Return the words of all answers that the person rejected."""
-        turned = (turn.answer[:_READ] for turn, said in self._answered() if turn.answer and rejects(turn, said))
-        return stems_of(human_text(" ".join(turned)))
-
     def _gotchas(self, sights: Iterable[ErrorOccurrence]) -> tuple[str, ...]:
         """Return attempts that did not help, unmended errors, and results that the person clearly rejected."""
         lines = []
@@ -276,12 +271,10 @@ def _turned(turn: Turn, said: str) -> bool:
     return reaction_of(turn, said) in {Outcome.FAILED, Outcome.PARTIAL}
 
 
-def _tips(sights: Iterable[ErrorOccurrence], notes: Iterable[Notes], rejected: frozenset[str]) -> tuple[str, ...]:
-    """Return mends of errors, and noted discoveries without those whose words all stand in rejected answers."""
+def _tips(sights: Iterable[ErrorOccurrence], notes: Iterable[Notes]) -> tuple[str, ...]:
+    """Return mends of errors, and noted discoveries."""
     mends = [f"{one_line(title_of(one.error), _SUMMARY)}: {_quoted(one.mend)} mended it" for one in sights if one.mend]
-    return _lines(
-        [*mends, *(text for memory in notes for text in memory.discoveries if not stems_of(text) <= rejected)]
-    )
+    return _lines([*mends, *(text for memory in notes for text in memory.discoveries)])
 
 
 def _errors(sights: Iterable[ErrorOccurrence]) -> tuple[ErrorSignature, ...]:

@@ -26,7 +26,6 @@ _MAX_LINES = 400  # of an output, half from its beginning and half from its end
 _MAX_LINE = 500  # characters
 _MAX_FRAMES = 3
 _MAX_NAMES = 8
-_MAX_NAME_BLANKS = 3  # more is a sentence
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 # Prefixes of a line: the seconds of docker build, the task's name in brackets of parallel task runners.
@@ -44,13 +43,11 @@ _PATH = re.compile(
 _HASH = re.compile(
     r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b|\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b0x[0-9a-fA-F]+\b"
 )
-_POSITION = re.compile(r"(?<=[\w.)\]])(?::[0-9]{1,7}){1,2}\b|\([0-9]{1,7},[0-9]{1,7}\)")
 _VERSION = re.compile(r"(?<![\w/])[v^~=<>]{0,3}[0-9]+(?:\.[0-9]+){1,3}(?:[-+.]?[a-z]{1,5}[0-9]*)?\b")
 _NUMBER = re.compile(r"(?<![A-Za-z_/])[+-]?[0-9]+(?:[.,:][0-9]+)*(?:ms|s|m|h|[KMG]i?B|%)?(?![A-Za-z_0-9])")
 _ABSOLUTE = re.compile(r"/|~|[A-Za-z]:[\\/]|\w+://")
 _MASKED = re.compile(r"<\w+>")
 _SIGNATURE = re.compile(r"\b(func [\w./-]{1,200})\(.*")  # of a Go function, which linters quote at the end
-_LIST = re.compile(r"(?:<n>, ){1,100}<n>")
 _WORD = re.compile(r"<\w+>|[^\W_][\w.$@/-]*[^\W_]|[^\W_]")
 _PROGRAM = re.compile(r"((?:[a-z][\w.-]{0,40}: ){1,3})")  # `gh: `, `aws: error: `
 _VERSION_PART = re.compile(r"v[0-9]{1,3}")
@@ -121,20 +118,17 @@ def mask(message: str) -> str:
     message = _URL.sub(_host_and_name, message)
     message = _HASH.sub("<hash>", message)
     message = _PATH.sub(_file_name, message)
-    message = _POSITION.sub("", message)
     message = _VERSION.sub("<n>", message)
     message = _NUMBER.sub("<n>", message)
     message = _SIGNATURE.sub(r"\1", message)
-    return " ".join(_LIST.sub("<n>", message).split())
+    return " ".join(message.split())
 
 
 def names_in(message: str) -> tuple[str, ...]:
-    """Return the names that a message quotes, else introduces; no absolute path, number, hash or sentence."""
+    """Return the names that a message quotes, else introduces; no absolute path, number or hash."""
     quoted = [match[1] for match in _QUOTED.finditer(message)] or [match[1] for match in _NAMED.finditer(message)]
     names = (_MASKED.sub("", mask(name)).strip("./@ ") for name in quoted if not _ABSOLUTE.match(name))
-    fit = (
-        name for name in names if name.casefold() not in _NO_NAMES | stop_words() and name.count(" ") < _MAX_NAME_BLANKS
-    )
+    fit = (name for name in names if name.casefold() not in _NO_NAMES | stop_words())
     return tuple(dict.fromkeys(islice(fit, _MAX_NAMES)))
 
 

@@ -236,7 +236,7 @@ def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Tur
         for finding in find_facts(clean, (os.path.dirname(store.root),), boot_lines(store))
         if finding.kind in _OF_PERSONS and _is_persons(finding, before)
     ]
-    return learn_findings(own, session, host, findings)
+    return learn_findings(own, session, host, findings) if findings else None
 
 
 def _is_persons(finding: Finding, before: Sequence[Fact]) -> bool:

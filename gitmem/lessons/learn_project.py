@@ -5,11 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from gitmem.document.entry import find_entries
-from gitmem.document.ids import daily_path
 from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.lessons.pattern import BugPattern, parse_pattern, render_pattern
@@ -17,7 +14,6 @@ from gitmem.lessons.project_knowledge import (
     CI_FILES,
     CI_FOLDER,
     TOP_FILES,
-    Change,
     Knowledge,
     KnowledgeKind,
     commands_of,
@@ -35,8 +31,6 @@ from gitmem.lessons.project_knowledge import (
 from gitmem.lessons.read import known_patterns
 from gitmem.project.files import list_files, names_in, project_code, read_text
 from gitmem.project.state import Past, read_past
-from gitmem.sessions.entries import EXCHANGE
-from gitmem.sessions.outcome import split_fields
 from gitmem.store.transact import transact
 from gitmem.text.sentences import count
 
@@ -48,7 +42,6 @@ if TYPE_CHECKING:
     from gitmem.store.transaction import Transaction
 
 
-_DAYS = 90  # of daily logs that are read for files changed together
 _MAX_WORKFLOWS, _MAX_MANIFESTS = 10, 8
 _OFTEN = 5  # commits since a pattern's error came, from which a file of it changed a lot
 _FROM_HISTORY = 0.8  # confidence
@@ -133,33 +126,13 @@ def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
     workflows = [f"{CI_FOLDER}/{name}" for name in names_in(top, CI_FOLDER)[:_MAX_WORKFLOWS]]
     paths = (*manifests_in(files)[:_MAX_MANIFESTS], *TOP_FILES, *workflows, *CI_FILES)
     manifests = {path: text for path in paths if (text := read_text(top, path))}
-    exchanges = list(_exchanges(store, top))
-    changes = [*(Change(one.id, one.files, one.subject) for one in past.commits), *exchanges]
     errors: Counter[str] = Counter()
     for pattern in known_patterns(store):
         errors.update({file: len(pattern.seen) for file in pattern.files if file in there})
-    lines = (
-        tuple(structure_lines(files)),
-        tuple(stack_lines(manifests, there)),
-        tuple(hotspot_lines(changes, errors, there)),
-    )
-    sources = tuple(one.source for one in exchanges)
-    yield Knowledge(KnowledgeKind.STRUCTURE, lines[0], commit=past.commit)
-    yield Knowledge(KnowledgeKind.STACK, lines[1], tuple(manifests), commit=past.commit)
-    yield Knowledge(KnowledgeKind.HOTSPOTS, lines[2], (), sources, _FROM_HISTORY, past.commit)
-
-
-def _exchanges(store: Store, top: str) -> Iterator[Change]:
-    """Yield the exchanges of the last months that changed files, from the daily logs; files as git writes them."""
-    today, prefix = store.context.clock(), top.replace("\\", "/").rstrip("/") + "/"
-    for back in range(_DAYS):
-        try:
-            text = store.read(daily_path((today - timedelta(days=back)).strftime("%Y-%m-%d"))) or b""
-        except GitmemError:
-            continue
-        for entry in (found.entry for found in find_entries(text.decode("utf-8", "replace"))):
-            if entry.label == EXCHANGE and (files := split_fields(entry.text).files):
-                yield Change(entry.id, tuple(file.replace("\\", "/").removeprefix(prefix) for file in files))
+    yield Knowledge(KnowledgeKind.STRUCTURE, tuple(structure_lines(files)), commit=past.commit)
+    yield Knowledge(KnowledgeKind.STACK, tuple(stack_lines(manifests, there)), tuple(manifests), commit=past.commit)
+    hot = tuple(hotspot_lines([(one.subject, one.files) for one in past.commits], errors, there))
+    yield Knowledge(KnowledgeKind.HOTSPOTS, hot, confidence=_FROM_HISTORY, commit=past.commit)
 
 
 def _message(subject: str, session: str = "", host: str = "") -> Message:

@@ -116,18 +116,12 @@ _OFTEN = 3  # changes of a file, at least
 _FIX = re.compile(r"(?:\w+[/:] ?)?(?:fix(?:e[sd])?|hotfix|bugfix|revert)\b", re.IGNORECASE)
 
 
-class Change(Value):
-    """Files that changed together: a commit of the project, or an exchange (`source` is its id)."""
-
-    source: str
-    files: tuple[str, ...]
-    subject: str = ""
-
-
-def hotspot_lines(changes: Sequence[Change], errors: Mapping[str, int], there: frozenset[str]) -> list[str]:
-    """Return the files with most changes, most errors of sessions and most commits that fix."""
-    often = _most_named((change.files for change in changes), there)
-    fixes = (change.files for change in changes if _FIX.match(change.subject))
+def hotspot_lines(
+    commits: Sequence[tuple[str, tuple[str, ...]]], errors: Mapping[str, int], there: frozenset[str]
+) -> list[str]:
+    """Return the files with most changes, errors of sessions, and commits (a subject and files) that fix."""
+    often = _most_named((files for _, files in commits), there)
+    fixes = (files for subject, files in commits if _FIX.match(subject))
     fixed = _most_named(fixes, frozenset(filter(is_code, there)))
     broken = sorted(((number, file) for file, number in errors.items() if number > 1), reverse=True)
     return [
@@ -251,7 +245,7 @@ CI_FOLDER = ".github/workflows"
 CI_FILES = (".gitlab-ci.yml", "azure-pipelines.yml", ".circleci/config.yml")
 _MOST, _LANGUAGES = 12, 6  # names, languages of a line
 _FOLDERS = 12  # of a project
-_DEEPEST = 3  # folders below each other
+_LEVELS, _DEEPEST = 2, 3  # folders below each other that are counted apart, and that may be packages
 _NO_CODE = frozenset({"", "SQL", "Markdown"})
 _DULL = re.compile(
     r"(?:\.lock|lock\.(?:json|yaml)|\.sum|\.snap|\.min\.\w+|\.svg|\.png)$|(?:^|/)(?:vendor|node_modules|dist)/"
@@ -265,10 +259,13 @@ _PAIR = re.compile(r'(?<![\w-])"?([\w-]{1,40})"?\s{0,5}[=:]\s{0,5}"?([\w.-]{1,40
 
 
 def structure_lines(files: Sequence[str]) -> list[str]:
-    """Return the main folders with their languages and number of files, and the packages."""
-    folders = _main_folders(files)
-    largest = sorted((name for name in folders if name), key=lambda name: (-folders[name].total(), name))
-    lines = [", ".join([f"{name}: {_files(folders[name].total())}", *_top(folders[name])]) for name in largest]
+    """Return the largest folders, two levels deep, with their languages and number of files, and the packages."""
+    folders: dict[str, Counter[str]] = defaultdict(Counter)
+    for file in files:
+        above = "/".join(file.split("/")[:-1][:_LEVELS])
+        folders[above][language_of(file)] += 1
+    largest = sorted(filter(None, folders), key=lambda name: (-folders[name].total(), name))
+    lines = [", ".join([f"{name}/: {_files(folders[name].total())}", *_top(folders[name])]) for name in largest]
     packages = dict.fromkeys(file.rpartition("/")[0] + "/" for file in manifests_in(files) if "/" in file)
     return [*lines[:_FOLDERS], *([f"Packages: {_listed([*packages])}"] if packages else ())]
 
@@ -305,28 +302,6 @@ def is_dull(file: str) -> bool:
     return _DULL.search(file) is not None
 
 
-def _main_folders(files: Sequence[str]) -> dict[str, Counter[str]]:
-    """Return the languages of the files in each folder; a folder with most of all files is split into its folders."""
-    folders = _by_folder(files, "")
-    for _ in range(_DEEPEST):
-        name = max(folders, key=lambda one: folders[one].total(), default="")
-        if not name or 2 * folders[name].total() <= len(files):
-            break
-        inner = _by_folder(files, name)
-        folders = {one: counts for one, counts in folders.items() if one != name} | inner
-    return folders
-
-
-def _by_folder(files: Iterable[str], above: str) -> dict[str, Counter[str]]:
-    """Return the languages of the files below `above`, by the folder that follows; "" or `above` for none."""
-    folders: dict[str, Counter[str]] = defaultdict(Counter)
-    for file in files:
-        if file.startswith(above):
-            head, slash, _ = file[len(above) :].partition("/")
-            folders[f"{above}{head}/" if slash else above][language_of(file)] += 1
-    return dict(folders)
-
-
 def _top(found: Counter[str]) -> list[str]:
     return [name for name, _ in found.most_common(3) if name]
 
@@ -341,15 +316,18 @@ def _files(number: int) -> str:
 
 
 def stack_lines(texts: Mapping[str, str], there: frozenset[str]) -> list[str]:
-    """Return lines on languages, frameworks and tools: `texts` are manifests by path, `there` all files."""
-    needed: list[str] = []
-    lines = list(_told_by_files(texts, needed))
-    lines += [f"Packages are installed with {tool} ({name})" for name, tool in _named("lock").items() if name in there]
-    return [*_in_general(needed, there), *lines]
+    """Return lines on languages, packages and tools: `texts` are manifests by path, `there` all files."""
+    counts = Counter(language_of(file) for file in there if is_code(file))
+    found = [f"{name} ({_files(counts[name])})" for name in sorted(counts, key=lambda one: (-counts[one], one))]
+    return [
+        *([f"Languages: {', '.join(found[:_LANGUAGES])}"] if found else ()),
+        *_told_by_files(texts),
+        *(f"Packages are installed with {tool} ({name})" for name, tool in _named("lock").items() if name in there),
+    ]
 
 
-def _told_by_files(texts: Mapping[str, str], needed: list[str]) -> Iterator[str]:
-    """Yield what `gitmem/data/manifests.tsv` finds in files, with their paths; add the names of dependencies."""
+def _told_by_files(texts: Mapping[str, str]) -> Iterator[str]:
+    """Yield what `gitmem/data/manifests.tsv` finds in files, with their paths."""
     for path, text in texts.items():
         name = path.rpartition("/")[2]
         suffix = ".yml" if name.endswith((".yml", ".yaml")) else name
@@ -362,13 +340,11 @@ def _told_by_files(texts: Mapping[str, str], needed: list[str]) -> Iterator[str]
                 values = [
                     inner for one in _at(given, where) for inner in (one if isinstance(one, list | dict) else [one])
                 ]
-            names = _leading(values)
-            needed += names if what == "needs" else ()
-            if said := _said(what, values, names):
+            if said := _said(what, values):
                 yield f"{line.replace('*', said)} ({path})"
 
 
-def _said(what: str, values: list[Any], names: list[str]) -> str:
+def _said(what: str, values: list[Any]) -> str:
     """Return what a line says of its values, "" for nothing."""
     texts = [value.strip() for value in values if isinstance(value, str)]
     if what == "version":
@@ -377,7 +353,7 @@ def _said(what: str, values: list[Any], names: list[str]) -> str:
         return ", ".join(f"`{step}`" for step in dict.fromkeys(texts[:_MOST]))
     if what == "mark":
         return "yes" if any(values) else ""
-    return _listed(names)
+    return _listed([*dict.fromkeys(match[0] for text in texts if (match := _NAME.match(text)))])
 
 
 def _at(given: dict[str, Any], where: str) -> list[Any]:
@@ -392,18 +368,6 @@ def _at(given: dict[str, Any], where: str) -> list[Any]:
     return found
 
 
-def _in_general(needed: Sequence[str], there: frozenset[str]) -> Iterator[str]:
-    """Yield the languages of the files, and the frameworks and test frameworks among the dependencies."""
-    counts = Counter(language_of(file) for file in there if is_code(file))
-    if found := [f"{name} ({_files(counts[name])})" for name in sorted(counts, key=lambda one: (-counts[one], one))]:
-        yield f"Languages: {', '.join(found[:_LANGUAGES])}"
-    names = [re.sub(r"/v[0-9]{1,3}$", "", name.casefold()) for name in needed]
-    for what, kind in (("Frameworks:", "framework"), ("Tests are written with", "tester")):
-        form = "|".join(_named(kind))
-        if found := list(dict.fromkeys(name for name in names if re.fullmatch(form, name))):
-            yield f"{what} {', '.join(found)}"
-
-
 def _parsed(name: str, text: str) -> dict[str, Any]:
     """Return the table of a TOML or JSON text, else the pairs of its lines (JSON with comments, an INI file)."""
     try:
@@ -411,8 +375,3 @@ def _parsed(name: str, text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         given = {} if name.endswith(".toml") else dict(_PAIR.findall(text))
     return given if isinstance(given, dict) else {}
-
-
-def _leading(values: Iterable[Any]) -> list[str]:
-    found = [match[0] for value in values if isinstance(value, str) and (match := _NAME.match(value.strip()))]
-    return list(dict.fromkeys(found))

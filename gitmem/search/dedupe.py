@@ -14,7 +14,7 @@ from gitmem.search.hits import day_of, facts_of
 from gitmem.search.query import INSIDE, fold
 from gitmem.search.rank import starts_word
 from gitmem.search.scan import LONGEST_LINE
-from gitmem.search.units import ID_MARK, first_line
+from gitmem.search.units import ID_MARK, bare_text
 from gitmem.text.stems import stop_words
 from gitmem.values import Value
 
@@ -32,8 +32,7 @@ MOST = 30  # hits that are compared
 _SHARED = 0.4, 0.15  # of the words of the shorter and the longer of two hits on a subject, without those of the query
 _LEAST_SHARED = 6  # words
 _ABOUT_AS_GOOD = 0.5  # of the score of an older hit, in the newer one that takes its place
-_WORD = re.compile(r"(?<![\^#\w])[^\W_](?:[\w.-]*\w)?")  # neither an id nor a tag
-_FROM_HERE = re.compile(r"(?:the )?[`*\"']*([\w.-]*\w)?")
+_WORD = re.compile(r"[^\W_](?:[\w.-]*\w)?")
 _LABELS = frozenset({"answer", "asked", "done", "error", "files", "keywords", "outcome", "success"})  # of an exchange
 _VIEWS = ("concepts/", "episodes/", "patterns/")  # of exchanges; these have a date of their own
 _SYLLABLES = 2  # of a Korean word, which end before its particles
@@ -50,77 +49,50 @@ class _Told(Value):
     holds: bool
 
 
-def in_order_of_news(hits: Sequence[Ranked], marks: Marks, most: int = MOST) -> list[Ranked]:
+def in_order_of_news(hits: Sequence[Ranked], asked: tuple[str, ...], marks: Marks, most: int = MOST) -> list[Ranked]:
     """Return the hits, the best first; of the first `most`, the newest of a subject stands before older ones.
 
-    An older hit has the handle of the newer in `before`.
+    `asked` are the beginnings of the query's words. An older hit has the handle of the newer in `before`.
     """
     first = list(hits[:most])
-    if len(first) < 2 or not first[0].says:  # noqa: PLR2004  # a pair
-        return list(hits)
-    told = {at: _told(hit, marks) for at, hit in enumerate(first) if hit.units.memory(hit.index)}
-    order = list(range(len(first)))
-    asked = frozenset(
-        _form(word[1])
-        for hit in first
-        for place, _ in hit.found.places
-        if (word := _FROM_HERE.match(hit.units.low, place)) and word[1]
-    )
-    before: dict[int, int] = {}
-    for newest, *others in _subjects(told, first, asked):
-        before |= {at: newest for at in others if told[at].date < told[newest].date}
-        order.insert(min(map(order.index, (newest, *others))), order.pop(order.index(newest)))
-    scores = sorted((hit.score for hit in first), reverse=True)
-    ordered = [
-        first[at]._replace(score=score, before=told[before[at]].handle if at in before else "")
-        for at, score in zip(order, scores, strict=True)
-    ]
-    return [*ordered, *hits[most:]]
-
-
-def _told(hit: Ranked, marks: Marks) -> _Told:
-    """Return the text of a hit; of a long one its best part and the request."""
-    units, unit = hit.units, hit.units.unit(hit.index)
-    facts = facts_of(units, unit)
-    handle = facts.entry or units.named
-    also = (facts_of(other, other.unit(index)).session for other, index in hit.also)
-    session = facts.session or next(filter(None, also), "")
-    if not session and (fact := marks.facts.get(handle)):
-        session = fact.session
-    line = first_line().match(units.text, unit.start, unit.end) if facts.entry else None
-    start = line.start("text") if line and line["text"] else line.end() if line else unit.start
-    lead = units.parts(hit.index).lead
-    spans = [(start, max(lead, start)), hit.part] if hit.part[0] > lead else [(start, unit.end)]
-    words = frozenset(word for span in spans for word in _WORD.findall(units.low, *span)) - stop_words() - _LABELS
-    own = "" if units.path.startswith(_VIEWS) else handle
-    forms = words if units.low.isascii() else frozenset(map(_form, words))
-    return _Told(forms, facts.date, short_session(session), own, not marks.has_ended(handle))
-
-
-def _form(word: str) -> str:
-    return word[:_SYLLABLES] if word[0] >= _HANGUL else word
-
-
-def _subjects(told: Mapping[int, _Told], hits: Sequence[Ranked], asked: frozenset[str]) -> Iterable[list[int]]:
-    """Yield groups of hits on one subject, the newest that holds first."""
-    left = [at for at, one in told.items() if one.date and one.handle]
+    told = {at: one for at, hit in enumerate(first) if (one := _told(hit, asked, marks)).date and one.handle}
+    order, left = list(range(len(first))), list(told)
+    before: dict[int, str] = {}
     while left:
         best, *rest = left
-        group = [best, *(at for at in rest if _on_one_subject(told[best], told[at], asked))]
+        group = [best, *(at for at in rest if _on_one_subject(told[best], told[at]))]
         left = [at for at in rest if at not in group]
-        good = [at for at in group if told[at].holds and hits[at].score >= hits[best].score * _ABOUT_AS_GOOD]
-        if len(group) > 1 and good:
-            newest = max(good, key=lambda at: (told[at].date, -at))
-            yield [newest, *(at for at in group if at != newest)]
+        good = [at for at in group if told[at].holds and first[at].score >= first[best].score * _ABOUT_AS_GOOD]
+        newest = max(good, key=lambda at: (told[at].date, -at), default=best)
+        before |= {at: told[newest].handle for at in group if good and told[at].date < told[newest].date}
+        order.insert(order.index(best), order.pop(order.index(newest)))
+    scores = sorted((hit.score for hit in first), reverse=True)
+    moved = zip(order, scores, strict=True)
+    return [*(first[at]._replace(score=score, before=before.get(at, "")) for at, score in moved), *hits[most:]]
 
 
-def _on_one_subject(one: _Told, other: _Told, asked: frozenset[str]) -> bool:
-    """Return whether two hits of different sessions share many words beside the query's."""
+def _told(hit: Ranked, asked: tuple[str, ...], marks: Marks) -> _Told:
+    """Return the text of a hit without the words that are `asked` for; of a long one its best part and the request."""
+    units, unit = hit.units, hit.units.unit(hit.index)
+    facts, lead = facts_of(units, unit), units.parts(hit.index).lead
+    handle = facts.entry or units.named
+    fact = marks.facts.get(handle)
+    text = units.text[unit.start : unit.end]
+    if hit.part[0] > lead:
+        text = f"{units.text[unit.start : lead]}\n{units.text[slice(*hit.part)]}"
+    said = {word for word in _WORD.findall(fold(bare_text(text))) if not word.startswith(asked)}
+    words = frozenset(word[:_SYLLABLES] if word[0] >= _HANGUL else word for word in said - stop_words() - _LABELS)
+    session = short_session(facts.session or (fact.session if fact else ""))
+    own = "" if units.path.startswith(_VIEWS) else handle
+    return _Told(words, facts.date, session, own, not marks.has_ended(handle))
+
+
+def _on_one_subject(one: _Told, other: _Told) -> bool:
+    """Return whether two hits of different sessions share many words."""
     if one.session == other.session and (one.session or one.date[:10] == other.date[:10]):
         return False
-    own, others = one.words - asked, other.words - asked
-    shared = len(own & others)
-    sizes = sorted((len(own), len(others)))
+    shared = len(one.words & other.words)
+    sizes = sorted((len(one.words), len(other.words)))
     return shared >= _LEAST_SHARED and all(shared >= share * size for share, size in zip(_SHARED, sizes, strict=True))
 
 

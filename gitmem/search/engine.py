@@ -265,7 +265,8 @@ def best(store: Store, ranked: list[Ranked], query: Query, scope: _Scope, marks:
         first = [item._replace(score=item.score * _BESIDE) if _is_beside(item, marks, here) else item for item in first]
     first.sort(key=lambda item: (-item.score, *_newest(item)))
     most = min(limit + _COMPARED, MOST) if limit else MOST
-    return [*in_order_of_news(first, marks, most), *ranked[limit + _MORE :]][: limit or None]
+    asked = tuple({needle.text for _, needle in needles_of(query.terms)})
+    return [*in_order_of_news(first, asked, marks, most), *ranked[limit + _MORE :]][: limit or None]
 
 
 def _beside(top: Sequence[Ranked], ranked: Sequence[Ranked], folder: str) -> list[Ranked]:

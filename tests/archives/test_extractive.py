@@ -101,15 +101,12 @@ def test_of_many_decisions_the_newest_stay_each_once():
     assert [one.decision for one in found] == [f"Use component{n} for purpose{n} in place{n}." for n in range(20, 30)]
 
 
-def test_an_issue_is_resolved_where_it_or_a_later_fix_says_so():
+def test_an_issue_is_resolved_where_it_says_so():
     issues = entry(1, "Issue", "The watcher leaks handles on Windows.")
     issues += entry(2, "Issue", "긴 경로 저장 실패: 해결됨")
-    issues += entry(3, "Issue", "The importer drops comments of the header.")
-    fix = entry(4, "Error Fix", "The watcher closes its handles on Windows now.", day="2026-01-11")
-    assert summarise(ARCHIVE, memory(context=fix, issues=issues)).issues == (
-        Issue("The watcher leaks handles on Windows.", "resolved", "2026-01-10"),
+    assert summarise(ARCHIVE, memory(issues=issues)).issues == (
+        Issue("The watcher leaks handles on Windows.", "open", "2026-01-10"),
         Issue("긴 경로 저장 실패: 해결됨", "resolved", "2026-01-10"),
-        Issue("The importer drops comments of the header.", "open", "2026-01-10"),
     )
 
 
