@@ -1,18 +1,13 @@
 """Set up what only root can give a test: another user's folder or process, and a small disk."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 NOBODY = 65534
 PAGE = 4096

@@ -1,7 +1,5 @@
 """The hooks of gitmem's that a settings file holds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from gitmem.errors import RefusedError

@@ -1,16 +1,10 @@
 """A person's own settings, which may say what a store's may not."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from gitmem.platform.clock import Context
 from gitmem.store.settings import personal_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gitmem.platform.clock import Context
 
 
 def own_file(environ: Mapping[str, str], home: str) -> Path:

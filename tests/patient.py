@@ -1,7 +1,5 @@
 """Time limits of a session's start, lengthened where a test is not about them: a busy machine is no failure."""
 
-from __future__ import annotations
-
 import pytest
 
 ENOUGH = 60.0  # seconds

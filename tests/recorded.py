@@ -5,8 +5,6 @@
 left out. `hosts/every-event/` has each event of Claude Code, made by us, and its session's transcript.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`make try` prints one screen, and README.md shows it."""
 
-from __future__ import annotations
-
 import functools
 import re
 import subprocess

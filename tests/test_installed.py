@@ -3,8 +3,6 @@
 Slow, and the Pythons but this one are left out of `.ci/run`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

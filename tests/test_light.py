@@ -1,7 +1,5 @@
 """What must not be imported, and by what: each hook, save and command waits for every import it makes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

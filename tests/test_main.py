@@ -1,14 +1,11 @@
 """`gitmem.__main__`: streams and encodings that the caller left unusable are repaired first."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,9 +13,7 @@ from gitmem.hosts.host import command, script, script_path
 from gitmem.platform.clock import Context
 from gitmem.store.findings import FailureLog
 from gitmem.store.spool import HookSpool
-
-if TYPE_CHECKING:
-    from gitmem.store.store import Store
+from gitmem.store.store import Store
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGAN = datetime.now(UTC)

@@ -1,7 +1,5 @@
 """The package as users get it: a wheel in an empty environment, with its data, light to import."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Pages and code name code, tests, rows and sections that exist; docs/architecture.md's map has every package."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """The security page names tests that there are."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

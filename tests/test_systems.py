@@ -4,8 +4,6 @@ Commands run without `fork`, symbolic links and folders' descriptors, names are 
 What is written for Windows alone (`msvcrt`'s lock, `cmd`) does not run here.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -7,8 +7,6 @@ ID1, HASH1, DATE, TIME, `~`; a command may use the numbered ones. Those in `deta
 `GITMEM_WRITE_TRANSCRIPTS=1 pytest tests/test_transcripts.py` writes the output anew.
 """
 
-from __future__ import annotations
-
 import io
 import itertools
 import os

@@ -1,7 +1,5 @@
 """Days that were consolidated are found as they were: copies of what history holds (docs/memory.md, "Tiers")."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Better summaries: asked of a fake server as each provider is, or handed over; the archive always has one (R6)."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 from pathlib import Path

@@ -4,19 +4,14 @@ The tenth is a row of this table. In its texts `{model}` is the model's address,
 folder, which the agents trust.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from _pytest.mark import ParameterSet
+from _pytest.mark import ParameterSet
 
 KEY = "sk-dummy-not-a-key"
 

@@ -1,7 +1,5 @@
 """A real Claude Code with a scripted model, in a project of its own, with nothing of the developer's."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

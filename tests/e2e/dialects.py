@@ -3,8 +3,6 @@
 Each dialect reads what a request says into (is it a tool's result, text), and writes an answer, whole and as a stream.
 """
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The real Claude Code with gitmem's hooks: what a person asked and what was done is remembered, and given back."""
 
-from __future__ import annotations
-
 import os
 import signal
 

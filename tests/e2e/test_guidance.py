@@ -1,7 +1,5 @@
 """The real Claude Code is told at the moment of need: what mended an error before, what its prompt speaks of."""
 
-from __future__ import annotations
-
 import pytest
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]

@@ -1,7 +1,5 @@
 """Every real agent with a scripted model: one session is remembered, the next one is told, and nothing stays."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Each agent's own program, asked as a model: one request, no session recorded of it; and behind the hooks."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """The MCP server asked by programs that are not ours: the inspector, the conformance suite, the real Claude Code."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The plugin and the extension in the real agents: valid, installed, and with Claude Code remembering by the plugin."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The real Claude Code sums up an archive by the skill, and is asked as a model, without remembering itself."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The viewer in a real browser: Debian's chromium, driven by Playwright; axe-core comes through npm."""
 
-from __future__ import annotations
-
 import contextlib
 import http.server
 import json
@@ -12,7 +10,6 @@ import sys
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -25,9 +22,7 @@ from gitmem.platform.clock import Context
 from gitmem.sessions.replay import replay
 from gitmem.sessions.save import save
 from gitmem.store.known_facts import known_facts
-
-if TYPE_CHECKING:
-    from gitmem.store.store import Store
+from gitmem.store.store import Store
 
 pytestmark = pytest.mark.e2e
 DEMO = Path(__file__).parents[1] / "data" / "demo"

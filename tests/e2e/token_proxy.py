@@ -6,8 +6,6 @@ All else goes through as it came, `Host` and `Origin` too, but for the proxy's p
 answer goes through as it comes.
 """
 
-from __future__ import annotations
-
 import http.client
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

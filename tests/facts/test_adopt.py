@@ -1,7 +1,5 @@
 """The agent's own memory files become facts, and stay the agent's."""
 
-from __future__ import annotations
-
 import os
 from datetime import timedelta
 from pathlib import Path

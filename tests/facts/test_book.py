@@ -1,7 +1,5 @@
 """Facts fill themselves at a session's end, once, and are kept right (spec V4 to V6, P3)."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 

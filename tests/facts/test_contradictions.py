@@ -1,7 +1,5 @@
 """Two sessions that say different things of one subject: noticed, told newest first, or ended at once (issue of V6)."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 

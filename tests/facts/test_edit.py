@@ -1,11 +1,8 @@
 """Two clones that learn the same end with one fact after a sync; what they decide otherwise has one end on both."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +10,7 @@ from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.facts.book import learn
 from gitmem.facts.edit import confirm, edit, find_fact, retire, supersede_fact
+from gitmem.facts.fact import Fact
 from gitmem.facts.validity import in_force
 from gitmem.git.remote import Connection
 from gitmem.platform.clock import Context
@@ -23,10 +21,6 @@ from gitmem.store.store import Store
 from gitmem.sync.guard import Accept
 from gitmem.sync.remotes import add_remote, find_remote
 from gitmem.sync.rounds import Chance, Options, sync
-
-if TYPE_CHECKING:
-    from gitmem.facts.fact import Fact
-
 
 SAID = ("Always run the linter before committing.", "always use pnpm, not npm", "my editor is vim")
 

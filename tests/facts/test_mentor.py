@@ -4,8 +4,6 @@ Forty dialogues were at hand when the rules were made, twenty were run once they
 in force and .15 of what was replaced. Later one of their three misses was mended by a rule about negation.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 

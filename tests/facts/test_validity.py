@@ -1,7 +1,5 @@
 """Contradiction and supersession keep a chain without a circle (spec V6)."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

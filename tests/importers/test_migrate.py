@@ -1,7 +1,5 @@
 """Migration of a memory with rotated archives; other layouts beside it."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import datetime

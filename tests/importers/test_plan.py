@@ -1,7 +1,5 @@
 """What all readers of older tools' memories share, and that none of them loses or fails on anything."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """What models cost: counted before and after, never beyond the limits, by however many processes at once."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """A model judges a finished session once; what passes is one commit, marked as the model's (U7)."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a real model answered about real sessions, kept: facts in one commit of gitmem's, marked as the model's (U7)."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Claims of a model pass only with evidence: quoted words, of the right author, about the right subject (U7)."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

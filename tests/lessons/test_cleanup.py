@@ -1,7 +1,5 @@
 """Counts of machines add up, weigh what is found, and say what may go (spec M2, M5)."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from math import log
 from pathlib import Path

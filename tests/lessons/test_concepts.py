@@ -1,7 +1,5 @@
 """Exchanges are grouped at a session's end, and what is joined or split later keeps its links (spec V3)."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 

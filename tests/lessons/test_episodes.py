@@ -1,7 +1,5 @@
 """A finished session's tasks become episodes, each a view of its exchanges (spec M2)."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from pathlib import Path

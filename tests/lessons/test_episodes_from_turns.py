@@ -1,7 +1,5 @@
 """Tasks of a session, what they taught, and the file of an episode."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

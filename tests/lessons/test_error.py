@@ -1,7 +1,5 @@
 """An error that comes again is recognised by what does not change from run to run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Errors are found in turns with what mended them, and looking for something is no error (spec M3)."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """What a hook told counts for the memories that it told, by how the task then ended (spec M2, M4)."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """What an error is told: how often it came, what mended it, when, and where that stands; once a session."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 

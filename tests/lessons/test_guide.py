@@ -1,7 +1,5 @@
 """Guidance for a task and for an error: what was done, what to try and to avoid, each line with its source."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What was learned is undone, purged, backed up and restored like all memory: `episodes/`, `patterns/`, `counts/`."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from pathlib import Path

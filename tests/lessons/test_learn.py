@@ -1,7 +1,5 @@
 """Errors are learned at a session's end and in replay, and known again on another day (spec M3)."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Patterns go out of date with their files, and unused ones are named for a cleanup (spec M3, M5)."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is known of the project is learned once, again when it changes, and never of a person's home (spec M3)."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 

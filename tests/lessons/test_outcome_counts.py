@@ -1,10 +1,7 @@
 """Figures count what was asked and given, what of it was used, and which errors were mended faster."""
 
-from __future__ import annotations
-
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,11 +21,7 @@ from gitmem.project.state import Commit, Past
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.state import TaskType
 from gitmem.sessions.turns import Failure, Run, Turn
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from tests.desk import Desk
+from tests.desk import Desk
 
 
 def test_what_was_told_counts_by_how_its_turn_ended(desk):

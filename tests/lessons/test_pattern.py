@@ -1,7 +1,5 @@
 """A bug pattern's file: read, written, and joined with what another machine learned (docs/format.md)."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """What a prompt is told without asking: what it clearly speaks of, once a session, in few tokens."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 

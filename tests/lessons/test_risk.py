@@ -1,7 +1,5 @@
 """Commands of other authors that take more rights, download or pipe into a shell keep no words."""
 
-from __future__ import annotations
-
 import pytest
 
 from gitmem.lessons.risk import from_other, is_risky, without_risk

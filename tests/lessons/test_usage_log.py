@@ -1,7 +1,5 @@
 """What was given is noted in a file a day, which old files leave and broken lines do not harm."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 from gitmem.lessons.usage_log import GivenText, known_to, record

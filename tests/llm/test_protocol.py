@@ -1,7 +1,5 @@
 """Models behind one protocol: what each is asked, what it answers, and how it fails."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

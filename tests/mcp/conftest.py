@@ -1,28 +1,21 @@
 """A store, and a client of its server in the same process."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
 from mcp import Client
 
 from gitmem.mcp.calls import Memory as Served
-from gitmem.mcp.server import make_server
+from gitmem.mcp.server import DocumentServer, make_server
 from gitmem.platform.clock import Context
 from gitmem.store.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from gitmem.mcp.server import DocumentServer
-    from tests.copies import StoreCopies
+from tests.copies import StoreCopies
 
 _FENCE = re.compile(r"<gitmem-memory source='[^'<>]*'>\n[^\n]*\n(.*)\n</gitmem-memory>", re.DOTALL)
 

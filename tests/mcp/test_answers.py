@@ -1,7 +1,5 @@
 """`memory_guide` and `memory_task` as a client calls them."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 

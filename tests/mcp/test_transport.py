@@ -1,7 +1,5 @@
 """The process that a host starts: nothing but the protocol on its standard output."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What is shipped beside the wheel: up to date, in the formats of its readers, and of the package's version."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

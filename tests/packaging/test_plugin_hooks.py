@@ -1,7 +1,5 @@
 """The plugin's hooks, as a host runs them: `sh -c COMMAND`, with JSON on standard input."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

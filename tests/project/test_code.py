@@ -1,9 +1,7 @@
 """Where facts stand in the project's code, on real histories: merges, squashes, rebases, branches that are gone."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +9,6 @@ from gitmem.facts.fact import Fact, FactKind, make_fact
 from gitmem.facts.validity import Ground
 from gitmem.project.code import checked_out, cite, places_of
 from gitmem.project.files import project_code
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 TEXT = "The limit `retry_limit` is in src/client.py."

@@ -1,7 +1,5 @@
 """Nothing that a project's configuration names is run by what reads the project's state (docs/security.md, "Trust")."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

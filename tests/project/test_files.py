@@ -1,18 +1,12 @@
 """Where the project is, and its files at a time."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from gitmem.project.files import project_code, work_tree_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 NOW = datetime.now(UTC) + timedelta(hours=1)
 

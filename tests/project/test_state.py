@@ -1,14 +1,9 @@
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from gitmem.project.state import ProjectQuestions, ProjectState
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def ask(folder: Path | str, environ) -> ProjectState | None:

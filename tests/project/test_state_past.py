@@ -1,7 +1,5 @@
 """A project's past as its git tells it, with nothing of its configuration run."""
 
-from __future__ import annotations
-
 import os
 import sys
 

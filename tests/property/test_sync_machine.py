@@ -1,7 +1,5 @@
 """Two to five clones and one bare remote: whatever people and machines do, with failures, all reach one memory."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -1,9 +1,8 @@
 """What one author or session brought goes out of history, here and on every clone; the others' memories stay."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,14 +16,9 @@ from gitmem.store.doctor import check_purges
 from gitmem.store.findings import Level
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import put, read
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.boxes import Box
-    from tests.conftest import RunsGit
-    from tests.store.machines import Machine
+from tests.boxes import Box
+from tests.conftest import RunsGit
+from tests.store.machines import Machine
 
 SAID = "Our depot in Turku closes at noon on Fridays"
 KEPT = "Use tabs in the generator of the reports"

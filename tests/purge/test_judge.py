@@ -1,16 +1,16 @@
 """Records of purges from elsewhere: what they may do unasked, what waits, and what stops nothing (docs/sync.md)."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.git.process import Git
+from gitmem.platform.spawn import Child
 from gitmem.purge.marks import make_record
 from gitmem.purge.purge import answer_purge, preview_purge, waiting_purges
 from gitmem.purge.records import read_state
@@ -24,12 +24,6 @@ from gitmem.sync.rounds import Options
 from tests.own_settings import own_settings
 from tests.store.machines import Machine, converge, make_pair
 from tests.store.purges import SECRET, clean, files_with, purge
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from gitmem.platform.spawn import Child
 
 NOW = "2026-11-21T12:00:00+00:00"
 SALT = b"0123456789abcdef"

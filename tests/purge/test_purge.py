@@ -1,26 +1,21 @@
 """A purge reaches every place of a store, touches nothing else, and refuses what would break it."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.git.packing import every_object
 from gitmem.history.undo import undo
+from gitmem.platform.clock import Context
 from gitmem.purge.purge import plan_purge, purge
 from gitmem.store.init import Place, init_store
 from gitmem.store.transcripts import put, read
-
-if TYPE_CHECKING:
-    from gitmem.platform.clock import Context
-    from tests.boxes import Box
-    from tests.conftest import RunsGit
+from tests.boxes import Box
+from tests.conftest import RunsGit
 
 SECRET = "hunter2-Staging"
 OTHER = b"Nothing of interest.\n"

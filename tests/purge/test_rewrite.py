@@ -1,11 +1,10 @@
 """What is purged on one machine is purged on all, stays so whoever comes along, and takes nothing else with it."""
 
-from __future__ import annotations
-
 import json
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,14 +17,9 @@ from gitmem.sync.guard import Accept
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
 from gitmem.sync.transcripts import sync_transcripts
+from tests.conftest import RunsGit
 from tests.store.machines import Machine, converge
 from tests.store.purges import SECRET, clean, files_with, objects_with, purge, reachable_with
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.conftest import RunsGit
 
 
 def make_trio(machine: Callable[[str], Machine]) -> tuple[Machine, Machine, Machine]:

@@ -1,21 +1,15 @@
 """A store to search in, and a way to put files there."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from gitmem.platform.clock import Context
 from gitmem.search.engine import answer
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from gitmem.search.hits import Hit
-    from gitmem.store.store import Store
-    from tests.copies import StoreCopies
+from gitmem.search.hits import Hit
+from gitmem.store.store import Store
+from tests.copies import StoreCopies
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

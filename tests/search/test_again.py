@@ -1,7 +1,5 @@
 """The newest memory of a subject stands before older ones, which are told as what was before."""
 
-from __future__ import annotations
-
 from gitmem.cli.hits import hit_value, hits_text
 from gitmem.mcp.answers import hit_value as mcp_value
 from gitmem.search.engine import answer

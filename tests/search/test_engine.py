@@ -1,7 +1,5 @@
 """What a search finds, through the files of a real store."""
 
-from __future__ import annotations
-
 import unicodedata
 
 from gitmem.search import engine, sources

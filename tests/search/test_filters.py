@@ -1,7 +1,5 @@
 """What narrows a search."""
 
-from __future__ import annotations
-
 import pytest
 
 from gitmem.errors import ExitCode

@@ -1,7 +1,5 @@
 """Whatever is asked, an answer comes, soon."""
 
-from __future__ import annotations
-
 import sys
 import unicodedata
 

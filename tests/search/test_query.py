@@ -1,7 +1,5 @@
 """Which needles a query makes of its words."""
 
-from __future__ import annotations
-
 from gitmem.search.query import PREFIX, parse_query
 
 

@@ -1,7 +1,5 @@
 """What is recalled of a subject, and in what form."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """One contract for the three that look for literals: the bindings, the `rg` binary, and Python's `re`."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,7 +1,5 @@
 """The texts of a large store, which prompts search in place of its files."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """Where a search looks beside the work tree: a revision, what history lost, transcripts; and large stores."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,11 +1,9 @@
 """One search over many stores: a hit names its store, and what does not hold in its store is left out."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,15 +11,11 @@ from gitmem.document.message import Message
 from gitmem.errors import UsageError
 from gitmem.facts.fact import FactKind, FactStatus, make_fact
 from gitmem.facts.file import render_fact
+from gitmem.platform.clock import Context
 from gitmem.search.stores import ALL, find_stores, search_stores
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from tests.boxes import NOON, make_context
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from gitmem.platform.clock import Context
-    from gitmem.store.store import Store
 
 AT = datetime(2026, 11, 20, 9, tzinfo=UTC)
 

@@ -1,7 +1,5 @@
 """Where a file is cut into units."""
 
-from __future__ import annotations
-
 import pytest
 
 from gitmem.search.units import ENTRY, HEADING, SECTION, Excerpts, Units, cut

@@ -1,12 +1,12 @@
 """The working memory of a session survives a crash, counts nothing twice, and ends with the session."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, Any
 
 import pytest
 
@@ -26,13 +26,8 @@ from gitmem.sessions.memory import (
 )
 from gitmem.sessions.state import HypothesisStatus, Step
 from gitmem.sessions.working import decide, note, set_plan, settle_hypothesis, start_task, suppose
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from gitmem.store.store import Store
-    from tests.copies import StoreCopies
+from gitmem.store.store import Store
+from tests.copies import StoreCopies
 
 START = datetime(2026, 11, 21, 10, tzinfo=UTC)
 AT = START.isoformat()

@@ -1,16 +1,11 @@
 """What the spool of the hooks holds, and what of it only a transcript knows (docs/spec.md, R8)."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.pending import look, with_last_answers
+from tests.desk import Recorder
 from tests.started import session_start
-
-if TYPE_CHECKING:
-    from tests.desk import Recorder
 
 
 def killed(recorder: Recorder, desk, *, after_answer: bool) -> None:

@@ -1,7 +1,5 @@
 """When an automatic sync is due, and what is told of one that failed."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 

@@ -1,9 +1,8 @@
 """Connections that are slow or break off, and clones that lack a part of the history."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,16 +15,11 @@ from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
 from gitmem.sync.sync import sync_remote
 from tests.cli.commands.project import Runner
+from tests.conftest import RunsGit
 from tests.own_settings import own_settings
 from tests.started import session_start
 from tests.store.machines import LISTED, QUICK, Machine, converge
 from tests.store.servers import NO_LIMIT, Relay, git_daemon, serve
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.conftest import RunsGit
 
 _PART = 60_000  # bytes
 _SESSIONS = 12

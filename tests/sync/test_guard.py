@@ -1,12 +1,10 @@
 """The memory of another project, at an address that was mistaken, is merged only if that is meant."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,6 +14,7 @@ from gitmem.document.ids import make_id
 from gitmem.errors import ExitCode, RefusedError
 from gitmem.git.remote import Connection
 from gitmem.history.undo import undo
+from gitmem.platform.clock import Context
 from gitmem.purge.purge import plan_purge, purge
 from gitmem.store.init import Place, init_store
 from gitmem.store.maintenance import REF
@@ -24,14 +23,9 @@ from gitmem.sync.guard import Accept
 from gitmem.sync.remotes import add_remote, find_remote
 from gitmem.sync.rounds import Options
 from gitmem.sync.transcripts import REMOTE_REF, sync_transcripts
+from tests.conftest import RunsGit
 from tests.own_settings import own_settings
 from tests.store.machines import NOON, Machine, converge, make_pair
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from gitmem.platform.clock import Context
-    from tests.conftest import RunsGit
 
 
 @pytest.fixture

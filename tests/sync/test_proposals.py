@@ -1,7 +1,5 @@
 """Facts proposed on a branch, the check of what is pushed, also as a server's hook, and protected branches."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -9,9 +7,9 @@ import random
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -28,13 +26,9 @@ from gitmem.sync import proposals
 from gitmem.sync.proposals import CiFinding, examine, open_for_ci, propose, sarif
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
+from tests.conftest import RunsGit
+from tests.store.machines import Machine
 from tests.store.servers import gitolite, nginx
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.conftest import RunsGit
-    from tests.store.machines import Machine
 
 AT = datetime(2026, 11, 20, 9, tzinfo=UTC)
 UV = make_fact(FactKind.DECISION, "Use uv for packages.", AT)

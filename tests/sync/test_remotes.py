@@ -1,7 +1,5 @@
 """The table of what comes from a remote is the one of the format page, and it is what a sync goes by."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,10 +1,9 @@
 """Several machines and a remote between them: what each saved is on all of them, whatever happens on the way."""
 
-from __future__ import annotations
-
 import itertools
+from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,21 +13,16 @@ from gitmem.errors import BusyError, ExitCode, GitmemError, RefusedError, StoreF
 from gitmem.git.process import Git
 from gitmem.git.remote import Connection, PushRacedError
 from gitmem.platform.safe_open import MAX_FILE_BYTES
+from gitmem.platform.spawn import Child
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.sync import remotes as incoming
 from gitmem.sync.guard import Accept
 from gitmem.sync.remotes import add_remote, find_remote
 from gitmem.sync.rounds import Chance, Synced, SyncStep, pause
+from tests.conftest import RunsGit
 from tests.property.hostile import Objects, Said
 from tests.store.machines import Machine, converge
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from gitmem.platform.spawn import Child
-    from tests.conftest import RunsGit
 
 
 def test_the_first_sync_with_an_empty_remote(machine: Callable[[str], Machine], remote: Path, bare_git: RunsGit):

@@ -1,11 +1,10 @@
 """What a team does, over each kind of server that is installed here: a path, ssh, https, gitolite and S3."""
 
-from __future__ import annotations
-
 import os
 import random
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -24,16 +23,11 @@ from gitmem.sync.proposals import propose
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Chance, Options, SyncStep
 from gitmem.sync.sync import sync_remote
+from tests.conftest import RunsGit
 from tests.own_settings import own_settings
 from tests.property.hostile import Objects, Said
 from tests.store.machines import LISTED, Machine, converge
 from tests.store.servers import KINDS, s3, serve
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.conftest import RunsGit
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the servers are programs of POSIX")
 AT = datetime(2026, 11, 20, 9, tzinfo=UTC)

@@ -1,12 +1,11 @@
 """No setting of a store's repository starts a program or leads elsewhere, and what is no URL is never gone to."""
 
-from __future__ import annotations
-
 import contextlib
 import http.server
 import os
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,13 +13,8 @@ from gitmem.errors import GitmemError, RefusedError
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
 from gitmem.sync.sync import sync_in_background, sync_remote
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.conftest import RunsGit
-    from tests.store.machines import Machine
+from tests.conftest import RunsGit
+from tests.store.machines import Machine
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the traps are programs of POSIX")
 

@@ -1,9 +1,8 @@
 """Raw transcripts lie on a ref a person, here and on a remote; those of older versions move there, none is lost."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -19,14 +18,8 @@ from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
 from gitmem.sync.sync import sync_remote
 from gitmem.sync.transcripts import REMOTE_REF, sync_transcripts
-from tests.store.machines import QUICK
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.conftest import RunsGit
-    from tests.store.machines import Machine
+from tests.conftest import RunsGit
+from tests.store.machines import QUICK, Machine
 
 BEGAN = datetime(2026, 11, 20, tzinfo=UTC)
 PEOPLE = ("ada", "ben", "cleo")

@@ -1,7 +1,5 @@
 """Each row of a data file says by an example and a counter-example what it means."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

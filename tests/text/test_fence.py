@@ -1,7 +1,5 @@
 """The fence cannot be ended by what stands in it, however its tag is written."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

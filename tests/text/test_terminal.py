@@ -1,7 +1,5 @@
 """Text on its way to a terminal: URLs masked, controls harmless, wrapped at words, in colour."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,9 +1,6 @@
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,11 +8,7 @@ from gitmem.config import EmbeddingConfig
 from gitmem.llm.choose import make_embedder
 from gitmem.platform.shipped import install_command
 from gitmem.search.engine import answer
-from gitmem.vectors.fill import fill
-
-if TYPE_CHECKING:
-    from gitmem.vectors.fill import Filled
-
+from gitmem.vectors.fill import Filled, fill
 
 ROOT = Path(__file__).resolve().parents[2]
 LOG = """# 2026-11-20

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import anyio
 import httpx2
@@ -16,9 +15,7 @@ from gitmem.sessions.save import save
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.web.app import Pages, make_app
-
-if TYPE_CHECKING:
-    from tests.copies import StoreCopies
+from tests.copies import StoreCopies
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 PORT = 8791

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from tests.web.conftest import BASE, PORT, SAME_ORIGIN, TOKEN, Viewer

@@ -1,7 +1,5 @@
 """A document that two machines changed: a person takes a version on the page, and can undo it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.boxes import context, machine, remote

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from gitmem.web.visible import MAX_MARKDOWN, inline, markdown, visible

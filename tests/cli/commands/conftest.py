@@ -1,21 +1,15 @@
 """Projects for the tests of commands: one that is new, one with some memories, and two machines with a remote."""
 
-from __future__ import annotations
-
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.cli.commands.project import Desk, Ran, Runner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.conftest import RunsGit
-    from tests.copies import FolderCopies
+from tests.conftest import RunsGit
+from tests.copies import FolderCopies
 
 _SUMMARY = "---\nid: summary-1\nkind: summary\nthemes:\n- the zebra theme\nkey_decisions: []\n---\n\nOverall, zebra.\n"
 

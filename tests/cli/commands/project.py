@@ -1,7 +1,5 @@
 """Run commands in a project as a person does, and read what they print."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
@@ -9,18 +7,15 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gitmem.cli.app import App
 from gitmem.cli.main import main
+from tests.conftest import RunsGit
 from tests.own_settings import own_file
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.conftest import RunsGit
 
 ROOT = Path(__file__).resolve().parents[3]
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"

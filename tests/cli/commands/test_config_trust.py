@@ -1,13 +1,13 @@
 """Settings that a sync brings: what a remote may say, and what waits for the person's word (issue: settings act)."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,14 +15,8 @@ from gitmem.cli.app import App, now
 from gitmem.cli.main import main
 from gitmem.config import rules
 from gitmem.platform.clock import Context
-from tests.copies import accept
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.conftest import RunsGit
-    from tests.copies import FolderCopies
+from tests.conftest import RunsGit
+from tests.copies import FolderCopies, accept
 
 TOKEN = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links")

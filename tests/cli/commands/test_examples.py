@@ -3,8 +3,6 @@
 Only the names that it makes up are replaced: ids, sessions, commits and addresses by those of this project.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`gitmem facts`, `concepts` and `adopt`, as a person or a script calls them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gitmem.search import recall as keywords
 from tests.cli.commands.project import ROOT
 

@@ -1,7 +1,5 @@
 """`gitmem hook claude` and `gitmem replay` as processes: whatever comes in, the host is neither stopped nor misled."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

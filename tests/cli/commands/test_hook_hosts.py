@@ -1,7 +1,5 @@
 """Hooks of all agents in this process: each is answered in its own form, and no payload does any harm."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

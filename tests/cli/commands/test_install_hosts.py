@@ -1,7 +1,5 @@
 """`gitmem install`, `uninstall` and `replay --from` for every agent: listed, all at once, taken back."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,10 +1,8 @@
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,9 +11,6 @@ from gitmem.errors import ExitCode
 from gitmem.platform.clock import Context
 from tests.cli.commands.project import ROOT, Ran
 from tests.copies import accept
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def _diverge(first: Path, second: Path, run_in: Callable[..., Ran]) -> None:

@@ -1,7 +1,5 @@
 """What an agent saves in a turn carries the turn's exchange, and replaces what the rules would have found in it."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 

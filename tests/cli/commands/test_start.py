@@ -1,6 +1,3 @@
-from __future__ import annotations
-
-
 def test_the_text_a_session_starts_with_and_what_its_parts_cost(gitmem):
     assert gitmem("start")[1].startswith("Nothing is remembered yet")
     gitmem("facts", "add", "Use uv, not pnpm.\n\n**Why:** its lock file is faster.", "--kind", "rule")

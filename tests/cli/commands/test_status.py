@@ -1,7 +1,5 @@
 """`gitmem stats`: figures from files, history and what was given."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

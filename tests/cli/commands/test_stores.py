@@ -1,7 +1,5 @@
 """`gitmem trust`, and what a session is told of a store that came with its project."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -10,8 +8,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -20,11 +18,7 @@ from gitmem.document.ids import archive_path
 from gitmem.errors import ExitCode
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from tests.cli.commands.project import ROOT, Runner
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.conftest import RunsGit
+from tests.conftest import RunsGit
 
 
 def test_a_clone_of_nothing_leaves_nothing(tmp_path, remote, run_in):

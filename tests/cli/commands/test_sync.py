@@ -1,7 +1,5 @@
 """The commands of sync as a person types them, and plain git beside them."""
 
-from __future__ import annotations
-
 import json
 
 from gitmem.errors import ExitCode

@@ -1,7 +1,5 @@
 """`gitmem task` shows and changes what a session is at; a compaction has it told again."""
 
-from __future__ import annotations
-
 import json
 
 from gitmem.errors import ExitCode

@@ -1,15 +1,10 @@
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.cli.commands.project import Runner
 from tests.own_settings import own_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_uninstall_works_when_the_store_is_gone(gitmem):

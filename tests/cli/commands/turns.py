@@ -1,18 +1,13 @@
 """Sessions of an agent, put into a store as hooks would."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from gitmem.facts.book import learn
 from gitmem.lessons.concepts import group
 from gitmem.lessons.episodes import save_episodes
 from gitmem.sessions.exchanges import save_exchanges
 from gitmem.sessions.turns import Turn
-
-if TYPE_CHECKING:
-    from gitmem.store.store import Store
+from gitmem.store.store import Store
 
 
 def ended(

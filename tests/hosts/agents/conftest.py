@@ -1,7 +1,5 @@
 """Transcripts that real clients wrote, databases made of their rows."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sqlite3
