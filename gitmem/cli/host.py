@@ -116,6 +116,22 @@ def project_top(start: str) -> str:
     return folder
 
 
+def short_path(args: argparse.Namespace, app: App, path: str) -> str:
+    """Return a path as seen from the project's top, or from the home as `~`."""
+    top, home = (os.path.join(folder, "") for folder in (project_top(app.folder(args)), app.home()))
+    return (
+        path.removeprefix(top) if path.startswith(top) else f"~/{path[len(home) :]}" if path.startswith(home) else path
+    )
+
+
+def taken_lines(args: argparse.Namespace, app: App, changes: Iterable[Change]) -> list[str]:
+    """Return what was taken out of which files, as lines."""
+    paths = [(one.after is None, short_path(args, app, one.path)) for one in changes if one.changes]
+    return [
+        f"Removed {path}: nothing else was in it." if gone else f"Took gitmem out of {path}." for gone, path in paths
+    ]
+
+
 def report_changes(
     args: argparse.Namespace, app: App, hosts: Sequence[Host], changes: Sequence[tuple[Scope, Change]], text: str
 ) -> None:

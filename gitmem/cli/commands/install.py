@@ -18,6 +18,7 @@ from gitmem.cli.host import (
     plan_excluded,
     project_top,
     report_changes,
+    short_path,
 )
 from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
 from gitmem.hosts.host import Host, Place, Scope
@@ -223,21 +224,13 @@ def _agreed(args: argparse.Namespace, app: App, plans: Sequence[_Plan], script: 
         return True
     changes = [(_BRINGS[part], change) for plan in plans for part, change in plan.changes]
     changes.append(("the script that the hooks read", script))
-    files = [f"  {_short(args, app, change.path)}: {brings}" for brings, change in changes if change.changes]
+    files = [f"  {short_path(args, app, change.path)}: {brings}" for brings, change in changes if change.changes]
     app.say(plain("\n".join(["gitmem will write:", *files])))
     return app.ask("Go on?", usual=True) is not False
 
 
 def _asks(args: argparse.Namespace, app: App) -> bool:
     return not (args.yes or args.json) and app.can_ask()
-
-
-def _short(args: argparse.Namespace, app: App, path: str) -> str:
-    """Return a path as seen from the project's top, or from the home as `~`."""
-    top, home = (os.path.join(folder, "") for folder in (project_top(app.folder(args)), app.home()))
-    return (
-        path.removeprefix(top) if path.startswith(top) else f"~/{path[len(home) :]}" if path.startswith(home) else path
-    )
 
 
 def _written(args: argparse.Namespace, app: App, plans: Sequence[_Plan], parts: tuple[str, ...]) -> list[_Plan]:
@@ -290,7 +283,7 @@ def _carry_out(plan: _Plan, app: App) -> _Plan:
 
 def _told(args: argparse.Namespace, app: App, plan: _Plan, parts: tuple[str, ...]) -> str:
     """Return the lines that report the installed parts of a host to the user."""
-    title, hooks, lines = plan.host.title, _short(args, app, plan.hooks), []
+    title, hooks, lines = plan.host.title, short_path(args, app, plan.hooks), []
     if plan.hooks:
         change = next(change for part, change in plan.changes if part == HOOKS)
         lines.append(f"{title}'s hooks are in {hooks} already.")
@@ -300,7 +293,7 @@ def _told(args: argparse.Namespace, app: App, plan: _Plan, parts: tuple[str, ...
             lines += [plan.host.note] * bool(plan.host.note and not trusted)
     elif HOOKS in parts and not plan.host.events:
         lines.append(plan.host.note)
-    servers = (_short(args, app, path) for path in _paths_of(plan, MCP))
+    servers = (short_path(args, app, path) for path in _paths_of(plan, MCP))
     lines += [f"It gets the tools of the memory by the MCP server in {path}." for path in servers]
     if ALLOW not in parts and _allowing(plan, parts):
         remedy = f"'gitmem install {plan.host.name} --allow' lets those that only read pass."

@@ -16,6 +16,7 @@ from gitmem.cli.host import (
     plan_excluded,
     project_top,
     report_changes,
+    taken_lines,
 )
 from gitmem.errors import GitmemError, StoreNotFoundError, UsageError
 from gitmem.hosts.host import NAMES, Host, Scope, find_host
@@ -35,16 +36,12 @@ def run_uninstall(args: argparse.Namespace, app: App) -> None:
     if not hosts:
         raise UsageError("No agent is named.", "For example: gitmem uninstall claude")
     changes: list[tuple[Scope, Change]] = []
-    lines: list[str] = []
     for host in hosts:
         for scope in (chosen,) if chosen else (Scope.PROJECT, Scope.LOCAL):
             if scope in host.scopes:
                 taken = _take(args, app, host, scope)
                 changes += [(scope, change) for change in taken.values()]
-                for path, change in taken.items():
-                    if change.changes and change.record is None:
-                        gone = ", and removed the file, which held nothing else." if change.after is None else "."
-                        lines.append(f"Took gitmem out of {path}{gone}")
+    lines = taken_lines(args, app, [one for _, one in changes if one.record is None])
     text = "\n".join(lines) or _nothing(args, app, hosts, chosen)
     report_changes(args, app, hosts, changes, text)
 
@@ -131,7 +128,7 @@ def _run_everything(args: argparse.Namespace, app: App) -> None:
             app.notices(("Nothing was changed. To do it: gitmem uninstall --everything --yes",))
             return
     changes = _take_everything(args, app)
-    lines = [f"{'Took gitmem out of' if one.after is not None else 'Removed'} {one.path}." for _, one in changes]
+    lines = taken_lines(args, app, [one for _, one in changes])
     report_changes(args, app, [], changes, "\n".join(lines) or "Nothing to do.")
     app.notices(("The memories stay, in .gitmem of each project and in ~/.gitmem; remove these folders yourself.",))
 

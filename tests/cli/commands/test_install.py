@@ -52,7 +52,7 @@ def test_install_and_uninstall_leave_the_project_and_the_home_as_they_were(gitme
     assert gitmem("install", "claude", *only)[1] == "Claude Code's hooks are in .claude/settings.json already.\n"
     assert gitmem("uninstall", "claude") == (
         0,
-        f"Took gitmem out of {settings}, and removed the file, which held nothing else.\n",
+        "Removed .claude/settings.json: nothing else was in it.\n",
         "",
     )
     assert gitmem("uninstall", "claude")[1].startswith("Nothing to do: ")
@@ -240,7 +240,10 @@ def test_the_mcp_server_is_registered_and_taken_back(gitmem, project, home, word
     assert listed == {"gitmem": shared_server(Place(scope, str(project), str(home), {}))}
     said = json.loads(gitmem("uninstall", "claude", "-n", "--json")[1])
     assert str(path) in [file["file"] for file in said["files"]]
-    assert f"Took gitmem out of {path}" in gitmem("uninstall", "claude", *words)[1]
+    assert (
+        f"{'Took gitmem out of ~/.claude' if words else 'Removed .mcp'}.json"
+        in gitmem("uninstall", "claude", *words)[1]
+    )
     assert own.read_text() == '{\n  "numStartups": 3\n}'
     assert sorted(path.name for path in project.iterdir()) == [".git", ".gitmem"]
 
