@@ -1,4 +1,5 @@
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -485,3 +486,12 @@ def test_a_readme_is_made_once_and_stays_as_a_person_left_it(project, init, boxe
     box.settle()
     init(project)
     assert box.files()["README.md"] == b"# Ours\n"
+
+
+def test_format_md_names_every_part_of_a_store():
+    table = (ROOT / "docs" / "format.md").read_text(encoding="utf-8").partition("## Tree")[2].partition("\n\nIn l1")[0]
+    paths = re.findall(r"`([^`]+)`", "".join(row.split("|")[1] for row in table.splitlines() if row.startswith("| `")))
+    parts = {path.partition("/")[0] + "/" * ("/" in path) for path in paths if not path.startswith(".")}
+    assert len(parts) > 12
+    text = read_resource("templates", "store", "FORMAT.md").decode()
+    assert {part for part in parts - {"FORMAT.md"} if f"`{part}" not in text} == set()

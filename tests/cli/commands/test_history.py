@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -52,6 +53,25 @@ def replayed(gitmem: Runner) -> Runner:
     """Give `gitmem` with two recorded sessions and one of which only exchanges are known."""
     assert gitmem("replay", *(str(path) for path in sorted((ROOT / "tests" / "data" / "demo").glob("*.jsonl"))))[0] == 0
     return gitmem
+
+
+def test_every_link_of_a_store_leads_to_a_file_and_every_file_has_a_name_to_read(replayed):
+    """On a forge and in Obsidian, which follow relative links alone."""
+    replayed("save", "Use uv, not pnpm.", "--type", "decision")
+    linked = set()
+    for file in replayed.root.rglob("*.md"):
+        for link in re.findall(r"(?<!\\)\]\(([^)]+)\)", file.read_text(encoding="utf-8")):
+            if "://" not in link:
+                assert (file.parent / link).is_file(), (file, link)
+                linked.add(file.relative_to(replayed.root).parts[0])
+    assert linked >= {"facts", "sessions", "concepts", "episodes", "README.md"}
+    named = [
+        file
+        for folder in ("facts", "concepts", "episodes", "patterns/bugs")
+        for file in (replayed.root / folder).rglob("*.md")
+    ]
+    assert len(named) > 5
+    assert all(re.fullmatch(r"[a-z][0-9a-z]{10}-[\w-]{3,}\.md", file.name) for file in named), named
 
 
 def test_sessions_are_listed_the_newest_first(replayed):
