@@ -7,7 +7,6 @@ sentences are taken greedily by what they add to the words covered (Lin and Bilm
 
 from __future__ import annotations
 
-import heapq
 import math
 import re
 from collections import Counter
@@ -74,24 +73,19 @@ def choose(sentences: Sequence[Sentence], count: int, weight: Mapping[str, float
     ]
     covered: Counter[str] = Counter()
 
-    def loss(index: int) -> float:
+    def gain(index: int) -> float:
         added = sum(
-            value * (math.sqrt(covered[one] + 1) - math.sqrt(covered[one])) for one, value in told[index].items()
+            worth * (math.sqrt(covered[one] + 1) - math.sqrt(covered[one])) for one, worth in told[index].items()
         )
-        return -sentences[index].worth * added / math.sqrt(len(sentences[index].text))
+        return float(sentences[index].worth * added / math.sqrt(len(sentences[index].text)))
 
-    # Gains only shrink: a sentence whose last known gain is below the best one need not be computed again.
-    heap = [(loss(index), index) for index in range(len(sentences)) if words[index]]
-    heapq.heapify(heap)
     chosen: list[int] = []
-    while heap and len(chosen) < count:
-        _, index = heapq.heappop(heap)
-        now = loss(index)
-        if heap and now > heap[0][0]:
-            heapq.heappush(heap, (now, index))
-        elif not any(alike(words[index], words[other], same) for other in chosen):
-            chosen.append(index)
-            covered.update(told[index].keys())
+    left = [index for index in range(len(sentences)) if words[index]]
+    while left and len(chosen) < count:
+        best = max(left, key=gain)
+        chosen.append(best)
+        covered.update(told[best].keys())
+        left = [one for one in left if one != best and not alike(words[one], words[best], same)]
     return sorted(chosen)
 
 
@@ -217,8 +211,7 @@ def _of_turn(text: str) -> Iterator[tuple[Role, str]]:
             parts.append((_LINES[label], []))
         parts[-1][1].append(line[len(label) :])
     for role, words in ((role, "\n".join(said)) for role, said in parts if role):
-        cues = find_cues(words) if role is Role.DONE else []
-        yield from (_stated(sentence, cues) or (role, sentence) for sentence in split(words))
+        yield from ((role, sentence) for sentence in split(words))
 
 
 def _stated(sentence: str, cues: Sequence[Cue]) -> tuple[Role, str] | None:

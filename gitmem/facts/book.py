@@ -175,7 +175,7 @@ class FactBook:
     def resolve(self, turns: Sequence[Turn]) -> Changes:
         """Return the file changes that resolve the open issues mended in these turns."""
         issues = [fact for fact in self.known().values() if fact.kind == FactKind.ISSUE and fact.binds]
-        fixes = find_fixes(turns) if issues else []
+        fixes = [*find_fixes(turns)] if issues else []
         changed = []
         for known in issues:
             fix = next((fix for fix in fixes if fix.at > known.created and fix.mends(known.description)), None)

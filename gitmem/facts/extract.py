@@ -111,26 +111,14 @@ def repeated(saved: Iterable[Fact], text: str) -> Fact | None:
 def _repeats(one: str, other: str) -> bool:
     if says_the_same(one, other):
         return True
-    fewer, more = sorted((_words(one), _words(other)), key=len)
-    shared = sum(any(_is_same(word, known) for known in more) for word in fewer)
-    return shared >= max(_FEWEST, _SAME * len(fewer)) and not contradict(one, other)
-
-
-def _words(text: str) -> frozenset[str]:
-    return stems_of(text) | frozenset(_NUMBER.findall(text))
-
-
-def _is_same(one: str, other: str) -> bool:
-    """Return whether two words are the same; of Korean ones, one may go on with an ending that no stem is cut from."""
-    shorter, longer = sorted((one, other), key=len)
-    return one == other or (len(shorter) > 1 and "가" <= shorter[0] <= "힣" and longer.startswith(shorter))
+    words, others = (stems_of(text) | frozenset(_NUMBER.findall(text)) for text in (one, other))
+    least = max(_FEWEST, _SAME * min(len(words), len(others)))
+    return len(words & others) >= least and not contradict(one, other)
 
 
 MAX_FILES = 5
 MAX_KEYWORDS = 8
 _SURE = 0.9  # the confidence of what a person says
-_FEWEST_NAMED = 2  # files and numbers that an issue and a mended failure share
-_LONG_NUMBER = re.compile(r"(?<![\w.])[0-9]{3,}(?![\w.]*[0-9])")
 _FEWEST_MENDED = 3  # words of an issue that its fix has
 _FILE_NAME = re.compile(r"(?<![\w/.-])(?:[\w-][\w.-]{0,80}/){0,12}[\w-][\w.-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
 
@@ -175,40 +163,27 @@ def facts_of_prompt(turn: Turn, answer_before: str, files: Sequence[str]) -> Ite
 
 
 class Fix(Value):
-    """A fix that an answer reports; `named` are files and numbers of the command that failed before and then worked."""
+    """A fix that an answer reports, with the words that it is about: its own, or those of a failure that works now."""
 
     text: str
     at: datetime
     about: frozenset[str]
-    named: frozenset[str] = frozenset()
 
     def mends(self, issue: str) -> bool:
-        """Return whether the fix has most of the words of an issue, or its failure the same file and number."""
+        """Return whether the fix has most of the words of an issue."""
         words = stems_of(issue)
-        shares_words = len(words & self.about) >= max(MENDED * len(words), _FEWEST_MENDED)
-        return shares_words or len(_named(issue) & self.named) >= _FEWEST_NAMED
+        return len(words & self.about) >= max(MENDED * len(words), _FEWEST_MENDED)
 
 
-def find_fixes(turns: Sequence[Turn]) -> list[Fix]:
-    """Return the fixes that the answers of a session report, which end open issues."""
-    return [fix for turn in turns for fix in _fixes_of(turn)]
-
-
-def _fixes_of(turn: Turn) -> Iterator[Fix]:
-    """Yield the fixes that an answer reports, and one for each mended failure, with the words of its error."""
-    sentences = [sentence for block in blocks(human_text(turn.answer)) for sentence in sentences_of(block)]
-    fixed = [sentence for sentence in sentences if is_resolved(sentence)]
-    for sentence in fixed:
-        yield Fix(as_statement(sentence), turn.ended, stems_of(sentence))
-    for failure in turn.failures:
-        if fixed and failure.fixed_by:
-            wrong = f"{failure.command} {failure.error}"
-            yield Fix(as_statement(fixed[0]), turn.ended, stems_of(wrong), _named(wrong))
-
-
-def _named(text: str) -> frozenset[str]:
-    """Return the files that a text names, and its numbers of three digits or more: a port, an error code."""
-    return frozenset((*(match[0] for match in _FILE_NAME.finditer(text)), *_LONG_NUMBER.findall(text)))
+def find_fixes(turns: Iterable[Turn]) -> Iterator[Fix]:
+    """Yield the fixes that the answers of a session report, which end open issues, and one for each mended failure."""
+    for turn in turns:
+        sentences = [sentence for block in blocks(human_text(turn.answer)) for sentence in sentences_of(block)]
+        fixed = [sentence for sentence in sentences if is_resolved(sentence)]
+        yield from (Fix(as_statement(sentence), turn.ended, stems_of(sentence)) for sentence in fixed)
+        for failure in turn.failures if fixed else ():
+            if failure.fixed_by:
+                yield Fix(as_statement(fixed[0]), turn.ended, stems_of(f"{failure.command} {failure.error}"))
 
 
 def fact_keywords(text: str) -> tuple[str, ...]:

@@ -11,9 +11,6 @@ from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.lessons.pattern import BugPattern, parse_pattern, render_pattern
 from gitmem.lessons.project_knowledge import (
-    CI_FILES,
-    CI_FOLDER,
-    TOP_FILES,
     Knowledge,
     KnowledgeKind,
     commands_of,
@@ -29,7 +26,7 @@ from gitmem.lessons.project_knowledge import (
     with_commands,
 )
 from gitmem.lessons.read import known_patterns
-from gitmem.project.files import list_files, names_in, project_code, read_text
+from gitmem.project.files import list_files, project_code
 from gitmem.project.state import Past, read_past
 from gitmem.store.transact import transact
 from gitmem.text.sentences import count
@@ -42,7 +39,6 @@ if TYPE_CHECKING:
     from gitmem.store.transaction import Transaction
 
 
-_MAX_WORKFLOWS, _MAX_MANIFESTS = 10, 8
 _OFTEN = 5  # commits since a pattern's error came, from which a file of it changed a lot
 _FROM_HISTORY = 0.8  # confidence
 
@@ -123,14 +119,11 @@ def known_knowledge(store: Store) -> list[tuple[Knowledge, bytes]]:
 def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
     files = past.files or list_files(top)
     there = frozenset(files)
-    workflows = [f"{CI_FOLDER}/{name}" for name in names_in(top, CI_FOLDER)[:_MAX_WORKFLOWS]]
-    paths = (*manifests_in(files)[:_MAX_MANIFESTS], *TOP_FILES, *workflows, *CI_FILES)
-    manifests = {path: text for path in paths if (text := read_text(top, path))}
     errors: Counter[str] = Counter()
     for pattern in known_patterns(store):
         errors.update({file: len(pattern.seen) for file in pattern.files if file in there})
     yield Knowledge(KnowledgeKind.STRUCTURE, tuple(structure_lines(files)), commit=past.commit)
-    yield Knowledge(KnowledgeKind.STACK, tuple(stack_lines(manifests, there)), tuple(manifests), commit=past.commit)
+    yield Knowledge(KnowledgeKind.STACK, tuple(stack_lines(there)), tuple(manifests_in(files)), commit=past.commit)
     hot = tuple(hotspot_lines([(one.subject, one.files) for one in past.commits], errors, there))
     yield Knowledge(KnowledgeKind.HOTSPOTS, hot, confidence=_FROM_HISTORY, commit=past.commit)
 

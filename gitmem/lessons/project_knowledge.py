@@ -5,14 +5,12 @@ Commands keep the exchanges in which they worked or failed as ids, so that what 
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gitmem.document.document import Document
 from gitmem.document.plain import as_moment, as_texts, flow, plain_value
@@ -22,7 +20,7 @@ from gitmem.text.sentences import at_least
 from gitmem.values import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gitmem.sessions.turns import Turn
 
@@ -240,9 +238,6 @@ def of_commands(commands: Sequence[Command]) -> Knowledge:
 
 # Each names a package by the folder it is in.
 MANIFESTS = ("pyproject.toml", "requirements.txt", "package.json", "go.mod", "Cargo.toml", "pom.xml", "Gemfile")
-TOP_FILES = ("Makefile",)
-CI_FOLDER = ".github/workflows"
-CI_FILES = (".gitlab-ci.yml", "azure-pipelines.yml", ".circleci/config.yml")
 _MOST, _LANGUAGES = 12, 6  # names, languages of a line
 _FOLDERS = 12  # of a project
 _LEVELS, _DEEPEST = 2, 3  # folders below each other that are counted apart, and that may be packages
@@ -253,9 +248,6 @@ _DULL = re.compile(
 _ASIDE = re.compile(
     r"(?:^|/)(?:tests?|testdata|fixtures?|examples?|samples?|templates?|vendor|node_modules|dist|\.\w+)/"
 )
-_NAME = re.compile(r"@?[A-Za-z][\w.@/+:-]{0,60}")
-_VERSION = re.compile(r"[<>=~^!*, .\dA-Za-z-]{1,40}")
-_PAIR = re.compile(r'(?<![\w-])"?([\w-]{1,40})"?\s{0,5}[=:]\s{0,5}"?([\w.-]{1,40})')
 
 
 def structure_lines(files: Sequence[str]) -> list[str]:
@@ -315,63 +307,13 @@ def _files(number: int) -> str:
     return "1 file" if number == 1 else f"{at_least(number)} files"
 
 
-def stack_lines(texts: Mapping[str, str], there: frozenset[str]) -> list[str]:
-    """Return lines on languages, packages and tools: `texts` are manifests by path, `there` all files."""
+def stack_lines(there: frozenset[str]) -> list[str]:
+    """Return the languages of these files, the manifests among them, and what installs packages by the lock files."""
     counts = Counter(language_of(file) for file in there if is_code(file))
     found = [f"{name} ({_files(counts[name])})" for name in sorted(counts, key=lambda one: (-counts[one], one))]
+    manifests = manifests_in(there)
     return [
         *([f"Languages: {', '.join(found[:_LANGUAGES])}"] if found else ()),
-        *_told_by_files(texts),
+        *([f"Manifests: {_listed(manifests)}"] if manifests else ()),
         *(f"Packages are installed with {tool} ({name})" for name, tool in _named("lock").items() if name in there),
     ]
-
-
-def _told_by_files(texts: Mapping[str, str]) -> Iterator[str]:
-    """Yield what `gitmem/data/manifests.tsv` finds in files, with their paths."""
-    for path, text in texts.items():
-        name = path.rpartition("/")[2]
-        suffix = ".yml" if name.endswith((".yml", ".yaml")) else name
-        rows = [row for row in table("manifests.tsv") if row[0] in (name, suffix)]
-        given = _parsed(name, text) if rows else {}
-        for _, what, line, where in rows:
-            if where.startswith("/"):
-                values: list[Any] = re.findall(where[1:], text, re.MULTILINE)
-            else:
-                values = [
-                    inner for one in _at(given, where) for inner in (one if isinstance(one, list | dict) else [one])
-                ]
-            if said := _said(what, values):
-                yield f"{line.replace('*', said)} ({path})"
-
-
-def _said(what: str, values: list[Any]) -> str:
-    """Return what a line says of its values, "" for nothing."""
-    texts = [value.strip() for value in values if isinstance(value, str)]
-    if what == "version":
-        return next((text for text in texts[:1] if _VERSION.fullmatch(text)), "")
-    if what == "steps":
-        return ", ".join(f"`{step}`" for step in dict.fromkeys(texts[:_MOST]))
-    if what == "mark":
-        return "yes" if any(values) else ""
-    return _listed([*dict.fromkeys(match[0] for text in texts if (match := _NAME.match(text)))])
-
-
-def _at(given: dict[str, Any], where: str) -> list[Any]:
-    """Return the values at paths of keys; `*` stands for each key, `.` for the whole."""
-    found = []
-    for path in where.split():
-        values: list[Any] = [given]
-        for key in path.split(".") if path != "." else ():
-            tables = [value for value in values if isinstance(value, dict)]
-            values = [inner for one in tables for inner in (one.values() if key == "*" else [one.get(key)])]
-        found += [value for value in values if value is not None]
-    return found
-
-
-def _parsed(name: str, text: str) -> dict[str, Any]:
-    """Return the table of a TOML or JSON text, else the pairs of its lines (JSON with comments, an INI file)."""
-    try:
-        given = tomllib.loads(text) if name.endswith(".toml") else json.loads(text)
-    except (ValueError, RecursionError):
-        given = {} if name.endswith(".toml") else dict(_PAIR.findall(text))
-    return given if isinstance(given, dict) else {}

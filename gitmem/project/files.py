@@ -58,13 +58,6 @@ def list_files(root: str) -> tuple[str, ...]:
     return tuple(sorted(islice(_below(root, ()), _MAX_NAMES)))
 
 
-def names_in(root: str, path: str) -> tuple[str, ...]:
-    """Return the names in a folder, sorted; none if there is no such folder."""
-    with contextlib.suppress(OSError, RefusedError, ValueError), enter(root, split(path)) as folder:
-        return tuple(sorted(folder.names()[:_MAX_NAMES]))
-    return ()
-
-
 def sizes_of(root: str, files: Iterable[str]) -> dict[str, int]:
     """Return the bytes of these files, as far as they are there."""
     below: dict[str, set[str]] = {}

@@ -293,10 +293,9 @@ class Word(Value):
 
 
 class Worth(Value):
-    """The share of a query's words that a hit has, the weight of these words, how many they are, whether it is weak."""
+    """The share of a query's words that a hit has, how many they are, whether it is weak."""
 
     share: float = 0.0
-    weight: float = 0.0
     words: int = 0
     weak: bool = False
 
@@ -336,9 +335,8 @@ def _worth(hit: Ranked, words: Sequence[Word]) -> Worth:
     there = [
         word.weight * max(value * min(counts.get(number, 0.0), 1.0) for number, value in word.terms) for word in words
     ]
-    weight = sum(there)
-    share = weight / whole if whole else float(bool(words))
-    return Worth(share, weight, sum(1 for one in there if one))
+    share = sum(there) / whole if whole else float(bool(words))
+    return Worth(share, sum(1 for one in there if one))
 
 
 def _counts(hit: Ranked) -> Mapping[int, float]:

@@ -74,24 +74,18 @@ def test_the_overall_text_tells_of_all_and_not_of_the_first_lines():
     assert len(ours) > len(theirs)
 
 
-def test_decisions_come_from_their_section_and_from_answers_with_their_reasons():
+def test_decisions_come_from_their_section_and_their_entries_with_their_reasons():
     context = turns(20) + entry(
-        500,
-        "Exchange",
-        "Which tool?\nDone: It is done. We decided to use uv for everything because it locks faster.",
-        "ab",
+        500, "Exchange", "Which tool?\nDone: We decided to use uv because it locks faster.", "ab"
     )
-    context += entry(
-        501, "Exchange", "캐시?\nDone: 정했습니다. 결정: 캐시는 SQLite에 저장한다.", "ab", day="2026-01-12"
-    )
+    context += entry(502, "Decision", "캐시는 SQLite에 저장한다.", day="2026-01-12")
     decisions = entry(600, "Decision", "Keep archives for ever.\nReason: they are small.")
     decisions += "- Written by hand: tabs, not blanks\n" + entry(601, "Preference", "속도가 빠르므로 ripgrep을 쓴다.")
     found = summarise(ARCHIVE, memory(decisions, context)).key_decisions
     assert KeyDecision("Keep archives for ever.", "they are small", "2026-01-10") in found
     assert KeyDecision("Written by hand: tabs, not blanks", "", "") in found
     assert KeyDecision("속도가 빠르므로 ripgrep을 쓴다.", "속도가 빠르므로", "2026-01-10") in found
-    whole = "We decided to use uv for everything because it locks faster."
-    assert KeyDecision(whole, "it locks faster", "2026-01-10") in found
+    assert not any("uv" in one.decision for one in found)  # said by the agent, and not saved
     assert KeyDecision("캐시는 SQLite에 저장한다.", "", "2026-01-12") in found
 
 

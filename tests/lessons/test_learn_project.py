@@ -48,8 +48,7 @@ def test_a_project_is_learned_in_one_commit_and_again_when_it_changes(desk, proj
     found = lines(desk)
     assert found["stack"] == (
         "Languages: Python (2 files)",
-        "Python >=3.11 (pyproject.toml)",
-        "Tools with settings: ruff (pyproject.toml)",
+        "Manifests: pyproject.toml",
     )
     assert found["structure"] == ("app/: 2 files, Python",)
     assert found["hotspots"][:2] == (
@@ -63,20 +62,23 @@ def test_a_project_is_learned_in_one_commit_and_again_when_it_changes(desk, proj
     assert (stack.files, stack.confidence) == (("pyproject.toml",), 1.0)
     assert bare_git(project, "rev-parse", "HEAD").startswith(stack.commit)
     assert learn_project(again(desk)) is None
-    (project / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.12"\n')
+    (project / "web.ts").write_text("")
+    bare_git(project, "add", "-A")
+    bare_git(project, "commit", "-qm", "Begin the page")
     assert learn_project(again(desk))
-    assert lines(desk)["stack"][1:] == ("Python >=3.12 (pyproject.toml)",)
+    assert lines(desk)["stack"][0] == "Languages: Python (2 files), TypeScript (1 file)"
 
 
 def test_the_background_learns_it_once_a_day(desk, project, bare_git):
     do_upkeep(desk.store, lambda: False)
-    assert lines(desk)["stack"]
-    (project / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.12"\n')
+    assert lines(desk)["stack"] == ("Languages: Python (2 files)", "Manifests: pyproject.toml")
+    (project / "pyproject.toml").unlink()
+    bare_git(project, "commit", "-qam", "Drop it")
     do_upkeep(again(desk), lambda: False)
-    assert lines(desk)["stack"][1] == "Python >=3.11 (pyproject.toml)"
+    assert len(lines(desk)["stack"]) == 2
     desk.clock.now += timedelta(days=1)
     do_upkeep(again(desk), lambda: False)
-    assert lines(desk)["stack"][1] == "Python >=3.12 (pyproject.toml)"
+    assert lines(desk)["stack"] == ("Languages: Python (2 files)",)
 
 
 def test_nothing_is_learned_of_the_persons_home(desk, project):

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from gitmem.project.files import MAX_BYTES, list_files, names_in, project_code, read_text, sizes_of
+from gitmem.project.files import MAX_BYTES, list_files, project_code, read_text, sizes_of
 from gitmem.project.state import Past, read_past
 
 
@@ -61,8 +61,6 @@ def test_files_are_read_within_bounds(project):
     (project / "large").write_bytes(b"x" * (MAX_BYTES + 1))
     assert [read_text(root, name) for name in ("large", "none", "src", "src/../b.py", "a\0b")] == [""] * 5
     assert list_files(root) == ("b.py", "large", "src/한글 a.py")
-    assert names_in(root, "src") == ("한글 a.py",)
-    assert names_in(root, "none") == ()
     assert sizes_of(root, ["b.py", "src/한글 a.py", "none/a.py", "src/../b.py"]) == {"b.py": 4, "src/한글 a.py": 4}
 
 
@@ -76,6 +74,5 @@ def test_links_are_not_followed_and_pipes_keep_nobody_waiting(project):
     os.mkfifo(project / "go.mod")
     root = str(project)
     assert [read_text(root, name) for name in ("package.json", "linked/package.json", "go.mod")] == [""] * 3
-    assert names_in(root, "linked") == ()
     assert sizes_of(root, ["package.json", "linked/package.json", "go.mod"]) == {}
     assert "linked/package.json" not in list_files(root)
