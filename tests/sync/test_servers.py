@@ -53,7 +53,10 @@ class Team:
         return bare_git(clone, "log", "-p", "--all", "--format=%H %an %ae %B")
 
 
-@pytest.fixture(params=["path", *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[1:])])
+_SLOW = (pytest.mark.slow, pytest.mark.timeout(600))  # each call of git-remote-s3 loads boto3
+
+
+@pytest.fixture(params=["path", *(pytest.param(kind, marks=_SLOW) for kind in KINDS[1:])])
 def team(  # noqa: PLR0917
     request, home, environ, tmp_path_factory, machine: Callable[..., Machine], remote: Path
 ) -> Iterator[Team]:
