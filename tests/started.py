@@ -1,19 +1,12 @@
 """The text a session starts with, as the hook makes it."""
 
-from __future__ import annotations
+from collections.abc import Callable, Sequence
 
-from typing import TYPE_CHECKING
-
+from gitmem.project.state import ProjectState
 from gitmem.sessions.start import start_parts, start_text
+from gitmem.sessions.turns import Turn
 from gitmem.store.headers import never
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gitmem.project.state import ProjectState
-    from gitmem.sessions.turns import Turn
-    from gitmem.store.known_facts import Late
-    from gitmem.store.store import Store
+from gitmem.store.store import Store
 
 
 def session_start(
@@ -21,7 +14,7 @@ def session_start(
     unsaved: Sequence[Turn],
     project: ProjectState | None,
     pending: Sequence[str],
-    late: Late = never,
+    late: Callable[[], bool] = never,
     *,
     offer: str = "",
 ) -> str:

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from importlib import import_module
 from typing import IO
 
@@ -86,6 +87,8 @@ def run(job: dict[str, object]) -> dict[str, object]:
         if child == 0:
             try:
                 _command(job, out.fileno(), err.fileno(), report.fileno())
+            except BaseException:  # noqa: BLE001  # else only the status would tell
+                os.write(err.fileno(), traceback.format_exc().encode("utf-8", "replace"))
             finally:
                 os._exit(99)
         if job["after"] is not None:
