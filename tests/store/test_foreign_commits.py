@@ -44,8 +44,8 @@ class Person:
     def reword(self, words: str, *, commit: bool = True) -> None:
         self.edit(lambda text: text.replace(SAID, words), commit=commit)
 
-    def delete(self) -> None:
-        self.edit(lambda text: "".join(line for line in text.splitlines(keepends=True) if SAID not in line))
+    def delete(self, words: str = SAID) -> None:
+        self.edit(lambda text: "".join(line for line in text.splitlines(keepends=True) if words not in line))
 
     def facts(self, *options: str) -> list[str]:
         return [one["description"] for one in self.run("facts", "list", *options, "--json").json]
@@ -58,25 +58,36 @@ class Person:
 
 
 @pytest.fixture
-def people(tmp_path, first, second, run_in, bare_git) -> tuple[Person, Person]:  # noqa: F811
+def people(tmp_path, run_in, bare_git, folder_copies, request) -> tuple[Person, Person]:  # noqa: F811
+    """Give two people whose clones both have a decision."""
     command = tmp_path / "bin" / "gitmem"
     command.parent.mkdir()
     command.write_text(f"#!/bin/sh\nPYTHONPATH='{ROOT}' exec '{sys.executable}' -m gitmem \"$@\"\n")
     command.chmod(0o755)
     path = f"{command.parent}{os.pathsep}{os.environ['PATH']}"
-    one, other = (Person(folder, run_in, bare_git, path) for folder in (first, second))
-    return one, other
+
+    def persons() -> tuple[Person, Person]:
+        one, other = (Person(tmp_path / name, run_in, bare_git, path) for name in ("laptop", "desktop"))
+        return one, other
+
+    def make() -> None:
+        request.getfixturevalue("first")
+        request.getfixturevalue("second")
+        one, other = persons()
+        one.run("save", SAID, "--type", "decision")
+        one.run("sync")
+        other.run("sync")
+        assert other.facts() == [SAID]
+
+    folder_copies("two people and a decision", tmp_path, ("remote.git", "laptop", "desktop"), make)
+    return persons()
 
 
 @pytest.fixture
 def decided(people) -> str:
     """Return the id of a decision that both have."""
-    one, other = people
-    identifier = str(one.run("save", SAID, "--type", "decision", "--json").json["id"])
-    for person in people:
-        person.run("sync")
-    assert other.facts() == [SAID]
-    return identifier
+    [path] = (people[0].folder / ".gitmem" / "facts" / "decision").iterdir()
+    return path.name[:11]
 
 
 def meet(*people: Person) -> None:
@@ -151,14 +162,14 @@ def test_an_edit_that_was_committed_and_pushed_with_git_reaches_the_other_machin
 @pytest.mark.parametrize("by", ["pull", "sync"])
 def test_a_decision_that_was_saved_and_deleted_with_git_ends_on_the_other_machine(people, by):
     one, other = people
-    identifier = str(one.run("save", SAID, "--type", "decision", "--json").json["id"])
-    one.delete()
+    identifier = str(one.run("save", "Use tabs.", "--type", "decision", "--json").json["id"])
+    one.delete("Use tabs.")
     one.git("push", "-q")
     other.git("pull", "-q") if by == "pull" else other.run("sync")
-    assert other.facts() == []
+    assert other.facts() == [SAID]
     assert identifier not in other.memory
     meet(one, other)
-    assert one.facts() == []
+    assert one.facts() == [SAID]
 
 
 def test_two_edits_of_one_line_that_were_committed_with_git_are_both_kept_by_a_sync(people, decided):
@@ -265,7 +276,7 @@ def test_undo_says_how_to_part_with_a_wrong_remote(people, tmp_path, run_in, bar
     one.run("remote", "remove", "wrong")
     for command in re.findall(r"'git ([^']*)'", refused)[1:]:
         one.git(*command.replace("URL", str(tmp_path / "wrong.git")).split())
-    assert sorted(one.facts()) == ["mine after", "mine before"]
+    assert sorted(one.facts()) == [SAID, "mine after", "mine before"]
     assert "another project" not in one.memory
     assert bare_git(tmp_path / "wrong.git", "rev-parse", "gitmem") == theirs
     one.run("sync")
