@@ -51,7 +51,10 @@ class _Span:
             before, after = objects.contents([f"{old}:{MEMORY}", f"{new}:{MEMORY}"])
         self.memory = without_markers(MEMORY, after or b"")
         self.lines = fact_entries(Document.parse(self.memory).body)
-        self._same = before == after or len(self.memory) > _MAX_MEMORY
+        made = {one: change.path.split("/")[1] for one, change in self._changed.items() if change.old is None}
+        self._made = {one for one, kind in made.items() if kind in TOLD}
+        same = before == after and self._made <= self.lines.keys()  # else a line was added and taken again
+        self._same = same or len(self.memory) > _MAX_MEMORY
         self._before = {} if self._same else fact_entries(Document.parse(before or b"").body)
 
     def facts_as_edited(self, shelf: Shelf, now: datetime) -> dict[str, bytes]:
@@ -78,8 +81,7 @@ class _Span:
         old, changed = self._before, self._changed
         facts = {one: fact for one in changed if one in old or one in self.lines if (fact := shelf.get(one))}
         binding = {one: fact for one, fact in facts.items() if fact.binds}
-        made = {one for one, change in changed.items() if change.old is None and change.path.split("/")[1] in TOLD}
-        gone = (old.keys() | made) - self.lines.keys() - (facts.keys() - binding.keys())
+        gone = (old.keys() | self._made) - self.lines.keys() - (facts.keys() - binding.keys())
         return {
             **{one: line for one, line in old.items() if one in self.lines},
             **{one: self.lines[one]._replace(text=fact.text) for one, fact in binding.items() if one not in old},
