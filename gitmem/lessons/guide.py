@@ -1,8 +1,8 @@
 """Guidance for a task, a question or an error (spec M4).
 
-Working memory is asked first, then episodes, facts, bug patterns and exchanges, then the person's preferences and what
-is known of the project. Each line names its sources. Memories without a clear match are left out, even if no line
-remains.
+Working memory is asked first, then episodes, facts and bug patterns, then the person's preferences and what is known of
+the project. Each line names its sources. Memories without a clear match are left out, even if no line remains; so are
+exchanges, of whose lines readers of recorded sessions found one in four of use: a search gives them whole.
 """
 
 from __future__ import annotations
@@ -25,19 +25,17 @@ from gitmem.lessons.episodes import Ranked, ranked_episodes, similar
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness, names_in, quoted, read_errors
 from gitmem.lessons.fix import mend_line
 from gitmem.lessons.learn_project import known_knowledge
-from gitmem.lessons.pattern import FOLDER as PATTERNS
 from gitmem.lessons.pattern import LETTER, BugPattern
 from gitmem.lessons.project_knowledge import KnowledgeKind, command_lines, read_commands
-from gitmem.lessons.prompt import excerpt, needles_of, plain_query
+from gitmem.lessons.prompt import needles_of, plain_query
 from gitmem.lessons.read import counts, match, own_part, pattern_headers, read_pattern, signature_of
 from gitmem.lessons.risk import from_other, without_risk
 from gitmem.lessons.usage_log import GUIDE, GivenText, note_asked
 from gitmem.search.engine import Answer, answer
-from gitmem.search.files import LINKED
 from gitmem.search.hits import Hit
 from gitmem.search.query import fold, parse_query
 from gitmem.search.recall import with_own
-from gitmem.search.units import bare_text, fields_in
+from gitmem.search.units import bare_text
 from gitmem.sessions.memory import running
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.state import TaskStatus, TaskType, WorkingMemory, classify
@@ -53,11 +51,8 @@ _LINES = 4  # of a part
 _FEW = 2  # lines of a kind from one episode, of errors; ids of a source
 _EPISODES, _RULES, _OF_PROJECT = 3, 3, 3  # episodes; lines of rules and of a document
 _READ = 20  # patterns
-_TOKENS = 60  # of a line
 _LONGEST, _TASK = 400, 120  # characters of a line, and of the task in it
 _FEWEST, _REPEATS = 4, 0.7  # words of lines that can be compared; the share of them in lines that say the same
-_MARKS = r"(?m)^\s*(?:#{1,6}|[-*>])\s+|\*\*|^\s*\|[-| :]*\|\s*$"  # of headings, lists and bold words, rules of tables
-_NOT_SAID = r"(?m)^(?:Asked|Files|Failed|요청|파일|실패): .*$|^(?:Done|한 일): "  # in an entry of memory.md
 _FORBIDS = re.compile(r"\b(?:never|don't|do not|avoid)\b|하지 ?마|쓰지 ?마|금지", re.IGNORECASE)
 _DID_NOT_HELP = ("did not help", REJECTED)
 _FILE = re.compile(r"[\w.+-]*(?:/[\w.+-]+)+|[\w+-]+\.[A-Za-z]\w{0,5}\b")
@@ -225,23 +220,24 @@ def _of_review(store: Store, task: str) -> Iterator[Line]:
 
 
 def _of_memories(store: Store, task: str) -> Iterator[Line]:
-    """Yield the advice of the episodes that clearly match a task, then what facts, bug patterns and exchanges say.
-
-    Of an exchange of these episodes nothing more is told.
-    """
+    """Yield the advice of the episodes that clearly match a task, then what facts and bug patterns say."""
     found = answer(store, plain_query(task), limit=_HITS, beside=EPISODES_FOLDER).hits
     hits = [hit for hit in found if _fits(hit)]
     needles = needles_of(parse_query(plain_query(task)).terms)
-    episodes = ranked_episodes(store, hits, alike=classify(task))[:_EPISODES]
     shares = {hit.path: hit.worth.share for hit in reversed(hits)}
-    for one in episodes:
+    for one in ranked_episodes(store, hits, alike=classify(task))[:_EPISODES]:
         yield from _of_episode(one, shares[one.path], needles)
-    told = {exchange for one in episodes for exchange in one.episode.exchanges}
     for hit in hits:
         if hit.path.startswith(f"{BUGS}/"):
             yield from _of_pattern(store, hit)
-        elif not hit.path.startswith((*LINKED, PATTERNS)) and hit.entry not in told:
-            yield from _of_hit(hit, needles)
+        elif hit.fact:
+            part, text = Part.CHALLENGE if hit.entry.startswith("i") else Part.APPROACH, _plain(hit)
+            yield Line(part, text, (hit.entry,), round(min(hit.worth.share, 1.0), 2))
+
+
+def _plain(hit: Hit) -> str:
+    """Return the text of a fact on one line, shortened."""
+    return one_line(bare_text(hit.text), _LONGEST)
 
 
 def _fits(hit: Hit) -> bool:
@@ -284,28 +280,13 @@ def _of_pattern(store: Store, hit: Hit) -> Iterator[Line]:
         yield Line(Part.CHALLENGE, pattern.title, (pattern.id,), round(sure, 2))
 
 
-def _of_hit(hit: Hit, needles: Sequence[str]) -> Iterator[Line]:
-    """Yield the lines of a fact, or of the answer of an exchange, that say most of a task; errors have patterns."""
-    fields = fields_in(hit.text)
-    if not hit.fact and fields.outcome and not fields.answer:
-        return  # a request that nothing came of
-    said = "\n".join(filter(None, (fields.answer, *fields.said))) or re.sub(_NOT_SAID, "", bare_text(hit.text))
-    lines = (" ".join(line.split()) for line in excerpt(re.sub(_MARKS, "", said), needles, _TOKENS).splitlines())
-    text = " ".join(
-        line if line.endswith((".", "!", "?", ":", "。", "|")) else f"{line.rstrip(';,')};" for line in lines
-    )
-    is_open = hit.entry.startswith("i") if hit.fact else fields.outcome == "failed"
-    sources, sure = (hit.entry or f"{hit.path}:{hit.start}",), round(min(hit.worth.share, 1.0), 2)
-    yield Line(Part.CHALLENGE if is_open else Part.APPROACH, text.rstrip(";"), sources, sure)
-
-
 def _of_person(store: Store, task: str) -> Iterator[Line]:
     """Yield the person's own preferences and rules that a task speaks of."""
     hits = with_own(store, plain_query(task), Answer([], "")).hits
     for hit in (one for one in hits if one.worth.share >= _SHARE_OF_RULE):
-        text = " ".join(bare_text(hit.text).split())
+        text = _plain(hit)
         part = Part.AVOID if _FORBIDS.search(text) else Part.APPROACH
-        yield Line(part, text[:_LONGEST], (hit.entry,), round(min(hit.worth.share, 1.0), 2))
+        yield Line(part, text, (hit.entry,), round(min(hit.worth.share, 1.0), 2))
 
 
 def _of_project(store: Store, task: str) -> Iterator[Line]:

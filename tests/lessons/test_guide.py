@@ -26,59 +26,28 @@ from tests.desk import given_texts
 ERROR = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"
 
 
-SAID = """\
-  **Answer:** The CSV importer retries thrice, with backoff.
-
-  **Error:** `pytest` importer: TimeoutError → raise the limit to 5 s
-
-  **Files:** a.py, b.py, c.py
-"""
-
-
-def exchanges(desk, said: str = SAID) -> None:
+def exchanges(desk) -> None:
+    """Have much that nobody asks for, so that words tell one memory from another, and an exchange like the task."""
     others = "\n".join(
         f"- [09:{n:02d}:00] **Exchange** #aaaaaaaa: Rename module m{n} to n{n}. ^x{n:02d}k2m9q0xb\n\n"
         f"  **Answer:** Module m{n} is n{n} now.\n"
         for n in range(30)
     )
     request = "- [10:00:00] **Exchange** #1b4e51f0: Add retries to the CSV importer ^x4f7k2m9q0x"
-    text = f"{others}\n{request}\n\n{said}"
     path = Path(desk.store.root, "daily/2026/11/2026-11-20.md")
     path.parent.mkdir(parents=True)
-    path.write_text(text, "utf-8")
+    path.write_text(f"{others}\n{request}\n\n  **Answer:** The CSV importer retries thrice, with backoff.\n", "utf-8")
 
 
-def test_a_task_like_one_before_is_told_how_that_went(desk):
+def test_a_task_is_told_what_was_decided_of_it_and_no_raw_exchange(desk):
     exchanges(desk)
-    found = guide(desk.store, "Add retries to the JSON importer")
-    assert [(line.part, line.sources) for line in found.lines] == [
-        (Part.APPROACH, ("x4f7k2m9q0x",)),
-    ]
-    assert "retries thrice, with backoff" in found.lines[0].text
+    save(desk.store, desk.save("Each importer retries thrice, with backoff.", MemoryType.DECISION))
+    found = guide(desk.store, "Let the importer retry with backoff")
+    [line] = found.lines
+    assert (line.part, line.text) == (Part.APPROACH, "Decision: Each importer retries thrice, with backoff.")
     assert 0 < found.confidence <= 1
     assert "What was done and decided:\n- " in as_text(found)
-    assert [(one.how, one.ids) for one in given_texts(desk.store.private)] == [("guide", ("x4f7k2m9q0x",))]
-
-
-def test_of_an_entry_of_memory_md_the_answer_is_told(desk):
-    exchanges(desk)
-    entry = (
-        "- [2026-11-21 10:00:00] **Exchange** #1b4e51f0: Add retries to the XML importer ^x5f7k2m9q0x\n"
-        "  Asked: Thanks! And the XML importer\n  Done: The XML importer retries twice.\n  Files: xml.py\n"
-    )
-    with Path(desk.store.root, "memory.md").open("a", encoding="utf-8") as memory:
-        memory.write(entry)
-    (line,) = (line for line in guide(desk.store, "Add retries to the JSON importer").lines if "XML" in line.text)
-    assert "retries twice" in line.text
-    assert not any(label in line.text for label in ("Asked", "Done", "Files"))
-
-
-def test_of_an_exchange_the_answer_is_told_in_plain_words(desk):
-    answer = "  **Answer:**\n  ## The importer retries\n\n  - **CSV** files: thrice\n  - Other files: twice\n\n"
-    exchanges(desk, f"{answer}  **Error:** `make importer`: no rule for it\n\n  **Files:** a.py\n")
-    found = guide(desk.store, "Add retries to the JSON importer")
-    [(part, told)] = [(line.part, line.text) for line in found.lines]
-    assert (part, told) == (Part.APPROACH, "The importer retries; CSV files: thrice")
+    assert [(one.how, one.ids) for one in given_texts(desk.store.private)] == [("guide", line.sources)]
 
 
 def test_where_nothing_clearly_fits_nothing_is_said(desk):
@@ -155,14 +124,6 @@ def test_episodes_say_what_was_done_what_helped_and_what_did_not(desk):
     assert ("The person then turned the work: No, use the library's retries", (good.id,)) in told[Part.CHALLENGE]
     assert {good.id, bad.id} <= set(given_texts(desk.store.private)[0].ids)
     assert guide(desk.store, "Paint the garden fence").lines == ()
-
-
-def test_an_exchange_of_an_episode_is_not_told_beside_it(desk):
-    exchanges(desk)
-    one = episode(2, Outcome.SUCCESS, solution="It retries thrice.")._replace(exchanges=("x4f7k2m9q0x",))
-    remember(desk, one)
-    [approach] = guide(desk.store, "Add retries to the CSV importer").lines
-    assert (approach.sources, approach.text) == ((one.id,), f"{one.task} (success): It retries thrice.")
 
 
 def test_of_episodes_about_as_good_those_of_the_type_of_the_task_come_first(desk):
