@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import yaml
@@ -59,8 +58,6 @@ def outline(text: str) -> Node | None:
     that is there twice and for text that is too long, too deep, or too large once its aliases are followed, and
     PyYAML's own errors for what is not YAML.
     """
-    import yaml
-
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
@@ -69,7 +66,7 @@ def outline(text: str) -> Node | None:
         raise YamlTextError(f"it is longer than {MAX_BYTES // 1024} KiB")
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     events = yaml.parse(text, Loader=loader)
-    reader = _Reader(text, events, yaml)
+    reader = _Reader(text, events)
     for event in events:
         if isinstance(event, yaml.NodeEvent):
             node = reader.read(event)
@@ -80,21 +77,20 @@ def outline(text: str) -> Node | None:
 class _Reader:
     """Builds a `Node` from parser events."""
 
-    def __init__(self, text: str, events: Iterator[Any], yaml: ModuleType) -> None:
+    def __init__(self, text: str, events: Iterator[Any]) -> None:
         self.text = text
         # Where each line after the first begins, and where the text ends.
         self.lines = [*(found.end() for found in LINE_END.finditer(text)), len(text)]
         self.events = events
-        self.yaml = yaml  # imported once for all nodes
         self.anchors: dict[str, Node] = {}
 
     def read(self, event: Any, depth: int = 1) -> Node:
         """Return the node that `event` begins. Raises `YamlTextError`."""
         if depth > MAX_DEPTH:
             raise YamlTextError(f"it nests more than {MAX_DEPTH} levels deep")
-        if isinstance(event, self.yaml.AliasEvent):
+        if isinstance(event, yaml.AliasEvent):
             return self._alias(event, depth)
-        node = self._scalar(event) if isinstance(event, self.yaml.ScalarEvent) else self._collection(event, depth)
+        node = self._scalar(event) if isinstance(event, yaml.ScalarEvent) else self._collection(event, depth)
         if node.size > MAX_BYTES:
             raise YamlTextError("its aliases expand it too far")
         if event.anchor in self.anchors:  # libyaml refuses it, PyYAML's own parser does not
@@ -122,7 +118,7 @@ class _Reader:
     def _collection(self, event: Any, depth: int) -> Node:
         children = []
         last = next(self.events)
-        while isinstance(last, self.yaml.NodeEvent):
+        while isinstance(last, yaml.NodeEvent):
             children.append(self.read(last, depth + 1))
             last = next(self.events)
         # A block collection's end mark lies behind the comments that follow it; take that of its last child.
@@ -131,7 +127,7 @@ class _Reader:
             start=event.start_mark.index,
             end=end,
             after=self._next_line(end) if event.flow_style else children[-1].after,
-            is_mapping=isinstance(event, self.yaml.MappingStartEvent),
+            is_mapping=isinstance(event, yaml.MappingStartEvent),
             is_flow=bool(event.flow_style),
             children=tuple(children),
             size=1 + sum(child.size for child in children),
@@ -166,8 +162,6 @@ def load_mapping(text: str, *, load: Callable[..., object] | None = None) -> dic
     text in place of `yaml.load`, whose signature it has. Raises `YamlTextError` for anything but one mapping, for a
     key that is there twice, and for text that is too long, too deep, or too large once its aliases are followed.
     """
-    import yaml
-
     with _readable_errors():
         text = text.removeprefix(_BOM)
         root = outline(text)
@@ -256,8 +250,6 @@ def _verify(edited: str, wanted: object, path: tuple[str, ...]) -> None:
 @cache
 def _strict_loader() -> type[yaml.SafeLoader]:
     """Return the safe loader, libyaml's if installed, with keys kept as their text."""
-    import yaml
-
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class StrictLoader(base):  # type: ignore[misc]
@@ -278,8 +270,6 @@ def _readable_errors() -> Iterator[None]:
 
     Its constructors raise ValueError (`2024-13-45`), KeyError (`!!bool x`) or AttributeError (`!!timestamp x`).
     """
-    import yaml
-
     try:
         yield
     except YamlTextError:

@@ -16,11 +16,14 @@ if sys.platform == "win32":
     _NO_WINDOW = subprocess.CREATE_NO_WINDOW  # no console window flashes
 
 
-class Child:
+class Child(subprocess.Popen[bytes]):
     """The `Child` of gitmem.platform.spawn, by other means."""
 
+    stdout: IO[bytes]
+    stderr: IO[bytes]
+
     def __init__(self, argv: Sequence[str], environ: Mapping[str, str], *, stdin: bool) -> None:
-        self._popen = subprocess.Popen(
+        super().__init__(
             tuple(argv),
             stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -28,20 +31,6 @@ class Child:
             env=dict(environ),
             creationflags=_NO_WINDOW,
         )
-        assert self._popen.stdout is not None
-        assert self._popen.stderr is not None
-        self.pid = self._popen.pid
-        self.stdin: IO[bytes] | None = self._popen.stdin
-        self.stdout: IO[bytes] = self._popen.stdout
-        self.stderr: IO[bytes] = self._popen.stderr
-
-    @property
-    def returncode(self) -> int | None:
-        """The exit status, None before `wait`."""
-        return self._popen.returncode
-
-    def __enter__(self) -> Child:
-        return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
@@ -52,21 +41,9 @@ class Child:
         from gitmem.platform.spawn import ExpiredError  # it may be importing this module
 
         try:
-            return self._popen.communicate(data, timeout)
+            return super().communicate(data, timeout)
         except subprocess.TimeoutExpired as expired:
             raise ExpiredError(expired.stderr or b"") from None
-
-    def wait(self) -> int:
-        """Wait for the end of the process and return its status."""
-        return self._popen.wait()
-
-    def terminate(self) -> None:
-        """Send SIGTERM."""
-        self._popen.terminate()
-
-    def kill(self) -> None:
-        """Send SIGKILL."""
-        self._popen.kill()
 
     def close(self) -> None:
         """Close the pipes."""

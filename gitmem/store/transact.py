@@ -13,7 +13,8 @@ from collections.abc import Callable
 
 from gitmem.document.ids import FACTS, FORMAT
 from gitmem.errors import BusyError, GitmemError, RefusedError
-from gitmem.git.fast_import import TipMovedError, Writer
+from gitmem.git.fast_import import TipLockedError, TipMovedError, Writer
+from gitmem.git.repository import clear_left_behind
 from gitmem.store.recovery import publish, recover, remove_litter
 from gitmem.store.store import PURGING
 from gitmem.values import Value
@@ -251,9 +252,6 @@ def transact(
 
     """
     store.check_writes()
-    from gitmem.git.fast_import import TipLockedError, TipMovedError
-    from gitmem.git.repository import clear_left_behind
-
     busy = BusyError(f"Another git command moved the branch {ATTEMPTS} times.", "Nothing was lost; try again.")
     with store.saving(), contextlib.ExitStack() as stack:
         store.repository.branch()  # raises UnfinishedError before waiting for the lock

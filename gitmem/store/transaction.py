@@ -312,8 +312,6 @@ class Transaction:
         return self._redacted(path, before or b"", content)
 
     def _redact(self, text: str) -> Redacted:
-        from gitmem.redact.redact import redact  # while git starts
-
         return redact(text, allow=self._allow)
 
     def _redacted(self, path: str, before: bytes, content: bytes, *, edited: bool = False) -> bytes:
