@@ -16,7 +16,7 @@ from gitmem.errors import GitmemError, UsageError
 from gitmem.history.authors import People
 from gitmem.platform.popen import Child
 from gitmem.platform.programs import find_program
-from gitmem.search.dedupe import Rarity
+from gitmem.search.dedupe import BUDGET, Rarity
 from gitmem.search.engine import LIMIT, fits, literals_of, marked, once, rank, with_authors, without_views
 from gitmem.search.files import is_searched, list_paths, read_file
 from gitmem.search.filters import read_filters
@@ -50,7 +50,7 @@ _PER_FILE = 3  # lines of a file that count for a common word
 _SECONDS = 60.0
 _RG = (
     *("--no-config", "--no-ignore", "--text", "--encoding=none", "--ignore-case", "--fixed-strings", "--glob=*.md"),
-    *("--no-heading", "--no-line-number", "--with-filename", "--null", "--color=never", "--no-messages"),
+    *("--heading", "--no-line-number", "--with-filename", "--null", "--color=never", "--no-messages"),
     "--only-matching",
 )
 
@@ -138,7 +138,8 @@ def _scan(roots: Sequence[str], context: Context, query: Query) -> Lines:
     for number, part in enumerate(filter(None, rarity.parts)):
         if number and len(found) >= MOST_FILES:
             break
-        most = (f"--max-count={_PER_FILE}",) if number else ()
+        common = sum(map(rarity.estimate, part)) > BUDGET
+        most = (f"--max-count={_PER_FILE}",) if number or common else ()
         for path, literal in _rg(rg, roots, part, most, context) if rg else _python(roots, part):
             found.setdefault(path, set()).add(literal)
     return found
@@ -162,10 +163,11 @@ def _rg(
     command = (rg, *_RG, *most, *(f"--regexp={one}" for one in literals), "--", *roots)
     with Child(command, dict(context.environ), stdin=False) as child:
         output, _ = child.communicate(timeout=_SECONDS)
-    for line in set(output.split(b"\n")):
-        path, _, text = line.partition(b"\0")
-        if path:
-            yield os.fsdecode(path), fold(text.decode("utf-8", "replace"))
+    for file in output.split(b"\n\n"):
+        path, _, texts = file.rstrip(b"\n").partition(b"\0")
+        yield from (
+            (os.fsdecode(path), fold(text.decode("utf-8", "replace"))) for text in set(texts.split(b"\n")) if text
+        )
 
 
 def _python(roots: Sequence[str], literals: Sequence[str]) -> Iterator[tuple[str, str]]:
