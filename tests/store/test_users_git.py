@@ -11,15 +11,35 @@ from gitmem.errors import UnfinishedError
 # The user's own git, between two saves
 
 
-def test_a_commit_of_the_user_s(box):
-    box.write("memory.md", b"mine\n")
-    box.write("new.md", b"new\n")
-    box.git("add", "-A")
-    box.git("commit", "-qm", "mine")
-    outcome = box.append("memory.md", b"saved\n", scan=True)
-    assert len(outcome.commits) == 1
-    assert box.subjects()[:2] == ["append", "mine"]
-    assert box.files()["memory.md"] == b"mine\nsaved\n"
+ONE, TWO = {"memory.md": b"one\n"}, {"memory.md": b"two\n"}
+# What gitmem commits (a mapping), a person writes into memory.md (bytes) and does with git; then memory.md, and the
+# commit below the next save.
+ACTS = {
+    "a commit": ([b"mine\n", "add -A", "commit -qm mine"], b"mine\n", "mine"),
+    "a commit that is undone in the files": (
+        [ONE, b"mine\n", "commit -qam mine", "checkout HEAD~1 -- memory.md"],
+        b"one\n",
+        "Edit by hand: memory.md",
+    ),
+    "an amended commit": ([ONE, b"one\nmine\n", "commit -qa --amend -m amended"], b"one\nmine\n", "amended"),
+    "a hard reset": ([ONE, TWO, "reset -q --hard HEAD~1"], b"one\n", "put"),
+    "a revert": ([ONE, TWO, "revert --no-edit HEAD"], b"one\n", 'Revert "put"'),
+    "a checkout of a file": ([ONE, b"never mind\n", "checkout -- memory.md"], b"one\n", "put"),
+}
+
+
+@pytest.mark.parametrize("acts, memory, below", ACTS.values(), ids=ACTS)
+def test_a_save_builds_on_what_the_user_did_with_git(box, acts, memory, below):
+    for act in acts:
+        if isinstance(act, dict):
+            box.put(act)
+        elif isinstance(act, bytes):
+            box.write("memory.md", act)
+        else:
+            box.git(*act.split())
+    box.append("memory.md", b"saved\n", scan=True)
+    assert box.subjects()[:2] == ["append", below]
+    assert box.files()["memory.md"] == memory + b"saved\n"
     box.sound()
 
 
@@ -37,26 +57,6 @@ def test_a_commit_of_the_user_s_and_a_later_edit_on_top(box):
         box.sound()
 
 
-def test_a_commit_of_the_user_s_that_they_then_undo_in_the_files(box):
-    box.put({"memory.md": b"one\n"})
-    box.write("memory.md", b"mine\n")
-    box.git("commit", "-qam", "mine")
-    box.git("checkout", "HEAD~1", "--", "memory.md")
-    box.append("memory.md", b"saved\n")
-    assert box.files()["memory.md"] == b"one\nsaved\n"
-    box.sound()
-
-
-def test_an_amended_commit(box):
-    box.put({"memory.md": b"one\n"})
-    box.write("memory.md", b"one\nmine\n")
-    box.git("commit", "-qa", "--amend", "-m", "amended")
-    box.append("memory.md", b"saved\n", scan=True)
-    assert box.subjects()[:2] == ["append", "amended"]
-    assert box.files()["memory.md"] == b"one\nmine\nsaved\n"
-    box.sound()
-
-
 @pytest.mark.parametrize("how", ["--soft", "--mixed"])
 def test_a_reset_that_keeps_the_files(box, how):
     box.put({"memory.md": b"one\n", "x.md": b"x\n"})
@@ -68,34 +68,6 @@ def test_a_reset_that_keeps_the_files(box, how):
     assert box.subjects()[:3] == ["append", "Edit by hand: memory.md, new.md, x.md", "put"]
     assert box.files()["memory.md"] == b"two\nsaved\n"
     assert box.files()["new.md"] == b"n\n"
-    box.sound()
-
-
-def test_a_hard_reset(box):
-    box.put({"memory.md": b"one\n"})
-    box.put({"memory.md": b"two\n"})
-    box.git("reset", "-q", "--hard", "HEAD~1")
-    box.append("memory.md", b"saved\n", scan=True)
-    assert box.files()["memory.md"] == b"one\nsaved\n"
-    assert box.subjects()[:2] == ["append", "put"]
-    box.sound()
-
-
-def test_a_revert(box):
-    box.put({"memory.md": b"one\n"})
-    box.put({"memory.md": b"two\n"})
-    box.git("revert", "--no-edit", "HEAD")
-    box.append("memory.md", b"saved\n", scan=True)
-    assert box.files()["memory.md"] == b"one\nsaved\n"
-    box.sound()
-
-
-def test_a_checkout_of_a_file(box):
-    box.put({"memory.md": b"one\n"})
-    box.write("memory.md", b"never mind\n")
-    box.git("checkout", "--", "memory.md")
-    assert len(box.append("memory.md", b"saved\n", scan=True).commits) == 1
-    assert box.files()["memory.md"] == b"one\nsaved\n"
     box.sound()
 
 
@@ -141,44 +113,16 @@ def test_an_index_entry_that_went_astray_is_brought_back_by_a_scan(box):
 # Operations of the user's that are unfinished
 
 
-def _merge(box):
-    box.git("merge", "other")
-
-
-def _rebase(box):
-    box.git("rebase", "other")
-
-
-def _cherry_pick(box):
-    box.git("cherry-pick", "other")
-
-
-def _revert(box):
-    box.git("revert", "HEAD~1")
-
-
-def _bisect(box):
-    box.git("bisect", "start", "HEAD", "HEAD~2")
-
-
-def _detach(box):
-    box.git("checkout", "-q", "--detach")
-
-
-def _switch(box):
-    box.git("switch", "-q", "other")
-
-
 @pytest.mark.parametrize(
     "begin, end",
     [
-        (_merge, ("merge", "--abort")),
-        (_rebase, ("rebase", "--abort")),
-        (_cherry_pick, ("cherry-pick", "--abort")),
-        (_revert, ("revert", "--abort")),
-        (_bisect, ("bisect", "reset")),
-        (_detach, ("switch", "-q", "gitmem")),
-        (_switch, ("switch", "-q", "gitmem")),
+        ("merge other", "merge --abort"),
+        ("rebase other", "rebase --abort"),
+        ("cherry-pick other", "cherry-pick --abort"),
+        ("revert HEAD~1", "revert --abort"),
+        ("bisect start HEAD HEAD~2", "bisect reset"),
+        ("checkout -q --detach", "switch -q gitmem"),
+        ("switch -q other", "switch -q gitmem"),
     ],
 )
 @pytest.mark.few(3)
@@ -192,7 +136,7 @@ def test_nothing_is_written_while_an_operation_of_the_user_s_is_unfinished(box, 
     box.put({"memory.md": b"two\n"})
     box.put({"memory.md": b"three\n"})
     with contextlib.suppress(AssertionError):  # a conflict
-        begin(box)
+        box.git(*begin.split())
     box.store.spool.deliver({"waits": True})
     before, tip = box.files(), box.tip()
     for scan in (False, True):
@@ -202,7 +146,7 @@ def test_nothing_is_written_while_an_operation_of_the_user_s_is_unfinished(box, 
         assert caught.value.remedy
     assert (box.files(), box.tip()) == (before, tip)
     assert len(box.store.spool.names()) == 1
-    box.git(*end)
+    box.git(*end.split())
     box.put({"new.md": b"x"}, scan=True)
     assert box.files()["memory.md"] == b"three\n"
     box.sound()
