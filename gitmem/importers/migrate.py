@@ -28,11 +28,14 @@ from gitmem.importers.plan import (
     LogItem,
     MemoryItem,
     MigrationItem,
+    MigrationPlan,
+    SourceFile,
     SourceKind,
     TranscriptItem,
+    plan_files,
 )
-from gitmem.importers.read import Read, Source, plan_jikime_layout, plan_keeper_layout, read_source
-from gitmem.importers.rivals import plan_basic_memory, plan_claude_mem
+from gitmem.importers.read import Read, Source, plan_jikime_file, plan_keeper_file, read_source
+from gitmem.importers.rivals import plan_basic_note, plan_claude_mem
 from gitmem.importers.split import (
     body_of,
     in_time_order,
@@ -50,11 +53,10 @@ from gitmem.values import Value
 
 BATCH = 200  # items of one transaction
 BATCH_BYTES = 2_000_000  # of archives that may have to be summarized
-_LAYOUTS = {
-    SourceKind.ROTATION: plan_rotation_layout,
-    SourceKind.KEEPER: plan_keeper_layout,
-    SourceKind.JIKIME: plan_jikime_layout,
-    SourceKind.BASIC: plan_basic_memory,
+_READERS = {
+    SourceKind.KEEPER: plan_keeper_file,
+    SourceKind.JIKIME: plan_jikime_file,
+    SourceKind.BASIC: plan_basic_note,
 }
 _NOTES = "Notes"
 
@@ -98,7 +100,7 @@ def migrate(
         read, plan = Read((), ()), plan_claude_mem(source.folder, source.project, zone)
     else:
         read = read_source(source.folder, zone)
-        plan = _LAYOUTS[source.kind](read.files, _limits(store))
+        plan = plan_layout(source.kind, read.files, _limits(store))
     done = Migrated(source, session_of(source), (), 0, (*read.left, *plan.left), ())
     items = [item for item in plan.items if not isinstance(item, TranscriptItem)]
     ready = 0
@@ -110,6 +112,13 @@ def migrate(
         progress(ready + number, len(plan.items))
         done = _bring_transcript(store, done, transcript, dry_run=dry_run)
     return done
+
+
+def plan_layout(kind: SourceKind, files: Iterable[SourceFile], limits: Limits) -> MigrationPlan:
+    """Return the plan for the files of a tool's memory."""
+    if kind is SourceKind.ROTATION:
+        return plan_rotation_layout(files, limits)
+    return plan_files(files, lambda file: _READERS[kind](file, limits))
 
 
 def _batches(items: Sequence[MigrationItem]) -> Iterator[list[MigrationItem]]:

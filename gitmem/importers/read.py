@@ -12,7 +12,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, tzinfo
 from itertools import islice
 
@@ -29,13 +29,11 @@ from gitmem.importers.plan import (
     Found,
     Left,
     LogItem,
-    MigrationPlan,
     SourceFile,
     SourceKind,
     TranscriptItem,
     item_key,
     moment_in,
-    plan_files,
     stamp_of,
 )
 from gitmem.importers.rivals import DATABASE, is_basic_memory
@@ -180,12 +178,8 @@ _TIMED = re.compile(
 _ITEM = re.compile(r"- (?P<text>.*)")
 
 
-def plan_jikime_layout(files: Iterable[SourceFile], limits: Limits) -> MigrationPlan:
-    """Return the plan for a memory in the layout of Jikime."""
-    return plan_files(files, lambda file: _plan_jikime_file(file, limits))
-
-
-def _plan_jikime_file(file: SourceFile, limits: Limits) -> Found:
+def plan_jikime_file(file: SourceFile, limits: Limits) -> Found:
+    """Return the plan for a file of a memory in the layout of Jikime."""
     if file.path == "track_buffer.jsonl":
         return [], [Left(file.path, "it is a buffer of a session that is over")]
     if not file.data.strip():
@@ -256,12 +250,8 @@ _MONTH = re.compile(r"sessions/archive/([0-9]{4})-([0-9]{2})\.md")
 _WEEKS = 53
 
 
-def plan_keeper_layout(files: Iterable[SourceFile], limits: Limits) -> MigrationPlan:
-    """Return the plan for a project's memory in the layout of memory-keeper."""
-    return plan_files(files, lambda file: _plan_keeper_file(file, limits))
-
-
-def _plan_keeper_file(file: SourceFile, limits: Limits) -> Found:  # noqa: PLR0911
+def plan_keeper_file(file: SourceFile, limits: Limits) -> Found:  # noqa: PLR0911  # one a kind of file
+    """Return the plan for a file of a project's memory in the layout of memory-keeper."""
     if file.path == FACTS:
         return plan_facts(SourceKind.KEEPER, file)
     if file.path == "index.json":

@@ -31,7 +31,6 @@ from gitmem.importers.plan import (
     instant,
     item_key,
     make_plan,
-    plan_files,
     text_of,
     texts_of,
 )
@@ -61,18 +60,14 @@ def is_basic_memory(folder: str, names: Iterable[str]) -> bool:
     return False
 
 
-def plan_basic_memory(files: Iterable[SourceFile], _: Limits) -> MigrationPlan:
-    """Return the plan for a folder of basic-memory: each note as it is, with the date that it or its file has."""
-
-    def read(file: SourceFile) -> Found:
-        if not file.path.endswith(".md") or not file.data.strip():
-            return [], [Left(file.path, "it is no note")]
-        item = note(SourceKind.BASIC, file)
-        created = _CREATED.match(file.data.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
-        when = instant(created[1].strip(), file.modified.tzinfo) if created else None
-        return [item._replace(when=when or item.when)], []
-
-    return plan_files(files, read)
+def plan_basic_note(file: SourceFile, _: Limits) -> Found:
+    """Return the plan for a file of basic-memory: a note as it is, with the date that it or its file has."""
+    if not file.path.endswith(".md") or not file.data.strip():
+        return [], [Left(file.path, "it is no note")]
+    item = note(SourceKind.BASIC, file)
+    created = _CREATED.match(file.data.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
+    when = instant(created[1].strip(), file.modified.tzinfo) if created else None
+    return [item._replace(when=when or item.when)], []
 
 
 def plan_claude_mem(folder: str, project: str, zone: tzinfo | None) -> MigrationPlan:

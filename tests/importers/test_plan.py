@@ -14,6 +14,7 @@ from gitmem.document.entry import clean_text, find_entries, render_entry
 from gitmem.document.ids import check_path
 from gitmem.facts.file import parse_fact
 from gitmem.importers.facts import plan_facts
+from gitmem.importers.migrate import plan_layout
 from gitmem.importers.plan import (
     ArchiveItem,
     FileItem,
@@ -27,11 +28,11 @@ from gitmem.importers.plan import (
     moment_in,
     read_json,
 )
-from gitmem.importers.read import plan_jikime_layout, plan_keeper_layout
+from gitmem.importers.read import plan_jikime_file
 from gitmem.importers.split import plan_rotation_layout
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
-LAYOUTS = [plan_rotation_layout, plan_keeper_layout, plan_jikime_layout]
+LAYOUTS = [SourceKind.ROTATION, SourceKind.KEEPER, SourceKind.JIKIME, SourceKind.BASIC]
 NAMES = st.sampled_from(
     [
         "memory.md",
@@ -78,12 +79,12 @@ CONTENTS = st.one_of(
 )
 
 
-@pytest.mark.parametrize("plan", LAYOUTS)
+@pytest.mark.parametrize("kind", LAYOUTS)
 @given(files=st.dictionaries(NAMES, CONTENTS, max_size=6))
-def test_whatever_a_source_holds_there_is_a_plan(plan, files):
+def test_whatever_a_source_holds_there_is_a_plan(kind, files):
     """Each file is brought in, or it is said why not; what is made can be stored; and again it is the same."""
     sources = [SourceFile(path, data, NOW) for path, data in files.items()]
-    planned = plan(sources, Limits(100, 10))
+    planned = plan_layout(kind, sources, Limits(100, 10))
     told = {item.source for item in planned.items} | {left.source for left in planned.left}
     beside = {path for path in files if path.endswith(".summary.json")}
     assert set(files) - beside <= told
@@ -93,7 +94,7 @@ def test_whatever_a_source_holds_there_is_a_plan(plan, files):
         if isinstance(item, FileItem):
             check_path(item.path)
             assert Document.parse(item.data).problem is None or item.path.startswith("knowledge/")
-    assert plan(reversed(sources), Limits(100, 10)) == planned or len(planned.left) > 1
+    assert plan_layout(kind, reversed(sources), Limits(100, 10)) == planned or len(planned.left) > 1
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=60), max_size=8))
@@ -103,7 +104,7 @@ def test_no_word_of_a_daily_log_is_lost(texts):
         for number, text in enumerate(texts)
     ]
     file = SourceFile("2026-01-28.md", "\n".join(["# 2026-01-28", *lines]).encode(), NOW)
-    (log,) = plan_jikime_layout([file], Limits()).items
+    [log], _ = plan_jikime_file(file, Limits())
     assert isinstance(log, LogItem)
     said = "\n".join(entry.text for _, entry in log.entries) + log.prose
     for text in texts:

@@ -49,8 +49,9 @@ def run_status(args: argparse.Namespace, app: App) -> None:
         from gitmem.store.layers import paused_words
 
         paused = paused_words(store)
-    more = _More(agents, used, pending, _vectors(store), _models(store), paused)
-    value = {**status._asdict(), **more.as_value()}
+    more = _More(agents, *used, pending, _vectors(store), _models(store), paused)
+    value = {**status._asdict(), **more._asdict(), "paused": bool(paused)}
+    value |= {name: one._asdict() for name in ("vectors", "models") if (one := value[name])}
     value["knows"] = status.knows._asdict()
     value["remotes"] = [state.as_value() for state in status.remotes]
     value["review"] = [{"path": item.path, "places": list(item.places)} for item in status.review]
@@ -61,48 +62,34 @@ def run_status(args: argparse.Namespace, app: App) -> None:
     app.answer(args, value, "" if args.json else _screen(status, more, app))
 
 
-class _Used(Value):
-    """Numbers of the last seven days: texts told, questions, and answers."""
+class _More(Value):
+    """What the store alone does not know, or only where it is used.
 
+    `told`, `asked` and `answered` are numbers of the last seven days: texts told, questions, and answers.
+    """
+
+    agents: list[str]
     told: int
     asked: int
     answered: int
-
-    def words(self) -> str:
-        if not (self.told or self.asked):
-            return "no agent was told anything in the last seven days"
-        found = f"; {self.answered:,} of {count(self.asked, 'question')} answered" if self.asked else ""
-        return f"{count(self.told, 'text')} told to agents in the last seven days{found}"
-
-
-class _More(Value):
-    """What the store alone does not know, or only where it is used."""
-
-    agents: list[str]
-    used: _Used
     pending: int
     vectors: Overview | None
     models: Spending | None
     paused: str
 
-    def as_value(self) -> dict[str, object]:
-        """Return the fields for `--json`."""
-        vectors, models = (one._asdict() if one else None for one in (self.vectors, self.models))
-        return {
-            "agents": self.agents,
-            **self.used._asdict(),
-            "pending": self.pending,
-            "vectors": vectors,
-            "models": models,
-            "paused": bool(self.paused),
-        }
 
-
-def _used(store: Store) -> _Used:
+def _used(store: Store) -> tuple[int, int, int]:
     since = store.context.clock() - timedelta(days=_DAYS)
     given = [one for one in read_notes(store.private, since).given if one.at >= since]
     asked = [one for one in given if one.how in ASKED]
-    return _Used(sum(one.tokens > 0 for one in given), len(asked), sum(bool(one.ids) for one in asked))
+    return sum(one.tokens > 0 for one in given), len(asked), sum(bool(one.ids) for one in asked)
+
+
+def _used_words(more: _More) -> str:
+    if not (more.told or more.asked):
+        return "no agent was told anything in the last seven days"
+    found = f"; {more.answered:,} of {count(more.asked, 'question')} answered" if more.asked else ""
+    return f"{count(more.told, 'text')} told to agents in the last seven days{found}"
 
 
 def _vectors(store: Store) -> Overview | None:
@@ -131,7 +118,7 @@ def _screen(status: StoreStatus, more: _More, app: App) -> str:
     rows = [
         ("recording", more.paused or _recording(status, more.agents, unread=unread)),
         ("knows", ", ".join((*known, count(knows.patterns, "known error")))),
-        ("used", more.used.words()),
+        ("used", _used_words(more)),
         ("waiting", ", ".join(_waiting(status, more)) or "nothing"),
         ("size", f"{bytes_of(status.bytes)} in {status.store}"),
         ("last save", saved),

@@ -35,6 +35,7 @@ def show_knowledge(view: View) -> dict[str, Any]:
             "more": max(len(known.lines) - _MAX_LINES, 0),
         }
         for known, _ in known_knowledge(view.store)
+        if known.lines
     ]
     patterns = known_patterns(view.store)
     return {
