@@ -66,6 +66,8 @@ def run_cleanup(args: argparse.Namespace, app: App) -> None:
 
 
 def run_forget(args: argparse.Namespace, app: App) -> None:
+    if args.before and not args.transcripts:
+        raise UsageError("--before is about transcripts alone.", "Say --transcripts, or leave it out.")
     if args.author or args.session:
         _erase(args, app)
         return

@@ -44,6 +44,8 @@ def run_log(args: argparse.Namespace, app: App) -> None:
     value = [output.commit_value(one) | ({"stat": stats[one.commit]} if args.stat else {}) for one in found]
     lines = ("\n".join(filter(None, (describe(one), plain(stats.get(one.commit, ""))))) for one in found)
     app.answer(args, value, "\n".join(lines).rstrip("\n"), "log")
+    if not found and not args.json:
+        app.notices(("No commit is of this kind.",))
     if more and not args.json:
         app.notices((f"These are the newest {limit} commits; -n 0 lists all.",))
 
@@ -78,6 +80,8 @@ def run_sessions(args: argparse.Namespace, app: App) -> None:
         told = plain(f"{_heading(found)}\n\n{body}".rstrip("\n"))
         app.answer(args, {**_value(found), "text": text}, told, f"session {found.id}")
         return
+    if args.question:
+        raise UsageError("--question is about one session.", "'gitmem sessions' lists them.")
     every = sessions(store)
     shown = every[: (LIMIT if args.limit is None else args.limit) or None]
     lines = []

@@ -33,8 +33,8 @@ def run_import(args: argparse.Namespace, app: App) -> int:
     folder = app.path(args, args.sources[0]) if args.sources else ""
     known = os.path.basename(folder) == DATABASE or kind_of(folder) if folder and args.kind is None else None
     if args.kind in _KINDS or known:
-        if len(args.sources) > 1:
-            raise UsageError("A memory is imported by itself.", "Give one folder.")
+        if len(args.sources) > 1 or args.since:
+            raise UsageError("A memory is imported by itself, and as a whole.", "Give one folder, without --since.")
         args.source = folder
         run_migrate(args, app)
         return ExitCode.OK

@@ -13,8 +13,9 @@ from gitmem import __version__
 from gitmem.archives.rotate import check, consolidate_due
 from gitmem.cli.app import OWN, App
 from gitmem.cli.output import Bar, Progress
+from gitmem.cli.parser import parse
 from gitmem.document.ids import MEMORY
-from gitmem.errors import BusyError, ExitCode, GitmemError
+from gitmem.errors import BusyError, ExitCode, GitmemError, UsageError
 from gitmem.history.authors import look_up_all
 from gitmem.llm.choose import VARIABLE, choose, make_embedder
 from gitmem.platform.programs import lower_priority, read_resource
@@ -35,12 +36,11 @@ if TYPE_CHECKING:
 
 
 def run_upkeep(args: argparse.Namespace, app: App) -> int:
-    off = dict.fromkeys(("dry_run", "project", "afresh", "provider", "ci", "print", "seconds", "background"))
     done, code = {}, 0
     parts = {"check": run_check, "consolidate": run_consolidate, "maintain": run_maintain, "reindex": run_reindex}
     for part, run in parts.items():
         out = io.StringIO()
-        own = argparse.Namespace(**{**vars(args), **off, "if_needed": True})
+        own = argparse.Namespace(**{**vars(parse([part])), **vars(args), "if_needed": True})
         code = max(code, run(own, app._replace(out=out)) or 0)
         done[part] = json.loads(out.getvalue()) if args.json else out.getvalue().rstrip("\n")
     app.answer(args, done, "\n".join(map(str, done.values())), OWN)
@@ -53,6 +53,8 @@ def run_check(args: argparse.Namespace, app: App) -> int:
         return ExitCode.OK
     if args.ci:
         return _check_commits(args, app)
+    if args.sarif or args.base or args.authors or args.allow or args.strict:
+        raise UsageError("Commits are checked with --ci alone.", "gitmem check --ci --base origin/gitmem")
     store = app.settled(args)
     before = tokens_of_size(len(store.read(MEMORY) or b""))
     result, notices = check(store)

@@ -22,6 +22,11 @@ def test_forget_asks_and_frees(gitmem, tmp_path, environ, home):
     assert (code, json.loads(out)["sessions"], json.loads(out)["kept"]) == (0, 1, 1)
 
 
+def test_a_date_is_about_transcripts_and_spares_nothing_of_an_author(gitmem):
+    code, _, err = gitmem("forget", "--author", "ada@example.org", "--before", "2026-05-05", "--dry-run")
+    assert (code, err.partition("\n")[0]) == (2, "gitmem: --before is about transcripts alone.")
+
+
 def test_it_lists_what_would_go_and_an_undo_brings_back_what_went(desk):
     at = datetime.now(UTC) - timedelta(days=91)
     path = desk.store / "patterns" / "bugs" / "b14f7k2m9q0x.md"

@@ -130,6 +130,12 @@ def test_log_filters(desk):
     assert desk.run("log", "--op", "undo").data == b""
 
 
+def test_what_finds_nothing_says_so(gitmem):
+    assert gitmem("log", "--since", "2099-01-01")[1:] == ("", "gitmem: No commit is of this kind.\n")
+    assert gitmem("log", "--since", "2099-01-01", "--json")[1:] == ("[]\n", "")
+    assert gitmem("sessions", "--question")[0] == 2
+
+
 def test_log_of_hostile_values(desk):
     desk.save("x\nGitmem-Op: undo\x1b[2J", "--session", "s\nGitmem-Type: pattern")
     desk.git(desk.store, "commit", "-q", "--allow-empty", "-m", "by hand \x1b[2J\x07 \0"[:-1])

@@ -29,6 +29,7 @@ def test_the_agents_own_memory_is_adopted(gitmem, home, tmp_path):
 
 def test_a_date_without_a_source_imports_nothing(gitmem):
     assert gitmem("import", "--since", "2026-11-01")[0] == 2
+    assert gitmem("import", "--from", "claude-mem", "--since", "2026-11-01")[0] == 2
     code, _, err = gitmem("import", "--from", "claude-mem")
     assert code == 9
     assert "Looked for ~/.claude-mem." in err

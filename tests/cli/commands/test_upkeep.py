@@ -21,6 +21,11 @@ def store(tmp_path):
     return tmp_path / ".gitmem"
 
 
+def test_what_is_asked_of_commits_alone_rotates_nothing(gitmem):
+    assert gitmem("check", "--sarif")[0] == 2
+    assert gitmem("check", "--base", "HEAD")[0] == 2
+
+
 def test_a_second_maintenance_is_told_to_wait(gitmem, store, monkeypatch):
     from gitmem.store import maintenance
 
