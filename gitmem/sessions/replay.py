@@ -17,7 +17,7 @@ from gitmem.values import Value
 
 _SUFFIX = ".jsonl"
 _ENDINGS = (_SUFFIX, ".messages.json")  # the second of Cline
-_NOT_SESSIONS = ("subagents", "tool-results")  # folders beside a session's transcript
+_NOT_SESSIONS = ("subagents", "tool-results", ".git")  # folders beside a session's transcript, and git's own
 
 
 class Replayed(Value):

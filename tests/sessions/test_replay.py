@@ -294,7 +294,8 @@ def test_a_folder_of_transcripts(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         os.utime(path, (1000 - number, 1000 - number))
-    for name in ["b/subagents/agent-1.jsonl", "b/tool-results/x.jsonl", "agent-2.jsonl", "notes.md", "c.jsonl.bak"]:
+    others = "b/subagents/agent-1.jsonl b/tool-results/x.jsonl agent-2.jsonl notes.md c.jsonl.bak .git/y.jsonl"
+    for name in others.split():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch()
     found = [os.path.relpath(path, folder) for path in find_transcripts(str(folder))]
