@@ -16,6 +16,7 @@ from gitmem.search.hits import Hit
 from gitmem.search.query import parse_query
 from gitmem.search.recall import with_own
 from gitmem.store.store import Store
+from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 from gitmem.values import Value
 
@@ -66,10 +67,8 @@ def left_out(found: Answer) -> tuple[str, ...]:
     """Return a notice of the number of ended facts that were left out, if any."""
     if not found.left_out:
         return ()
-    many = (
-        "1 fact that no longer holds is" if found.left_out == 1 else f"{found.left_out} facts that no longer hold are"
-    )
-    return (f"{many} left out; --all shows what there was.",)
+    verbs = "holds is" if found.left_out == 1 else "hold are"
+    return (f"{count(found.left_out, 'fact')} that no longer {verbs} left out; --all shows what there was.",)
 
 
 def named_commit(args: argparse.Namespace, store: Store) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from gitmem.archives.archives import archive_summaries
@@ -111,29 +111,24 @@ def _completer(offered: Callable[[Store], Offered], app: App) -> Callable[..., O
     return complete
 
 
+def _clipped(found: Iterable[tuple[str, str]]) -> Offered:
+    return {word: clipped(about.replace("\n", " "), _TEXT) for word, about in found}
+
+
 def _facts(store: Store, kinds: Collection[FactKind] = tuple(FactKind)) -> Offered:
-    return {fact.id: clipped(fact.description, _TEXT) for fact in in_force(known_facts(store)) if fact.kind in kinds}
+    return _clipped((fact.id, fact.description) for fact in in_force(known_facts(store)) if fact.kind in kinds)
 
 
 def _commits(store: Store) -> Offered:
-    return {one.commit[:SHORT]: clipped(one.subject, _TEXT) for one in records(store, limit=_NEWEST)}
-
-
-def _concepts(store: Store) -> Offered:
-    return {one.id: clipped(one.name, _TEXT) for one in known_concepts(store)}
+    return _clipped((one.commit[:SHORT], one.subject) for one in records(store, limit=_NEWEST))
 
 
 def _episodes(store: Store) -> Offered:
-    return {one.id: clipped(one.task, _TEXT) for one, _ in newest_episodes(store, _NEWEST)[0]}
+    return _clipped((one.id, one.task) for one, _ in newest_episodes(store, _NEWEST)[0])
 
 
 def _sessions(store: Store) -> Offered:
-    return {one.id: clipped(f"{one.last:%Y-%m-%d} {one.about}", _TEXT) for one in sessions(store)}
-
-
-def _waiting(store: Store) -> Offered:
-    lines = (item.line.replace("\n", " ") for item in waiting(store))
-    return {str(number): clipped(line, _TEXT) for number, line in enumerate(lines, 1)}
+    return _clipped((one.id, f"{one.last:%Y-%m-%d} {one.about}") for one in sessions(store))
 
 
 def _paths(store: Store) -> Offered:
@@ -144,14 +139,12 @@ def _paths(store: Store) -> Offered:
 _IDS: Mapping[str, Callable[[Store], Offered]] = {
     **dict.fromkeys(("FACT", "OLD", "NEW"), _facts),
     "ISSUE": lambda store: _facts(store, (FactKind.ISSUE,)),
-    **dict.fromkeys(("CONCEPT", "OTHER"), _concepts),
+    **dict.fromkeys(("CONCEPT", "OTHER"), lambda store: _clipped((one.id, one.name) for one in known_concepts(store))),
     "episode": _episodes,
-    "pattern": lambda store: {one.id: clipped(one.title, _TEXT) for one in known_patterns(store)},
+    "pattern": lambda store: _clipped((one.id, one.title) for one in known_patterns(store)),
     "session": _sessions,
-    "EXCHANGE": lambda store: {
-        one: clipped(each.name, _TEXT) for each in known_concepts(store) for one in each.exchanges
-    },
-    "WHAT": _waiting,
+    "EXCHANGE": lambda store: _clipped((one, each.name) for each in known_concepts(store) for one in each.exchanges),
+    "WHAT": lambda store: _clipped((str(number), one.line) for number, one in enumerate(waiting(store), 1)),
     "remote": lambda store: {one.name: one.shown for one in remotes(store)},
     "ARCHIVE": lambda store: {
         os.path.basename(one.archive)[:-3]: one.method or "no summary" for one in archive_summaries(store)

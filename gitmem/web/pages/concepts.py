@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import Counter
-from datetime import date, datetime
+from datetime import date
 from typing import Any
 
 from gitmem.document.document import Document
@@ -58,19 +58,10 @@ def show_concept(view: View, identifier: str) -> dict[str, Any]:
 
 
 def _value(concept: Concept) -> dict[str, Any]:
-    value = fields(concept, "id name keywords files")
-    times = {name: _iso(getattr(concept, name)) for name in ("created", "updated")}
-    return {**value, **times, "exchanges": len(concept.exchanges)}
+    return {**fields(concept, "id name keywords files created updated"), "exchanges": len(concept.exchanges)}
 
 
 def _day(text: str) -> date | None:
     with contextlib.suppress(ValueError):
         return date.fromisoformat(text)
     return None
-
-
-def _iso(text: str) -> str | None:
-    try:
-        return datetime.fromisoformat(text).isoformat()
-    except ValueError:
-        return None
