@@ -18,7 +18,7 @@ from itertools import takewhile
 from gitmem.document.scope import do_meet
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.statements import cue_words
-from gitmem.text.data import table, words
+from gitmem.text.data import files_of, matcher, table, words
 from gitmem.text.keywords import keywords
 from gitmem.text.sentences import mask_code
 from gitmem.text.stems import hangul_stem, stem
@@ -34,43 +34,26 @@ _MOST_WORDS = 4  # of a value
 _TELLING = 2  # words of a subject
 _TOKEN = re.compile(r"`[^`\n]+`|[0-9]+(?:\.[0-9]+)*%?|[^\W\d]\w*(?:[-./+#]\w+)*[+#]*")
 _CODE_WITH_PARTICLE = re.compile(r"(`[^`\n]+`|[A-Za-z0-9_.%+#/-]+)([가-힣]+)")
-_NUMBER_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_NUMBERS = {word: str(number) for number, word in enumerate(_NUMBER_WORDS, 1)}
-_NUMBERS |= {"한": "1", "두": "2", "세": "3", "네": "4"}
-_CHOOSES = frozenset(("use", "uses", "using", "prefer", "prefers", "choose", "pick", "adopt"))
-_BEFORE_A_VALUE = _CHOOSES | frozenset(
-    ("in", "into", "on", "onto", "at", "to", "with", "by", "via", "through", "as", "from", "is", "are", "be", "than")
-)
-_BEFORE_A_SUBJECT = frozenset(
-    ("for", "of", "before", "after", "when", "while", "if", "per", "between", "about", "during")
-)
-_MARKERS = _BEFORE_A_VALUE | _BEFORE_A_SUBJECT
-_IS = frozenset(("is", "are", "be"))
-_BEFORE_A_NUMBER = frozenset(
-    ("of", "within", "every", "after", "need", "needs", "below", "above", "under", "most", "least")
-)
-_LIGHT = frozenset(words("light"))  # carry no meaning of their own
-_PARTICLES = {
-    "topic": ("에는", "에서는", "은", "는"),
-    "value": ("으로", "로", "에게", "에", "에서", "까지", "으로만", "로만"),
-    "object": ("을", "를", "만"),
-    "owner": ("의",),
-}
 _HANGUL = re.compile("[가-힣]")
-_REASON = re.compile(r",? (?:because|since|so that)\b.*", re.IGNORECASE | re.DOTALL)
-_OPENING = re.compile(r"(?:\bfrom (?:now|here|today) on|\bgoing forward|^in (?:the )?future)\b,?\s*", re.IGNORECASE)
-_CHOSEN = re.compile(r"^(?:쓰|쓴|써|씁|쓸|사용|선호|선택|좋아|택)")
-_NEGATION = re.compile(
-    r"\b(?:never|not|no longer|without|avoid|stop|forbidden|cannot|against)\b"
-    r"|\b(?:do|does|is|are|must|should)n['\u2019]t\b|n['\u2019]t\b|지\s?(?:않|말|마)\w*|(?:^|\s)안\s|금지|없이",
-    re.IGNORECASE,
-)
-_DOES = re.compile(r"(?<=[가-힣]{2})(?:해줘|해주세요|하세요|해라|하자|해야|하)$")  # ends a noun that is done
-_ADDS = re.compile(r"\b(?:too|also|as well|additionally|in addition|besides)\b", re.IGNORECASE)
-_UNSURE = re.compile(
-    r"[?\uff1f]\W*$|^(?:if|should|could|would)\b|\b(?:next (?:week|month|quarter|year)|will|maybe|perhaps)\b"
-    r"|(?:까|까요|나요)\W*$|검토|고민",
-    re.IGNORECASE,
+
+
+def _listed(kind: str) -> list[list[str]]:
+    """Return the lists of words of a kind, a list a language."""
+    return [row[1].split("|") for path in files_of("comparing.tsv") for row in table(path) if row[0] == kind]
+
+
+def _set(*kinds: str) -> frozenset[str]:
+    return frozenset(word for kind in kinds for listed in _listed(kind) for word in listed)
+
+
+_NUMBERS = {word: str(number) for listed in _listed("numbers") for number, word in enumerate(listed, 1)}
+_CHOOSES, _BEFORE_A_VALUE = _set("chooses"), _set("chooses", "marker")
+_MARKERS, _IS, _BEFORE_A_NUMBER = _BEFORE_A_VALUE | _set("subject"), _set("is"), _set("number")
+_LIGHT = frozenset(words("light"))  # carry no meaning of their own
+_PARTICLES = {role: sorted(_set(role), key=len, reverse=True) for role in ("topic", "value", "object", "owner")}
+_REASON, _OPENING, _CHOSEN, _NEGATION, _DOES, _ADDS, _UNSURE, _NOW, _DENIED, _DENIED_AFTER = (
+    matcher("comparing.tsv", kind)
+    for kind in ("reason", "opening", "chosen", "negation", "does", "adds", "unsure", "now", "denied", "denied_after")
 )
 _NAME = r"[\w`][^\s,;:()!?]*?(?: [^\s,;:()!?]+?){0,2}?"
 _END = r"(?=[,;:()!]|\.?\s*$|\.\s|\s(?:for|in|when|because|since|as|on|with|and|so|any ?more|instead|everywhere)\b)"
@@ -84,9 +67,6 @@ def _forms(kind: str) -> tuple[re.Pattern[str], ...]:
 
 
 _CHANGES, _REJECTED = _forms("change"), _forms("reject")
-_NOW = re.compile(r"\bnow\b|이제", re.IGNORECASE)
-_DENIED = re.compile(r"(?:n['\u2019]t|\b(?:not|never|without|avoid))\s+(?:\w+\s+){0,2}$", re.IGNORECASE)
-_DENIED_AFTER = re.compile(r"\s?\S{0,6}지\s?(?:않|마|말)|\S*지\s?(?:않|마|말)")
 
 
 class _Word(Value):
@@ -168,7 +148,7 @@ def _leaves(one: str, other: str, forms: Sequence[re.Pattern[str]]) -> bool:
     if is_negated(other):
         return False
     for found in (match for form in forms for match in form.finditer(text)):
-        if _DENIED.search(text[: found.start()]) or _DENIED_AFTER.match(text[found.end() :]):
+        if _DENIED.search(text[: found.start()]) or _DENIED_AFTER.search(text[found.end() :]):
             continue
         old = [word.stem for word in _read(_bare(found["old"])) if word.says]
         subject = _subject(text, found) - (_chosen(text[: found.start()]) if found.re in _REJECTED else set())

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from gitmem.document.ids import BUGS, short_session
 from gitmem.document.message import one_line
-from gitmem.facts.compare import overlap, stems_of
+from gitmem.facts.compare import is_negated, overlap, stems_of
 from gitmem.facts.extract import purposes_in
 from gitmem.facts.fact import FactKind
 from gitmem.facts.validity import in_force
@@ -53,7 +53,6 @@ _EPISODES, _RULES, _OF_PROJECT = 3, 3, 3  # episodes; lines of rules and of a do
 _READ = 20  # patterns
 _LONGEST, _TASK = 400, 120  # characters of a line, and of the task in it
 _FEWEST, _REPEATS = 4, 0.7  # words of lines that can be compared; the share of them in lines that say the same
-_FORBIDS = re.compile(r"\b(?:never|don't|do not|avoid)\b|하지 ?마|쓰지 ?마|금지", re.IGNORECASE)
 _DID_NOT_HELP = ("did not help", REJECTED)
 _FILE = re.compile(r"[\w.+-]*(?:/[\w.+-]+)+|[\w+-]+\.[A-Za-z]\w{0,5}\b")
 
@@ -285,7 +284,7 @@ def _of_person(store: Store, task: str) -> Iterator[Line]:
     hits = with_own(store, plain_query(task), Answer([], "")).hits
     for hit in (one for one in hits if one.worth.share >= _SHARE_OF_RULE):
         text = _plain(hit)
-        part = Part.AVOID if _FORBIDS.search(text) else Part.APPROACH
+        part = Part.AVOID if is_negated(text) else Part.APPROACH
         yield Line(part, text, (hit.entry,), round(min(hit.worth.share, 1.0), 2))
 
 

@@ -9,7 +9,7 @@ from gitmem.text.data import files_of, matcher, table
 
 FORMS = [
     (path, row)
-    for name in ("answers.tsv", "outcomes.tsv", "persons.tsv", "tasks.tsv")
+    for name in ("answers.tsv", "comparing.tsv", "outcomes.tsv", "persons.tsv", "tasks.tsv")
     for path in files_of(name)
     for row in table(path)
 ]
