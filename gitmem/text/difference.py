@@ -94,8 +94,11 @@ def ended(tokens: Sequence[Token]) -> list[str]:
 def merge_tokens(
     base: Sequence[Token], first: Sequence[Token], second: Sequence[Token], *, added_is_conflict: bool = False
 ) -> Joined:
-    """Return both sides' changes of the base together; where both add or change, `first` comes first."""
-    sides = (first, second)
+    """Return both sides' changes of the base together; where both add or change, `first` comes first.
+
+    A line that one side removed goes, also if the other one moved it.
+    """
+    sides = (_without_moved(base, first, second), _without_moved(base, second, first))
     matches = [dict(matching([t.key for t in base], [t.key for t in side])) for side in sides]
     edits = [_edits(len(base), len(side), match) for side, match in zip(sides, matches, strict=True)]
     found: list[Token] = []
@@ -114,6 +117,17 @@ def merge_tokens(
         position = end
     found += _unchanged(base, sides, matches, position, len(base))
     return Joined(found, conflicts)
+
+
+def _without_moved(base: Sequence[Token], side: Sequence[Token], other: Sequence[Token]) -> Sequence[Token]:
+    """Return a side without the lines of the base that it only moved, and that the other side removed."""
+    before, now = (Counter(token.key for token in tokens) for tokens in (base, side))
+    gone = {key for key in before.keys() - {token.key for token in other} if key.strip(_BLANK)}
+    gone = {key for key in gone if 0 < now[key] <= before[key]}
+    if not gone:
+        return side
+    stayed = {place for _, place in matching([token.key for token in base], [token.key for token in side])}
+    return [token for place, token in enumerate(side) if place in stayed or token.key not in gone]
 
 
 def matching(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:

@@ -483,6 +483,8 @@ def _said(data: bytes) -> dict[str, str]:
 @example(base=b"", ours=b"a", theirs=b"- b\n ")
 @example(base=b"", ours=f"intro\n{entry(1, 'red')}".encode(), theirs=f"two\n{entry(1, 'blue')}".encode())
 @example(base=None, ours=f"\n{entry(7)}".encode(), theirs=f"## Notes\n{entry(7)}".encode())
+@example(base=b"## A\n\none\nthree\n", ours=b"", theirs=b"## A\n\nthree\none\n")
+@example(base=b"one\ntwo\nthree\n", ours=b"three\n", theirs=b"two\none\nthree\n")
 def test_a_side_merged_with_what_it_was_merged_into_changes_nothing(base, ours, theirs):
     # Of two lines that are the same nobody can tell which one was added, and which one the other side removed.
     assume(all(len(_lines(data)) == len(set(_lines(data))) for data in (base, ours, theirs) if data))
