@@ -91,9 +91,8 @@ class Project:
         self.git("commit", "-qm", message)
 
     def learn(self, how: str, text: str) -> None:
-        branch, commit = checked_out(self.code)
-        fact = cite(self.code, make_fact(FactKind.DECISION, text, datetime.now(UTC)), commit)
-        self.facts[how].append(fact._replace(branch=branch, commit=commit[:12]))
+        fact = make_fact(FactKind.DECISION, text, datetime.now(UTC))
+        self.facts[how].append(cite(self.code, fact, *checked_out(self.code)))
 
     def branch(self, number: int) -> None:
         """One branch: two commits with a fact of code before, one after, and one about no file; then its end."""

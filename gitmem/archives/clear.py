@@ -12,7 +12,7 @@ from datetime import date
 
 from gitmem.archives.plans import last_day
 from gitmem.document.document import Document
-from gitmem.document.ids import CONFIG, FORMAT, MEMORY, PURGED, README
+from gitmem.document.ids import MEMORY, OF_GITMEM, PURGED
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.history.past_days import drop_days
 from gitmem.lessons.concept import lines_of, link_of, parse_concept, render_changed
@@ -25,7 +25,6 @@ from gitmem.values import Value
 
 CONCEPTS = "concepts"  # as in gitmem.lessons.concept
 OLD_DAYS = 30  # as for consolidated days (spec P4)
-_STAYS = frozenset({FORMAT, README, CONFIG, ".gitattributes", ".gitignore", MEMORY})
 
 
 class Cleared(Value):
@@ -80,7 +79,7 @@ def _chosen(store: Store, days: int | None) -> dict[str, int]:
     if days is None:
         body = Document.parse(store.read(MEMORY) or b"").body
         memory = {MEMORY: sizes[MEMORY]} if MEMORY in sizes and re.search(r"^[^#\s]", body, re.MULTILINE) else {}
-        return {**memory, **{path: size for path, size in sizes.items() if path not in _STAYS}}
+        return {**memory, **{path: size for path, size in sizes.items() if path not in {*OF_GITMEM, MEMORY}}}
     old = {path: sizes[path] for path in old_files(sizes, store.context.clock().date(), days)}
     emptied = (path for path, data in _without_links(store, old).items() if data is None)
     return {**old, **{path: sizes[path] for path in emptied if path in sizes}}

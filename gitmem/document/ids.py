@@ -117,6 +117,7 @@ FACTS = "facts"
 SUMMARIES = "summaries"
 BUGS = "patterns/bugs"
 PURGED = "purged"
+OF_GITMEM = frozenset({FORMAT, README, CONFIG, ".gitattributes", ".gitignore"})
 TEMPORARY = ".tmp"
 
 _FORBIDDEN = frozenset('<>:"|?*\\') | {chr(code) for code in (*range(32), *range(127, 160))}
@@ -195,6 +196,11 @@ def file_name_of(identifier: str, text: str) -> str:
     """Return the name of a memory's file: its id, and the beginning of a text for people."""
     words = slug(text)
     return f"{identifier}{f'-{words}' if words else ''}.md"
+
+
+def is_memory(path: str) -> bool:
+    """Return whether a file of a store is of the memory itself: none about the store, no record of a purge."""
+    return path not in OF_GITMEM and not path.startswith(f"{PURGED}/")
 
 
 def id_in(path: str) -> str:

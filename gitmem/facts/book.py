@@ -32,7 +32,7 @@ from gitmem.facts.fact import Fact, FactKind, make_fact
 from gitmem.facts.file import parse_changeable, render_fact
 from gitmem.facts.lines import marks_of, state_as_of_now
 from gitmem.facts.validity import dispute, ended, in_force, revived, supersede, what_holds
-from gitmem.project.code import SHORT, checked_out, cite
+from gitmem.project.code import checked_out, cite
 from gitmem.project.files import project_code
 from gitmem.sessions.cleaned import boot_lines, redacted
 from gitmem.sessions.entries import relative_files
@@ -216,7 +216,7 @@ class FactBook:
         branch, commit = self._at
         if not self._code or not commit or self._store.is_own or made.commit:
             return made
-        return cite(self._code, made, commit)._replace(branch=branch, commit=commit[:SHORT])
+        return cite(self._code, made, branch, commit)
 
     def note_commit(self, commit: str, files: Collection[str]) -> Changes:
         """Return the file changes that record the commit of which facts speak whose files are all in it."""

@@ -23,7 +23,7 @@ from gitmem.facts.file import parse_fact, render_fact
 from gitmem.facts.validity import dispute, ended, in_force, part, revived, reworded, supersede
 from gitmem.git.log import log
 from gitmem.platform.safe_open import read_text
-from gitmem.project.code import SHORT, checked_out, cite
+from gitmem.project.code import checked_out, cite
 from gitmem.redact.redact import redact
 from gitmem.store.headers import KNOWN_FOLDER
 from gitmem.store.known_facts import facts_at, known_facts
@@ -96,7 +96,7 @@ def confirm(store: Store, known: Fact, *more: Fact) -> tuple[str, ...]:
                     changed.update(supersede(changed, other, name, now))
             fact = revived(changed[name], now)._replace(review=(), confidence=1.0, updated=now)
             if code and commit:
-                fact = cite(code, fact, commit)._replace(branch=branch, commit=commit[:SHORT])
+                fact = cite(code, fact, branch, commit)
             changed[name] = fact
         return changed
 

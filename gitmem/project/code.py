@@ -22,8 +22,8 @@ from gitmem.git.repository import Layout, Repository, is_object_id, read_refs
 from gitmem.git.treediff import tree_changes
 from gitmem.platform.clock import time_limit
 from gitmem.platform.safe_open import read_json, read_text, write_json
+from gitmem.project.files import COMMIT, LINE_BREAKS, SHORT, sizes_of
 from gitmem.project.files import read_text as read_project_file
-from gitmem.project.files import sizes_of
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -36,10 +36,7 @@ if TYPE_CHECKING:
 
 
 _BLOB = 12  # digits of a blob's id
-SHORT = 12  # digits of a commit's id in a fact
-_COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _ITEM = re.compile(r"(?P<blob>[0-9a-f]{12}):(?P<lines>(?:[0-9a-f]{8}(?:\.(?=[0-9a-f]))?)*) (?P<path>[^\n\r\0]+)")
-_LINE_BREAKS = re.compile(r"[\n\r\0]")
 _BAD_BRANCH = re.compile(r"\.\.|[\0-\x20\x7f~^:?*\[\\]|^[-/.]|/\.|//|/$|\.lock$|@\{")
 _NAMED = re.compile(r"(?<![\w/.-])(?P<path>(?:[\w.@+-]+/)*[\w.@+-]*\w)(?::(?P<first>\d{1,6})(?:-(?P<last>\d{1,6}))?)?")
 _WORD = re.compile(r"[A-Za-z]\w*(?:_\w+|[a-z0-9][A-Z]\w*|\d\w*)|(?<=`)[A-Za-z_][\w.]{2,}(?=[`(])")
@@ -71,10 +68,11 @@ def checked_out(code: ProjectCode) -> tuple[str, str]:
     return "", ""
 
 
-def cite(code: ProjectCode, fact: Fact, commit: str) -> Fact:
-    """Return a fact with the files that its text names and the digests of the lines it speaks of, as they are now.
+def cite(code: ProjectCode, fact: Fact, branch: str, commit: str) -> Fact:
+    """Return a fact of what is checked out, with its files and the digests of the lines it speaks of, as they are now.
 
-    Those are lines it names by number, else those with an identifier of its text, else the whole file.
+    Files that its text names are among them. Cited are the lines that it names by number, else those with an identifier
+    of its text, else the whole file.
     """
     spans: dict[str, tuple[int, int]] = {}
     for named in _NAMED.finditer(fact.text):
@@ -87,13 +85,13 @@ def cite(code: ProjectCode, fact: Fact, commit: str) -> Fact:
     items = []
     for path in files[:_MOST_FILES]:
         text = read_project_file(code.root, path)
-        if text and "\0" not in text and not _LINE_BREAKS.search(path):
+        if text and "\0" not in text and not LINE_BREAKS.search(path):
             lines = text.split("\n")
             first, last = spans.get(path, (0, 0))
             cited = lines[first - 1 : last] if first else _with_words(lines, words)
             digests = ".".join(dict.fromkeys(_digest(line) for line in cited[:_MOST_LINES] if line.strip()))
             items.append(f"{blob_id(text.encode(), commit)[:_BLOB]}:{digests} {path}")
-    return fact._replace(files=files, lines=tuple(items))
+    return fact._replace(files=files, lines=tuple(items), branch=branch, commit=commit[:SHORT])
 
 
 def _is_file(root: str, path: str) -> bool:
@@ -355,7 +353,7 @@ class _Read:
 
     def commits(self, facts: Sequence[Fact]) -> dict[str, str]:
         """Return the full ids of facts' commits by fact, "" for one that is not here."""
-        names = [f"{fact.commit}^{{commit}}" if _COMMIT.fullmatch(fact.commit) else "" for fact in facts]
+        names = [f"{fact.commit}^{{commit}}" if COMMIT.fullmatch(fact.commit) else "" for fact in facts]
         self._load([(name, ()) for name in names if name])
         infos = (self._infos.get(name) for name in names)
         return {fact.id: info.oid if info else "" for fact, info in zip(facts, infos, strict=True)}
@@ -383,7 +381,7 @@ class _Read:
         if any(digests for _, digests in items):
             return False
         then = None
-        if _COMMIT.fullmatch(fact.commit):
+        if COMMIT.fullmatch(fact.commit):
             self._load([(f"{fact.commit}:{path}", ())])
             then = self._infos[f"{fact.commit}:{path}"]
         return oid == then.oid if then else not items
@@ -391,7 +389,7 @@ class _Read:
 
 def _cited(fact: Fact) -> dict[str, list[tuple[str, frozenset[str]]]]:
     found: dict[str, list[tuple[str, frozenset[str]]]] = {
-        path: [] for path in fact.files if not _LINE_BREAKS.search(path)
+        path: [] for path in fact.files if not LINE_BREAKS.search(path)
     }
     for item in filter(None, map(_ITEM.fullmatch, fact.lines)):
         digests = frozenset(filter(None, item["lines"].split(".")))

@@ -90,9 +90,9 @@ def _below(root: str, parts: tuple[str, ...]) -> Iterator[str]:
 
 
 SECONDS = 30.0
-_COMMIT = re.compile(r"[0-9a-f]{7,64}")
-_SHORT = 12  # digits of a commit's id in a fact
-_LINE_BREAKS = re.compile(r"[\n\r\0]")
+COMMIT = re.compile(r"[0-9a-f]{7,64}")
+SHORT = 12  # digits of a commit's id in a fact
+LINE_BREAKS = re.compile(r"[\n\r\0]")
 _STATUS = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
 
 
@@ -118,12 +118,12 @@ class ProjectCode(Value):
         except GitmemError:
             return "", frozenset()
         changed = {line[3:] for line in _split(status)}
-        return oid[:_SHORT], frozenset(_split(listed)) - changed
+        return oid[:SHORT], frozenset(_split(listed)) - changed
 
     def difference(self, fact: Fact) -> str:
         """Return the unified diff of a fact's files from its commit to HEAD, "" if git cannot tell."""
-        named = [file for file in fact.files if not _LINE_BREAKS.search(file)]
-        if not named or not _COMMIT.fullmatch(fact.commit):
+        named = [file for file in fact.files if not LINE_BREAKS.search(file)]
+        if not named or not COMMIT.fullmatch(fact.commit):
             return ""
         options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
         command = ("diff", *options, "--end-of-options", fact.commit, "HEAD", "--", *named)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from gitmem.document.document import Document
 from gitmem.document.entry import TIMELINE, MemoryType, find_entries, sections
-from gitmem.document.ids import CONFIG, FORMAT, PURGED, README
+from gitmem.document.ids import is_memory
 from gitmem.git.rewrite import Written, contents
 from gitmem.git.treediff import read_tree
 from gitmem.purge.marks import MARKER, Replacer
@@ -23,7 +23,6 @@ _MOST_BYTES = 4096  # removed by all purges since the person was last asked
 # At most a tenth of the memory; of a small one a quarter, up to `_LITTLE` bytes.
 _SHARE, _SMALL_SHARE, _LITTLE = 10, 4, 256
 _FEW_FILES = 4  # with more, at most half may change
-_OWN = {FORMAT, README, CONFIG, ".gitattributes", ".gitignore"}
 _SLUGGED = re.compile(rb"((?:facts/[a-z-]+|concepts)/[a-z][0-9a-z]{10}-)[^/]*\.md")
 # Header fields of free text; code depends on all others.
 _WORDS = {"name", "description", "keywords", "files", "themes", "key_decisions", "issues"}
@@ -82,13 +81,9 @@ def _memory_files(store: Store, tips: Iterable[str]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for tip in dict.fromkeys(tips):
         for path, (mode, oid) in read_tree(store.repository.git, tip).items():
-            if mode.startswith("100") and not _is_own(path):
+            if mode.startswith("100") and is_memory(path):
                 found.setdefault(oid, set()).add(path)
     return found
-
-
-def _is_own(path: str) -> bool:
-    return path in _OWN or path.startswith(f"{PURGED}/")
 
 
 def _measure(store: Store, walked: Sequence[Written], effects: Collection[_Effect], here: Collection[str]) -> int:
@@ -141,7 +136,7 @@ def _commit_facts(raw: bytes) -> list[bytes]:
 
 def _breaks(path: str, data: bytes, clean: bytes) -> bool:
     """Return whether cleaning a file changed its structure: ids, fields, headings."""
-    if _is_own(path):
+    if not is_memory(path):
         return True
     if path.endswith(".jsonl"):
         return [_shape(line) for line in data.split(b"\n")] != [_shape(line) for line in clean.split(b"\n")]

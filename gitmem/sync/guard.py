@@ -18,7 +18,7 @@ from enum import StrEnum
 from gitmem.archives.consolidation import replaced_lines, retold_lines
 from gitmem.archives.plans import outdated_archives
 from gitmem.document.document import Document
-from gitmem.document.ids import ARCHIVE, CONFIG, FORMAT, PURGED, README, SUMMARIES
+from gitmem.document.ids import ARCHIVE, FORMAT, SUMMARIES, is_memory
 from gitmem.errors import RefusedError
 from gitmem.git.remote import Remote
 from gitmem.git.repository import move_ref, read_refs
@@ -38,7 +38,6 @@ _FILE = "losses.json"  # in the private folder
 _DAYS, _MOST_NOTED = 30, 1_000
 _LITTLE = 512  # bytes; every sync replaces the state of the work
 _SMALL = ":"  # the place of the bytes that were lost little by little; no folder has this name
-_OWN = {FORMAT, README, CONFIG, ".gitattributes", ".gitignore"}
 _TIERS = ("daily/", "weekly/", "monthly/")
 # Compare entries without time and id, which differ between logs, memory.md and archives.
 _ENTRY = re.compile(r"^- \[[0-9: -]{8,19}\] (.*?)(?: \^[0-9a-z]{11,20})?$")
@@ -101,7 +100,7 @@ def losses(store: Store, local: str, target: str, small: float = 0) -> Losses | 
         changes = [change for change in repository.changes(local, target) if change.old is not None]
         followed = followed_paths(store)
         records = tuple(change.path for change in changes if change.path in followed)
-        changes = [change for change in changes if _is_memory(change.path)]
+        changes = [change for change in changes if is_memory(change.path)]
         old = _texts(store, {change.path: change.old or "" for change in changes})
         new = _texts(store, {change.path: change.new for change in changes if change.new is not None})
         if not records and _is_little(old, new):
@@ -165,11 +164,7 @@ def _gone(lines: Lines, standing: Collection[str], allowed: Collection[str]) -> 
 
 def _memory(tree: Tree) -> dict[str, str]:
     """Return the blob ids of the files of the memory itself, by path."""
-    return {path: oid for path, (mode, oid) in tree.items() if mode.startswith("100") and _is_memory(path)}
-
-
-def _is_memory(path: str) -> bool:
-    return path not in _OWN and not path.startswith(f"{PURGED}/")
+    return {path: oid for path, (mode, oid) in tree.items() if mode.startswith("100") and is_memory(path)}
 
 
 def _shares_of_folders(emptied: Collection[str], files: Collection[str]) -> dict[str, float]:

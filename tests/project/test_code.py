@@ -44,9 +44,7 @@ class Project:
         return project_code(str(self.root), self.environ)
 
     def learn(self, text: str) -> Fact:
-        branch, commit = checked_out(self.code)
-        fact = cite(self.code, make_fact(FactKind.DECISION, text, NOW), commit)
-        return fact._replace(branch=branch, commit=commit[:12])
+        return cite(self.code, make_fact(FactKind.DECISION, text, NOW), *checked_out(self.code))
 
     def ground(self, fact: Fact) -> Ground:
         cached = str(self.root.parent / "places.json")
