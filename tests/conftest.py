@@ -22,7 +22,7 @@ from hypothesis import settings
 
 from gitmem.cli.app import machine_name, now
 from gitmem.platform.clock import Context
-from tests.copies import FolderCopies, StoreCopies
+from tests.copies import USER, FolderCopies, StoreCopies
 
 pytest_plugins = ["tests.boxes", "tests.desk"]  # for tests of several rooms
 
@@ -181,16 +181,10 @@ def bare_git() -> RunsGit:
     def git(cwd: Path, *args: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> str:
         if args == ("rev-parse", "HEAD") and (tip := _loose_tip(Path(cwd) / ".git")):
             return tip
-        identity = {
-            "GIT_AUTHOR_NAME": "Ada",
-            "GIT_AUTHOR_EMAIL": "ada@example.org",
-            "GIT_COMMITTER_NAME": "Ada",
-            "GIT_COMMITTER_EMAIL": "ada@example.org",
-        }
         run = subprocess.run(
             ["git", "-c", "init.defaultBranch=main", *args],
             cwd=cwd,
-            env={**os.environ, **identity, **(env or {})},
+            env={**os.environ, **USER, **(env or {})},
             input=stdin if stdin is not None else b"",
             capture_output=True,
             timeout=60,

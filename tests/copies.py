@@ -14,6 +14,14 @@ from gitmem.store.locate import is_store
 from gitmem.store.store import Store
 from gitmem.sync.remotes import remotes
 
+# The person who runs plain git.
+USER = {
+    "GIT_AUTHOR_NAME": "Ada",
+    "GIT_AUTHOR_EMAIL": "ada@example.org",
+    "GIT_COMMITTER_NAME": "Ada",
+    "GIT_COMMITTER_EMAIL": "ada@example.org",
+}
+
 
 def accept(project: Path, context: Context) -> Store:
     """Say yes to a project's store and its remotes, as on the machine that made it."""

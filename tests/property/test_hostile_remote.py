@@ -27,19 +27,13 @@ from gitmem.document.ids import fold
 from gitmem.errors import ExitCode
 from gitmem.platform.clock import Context
 from gitmem.store import findings as background
-from tests.copies import accept
+from tests.copies import USER, accept
 from tests.property.hostile import PLAIN, Hostile, Said, Step, Tree, hostile, purge_record
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="the traps are programs of POSIX"),
     pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning"),  # an example may be of megabytes
 ]
-USER = {
-    "GIT_AUTHOR_NAME": "Ada",
-    "GIT_AUTHOR_EMAIL": "ada@example.org",
-    "GIT_COMMITTER_NAME": "Ada",
-    "GIT_COMMITTER_EMAIL": "ada@example.org",
-}
 LIMIT = 60  # seconds after which a command counts as hanging
 PROGRAMS = ("sh", "bash", "python", "python3", "ssh", "less", "vi", "gpg", "lfs", "touch", "uname", "gitmem")
 BY_HAND = "Written by hand, and not synced."

@@ -23,7 +23,8 @@ from gitmem.platform.clock import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
-from tests.boxes import forget_private
+from tests.boxes import Crash, forget_private
+from tests.copies import USER
 
 PATHS = st.sampled_from(["memory.md", "daily/2026/11/21.md", "daily/2026/11/22.md", "a b.md", "결정/일.md", "run.sh"])
 LINES = st.sampled_from([b"one\n", b"two\r\n", b"\n", b"three", b"\xff\xfe\0\n", "결정\n".encode()])
@@ -45,16 +46,6 @@ CRASHES = {
     "before the index is written": (IndexUpdate, "finish"),
     "before the mark is written": (Store, "mark"),
 }
-USER = {
-    "GIT_AUTHOR_NAME": "Ada",
-    "GIT_AUTHOR_EMAIL": "ada@example.org",
-    "GIT_COMMITTER_NAME": "Ada",
-    "GIT_COMMITTER_EMAIL": "ada@example.org",
-}
-
-
-class Crash(BaseException):
-    """The end of a process."""
 
 
 class File(tuple):

@@ -32,14 +32,9 @@ from gitmem.sync import rounds as syncing
 from gitmem.sync.guard import Accept
 from gitmem.sync.remotes import add_remote, find_remote
 from gitmem.sync.rounds import Chance, Options, sync
+from tests.copies import USER
 from tests.own_settings import own_settings
 
-USER = {
-    "GIT_AUTHOR_NAME": "Ada",
-    "GIT_AUTHOR_EMAIL": "ada@example.org",
-    "GIT_COMMITTER_NAME": "Ada",
-    "GIT_COMMITTER_EMAIL": "ada@example.org",
-}
 QUICK = Chance(random=lambda: 0.0, sleep=lambda _: None)
 PASSING = [kind for kind in MemoryType if not kind.lasts]  # the others: tests/property/test_facts_machine.py
 CLONES = st.integers(0, 4)

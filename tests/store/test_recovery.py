@@ -19,7 +19,7 @@ from gitmem.store.transact import transact
 from gitmem.sync.clone import clone_store
 from gitmem.sync.remotes import add_remote, find_remote
 from gitmem.sync.rounds import Options, SyncStep, sync
-from tests.boxes import Box
+from tests.boxes import CRASHES, Box
 from tests.conftest import RunsGit
 
 
@@ -141,12 +141,7 @@ def test_what_a_killed_save_left_beside_its_pack_goes(project, context, boxes):
     assert not theirs.exists()
 
 
-POINTS = (
-    "no file is written",
-    "one file is written",
-    "the files are written, the index is not",
-    "all is written, the mark is not",
-)
+POINTS = (*CRASHES,)
 UNWRITTEN = POINTS[0]
 BEFORE = {
     "memory.md": b"# Memory\n\none\n\ntwo\n\nthree\n",
@@ -516,19 +511,12 @@ def test_before_the_branch_moves_nothing_has_happened(box, monkeypatch):
 @pytest.mark.parametrize("point", POINTS)
 def test_a_failure_after_the_branch_moved_is_said_and_made_up_for(box, monkeypatch, point):
     box.put(BEFORE)
-    targets = {
-        POINTS[0]: ("gitmem.git.worktree.WorkTree", "publish"),
-        POINTS[1]: ("gitmem.git.worktree.WorkTree", "publish"),
-        POINTS[2]: ("gitmem.git.index.IndexUpdate", "finish"),
-        POINTS[3]: ("gitmem.store.store.Store", "mark"),
-    }
-    owner, name = targets[point]
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device", "file")
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"{owner}.{name}", fail)
+        patch.setattr(CRASHES[point], fail)
         outcome = box.put(AFTER)
     assert len(outcome.commits) == 1
     (notice,) = outcome.notices
@@ -576,8 +564,6 @@ def test_a_submodule_that_came_with_a_commit_is_nothing_to_repair(box, bare_git,
 
 
 def test_a_crash_while_a_store_of_a_branch_is_written(tmp_path, boxes, bare_git, context, crashing):
-    from gitmem.store.init import Place, init_store
-
     project = tmp_path / "branch project"
     project.mkdir()
     bare_git(project, "init", "-q")
