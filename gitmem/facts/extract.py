@@ -119,6 +119,8 @@ def _repeats(one: str, other: str) -> bool:
 MAX_FILES = 5
 MAX_KEYWORDS = 8
 _SURE = 0.9  # the confidence of what a person says
+_FEWEST_NAMED = 2  # files and numbers that an issue and a mended failure share
+_LONG_NUMBER = re.compile(r"(?<![\w.])[0-9]{3,}(?![\w.]*[0-9])")
 _FEWEST_MENDED = 3  # words of an issue that its fix has
 _FILE_NAME = re.compile(r"(?<![\w/.-])(?:[\w-][\w.-]{0,80}/){0,12}[\w-][\w.-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
 
@@ -163,16 +165,21 @@ def facts_of_prompt(turn: Turn, answer_before: str, files: Sequence[str]) -> Ite
 
 
 class Fix(Value):
-    """A fix that an answer reports, with the words that it is about: its own, or those of a failure that works now."""
+    """A fix that an answer reports, with the words that it is about: its own, or those of a failure that works now.
+
+    `named` are the files and numbers of that failure.
+    """
 
     text: str
     at: datetime
     about: frozenset[str]
+    named: frozenset[str] = frozenset()
 
     def mends(self, issue: str) -> bool:
-        """Return whether the fix has most of the words of an issue."""
+        """Return whether the fix has most of the words of an issue, or its failure the same file and number."""
         words = stems_of(issue)
-        return len(words & self.about) >= max(MENDED * len(words), _FEWEST_MENDED)
+        shares_words = len(words & self.about) >= max(MENDED * len(words), _FEWEST_MENDED)
+        return shares_words or len(_named(issue) & self.named) >= _FEWEST_NAMED
 
 
 def find_fixes(turns: Iterable[Turn]) -> Iterator[Fix]:
@@ -181,9 +188,13 @@ def find_fixes(turns: Iterable[Turn]) -> Iterator[Fix]:
         sentences = [sentence for block in blocks(human_text(turn.answer)) for sentence in sentences_of(block)]
         fixed = [sentence for sentence in sentences if is_resolved(sentence)]
         yield from (Fix(as_statement(sentence), turn.ended, stems_of(sentence)) for sentence in fixed)
-        for failure in turn.failures if fixed else ():
-            if failure.fixed_by:
-                yield Fix(as_statement(fixed[0]), turn.ended, stems_of(f"{failure.command} {failure.error}"))
+        wrong = [f"{one.command} {one.error}" for one in turn.failures if one.fixed_by] if fixed else []
+        yield from (Fix(as_statement(fixed[0]), turn.ended, stems_of(one), _named(one)) for one in wrong)
+
+
+def _named(text: str) -> frozenset[str]:
+    """Return the files that a text names, and its numbers of three digits or more: a port, an error code."""
+    return frozenset((*(match[0] for match in _FILE_NAME.finditer(text)), *_LONG_NUMBER.findall(text)))
 
 
 def fact_keywords(text: str) -> tuple[str, ...]:

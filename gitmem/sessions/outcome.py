@@ -172,20 +172,16 @@ def told_error(text: str) -> str:
     return line[:ERROR_LENGTH].rstrip() + "…" if len(line) > ERROR_LENGTH else line
 
 
-# Programs that only read: they mend nothing, and their failure to find something is no bug.
-_LOOKS = (
-    r"(?:ls|cat|bat|head|tail|less|more|grep|egrep|rg|ag|find|fd|pwd|cd|which|whereis|type|tree|stat|file|wc|du|df|ps"
-    r"|echo|printf|env|printenv|date|whoami|jq|test|diff|sort|uniq|lsof|sleep|true"
-    r"|git (?:status|diff|log|show|branch|blame|reflog|remote|ls-files|ls-tree|grep|stash list)"
-    r"|gh (?:pr|run|issue) (?:view|list|status|checks))(?=\s|$)"
-)
+@cache
+def _form(kind: str) -> re.Pattern[str]:
+    """Return the form of a kind of commands, or of their outputs; compiled at first use, as hooks load this."""
+    return re.compile("|".join(row[1] for row in table("commands.tsv") if row[0] == kind), re.MULTILINE)
+
+
 _PARTS = r"\s*(?:&&|\|\||;|\n)\s*"
 _OUTPUT = r"\s*(?:[0-9&]?>{1,2}\s?(?:&[0-9]|\S{1,200})|\|\s*(?:head|tail|grep|cat|less|wc|tee)\b[^|&;\n]*)"
 _SCRIPT = r"\"(?:[^\"\\\n]|\\.)*\n(?:[^\"\\]|\\[\s\S])*\"|'[^'\n]*\n[^']*'"  # a quoted text of several lines
 _WRITES = r"(?<![0-9&<>-])>{1,2}\s?([\w./~-]{1,200})"
-_COMMITS = (
-    r"(?:^|&& )(?:git (?:-\S+ \S+ )?(?:commit|push)\b(?!.*--dry-run)|gh (?:pr (?:create|merge)|release create)\b)"
-)
 _SET = r"[A-Za-z_]\w*=\S*$"  # an assignment before a command
 _OF_WRAPPER = r"-|[0-9.]+[smhd]?$"  # a flag or a time that goes with a wrapper
 _OF_VERB = r"[\s:=-]+"
@@ -200,7 +196,7 @@ def bare(command: str) -> str:
 
 def only_reads(command: str) -> bool:
     """Return whether a command line consists of programs that only read."""
-    return all(re.match(_LOOKS, part) for part in re.split(_PARTS, bare(command)) if part)
+    return all(_form("looks").match(part) for part in re.split(_PARTS, bare(command)) if part)
 
 
 def has_effect(command: str) -> bool:
@@ -210,7 +206,7 @@ def has_effect(command: str) -> bool:
 
 def is_commit(command: str) -> bool:
     """Return whether a command line commits, pushes or releases."""
-    return re.search(_COMMITS, bare(command)) is not None
+    return _form("commits").search(bare(command)) is not None
 
 
 def written(command: str) -> str:
@@ -290,21 +286,6 @@ class Outcome(StrEnum):
     INTERRUPTED = "interrupted"  # the person, or the end of the session, broke it off: nobody judged a result
 
 
-_TESTS = (  # as strings: hooks load this module, and few look for tests
-    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright test|rspec|phpunit|ctest|bats"
-    r"|(?:cargo|go|dotnet|deno|bun|swift|mix|npm|pnpm|yarn|make|gradle|gradlew|mvn|rake|uv run|mise|just|task|nx|turbo"
-    r"|composer|bazel|hatch|pdm) (?:run )?"
-    r"[\w:-]{0,20}(?:test|check|verify)\w{0,10})\b"
-)
-_RELEASES = (
-    r"\b(?:(?:npm|pnpm|yarn|cargo|poetry|uv|flit|hatch|gem) (?:run )?(?:publish|release|deploy|push)|twine upload"
-    r"|gh (?:release create|workflow run)|docker push|git push|(?:fly|vercel|netlify|wrangler|firebase|eb) deploy"
-    r"|(?:kubectl|terraform|tofu) apply|helm (?:install|upgrade)|goreleaser|make (?:release|deploy|publish))\b"
-)
-_SAID_FAILED = (
-    r"(?m)\b[1-9][0-9]{0,6} (?:tests? |specs? )?(?:failed|failing|failures?|errors?)\b|^(?:--- )?FAIL(?:ED)?\b"
-    r"|\btest result: FAILED|^Traceback \(most recent"
-)
 _WORDS = "outcomes.tsv"
 _READ = 400  # characters of the next request: the rest is pasted or sets another task
 _FIRST = 60  # characters of its first sentence, in which thanks count
@@ -356,12 +337,12 @@ def offers(answer: str) -> bool:
 def verdict_of(runs: Iterable[Run]) -> Outcome | None:
     """Return the outcome of the last tests that were run, FAILED after a release that failed; None without either."""
     backwards = list(reversed(list(runs)))
-    last = next((run for run in backwards if re.search(_RELEASES, run.command)), None)
+    last = next((run for run in backwards if _form("releases").search(run.command)), None)
     if last is None or not last.failed:
-        last = next((run for run in backwards if re.search(_TESTS, run.command)), None)
+        last = next((run for run in backwards if _form("tests").search(run.command)), None)
     if last is None:
         return None
-    return Outcome.FAILED if last.failed or re.search(_SAID_FAILED, last.said) else Outcome.SUCCESS
+    return Outcome.FAILED if last.failed or _form("failed").search(last.said) else Outcome.SUCCESS
 
 
 def outcome_of(

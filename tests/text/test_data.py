@@ -43,3 +43,10 @@ def test_a_form_of_an_error_is_found_in_its_example_alone(row):
     _, form, example, other = row
     assert re.search(form, example)
     assert not re.search(form, other)
+
+
+@pytest.mark.parametrize("row", table("commands.tsv"), ids=lambda row: row[2])
+def test_a_form_of_a_command_is_found_in_its_example_alone(row):
+    _, form, example, other = row
+    assert re.search(form, example, re.MULTILINE)
+    assert not re.search(form, other, re.MULTILINE)
