@@ -87,12 +87,12 @@ def plan_excluded(place: Place, items: Iterable[Edit | Shipped], *, installs: bo
         return None
     change = plan_whole(path, b"")
     text = change.before or b""
-    for item in items:
+    top = os.path.join(place.project, "")
+    for item in (item for item in items if item.path.startswith(top)):
         whole = isinstance(item, Shipped) and item.part in {SKILL, COMMANDS}  # a folder of gitmem's
-        name = os.path.relpath(os.path.dirname(item.path) if whole else item.path, place.project).replace(os.sep, "/")
+        name = (os.path.join(os.path.dirname(item.path), "") if whole else item.path).removeprefix(top)
         is_mine = installs and (place.scope is Scope.LOCAL or item.part == ALLOW)
-        if not name.startswith("../"):
-            text = (excluded if is_mine else unexcluded)(text, f"/{name}{'/' * whole}")
+        text = (excluded if is_mine else unexcluded)(text, f"/{name.replace(os.sep, '/')}")
     return None if text == (change.before or b"") else change._replace(after=text)
 
 
