@@ -119,6 +119,7 @@ def hits_text(hits: Sequence[Hit], marks: tuple[str, ...], *, by_layer: bool, st
                     short_session(hit.session),
                     f"by {hit.author}" if hit.author else "",
                     only_then,
+                    "" if hit.is_beside else hit.part,
                     hit.standing,
                     "weak" * hit.weak,
                 ),

@@ -122,6 +122,14 @@ def test_the_timeline_goes_on_behind_a_commit_though_others_are_of_the_same_seco
     assert not viewer.json("/timeline.json?day=1999-01-01")["days"]
 
 
+def test_a_search_says_of_which_part_of_the_project_a_summary_is(viewer):
+    head = "---\nid: summary-20261004-000000\nkind: summary\nscope: [packages/a]\n---\n"
+    viewer.put("summaries/memory_20261004_000000.summary.md", f"{head}The zebra importer caches its tokens.\n")
+    [hit] = viewer.json("/search.json?q=zebra")["hits"]
+    assert hit["part"] == "of packages/a"
+    assert "of packages/a" in viewer.get("/search?q=zebra")
+
+
 def test_a_search_shows_what_it_left_out(viewer):
     old, new = viewer.add("We pack with pnpm."), viewer.add("The logo is a green leaf.")
     other = viewer.add("The pnpm cache lies in the home.")

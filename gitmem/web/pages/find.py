@@ -76,7 +76,8 @@ def _oldest(view: View) -> int:
 def _hit(hit: Hit) -> dict[str, Any]:
     return {
         **fields(
-            hit, "path line=start layer type=label tags date session author entry tokens status? others weak commit?"
+            hit,
+            "path line=start layer type=label tags date session author entry tokens status? part? others weak commit?",
         ),
         "heading": hit.heading or hit.field,
         "at": datetime.fromisoformat(hit.date).astimezone().isoformat() if len(hit.date) == _WITH_TIME else hit.date,

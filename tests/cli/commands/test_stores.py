@@ -435,6 +435,7 @@ class TestScope:
         assert {hit["status"] for hit in hits} == {"of another part of the project"}
         assert "of packages/a-js" in b("search", "zebra chart")[1]
         assert {hit["status"] for hit in a.json("search", "zebra chart")} == {None}
+        assert "of packages/a-js" in mono("search", "zebra chart")[1]
         b("save", "The zebra has a note, which says chart and little else of use.", "--type", "decision")
         first, *rest = b.json("search", "zebra chart")
         assert ("little else" in first["text"], rest != []) == (True, True)
