@@ -119,6 +119,7 @@ def _repeats(one: str, other: str) -> bool:
 MAX_FILES = 5
 MAX_KEYWORDS = 8
 _SURE = 0.9  # the confidence of what a person says
+_PLAIN_WORD = re.compile(r"[^\W\d_A-Z]+(?![\w./:@(-])")  # no `new.ts`, `formatDate()` or `dashboard-app`
 _FEWEST_NAMED = 2  # files and numbers that an issue and a mended failure share
 _LONG_NUMBER = re.compile(r"(?<![\w.])[0-9]{3,}(?![\w.]*[0-9])")
 _FEWEST_MENDED = 3  # words of an issue that its fix has
@@ -208,8 +209,8 @@ def fact_keywords(text: str) -> tuple[str, ...]:
 def as_statement(text: str) -> str:
     """Return a sentence normalised as a fact's text, so that variants of its writing make one fact."""
     text = without_opening(" ".join(text.split())).rstrip(" .,;:!…")
-    if not is_korean(text):  # whose first word in Latin letters is a name
-        text = text[:1].upper() + text[1:]
+    if _PLAIN_WORD.match(text) and not is_korean(text):  # whose first word in Latin letters is a name
+        text = text[0].upper() + text[1:]
     return text if text.endswith(("?", "。")) else f"{text}."
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import islice
+from operator import itemgetter
 
 from gitmem.document.document import Document
 from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, find_section, without_ids
@@ -22,7 +24,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from gitmem.document.entry import Section
     from gitmem.facts.lines import Marks
@@ -108,9 +110,11 @@ def _that_fit(pieces: Iterable[tuple[str, str]], budget: int) -> list[tuple[str,
 
 
 _MEMORY_BYTES = 1 << 18  # read of memory.md: of a larger one, its beginning and end
-_SESSION_BYTES = 1 << 16  # read of the last session's file, whose last sections are a model's
+_SESSION_BYTES = 1 << 14  # read of a session's file, whose last sections are a model's
+_JUDGED, _UNJUDGED = 30, 2  # of the newest sessions, those whose summaries are told; without one after so many
 _RECENT = 6_000  # characters at the end of memory.md, for the subject of the present work
 _LAST = 30  # entries at the end of memory.md that are told, the last one whole, of the others a line
+_TIME = len("- [2026-11-26 12:00")
 _LONGEST_LINE = 240  # characters of such a line
 _SHARE_OF_LAST = 90  # percent of the budget, of what the parts before it leave
 _MAX_PENDING = 3
@@ -125,6 +129,12 @@ _LONG_HEAD = re.compile(
 _NOTHING = re.compile(r"\n[ \t]+(?:(?:Keywords|키워드): [^\n]*|(?:Outcome: success|결과: 성공)(?=\n|$))")
 # An exchange with its session, and one that changed files or whose tests ran.
 _OF_SESSION = re.compile(r"^- \[[^\]\n]{1,40}\] \*\*Exchange\*\*[^:\n]{0,200}? #([0-9a-z-]{8})(?=[ :])")
+_SESSION_FILE = re.compile(
+    r"sessions/[0-9]{4}/[0-9]{2}/([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})[0-9]{2}-([^/]{1,8})[^/]*\.md"
+)
+_EXCHANGE_OR_STATE = re.compile(
+    r"^- \[[^\]\n]{1,40}\] \*\*(?:Exchange|State)\*\*[^:\n]{0,200}? #([0-9a-z-]{8})(?=[ :])"
+)
 _CHANGED = re.compile(r"\n[ \t]+(?:Files|파일): |\((?:tests (?:pass|fail)|테스트 (?:통과|실패))\)\.?(?: \^|\n|$)")
 # From the first line of an entry to the details of what was done, which fill up its line.
 _DETAIL = re.compile(r"(?:\n[ \t]+(?:Asked|요청): [^\n]*)?\n[ \t]+(?:Done|한 일): ")
@@ -178,22 +188,27 @@ def start_parts(
     new_decisions = _entries(body, decisions, facts.settled | facts.told)[::-1]
     told = facts.texts.union(_statement(text) for text, _ in open_issues)
     people = People(store)
-    sections, known = list(filter(None, (decisions, issues))), {turn.exchange_id for turn in unsaved}
-    last = _last(body, sections, facts.marks, told, known)
+    known = {turn.exchange_id for turn in unsaved}
+    judged = _judged(store, late, facts.marks, told, people)
+    last = _in_order(judged.values(), _last(_unjudged(body, judged), facts.marks, told, known))
     # As the skill in `hooks/` expects them (spec R6).
     requests = [f"[GITMEM_ROTATE] file={archive}" for archive in pending[-_MAX_PENDING:]]
     parts = [
         Part(_STANDS, tuple(stands.splitlines()), share=15),
         Part("Project", project.lines() if project else (), share=15),
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
-        Part("What holds", facts.lines(), share=config.facts_percent, ids=facts.ids),
+        Part(
+            "What holds",
+            facts.lines(),
+            share=config.facts_percent,
+            ids=facts.ids,
+        ),
         _part_of(TITLE, own, share=SHARE),
         _part_of(PRIVATE_TITLE, private_lines(store, late), share=SHARE),
         _part_of(CORE_DECISIONS, new_decisions, share=30)._replace(show=_unless(facts.texts, people)),
         _part_of("What is open", _named(open_issues, people), share=10),
         Part("Summaries to be written", (*requests, *filter(None, (offer,)))),
         Part("Sync with other machines", tuple(failures(store.private))),
-        Part("The last session, as a model judged it", _judged(store, late, facts.marks, people), share=20),
         _part_of("What was done last", _named(last, people), share=_SHARE_OF_LAST, keep_last=True),
     ]
     if not any(part.pieces for part in (parts[0], *parts[2:])):
@@ -203,23 +218,54 @@ def start_parts(
     return fit(_LEAD, safe, _close(store), config.budget_tokens)
 
 
-def _judged(store: Store, late: Late, marks: Marks, people: People) -> tuple[str, ...]:
-    """Return the sentences that a model wrote about the last session, and what is open; none where none judged it."""
-    folder = "sessions"
-    for _ in range(2):  # the last year, the last month
-        names = [name for name in store.files.names(folder) if name.isdigit()]
-        if late() or not names:
-            return ()
-        folder = f"{folder}/{max(names)}"
-    names = [name for name in store.files.names(folder) if name.endswith(".md")]
-    path = f"{folder}/{max(names, default='')}"
-    body = Document.parse(_glance(store, path, _SESSION_BYTES)).body if names else ""
-    if "**Exchange**" in body and "**Exchange**" not in _of_here(body, store.here):
-        return ()
-    found = [(title, find_section(body, title)) for title in ("Summary", "Open")]
-    texts = {title: body[one.body : one.end].strip() for title, one in found if one is not None}
-    lines = [texts.get("Summary", ""), *texts.get("Open", "").splitlines()]
-    return tuple(_by(with_marks(line, marks), people.whose("", path)) for line in lines if line.strip())
+def _judged(store: Store, late: Late, marks: Marks, told: frozenset[str], people: People) -> dict[str, str]:
+    """Return a line for each of the newest sessions that a model summarized, by the begin of the session's id.
+
+    What it left open follows for the last one, unless it was `told`.
+    """
+    judged: dict[str, str] = {}
+    for number, path in enumerate(islice(_session_paths(store), _JUDGED)):
+        if late() or number - len(judged) > _UNJUDGED:
+            break
+        data = _glance(store, path, _SESSION_BYTES).decode("utf-8", "replace")
+        summary, opened = (find_section(data, title) for title in ("Summary", "Open"))
+        name = _SESSION_FILE.fullmatch(path)
+        if summary and name and ("**Exchange**" not in data or "**Exchange**" in _of_here(data, store.here)):
+            line = " ".join(data[summary.body : summary.end].split())
+            left = data[opened.body : opened.end].strip().splitlines() if opened and not judged else ()
+            lines = [
+                f"  Open: {one.removeprefix('- ')}" for one in left if normalized(one.removeprefix("- ")) not in told
+            ]
+            text = "\n".join([f"- [{'-'.join(name.group(1, 2, 3))} {name[4]}:{name[5]}] {line}", *lines])
+            judged[name[6]] = _by(with_marks(text, marks), people.whose("", path))
+    return judged
+
+
+def _unjudged(body: str, judged: Collection[str]) -> str:
+    """Return a text without the exchanges and states of these sessions."""
+
+    def kept(piece: re.Match[str]) -> str:
+        named = _EXCHANGE_OR_STATE.match(piece[0])
+        return "" if named and named[1] in judged else piece[0]
+
+    return _PIECE.sub(kept, body) if judged else body
+
+
+def _in_order(judged: Iterable[str], entries: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the lines of sessions and entries of `memory.md` by time; a line without one stays behind its entry."""
+    timed, at = [(line[:_TIME], line, "") for line in judged], ""
+    for text, identifier in entries:
+        at = text[:_TIME] if text.startswith("- [") else at
+        timed.append((at, text, identifier))
+    return [(text, identifier) for _, text, identifier in sorted(timed, key=itemgetter(0))]
+
+
+def _session_paths(store: Store) -> Iterator[str]:
+    """Yield the paths of the sessions' files, the newest first."""
+    for year in sorted(filter(str.isdigit, store.files.names("sessions")), reverse=True):
+        for month in sorted(filter(str.isdigit, store.files.names(f"sessions/{year}")), reverse=True):
+            folder = f"sessions/{year}/{month}"
+            yield from (f"{folder}/{name}" for name in sorted(store.files.names(folder), reverse=True))
 
 
 def _of_here(body: str, here: str) -> str:
@@ -286,7 +332,11 @@ def _unless(told: frozenset[str], people: People) -> Callable[[str], str]:
 
     def show(piece: str) -> str:
         entry = without_ids(piece)
-        return "" if _statement(entry) in told else _by(_brief(entry), people.whose(_id_of(piece), MEMORY))
+        return (
+            ""
+            if _statement(entry) in told
+            else _by(_brief(entry).partition("\n")[0], people.whose(_id_of(piece), MEMORY))
+        )
 
     return show
 
@@ -301,18 +351,17 @@ def _statement(entry: str) -> str:
     return normalized(_HEAD.sub("", entry, count=1))
 
 
-def _last(
-    body: str, without: Sequence[Section], marks: Marks, told: frozenset[str], known: Collection[str]
-) -> list[tuple[str, str]]:
+def _last(body: str, marks: Marks, told: frozenset[str], known: Collection[str]) -> list[tuple[str, str]]:
     """Return the last entries of `memory.md` with their ids: the last whole, a line of each before it.
 
-    They are without these sections, statements that were `told`, and `known` exchanges, with marks on ended facts. Only
-    the last is told if it did not succeed: what came of the others is not sure. Of a session that changed something,
-    so is mere talk, and a question if its line has no answer.
+    They are without decisions and issues, statements that were `told`, and `known` exchanges, with marks on ended
+    facts. Only the last is told if it did not succeed: what came of the others is not sure. Of a session that changed
+    something, so is mere talk, and a question if its line has no answer.
     """
     kept = body
-    for section in sorted(without, key=lambda section: section.start, reverse=True):
-        kept = kept[: section.start] + kept[section.end :]
+    for title in (CORE_DECISIONS, KNOWN_ISSUES):
+        if section := find_section(kept, title):
+            kept = kept[: section.start] + kept[section.end :]
     pieces = [piece[0].rstrip() for piece in _PIECE.finditer(kept) if not piece[0].startswith("#")]
     done = [piece for piece in pieces if _STATE not in piece] or pieces  # a state repeats the end of its turn
     worked = {found[1] for piece in done if _CHANGED.search(piece) and (found := _OF_SESSION.match(piece))}

@@ -110,8 +110,8 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     words = {word.casefold() for word in _WORD.findall(recent)}
     own = f"{store.context.machine}/"  # an agent loads its own memory by itself
     others = [fact for fact in current if not fact.adopted.startswith(own)]
-    ranked = sorted(((_score(fact, words, recent), fact.when, fact.id, fact) for fact in others), reverse=True)
-    chosen = [fact for score, _, _, fact in ranked if score >= _MIN_SCORE][:_MAX_CHOSEN]
+    ranked = sorted(((*_rank(fact, words, recent), fact) for fact in others), reverse=True)
+    chosen = [fact for _, score, *_, fact in ranked if score >= _MIN_SCORE][:_MAX_CHOSEN]
     groups = [
         *_changed(changes, facts, marks),
         *_groups([one for one in chosen if one.id not in changes], others, marks),
@@ -139,6 +139,11 @@ def _candidates(headers: Sequence[Header]) -> list[Header]:
     binding.sort(key=itemgetter(0), reverse=True)
     settled.sort(key=itemgetter(0))
     return [*(header for _, header in binding[:_MAX_RANKED]), *(header for _, header in settled[-_MAX_RANKED:])]
+
+
+def _rank(fact: Fact, words: set[str], recent: str) -> tuple[bool, float, datetime, str]:
+    """Return the rank of a fact: what a person or an agent saved or said goes before what a model judged."""
+    return fact.pinned or "by" not in fact.origin, _score(fact, words, recent), fact.when, fact.id
 
 
 def _score(fact: Fact, words: set[str], recent: str) -> float:

@@ -99,6 +99,8 @@ def test_a_statement_is_written_one_way():
     said = ("use uv, not pnpm", "Use uv,  not pnpm.", "please use uv, not pnpm!", "And use uv, not pnpm …")
     assert {as_statement(one) for one in said} == {"Use uv, not pnpm."}
     assert as_statement("uv를 쓴다。") == "uv를 쓴다。"
+    assert as_statement("formatDate() stays") == "formatDate() stays.", "a name in code is written as it is"
+    assert as_statement("dashboard-app uses bun") == "dashboard-app uses bun."
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,8 @@ def test_question_reply_and_facts_in_one_commit_of_the_models(asking, recorder, 
     do_upkeep(again(asking), lambda: False)
     assert len(model_server.asked) == 1
     told = start_text(asking.store, start_parts(asking.store, [], None, []))
-    assert "CRLF 파서를 추가했습니다. The docs are written.\n- The index breaks on NFS." in told
+    assert "] CRLF 파서를 추가했습니다. The docs are written.\n" in told.split("## What was done last")[1]
+    assert told.count("The index breaks on NFS.") == 1
 
 
 def test_a_session_is_asked_about_by_one_process_at_a_time(asking, recorder, model_server):

@@ -291,3 +291,27 @@ def test_talk_is_told_only_of_a_session_that_changed_nothing(desk):
     Path(desk.store.root, "memory.md").write_text(body, encoding="utf-8")
     text = told(desk)
     assert [one for _, one in said if one.partition("\n")[0] in text] == [said[1][1], said[2][1], said[3][1]]
+
+
+def test_each_session_that_a_model_judged_is_told_once_in_its_words_and_in_the_order_of_time(desk):
+    root = Path(desk.store.root)
+    for day, session, more in ((3, "aaaaaaaa", "- Write the docs.\n"), (5, "cccccccc", "- Run the load test.\n")):
+        path = root / "sessions" / "2026" / "11" / f"202611{day:02}_090000-{session}-1.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        head = f"---\nid: s{day}\nkind: session\nsession: {session}-1\nby: a-model\n---\n## Exchanges\n\n"
+        path.write_text(f"{head}## Summary\n\nThe parser {session}\nreads CRLF.\n\n## Open\n\n{more}", encoding="utf-8")
+    lines = [("03 09:00:00", "aaaaaaaa"), ("04 09:00:00", "bbbbbbbb"), ("05 09:00:00", "cccccccc")]
+    entries = [
+        f"- [2026-11-{at}] **{label}** #{session}: {label} of {session} ^x{label[0].lower()}{number:09}\n"
+        for label in ("Exchange", "State")
+        for number, (at, session) in enumerate(lines)
+    ]
+    text = "".join(["## Current State\n\n", *entries[3:], "\n## Recent Context\n\n", *entries[:3]])
+    (root / "memory.md").write_text(text, encoding="utf-8")
+    last = told(desk).split("## What was done last\n")[1].split("\n\n")[0]
+    assert last.splitlines() == [
+        "- [2026-11-03 09:00] The parser aaaaaaaa reads CRLF.",
+        "- [2026-11-04 09:00] Exchange of bbbbbbbb",
+        "- [2026-11-05 09:00] The parser cccccccc reads CRLF.",
+        "  Open: Run the load test.",
+    ]

@@ -236,3 +236,15 @@ def test_an_own_store_that_cannot_be_opened_is_no_trouble(desk, own):
     with open(f"{store.root}/FORMAT.md", "w", encoding="utf-8") as file:
         file.write("version: 99\n")
     assert own_part(started(desk)) == []
+
+
+def test_what_a_person_said_is_told_before_what_a_model_judged(desk):
+    words = ("parser", "tokens", "encoding", "lines")
+    judged = {"origin": {"by": "a-model"}, "keywords": words, "confidence": 1.0}
+    put(desk, FactKind.RULE, "The parser reads tokens, encoding and lines.", **judged)
+    put(desk, FactKind.DECISION, "Deploy on Mondays.")
+    lines = choose_facts(desk.store, " ".join(words)).lines()
+    assert [line.split(".")[0] for line in lines] == [
+        "- Deploy on Mondays",
+        "- The parser reads tokens, encoding and lines",
+    ]
