@@ -290,5 +290,6 @@ def _put_together(parts: Sequence[_Part], newline: str) -> str:
         if (more or part.tail) and text and not text.endswith("\n"):
             text += newline
         parted = not text or part.tail or text.endswith(("\n\n", "\n\r\n"))
-        pieces += [text, newline if more and part.last and not parted else part.tail]
+        tail = newline if more and part.last and not parted else part.tail
+        pieces += [text, tail + newline if more and tail and not tail.endswith("\n") else tail]
     return "".join(pieces)

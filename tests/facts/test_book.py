@@ -179,7 +179,7 @@ def test_a_change_by_hand_is_seen_at_once(desk):
     assert held(desk) == {}
     path.write_text("---\nbroken: [\n---\n")
     assert known_facts(desk.store)[0].description == ""
-    Path(desk.store.private, "known", "comparing.tsv").write_text("not json")
+    Path(desk.store.private, "known", "facts.tsv").write_text("not json")
     path.unlink()
     assert known_facts(desk.store) == []
 

@@ -481,6 +481,7 @@ def _said(data: bytes) -> dict[str, str]:
 
 @given(base=MAYBE, ours=MAYBE, theirs=MAYBE)
 @example(base=b"", ours=b"a", theirs=b"- b\n ")
+@example(base=b"", ours=b"# \na\n\r", theirs=b"## Notes")
 @example(base=b"", ours=f"intro\n{entry(1, 'red')}".encode(), theirs=f"two\n{entry(1, 'blue')}".encode())
 @example(base=None, ours=f"\n{entry(7)}".encode(), theirs=f"## Notes\n{entry(7)}".encode())
 @example(base=b"## A\n\none\nthree\n", ours=b"", theirs=b"## A\n\nthree\none\n")

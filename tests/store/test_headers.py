@@ -59,7 +59,7 @@ def test_what_is_remembered_is_what_was_read(desk):
 def test_a_damaged_cache_is_made_anew(desk, damage):
     put(desk, "a.md", "said")
     assert len(headers(desk)) == 1
-    (Path(desk.store.private) / KNOWN_FOLDER / "comparing.tsv").write_bytes(damage)
+    (Path(desk.store.private) / KNOWN_FOLDER / "facts.tsv").write_bytes(damage)
     assert len(headers(desk)) == 1
 
 
@@ -108,7 +108,7 @@ def test_a_folder_that_becomes_a_link_while_it_is_read_is_not_followed(desk, tmp
     number, happened = 0, True
     while happened:
         number += 1
-        (Path(desk.store.private) / KNOWN_FOLDER / "comparing.tsv").unlink(missing_ok=True)
+        (Path(desk.store.private) / KNOWN_FOLDER / "facts.tsv").unlink(missing_ok=True)
         with pytest.MonkeyPatch.context() as patch:
             swap = Swap(patch, below, tmp_path / "outside", number)
             told = None
@@ -139,7 +139,7 @@ def test_in_haste_a_bounded_part_of_a_folder_and_of_the_cache_is_looked_at(desk,
     monkeypatch.setattr(under_test, "_MAX_ENTRIES", 5)
     assert len(headers(desk, bounds=Bounds(99, never))) == 5
     assert len(headers(desk)) == 8
-    cache = Path(desk.store.private) / KNOWN_FOLDER / "comparing.tsv"
+    cache = Path(desk.store.private) / KNOWN_FOLDER / "facts.tsv"
     known = cache.read_bytes()
     assert len(headers(desk, bounds=Bounds(0, never))) == 5
     assert cache.read_bytes() == known, "what was not looked at is not forgotten"
@@ -151,7 +151,7 @@ def test_in_haste_a_bounded_part_of_a_folder_and_of_the_cache_is_looked_at(desk,
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
 def test_a_pipe_in_the_place_of_the_cache_keeps_nobody_waiting(desk):
     put(desk, "a.md", "said")
-    cache = Path(desk.store.private) / KNOWN_FOLDER / "comparing.tsv"
+    cache = Path(desk.store.private) / KNOWN_FOLDER / "facts.tsv"
     cache.parent.mkdir(exist_ok=True)
     os.mkfifo(cache)
     assert len(headers(desk)) == 1

@@ -133,7 +133,7 @@ def test_what_is_too_large_to_be_read_is_refused_in_an_opened_store(opened, bare
     with sparse.open("wb") as file:
         file.truncate(MAX_FILE_BYTES + 1)
     assert opened("search", "Eve")[0] == ExitCode.REFUSED
-    private = store / ".git" / "gitmem" / "known" / "comparing.tsv"
+    private = store / ".git" / "gitmem" / "known" / "facts.tsv"
     private.parent.mkdir(exist_ok=True)
     sparse.rename(private)
     assert opened("search", "Eve")[0] == opened("status")[0] == ExitCode.REFUSED
