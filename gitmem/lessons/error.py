@@ -28,8 +28,6 @@ _MAX_FRAMES = 3
 _MAX_NAMES = 8
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-# Prefixes of a line: the seconds of docker build, the task's name in brackets of parallel task runners.
-_PROGRESS = re.compile(r"^(?:(?:#[0-9]{1,4} )?[0-9]{1,6}\.[0-9]{1,3}|\[[a-z][\w:.-]{0,40}\]) (?=\S)")
 _MARK = r"`'\"\u2018\u2019\u201c\u201d"
 _QUOTED = re.compile(rf"[{_MARK}]([^{_MARK}\n]{{1,120}})[{_MARK}]")
 _NAMED = re.compile(
@@ -52,15 +50,7 @@ _WORD = re.compile(r"<\w+>|[^\W_][\w.$@/-]*[^\W_]|[^\W_]")
 _PROGRAM = re.compile(r"((?:[a-z][\w.-]{0,40}: ){1,3})")  # `gh: `, `aws: error: `
 _VERSION_PART = re.compile(r"v[0-9]{1,3}")
 
-_WRAPPED = re.compile(
-    r"^[{\"\[]|^(?:error: )?subprocess-exited-with-error|^make(?:\[[0-9]+\])?: \*\*\*|^Found [0-9]+ error|^npm warn"
-)
 _MAX_MESSAGE_LINES = 4  # of a wrapper's
-_NPM_DETAIL = re.compile(r"^npm (?:ERR!|error) (?!code |errno |syscall |path |A complete )(?P<message>\S.+)")
-_FOREIGN = re.compile(
-    r"site-packages|dist-packages|node_modules|node:internal|/usr/lib|/usr/local/(?:lib|go)|\.cargo/|/rustc/|lib/python3|"
-    r"<frozen"
-)
 # The beginning of an error within a sentence.
 _BEGINS = re.compile(
     rf"(?<![\w.])[{_MARK}(]?(?=(?:[A-Za-z_]\w{{0,60}}\.){{0,6}}[A-Z]\w{{0,60}}(?:Error|Exception): \S|error TS[0-9])"
@@ -133,7 +123,7 @@ def names_in(message: str) -> tuple[str, ...]:
 
 
 def _lines(output: str) -> list[str]:
-    lines = [_PROGRESS.sub("", _ANSI.sub("", line[:_MAX_LINE]).strip()) for line in output.splitlines()]
+    lines = [_form("progress").sub("", _ANSI.sub("", line[:_MAX_LINE]).strip()) for line in output.splitlines()]
     half = _MAX_LINES // 2
     return lines if len(lines) <= _MAX_LINES else lines[:half] + lines[-half:]
 
@@ -157,6 +147,11 @@ def _forms(*kinds: str) -> list[tuple[str, re.Pattern[str]]]:
     return [(row[0], re.compile(row[1])) for row in table("errors.tsv") if row[0] in kinds]
 
 
+def _form(kind: str) -> re.Pattern[str]:
+    ((_, form),) = _forms(kind)
+    return form
+
+
 def _telling(lines: list[str]) -> Iterator[tuple[str, str, str]]:
     """Yield type, message and line of each error, the most specific first; of raised exceptions the last first.
 
@@ -174,7 +169,9 @@ def _telling(lines: list[str]) -> Iterator[tuple[str, str, str]]:
                 taken.add(at)
                 yield kind, message or _detail(lines), lines[at]
     for _, form in _forms("wrapper") if first is None else ():
-        texts = [match["message"] for line in lines if not _WRAPPED.match(line) and (match := form.search(line))]
+        texts = [
+            match["message"] for line in lines if not _form("wrapped").match(line) and (match := form.search(line))
+        ]
         if texts:
             yield "", " / ".join(dict.fromkeys(texts[:_MAX_MESSAGE_LINES])), ""
             return
@@ -182,7 +179,7 @@ def _telling(lines: list[str]) -> Iterator[tuple[str, str, str]]:
 
 def _detail(lines: list[str]) -> str:
     """Return npm's lines below an error's code; "" for another tool."""
-    details = (match["message"] for line in lines if (match := _NPM_DETAIL.match(line)))
+    details = (match["message"] for line in lines if (match := _form("detail").match(line)))
     return " / ".join(islice(details, _MAX_MESSAGE_LINES))
 
 
@@ -192,7 +189,7 @@ def _frames(lines: list[str]) -> tuple[str, ...]:
     found: list[str] = []
     for line in lines:
         match = next((match for _, form in frames if (match := form.match(line))), None)
-        if match and not _FOREIGN.search(line):
+        if match and not _form("foreign").search(line):
             found.append(_base(match["file"]) + (f":{match['name']}" if match["name"] else ""))
     is_python = any(frames[0][1].match(line) for line in lines)  # the innermost comes last there
     return tuple(dict.fromkeys(reversed(found) if is_python else found))[:_MAX_FRAMES]

@@ -162,32 +162,21 @@ def _files(store: Store) -> list[str]:
 
 
 def _memories(store: Store, paths: Sequence[str]) -> Iterator[str]:
-    """Yield the text of each memory of some files once; copies in later files are skipped."""
+    """Yield the text of each memory of some files once, of a fact with its keywords; later copies are skipped."""
     seen: set[str] = set()
-    for path in paths:
-        file = stat_file(store.root, path)
-        if file is None:
-            continue
-        units = load(store.root, file)
-        if path.startswith(f"{FACTS}/"):
+    for file in filter(None, (stat_file(store.root, path) for path in paths)):
+        units, is_fact = load(store.root, file), file.path.startswith(f"{FACTS}/")
+        if is_fact:
             seen.update({units.named} - {""})
-            yield "\n".join(_texts(units, fields=(_DECLARED,)))
-            continue
+        told = []
         for index in range(len(units)):
-            memory = units.memory(index)
-            if memory not in seen and units.kind(index) not in {HEADING, FIELD}:
+            memory, kind = units.memory(index), units.kind(index)
+            if kind == FIELD and is_fact and units.unit(index).name == _DECLARED:
+                told.append(_text(units, index).removeprefix(f"{_DECLARED}:"))
+            elif kind not in {HEADING, FIELD} and (is_fact or memory not in seen):
                 seen.update({memory} - {""})
-                yield _text(units, index)
-
-
-def _texts(units: Units, fields: Sequence[str]) -> Iterator[str]:
-    """Yield the texts of a document and of these fields of its header."""
-    for index in range(len(units)):
-        kind, unit = units.kind(index), units.unit(index)
-        if kind == FIELD and unit.name in fields:
-            yield units.text[unit.start + len(unit.name) + 1 : unit.end]
-        elif kind not in {HEADING, FIELD}:
-            yield _text(units, index)
+                told.append(_text(units, index))
+        yield from ["\n".join(told)] if is_fact else told
 
 
 def _text(units: Units, index: int) -> str:
