@@ -208,10 +208,11 @@ def _concepts(
             continue
         new.remove(concept)
         target = older.get(subject.known)
-        if target is not None and target.id != concept.id and target.path not in changes:
+        is_own = target is None or target.id == concept.id  # the session began it before it was judged
+        if target is not None and not is_own and target.path not in changes:
             now = next((one for one in known_concepts(store) if one.id == target.id), target)
             changes |= merging(transaction, now, concept)
-        elif target is None and not has_own_name(concept):
+        elif is_own and subject.name and not has_own_name(concept):
             changes |= naming(transaction, concept, subject.name, session.model)
     return changes
 

@@ -1,6 +1,7 @@
 """A model judges a finished session once; what passes is one commit, marked as the model's (U7)."""
 
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from gitmem.document.entry import MemoryType
 from gitmem.facts.edit import find_fact, retire
 from gitmem.judgement.ask import patience
 from gitmem.judgement.judge import answers_of, counted, judge_requested, request_judgement
+from gitmem.lessons.concepts import known_concepts
 from gitmem.sessions.background import do_upkeep, process_spool
 from gitmem.sessions.save import save
 from gitmem.sessions.start import start_parts, start_text
@@ -110,6 +112,25 @@ def test_question_reply_and_facts_in_one_commit_of_the_models(asking, recorder, 
     told = start_text(asking.store, start_parts(asking.store, [], None, []))
     assert "] CRLF 파서를 추가했습니다. The docs are written.\n" in told.split("## What was done last")[1]
     assert told.count("The index breaks on NFS.") == 1
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_concept_that_the_session_itself_began_gets_the_name_that_the_model_chose(
+    asking, recorder, model_server, is_known
+):
+    closed(asking, recorder)
+    begun = {concept.id: concept.name for concept in known_concepts(again(asking))}
+
+    def reply(request: dict) -> dict:
+        name, shown = re.search(r"(C[0-9]) concept: (.*CRLF.*)", request["messages"][-1]["content"]).groups()
+        assert shown in begun.values()
+        return ANSWER | {"concepts": [{"name": "CRLF 파서", "known": name if is_known else "", "requests": [1]}]}
+
+    model_server.reply = reply
+    do_upkeep(again(asking), lambda: False)
+    named = {concept.id: concept.name for concept in known_concepts(again(asking))}
+    assert named.keys() == begun.keys()
+    assert "CRLF 파서" in named.values()
 
 
 def test_a_session_is_asked_about_by_one_process_at_a_time(asking, recorder, model_server):
