@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from gitmem.document.document import Document
 from gitmem.document.entry import clean_text, find_section, without_entries
 from gitmem.document.ids import short_session, tail_of
+from gitmem.document.message import one_line
 from gitmem.facts.book import Changes, FactBook, fact_message
 from gitmem.facts.compare import SAID, contradict, stems_of
 from gitmem.facts.extract import Finding, as_statement, files_named, repeated
-from gitmem.facts.fact import Fact, FactKind
+from gitmem.facts.fact import MAX_DESCRIPTION, Fact, FactKind
 from gitmem.facts.statements import with_reason
 from gitmem.judgement.question import CONFIRMS, PERSON, REPLACES, RESOLVES, Known
 from gitmem.judgement.reply import Claim, Judged, Mend, Subject, Task
@@ -40,6 +41,7 @@ from gitmem.values import Value
 
 SUMMARY, OPEN = "Summary", "Open"  # the sections of a session's file
 _LESS_SURE = 0.8  # the confidence of a claim that is not in the person's words
+_LEAST_OF_ERROR = 60  # characters
 _FEWEST_SHARED = 2  # words of an error and of the mend that a model tells
 
 
@@ -141,8 +143,9 @@ def _mends(store: Store, transaction: Transaction, book: FactBook, session: Sess
         if near is not None and len(words & named) >= min(_FEWEST_SHARED, len(named)):
             seen.append(near._replace(mend=mend.mend, cause=mend.cause, tried=()))
             continue
-        text = f"{mend.error.rstrip('.')}: {mend.mend}"
-        found = _finding(session, turn, FactKind.SOLUTION, text, mend.cause, said=False)
+        # A fact is told by its first 200 characters, of which the mend says more than the end of its error.
+        error = one_line(mend.error.rstrip("."), max(MAX_DESCRIPTION - len(mend.mend) - len(": ."), _LEAST_OF_ERROR))
+        found = _finding(session, turn, FactKind.SOLUTION, f"{error}: {mend.mend}", mend.cause, said=False)
         changes |= book.take(found, session.id, again=False)
     return changes | rendered(patterns_with(store, transaction, seen)[0])
 

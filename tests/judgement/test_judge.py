@@ -9,6 +9,7 @@ import pytest
 
 from gitmem.document.entry import MemoryType
 from gitmem.facts.edit import find_fact, retire
+from gitmem.facts.fact import FactKind
 from gitmem.judgement.ask import patience
 from gitmem.judgement.judge import answers_of, counted, judge_requested, request_judgement
 from gitmem.lessons.concepts import known_concepts
@@ -112,6 +113,19 @@ def test_question_reply_and_facts_in_one_commit_of_the_models(asking, recorder, 
     told = start_text(asking.store, start_parts(asking.store, [], None, []))
     assert "] CRLF 파서를 추가했습니다. The docs are written.\n" in told.split("## What was done last")[1]
     assert told.count("The index breaks on NFS.") == 1
+
+
+def test_of_a_mend_whose_error_is_long_the_description_has_the_mend_whole(asking, recorder, model_server):
+    closed(asking, recorder)
+    mend = ANSWER["mends"][0] | {
+        "error": f"link step of the archive: {'nothing of the sort was seen ' * 12}",
+        "mend": "Change f1.py to link late",
+    }
+    model_server.reply = lambda _: ANSWER | {"mends": [mend | {"error": mend["error"][:300]}]}
+    do_upkeep(again(asking), lambda: False)
+    (kept,) = [fact for fact in judged(asking) if fact.kind is FactKind.SOLUTION]
+    assert kept.description.startswith("Link step of the archive: ")
+    assert kept.description.endswith("…: Change f1.py to link late.")
 
 
 @pytest.mark.parametrize("is_known", [False, True])
