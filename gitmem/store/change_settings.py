@@ -17,7 +17,7 @@ from gitmem.document.ids import CONFIG
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.document.plain import flow
 from gitmem.document.yaml import YamlTextError, remove_value, set_value
-from gitmem.errors import GitmemError, RefusedError
+from gitmem.errors import GitmemError, RefusedError, UsageError
 from gitmem.platform.clock import Context
 from gitmem.platform.safe_open import read_small, replace_file
 from gitmem.store.settings import STORES, TRUST, is_inside_store, personal_folder, read_config, read_trust
@@ -131,7 +131,7 @@ def check_key(key: str) -> None:
     """Refuse an unknown setting.
 
     Raises:
-        RefusedError: there is no such setting; the remedy names the most similar one.
+        UsageError: there is no such setting; the remedy names the most similar one.
 
     """
     if key in rules():
@@ -139,14 +139,14 @@ def check_key(key: str) -> None:
     by_name = {name.rpartition(".")[2]: name for name in rules()}
     near = get_close_matches(key, rules(), 1) or [by_name[name] for name in get_close_matches(key, by_name, 1)]
     hint = f"Did you mean {near[0]!r}? " if near else ""
-    raise RefusedError(f"There is no setting {key!r}.", f"{hint}'gitmem config' lists them all.")
+    raise UsageError(f"There is no setting {key!r}.", f"{hint}'gitmem config' lists them all.")
 
 
 def read_value(key: str, text: str) -> object:
     """Parse a value that a person wrote as YAML (a scalar or list), as the type of its setting.
 
     Raises:
-        RefusedError: the value is invalid.
+        UsageError: the value is invalid.
 
     """
     import yaml
@@ -163,7 +163,7 @@ def read_value(key: str, text: str) -> object:
             return parse_value(key, reading)
         except ValueError as error:
             complaints.append(f"{error}")
-    raise RefusedError(f"The setting {complaints[0]}.")
+    raise UsageError(f"The setting {complaints[0]}.")
 
 
 def set_for_store(store: Store, key: str, value: object | None) -> SettingChange:

@@ -257,7 +257,7 @@ def test_a_yes_can_be_given_by_a_script_and_taken_back(attacked):
     assert victim.gitmem("config", "untrust", "redaction.allow").out == "You do not trust redaction.allow any more.\n"
     assert in_force(victim, "redaction.allow") == [[]]
     assert victim.run("config", "untrust", "redaction.allow").code == 8
-    assert victim.run("config", "trust", "no.such").code == 8
+    assert victim.run("config", "trust", "no.such").code == 2
     assert victim.run("config", "sync.auto", "off", "--yes").code == 2
 
 
