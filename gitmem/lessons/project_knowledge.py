@@ -236,18 +236,10 @@ def of_commands(commands: Sequence[Command]) -> Knowledge:
     return Knowledge(KnowledgeKind.COMMANDS, lines, sources=sources, confidence=sure)
 
 
-# Each names a package by the folder it is in.
-MANIFESTS = ("pyproject.toml", "requirements.txt", "package.json", "go.mod", "Cargo.toml", "pom.xml", "Gemfile")
 _MOST, _LANGUAGES = 12, 6  # names, languages of a line
 _FOLDERS = 12  # of a project
 _LEVELS, _DEEPEST = 2, 3  # folders below each other that are counted apart, and that may be packages
 _NO_CODE = frozenset({"", "SQL", "Markdown"})
-_DULL = re.compile(
-    r"(?:\.lock|lock\.(?:json|yaml)|\.sum|\.snap|\.min\.\w+|\.svg|\.png)$|(?:^|/)(?:vendor|node_modules|dist)/"
-)
-_ASIDE = re.compile(
-    r"(?:^|/)(?:tests?|testdata|fixtures?|examples?|samples?|templates?|vendor|node_modules|dist|\.\w+)/"
-)
 
 
 def structure_lines(files: Sequence[str]) -> list[str]:
@@ -264,7 +256,7 @@ def structure_lines(files: Sequence[str]) -> list[str]:
 
 def manifests_in(files: Iterable[str]) -> list[str]:
     """Return the manifests of a project and its packages, those at the top first; none of tests and examples."""
-    named = (file for file in files if file.rpartition("/")[2] in MANIFESTS and not _ASIDE.search(file))
+    named = (file for file in files if file.rpartition("/")[2] in _named("manifest") and not _is("aside", file))
     return sorted((file for file in named if file.count("/") <= _DEEPEST), key=lambda file: (file.count("/"), file))
 
 
@@ -291,7 +283,11 @@ def is_code(file: str) -> bool:
 
 def is_dull(file: str) -> bool:
     """Return whether a file is a lock file, a picture, or somebody else's."""
-    return _DULL.search(file) is not None
+    return _is("dull", file)
+
+
+def _is(kind: str, file: str) -> bool:
+    return any(re.search(form, file) for form in _named(kind))
 
 
 def _top(found: Counter[str]) -> list[str]:
