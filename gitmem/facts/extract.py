@@ -111,9 +111,15 @@ def repeated(saved: Iterable[Fact], text: str) -> Fact | None:
 def _repeats(one: str, other: str) -> bool:
     if says_the_same(one, other):
         return True
-    words, others = (stems_of(text) | frozenset(_NUMBER.findall(text)) for text in (one, other))
-    least = max(_FEWEST, _SAME * min(len(words), len(others)))
-    return len(words & others) >= least and not contradict(one, other)
+    fewer, more = sorted((stems_of(text) | frozenset(_NUMBER.findall(text)) for text in (one, other)), key=len)
+    shared = sum(any(_is_same(word, known) for known in more) for word in fewer)
+    return shared >= max(_FEWEST, _SAME * len(fewer)) and not contradict(one, other)
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Return whether two words are the same; of Korean ones, one may go on with an ending that no stem is cut from."""
+    shorter, longer = sorted((one, other), key=len)
+    return one == other or (len(shorter) > 1 and "가" <= shorter[0] <= "힣" and longer.startswith(shorter))
 
 
 MAX_FILES = 5
