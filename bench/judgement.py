@@ -34,8 +34,8 @@ from gitmem.hosts.host import find_host, writer
 from gitmem.judgement import keep
 from gitmem.judgement.question import (
     SCHEMA,
-    Known,
-    Part,
+    KnownMemory,
+    SaidPart,
     digest_of,
     question_of,
     windows_of,
@@ -66,9 +66,9 @@ WEIGHED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE, FactKind.ISSUE
 
 class Session(NamedTuple):
     name: str
-    windows: list[tuple[Part, ...]]
+    windows: list[tuple[SaidPart, ...]]
     turns: list[Turn]
-    known: Known
+    known: KnownMemory
     outputs: list[str]
     labels: list[dict[str, Any]]
 
@@ -95,7 +95,7 @@ def read_session(path: Path) -> Session:
     concepts = [
         Concept("", f"k{number}", name, "", "", (), (), (), ()) for number, name in enumerate(given.get("concepts", ()))
     ]
-    known = Known(tuple(facts), tuple(concepts))  # in the file's order, so that labels can name them
+    known = KnownMemory(tuple(facts), tuple(concepts))  # in the file's order, so that labels can name them
     outputs = [record.text for record in records if record.role is Role.RESULT]
     return Session(path.stem, windows, turns, known, outputs, _json(path.with_suffix(".labels.json"), []))
 
@@ -146,7 +146,7 @@ def keep_in(store: Store, session: Session, judged: Judged) -> str | None:
         return bool(changes) and transaction.commit(fact_message("Know before", book.known()), changes)
 
     transact(store, plan, purpose="learn")
-    about = keep.Session(session.turns[0].session, "claude-code", tuple(session.turns), "claude")
+    about = keep.JudgedSession(session.turns[0].session, "claude-code", tuple(session.turns), "claude")
     return keep.keep(store, about, judged, session.known)
 
 

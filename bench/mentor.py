@@ -84,7 +84,7 @@ def live(dialogue: Dialogue, answers: dict[str, Any], counts: Counter[str]) -> s
             judged = Reader(window, known, {}, []).read(parse_reply(json.dumps(answer), SCHEMA))
             counts["kept"] += judged.kept
             counts["refused"] += sum(judged.refused.values())
-            keep.keep(store, keep.Session(turn.session, "claude-code", (turn,), "claude"), judged, known)
+            keep.keep(store, keep.JudgedSession(turn.session, "claude-code", (turn,), "claude"), judged, known)
         now[0] += timedelta(days=1)
         return start_text(store, start_parts(store, [], None, []))
 

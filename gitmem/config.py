@@ -118,7 +118,7 @@ class CleanupConfig(Value):
     min_usage_count: int = 2
 
 
-class Origin(Value):
+class SettingOrigin(Value):
     """Where a setting comes from, unless it is a default.
 
     `layer` is USER (a person's own settings), HERE (their own for this store) or STORE (the store's config.yaml).
@@ -189,7 +189,7 @@ class Config(Value):
     purge: PurgeConfig = PurgeConfig()
     problems: tuple[str, ...] = ()
     untrusted: tuple[Untrusted, ...] = ()
-    origins: tuple[Origin, ...] = ()
+    origins: tuple[SettingOrigin, ...] = ()
 
 
 _MOST = 1_000_000_000

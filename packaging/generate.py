@@ -30,7 +30,7 @@ from gitmem.cli.parser import build_parser, own_commands, sections
 from gitmem.config import Config, rules
 from gitmem.errors import ExitCode
 from gitmem.hosts.agents import claude_code, gemini
-from gitmem.hosts.host import NAMES, SCRIPT, Place, Scope, command, find_host, shared_server
+from gitmem.hosts.host import NAMES, SCRIPT, InstallPlace, Scope, command, find_host, shared_server
 from gitmem.hosts.settings import HOOKS, MCP
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ OWN = ROOT / "packaging" / "plugin"
 PLUGIN, EXTENSION = "plugin", "gemini-extension"
 MAN = "packaging/man"
 NAME = "gitmem"
-_USER = Place(Scope.USER, "", "", {})
+_USER = InstallPlace(Scope.USER, "", "", {})
 SUMMARY = "A memory for coding agents that lives in git: every session remembered, every save a commit."
 MAINTAINERS = {"name": "The gitmem developers"}
 ADDRESS = "Repository"  # of [project.urls] in pyproject.toml: the one place that says where gitmem is published
@@ -259,7 +259,7 @@ def hosts_table() -> str:
 def _files(host: Host, scope: Scope, part: str) -> str:
     if scope not in host.scopes:
         return NONE
-    edits = host.edits(Place(scope, "", "~", {}))
+    edits = host.edits(InstallPlace(scope, "", "~", {}))
     files = [edit.path.lstrip("/") if scope is Scope.PROJECT else edit.path for edit in edits if edit.part == part]
     if len(files) > 1:  # an executable file an event
         return f"`{os.path.dirname(files[0])}/`: " + ", ".join(f"`{os.path.basename(file)}`" for file in files)

@@ -12,7 +12,7 @@ import pytest
 from gitmem.document.message import Message
 from gitmem.platform.clock import Context
 from gitmem.store.store import Store
-from gitmem.store.transact import Outcome, transact
+from gitmem.store.transact import TransactResult, transact
 from gitmem.store.transaction import Transaction
 from gitmem.sync.remotes import add_remote
 from tests.conftest import RunsGit
@@ -75,7 +75,9 @@ class Box:
         """What a person does with git in the store."""
         return self._git(self.root, *args, stdin=stdin)
 
-    def put(self, changes: Mapping[str, bytes | None], *, scan: bool = False, subject: str = "put") -> Outcome[bool]:
+    def put(
+        self, changes: Mapping[str, bytes | None], *, scan: bool = False, subject: str = "put"
+    ) -> TransactResult[bool]:
         """Have gitmem commit files in one transaction."""
 
         def plan(transaction: Transaction) -> bool:
@@ -83,7 +85,7 @@ class Box:
 
         return transact(self.store, plan, purpose="test", scan=scan)
 
-    def append(self, path: str, line: bytes, *, scan: bool = False) -> Outcome[bool]:
+    def append(self, path: str, line: bytes, *, scan: bool = False) -> TransactResult[bool]:
         """Have gitmem add a line to a file, whatever else is in it."""
 
         def plan(transaction: Transaction) -> bool:
@@ -93,7 +95,7 @@ class Box:
 
         return transact(self.store, plan, purpose="test", scan=scan)
 
-    def settle(self) -> Outcome[None]:
+    def settle(self) -> TransactResult[None]:
         """What any command does that looks at the whole store."""
         return transact(self.store, lambda _: None, purpose="test", scan=True)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.config import Config, Origin, Untrusted, is_harmless, parse_value, rules, settings
+from gitmem.config import Config, SettingOrigin, Untrusted, is_harmless, parse_value, rules, settings
 from gitmem.platform.programs import read_resource
 from gitmem.store.settings import MAX_BYTES, MAX_TRACKED_BYTES, load_config
 
@@ -116,11 +116,11 @@ def test_the_store_counts_before_the_user_and_before_both_the_user_for_this_stor
     }
     assert (config.problems, config.untrusted) == ((), ())
     assert set(config.origins) == {
-        Origin("rotation.threshold_tokens", "store", "store"),
-        Origin("rotation.carryover_tokens", "user", "user"),
-        Origin("lock.kind", "user", "user"),
-        Origin("session.budget_tokens", "here", "user"),
-        Origin("save.interval", "store", "store"),
+        SettingOrigin("rotation.threshold_tokens", "store", "store"),
+        SettingOrigin("rotation.carryover_tokens", "user", "user"),
+        SettingOrigin("lock.kind", "user", "user"),
+        SettingOrigin("session.budget_tokens", "here", "user"),
+        SettingOrigin("save.interval", "store", "store"),
     }
 
 

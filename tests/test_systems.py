@@ -13,7 +13,7 @@ from pathlib import Path, PureWindowsPath
 import pytest
 
 from gitmem.git.log import log
-from gitmem.hosts.host import NAMES, Place, Scope, direct_command, find_host
+from gitmem.hosts.host import NAMES, InstallPlace, Scope, direct_command, find_host
 from gitmem.hosts.settings import HOOKS, Edit
 from gitmem.platform.clock import Context
 from gitmem.store.store import Store
@@ -153,7 +153,7 @@ def test_the_line_that_install_writes_on_windows_records_a_session(machine, monk
 def test_what_install_writes_on_windows_is_taken_out_to_the_byte(name, monkeypatch):
     monkeypatch.setattr("gitmem.hosts.host.WINDOWS", True)
     text = '{\n  "mine": 1\n}\n'
-    for edit in find_host(name).edits(Place(Scope.PROJECT, "/p", "/h", {})):
+    for edit in find_host(name).edits(InstallPlace(Scope.PROJECT, "/p", "/h", {})):
         if isinstance(edit, Edit) and edit.part == HOOKS:
             new, noted = edit.put(text, {})
             assert ("h=$HOME" in new) == (name in {"claude", "codex", "copilot"})

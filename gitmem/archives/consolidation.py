@@ -56,7 +56,7 @@ _OWN_TITLE = re.compile(r"(?:[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?|[0-9]{4}-W[0-9]{2})
 _OWN_SECTIONS = ("", TIMELINE.casefold(), *(kind.label.casefold() for kind in MemoryType))
 
 
-class Step(Value):
+class ConsolidationStep(Value):
     """One consolidation: the document `target` named `period` takes in `sources`, oldest first."""
 
     target: str
@@ -71,7 +71,7 @@ class Step(Value):
 
 def plan_consolidation(
     paths: Iterable[str], today: date, *, weekly_days: int = 7, monthly_days: int = 30
-) -> tuple[Step, ...]:
+) -> tuple[ConsolidationStep, ...]:
     """Return the steps due for these paths, days before weeks, the oldest first.
 
     A week that a first run makes of old days becomes part of its month in the next one; 0 days switch a tier off.
@@ -85,10 +85,10 @@ def plan_consolidation(
         if (last := _last_day(path)) and monthly_days and (today - last).days > monthly_days:
             month = month_of(last)
             steps.setdefault(monthly_path(month), (month, []))[1].append(path)
-    return tuple(Step(target, period, tuple(sources)) for target, (period, sources) in steps.items())
+    return tuple(ConsolidationStep(target, period, tuple(sources)) for target, (period, sources) in steps.items())
 
 
-def consolidate(step: Step, documents: Mapping[str, bytes], before: bytes | None, digest: Digest) -> bytes:
+def consolidate(step: ConsolidationStep, documents: Mapping[str, bytes], before: bytes | None, digest: Digest) -> bytes:
     """Return the target's document with its sources added to the content `before`.
 
     Idempotent: a section is replaced, an entry added once.
@@ -99,7 +99,7 @@ def consolidate(step: Step, documents: Mapping[str, bytes], before: bytes | None
     for path in step.sources:
         given = Document.parse(documents[path])
         source, told = given.body, _to_digest(given.body)
-        tags = (tag for found in find_entries(told) for tag in found.entry.tags)
+        tags = (tag for entry in find_entries(told) for tag in entry.entry.tags)
         scope |= {*as_texts(given.get("scope")), *scopes_in(tags)}
         period = path.rpartition("/")[2].removesuffix(".md")
         place = find_section(body, period)
@@ -144,7 +144,7 @@ def replaced_lines(path: str, data: bytes, holders: Mapping[str, bytes], today: 
         place = find_section(held, section)
         if place is not None and held[place.body : place.end].strip():
             kept = {entry.id for _, entry in _kept(body, period, keeps)}
-            entries = [body[one.start : one.end] for one in find_entries(body) if one.entry.id not in kept]
+            entries = [body[entry.start : entry.end] for entry in find_entries(body) if entry.entry.id not in kept]
             return "\n".join([*entries, *_sentences(body)])
     return ""
 
@@ -185,9 +185,9 @@ def _last_day(path: str) -> date | None:
 def _kept(body: str, period: str, keeps: Sequence[str]) -> list[tuple[str, Entry]]:
     """Return the entries that stay, each with its section and date: no resolved issues."""
     return [
-        (one.label, one if " " in one.time else one._replace(time=f"{period} {one.time}"))
-        for one in (found.entry for found in find_entries(body))
-        if one.label in keeps and not (one.label == MemoryType.ISSUE.label and is_resolved(one.text))
+        (entry.label, entry if " " in entry.time else entry._replace(time=f"{period} {entry.time}"))
+        for entry in (entry.entry for entry in find_entries(body))
+        if entry.label in keeps and not (entry.label == MemoryType.ISSUE.label and is_resolved(entry.text))
     ]
 
 
@@ -196,7 +196,7 @@ def _to_digest(body: str) -> str:
 
     Lists of files, failed commands and kept entries are left out.
     """
-    found = [found.entry for found in find_entries(body) if found.entry.label not in (*_NO_PROSE, *_ALWAYS)]
+    found = [entry.entry for entry in find_entries(body) if entry.entry.label not in (*_NO_PROSE, *_ALWAYS)]
     entries = [_prose(entry) for entry in found]
     done = [entry for entry in entries if entry.label != _ASKED]
     texts = [render_entry(entry) for entry in done or entries]
@@ -238,7 +238,7 @@ def _lowered(text: str) -> str:
     """Return a text with headings of level 1 and 2 lowered by two, except in fences."""
     pieces, position = [], 0
     for start, end in (*fences(text), (len(text), len(text))):
-        pieces += [_HEADING.sub(lambda found: ("##" + found[1])[:6], text[position:start]), text[start:end]]
+        pieces += [_HEADING.sub(lambda match: ("##" + match[1])[:6], text[position:start]), text[start:end]]
         position = end
     return "".join(pieces)
 

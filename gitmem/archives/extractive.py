@@ -100,7 +100,7 @@ _TURNS = ("Turn", "Exchange")
 _SKIPPED = ("State",)  # repeats the end of the last turn
 
 
-class Role(Enum):
+class SentenceRole(Enum):
     """The role of a sentence in an archive."""
 
     DECISION = "decision"
@@ -113,27 +113,27 @@ class Role(Enum):
 
 
 _ROLES = {
-    MemoryType.DECISION: Role.DECISION,
-    MemoryType.PREFERENCE: Role.DECISION,
-    MemoryType.RULE: Role.DECISION,
-    MemoryType.ISSUE: Role.ISSUE,
-    MemoryType.ERROR_FIX: Role.FIX,
-    MemoryType.LEARNING: Role.LEARNING,
-    MemoryType.PATTERN: Role.LEARNING,
+    MemoryType.DECISION: SentenceRole.DECISION,
+    MemoryType.PREFERENCE: SentenceRole.DECISION,
+    MemoryType.RULE: SentenceRole.DECISION,
+    MemoryType.ISSUE: SentenceRole.ISSUE,
+    MemoryType.ERROR_FIX: SentenceRole.FIX,
+    MemoryType.LEARNING: SentenceRole.LEARNING,
+    MemoryType.PATTERN: SentenceRole.LEARNING,
 }
 _LABELS = {kind.label: role for kind, role in _ROLES.items()}
-_SECTIONS = {CORE_DECISIONS.casefold(): Role.DECISION, KNOWN_ISSUES.casefold(): Role.ISSUE}
+_SECTIONS = {CORE_DECISIONS.casefold(): SentenceRole.DECISION, KNOWN_ISSUES.casefold(): SentenceRole.ISSUE}
 
 
-class Item(Value):
+class ArchiveItem(Value):
     """An entry or other block of text; `whole` is its text on one line, `kept` whether a rotation keeps it.
 
     `session` is the tag of a session, or where that is not known the day; both and `day` may be "".
     """
 
-    role: Role
+    role: SentenceRole
     whole: str
-    sentences: tuple[tuple[Role, str], ...]
+    sentences: tuple[tuple[SentenceRole, str], ...]
     day: str
     session: str
     kept: bool
@@ -142,7 +142,7 @@ class Item(Value):
 class Reading(Value):
     """The items of an archive, in order, and the number of its sections."""
 
-    items: tuple[Item, ...]
+    items: tuple[ArchiveItem, ...]
     section_count: int
     left_out: int = 0  # characters in the middle, of a text longer than `MOST_CHARACTERS`
 
@@ -157,24 +157,24 @@ def read(text: str) -> Reading:
     parts = sections(body)
     titled = [("", body[: parts[0].start if parts else len(body)])]
     titled += [(part.title, body[part.body : part.end]) for part in parts]
-    items: list[Item] = []
+    items: list[ArchiveItem] = []
     for title, part_text in titled:
         position = 0
-        for found in find_entries(part_text):
-            items += _free(part_text[position : found.start], title)
-            items += _of_entry(found.entry, title)
-            position = found.end
+        for entry in find_entries(part_text):
+            items += _free(part_text[position : entry.start], title)
+            items += _of_entry(entry.entry, title)
+            position = entry.end
         items += _free(part_text[position:], title)
     return Reading(tuple(items), sum(part.level > 1 for part in parts) or len(parts), left_out)
 
 
 def day_of(text: str) -> str:
     """Return the first day (`YYYY-MM-DD`) in a text, "" if none."""
-    found = _DAY.search(text)
-    return found[1] if found else ""
+    match = _DAY.search(text)
+    return match[1] if match else ""
 
 
-def _of_entry(entry: Entry, title: str) -> list[Item]:
+def _of_entry(entry: Entry, title: str) -> list[ArchiveItem]:
     if entry.label in _SKIPPED:
         return []
     day = day_of(entry.time) or day_of(title)
@@ -182,29 +182,29 @@ def _of_entry(entry: Entry, title: str) -> list[Item]:
     if entry.label in _TURNS:
         session = entry.tags[0] if entry.tags else day
         whole = _on_one_line(without_labels(entry.text))
-        return [Item(Role.DONE, whole, tuple(_of_turn(entry.text)), day, session, kept)]
-    role = _LABELS.get(entry.label) or _SECTIONS.get(title.casefold(), Role.OTHER)
+        return [ArchiveItem(SentenceRole.DONE, whole, tuple(_of_turn(entry.text)), day, session, kept)]
+    role = _LABELS.get(entry.label) or _SECTIONS.get(title.casefold(), SentenceRole.OTHER)
     spoken = tuple((role, sentence) for sentence in split(entry.text))
-    return [Item(role, _on_one_line(entry.text), spoken, day, day, kept)]
+    return [ArchiveItem(role, _on_one_line(entry.text), spoken, day, day, kept)]
 
 
 # What the lines of a turn are, by how they begin; None for what is no prose.
 _LINES = {
-    **dict.fromkeys(("Done: ", "한 일: ", ANSWER, SAID), Role.DONE),
-    **dict.fromkeys(("Asked: ", "요청: "), Role.ASKED),
+    **dict.fromkeys(("Done: ", "한 일: ", ANSWER, SAID), SentenceRole.DONE),
+    **dict.fromkeys(("Asked: ", "요청: "), SentenceRole.ASKED),
     **dict.fromkeys((ERROR, FILES, OUTCOME, "Files: ", "파일: ", "Failed: ", "실패: ", "Files modified: "), None),
     **dict.fromkeys(("Keywords: ", "키워드: ", "Outcome: ", "결과: "), None),
 }
 
 
-def _of_turn(text: str) -> Iterator[tuple[Role, str]]:
+def _of_turn(text: str) -> Iterator[tuple[SentenceRole, str]]:
     """Yield the sentences of a turn with their roles; decisions, fixes and so on of an answer by its cues.
 
     The request comes first, or has a line of its own below the summary.
     """
     lines = text.split("\n")
     summed_up = any(line.startswith(("Asked: ", "요청: ", "Outcome: ", "결과: ")) for line in lines)
-    parts: list[tuple[Role | None, list[str]]] = [(Role.DONE if summed_up else Role.ASKED, [])]
+    parts: list[tuple[SentenceRole | None, list[str]]] = [(SentenceRole.DONE if summed_up else SentenceRole.ASKED, [])]
     for line in lines:
         label = next((label for label in _LINES if line.startswith(label)), "")
         if label:
@@ -214,7 +214,7 @@ def _of_turn(text: str) -> Iterator[tuple[Role, str]]:
         yield from ((role, sentence) for sentence in split(words))
 
 
-def _stated(sentence: str, cues: Sequence[Cue]) -> tuple[Role, str] | None:
+def _stated(sentence: str, cues: Sequence[Cue]) -> tuple[SentenceRole, str] | None:
     """Return role and text of a sentence that is a cue, None otherwise."""
     for cue in cues:
         if sentence.endswith(cue.text) or cue.text.endswith(sentence):
@@ -222,7 +222,7 @@ def _stated(sentence: str, cues: Sequence[Cue]) -> tuple[Role, str] | None:
     return None
 
 
-def _free(text: str, title: str) -> Iterator[Item]:
+def _free(text: str, title: str) -> Iterator[ArchiveItem]:
     """Yield the blocks of a text outside entries; a day in the heading above applies to them."""
     if not text.strip():
         return
@@ -233,10 +233,10 @@ def _free(text: str, title: str) -> Iterator[Item]:
             day = day_of(block.text) or day
             continue
         cues = [] if by_title else find_cues(block.text)
-        role = by_title or Role.OTHER
+        role = by_title or SentenceRole.OTHER
         spoken = tuple(_stated(sentence, cues) or (role, sentence) for sentence in sentences_of(block))
         own_day = day_of(block.text[:_DATED_START]) or day
-        yield Item(role, block.text, spoken, own_day, own_day, title.casefold() in KEPT_SECTIONS)
+        yield ArchiveItem(role, block.text, spoken, own_day, own_day, title.casefold() in KEPT_SECTIONS)
 
 
 _DATED_START = 30  # characters at the start of a line searched for its date: "[2026-01-10] ..."
@@ -246,22 +246,22 @@ def _on_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def is_statement(sentence: str, role: Role) -> bool:
+def is_statement(sentence: str, role: SentenceRole) -> bool:
     """Return whether a sentence can be part of a summary: no question, offer, lead-in or narration of work."""
-    if role is Role.ASKED:
+    if role is SentenceRole.ASKED:
         return is_prose(sentence)
     return reports(sentence) and not matcher("answers.tsv", "narration").search(sentence)
 
 
 # Weight of a sentence's role in the overall text.
 _WORTH = {
-    Role.DECISION: 1.5,
-    Role.FIX: 1.4,
-    Role.LEARNING: 1.4,
-    Role.ISSUE: 1.3,
-    Role.DONE: 1.2,
-    Role.OTHER: 1.0,
-    Role.ASKED: 0.7,
+    SentenceRole.DECISION: 1.5,
+    SentenceRole.FIX: 1.4,
+    SentenceRole.LEARNING: 1.4,
+    SentenceRole.ISSUE: 1.3,
+    SentenceRole.DONE: 1.2,
+    SentenceRole.OTHER: 1.0,
+    SentenceRole.ASKED: 0.7,
 }
 _SHORTEST = 20  # characters of a sentence of the overall text; a shorter one needs its neighbours
 _LONGEST = 300  # characters at which one is truncated
@@ -302,7 +302,8 @@ def summarise(archive: str, text: str) -> Summary:
             section_count=reading.section_count,
             themes=_themes(reading),
             key_decisions=tuple(
-                _decision(text, item.day) for item, text in _distinct(_told(reading, Role.DECISION))[-MAX_ITEMS:]
+                _decision(text, item.day)
+                for item, text in _distinct(_told(reading, SentenceRole.DECISION))[-MAX_ITEMS:]
             ),
             issues=_issues(reading),
             overall_summary=" ".join(overall),
@@ -346,10 +347,10 @@ def _decision(text: str, day: str) -> KeyDecision:
     """Split a decision from its reason, if it gives one."""
     first, *rest = split(text) or [text]
     second = rest[0] if rest else ""
-    found = _REASON.search(first[: 2 * _LONGEST_ITEM])
-    if found is None and (found := _REASON.match(second)):
+    match = _REASON.search(first[: 2 * _LONGEST_ITEM])
+    if match is None and (match := _REASON.match(second)):
         second = ""
-    why = (found["why"] or found["korean"]).rstrip(" .)]") if found else ""
+    why = (match["why"] or match["korean"]).rstrip(" .)]") if match else ""
     return KeyDecision(shorten(f"{first} {second}".rstrip(), _LONGEST_ITEM), shorten(why, _LONGEST_ITEM), day)
 
 
@@ -359,14 +360,14 @@ def _issues(reading: Reading) -> tuple[Issue, ...]:
     Facts tell of an issue that was resolved later; whoever shows a summary says so (`gitmem.facts.lines`).
     """
     issues = []
-    for index, (item, text) in enumerate(_distinct(_told(reading, Role.ISSUE))):
+    for index, (item, text) in enumerate(_distinct(_told(reading, SentenceRole.ISSUE))):
         ended = is_resolved(text)
         issues.append((ended, -index, Issue(shorten(text, _LONGEST_ITEM), RESOLVED if ended else OPEN, item.day)))
     kept = sorted(issues, key=lambda one: one[:2])[:MAX_ITEMS]
     return tuple(issue for *_, issue in sorted(kept, key=lambda one: -one[1]))
 
 
-def _told(reading: Reading, role: Role) -> list[tuple[Item, str]]:
+def _told(reading: Reading, role: SentenceRole) -> list[tuple[ArchiveItem, str]]:
     """Return the texts with a role: whole items of that role, single sentences of others."""
     found = []
     for item in reading.items:
@@ -377,9 +378,9 @@ def _told(reading: Reading, role: Role) -> list[tuple[Item, str]]:
     return [(item, text) for item, text in found if text.strip()]
 
 
-def _distinct(found: Iterable[tuple[Item, str]]) -> list[tuple[Item, str]]:
+def _distinct(found: Iterable[tuple[ArchiveItem, str]]) -> list[tuple[ArchiveItem, str]]:
     """Return texts without those of the same words; the first of each stays."""
-    kept: dict[object, tuple[Item, str]] = {}
+    kept: dict[object, tuple[ArchiveItem, str]] = {}
     for item, text in found:
         kept.setdefault(stems(text) or text.casefold(), (item, text))
     return list(kept.values())
@@ -411,11 +412,11 @@ def _themes(reading: Reading) -> tuple[Theme, ...]:
             ]
             shown = {stem: form for index in having for stem, form in words[index].items()}
             sessions = dict.fromkeys(items[index].session for index in having if items[index].session)
-            themes.append(Theme(", ".join(shown[one] for one in names), text, tuple(sessions)))
+            themes.append(Theme(", ".join(shown[name] for name in names), text, tuple(sessions)))
     return tuple(themes)
 
 
-def _theme_text(told: Sequence[Item], weight: Mapping[str, float]) -> str:
+def _theme_text(told: Sequence[ArchiveItem], weight: Mapping[str, float]) -> str:
     """Return the most telling sentences of a theme's items."""
     pool = [
         Sentence(text, _WORTH[role])

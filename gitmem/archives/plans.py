@@ -84,16 +84,16 @@ _DATED = (  # compiled where it is used: a save loads this module
 
 def last_day(path: str) -> date | None:
     """Return the last day of a log, an archive or a session file; None for other files."""
-    found = re.fullmatch(_DATED, path)
+    match = re.fullmatch(_DATED, path)
     try:
-        if found is None:
+        if match is None:
             return None
-        if week := found["week"]:
+        if week := match["week"]:
             return date.fromisoformat(f"{week}-7")
-        if month := found["month"]:
+        if month := match["month"]:
             next_month = date.fromisoformat(f"{month}-28") + timedelta(days=4)
             return next_month - timedelta(days=next_month.day)
-        return date.fromisoformat(found["day"] or found["stamp"])
+        return date.fromisoformat(match["day"] or match["stamp"])
     except ValueError:
         return None
 
@@ -169,7 +169,7 @@ def counted_down(body: str, start: int, end: int, ended: int) -> str:
 
 def facts_in(text: str) -> set[str]:
     """Return the ids of the facts that have a line in a text."""
-    return {found.entry.id for found in find_entries(text) if is_fact_id(found.entry.id)}
+    return {entry.entry.id for entry in find_entries(text) if is_fact_id(entry.entry.id)}
 
 
 def _that_fit(pieces: Sequence[str], ahead: Sequence[int], tokens: int, rest: Iterable[int] = ()) -> str:
@@ -189,8 +189,10 @@ def _that_fit(pieces: Sequence[str], ahead: Sequence[int], tokens: int, rest: It
 
 def _session(piece: str) -> str:
     """Return the tag of the session of an exchange, "" for another piece."""
-    found = find_entries(piece)
-    return found[0].entry.tags[0] if found and found[0].entry.label == "Exchange" and found[0].entry.tags else ""
+    entries = find_entries(piece)
+    return (
+        entries[0].entry.tags[0] if entries and entries[0].entry.label == "Exchange" and entries[0].entry.tags else ""
+    )
 
 
 # Sections that stay and the divisor of the threshold that limits each: kept whole, they could leave no room.
@@ -321,7 +323,7 @@ def _pieces(text: str) -> list[str]:
     """Split a text into entries, code fences, and the lines between them."""
     pieces: list[str] = []
     position = 0
-    for start, end in sorted([*((found.start, found.end) for found in find_entries(text)), *fences(text)]):
+    for start, end in sorted([*((entry.start, entry.end) for entry in find_entries(text)), *fences(text)]):
         if start >= position:  # an entry within a fence is quoted
             pieces += _LINES.findall(text, position, start)
             pieces.append(text[start:end])

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from functools import lru_cache, partial
 
-from gitmem.archives.consolidation import DAILY, WEEKLY, Step, consolidate, plan_consolidation
+from gitmem.archives.consolidation import DAILY, WEEKLY, ConsolidationStep, consolidate, plan_consolidation
 from gitmem.archives.plans import Limits, holders_of, needs_rotation, outdated_archives, plan_rotation
 from gitmem.config import RotationConfig
 from gitmem.document.document import Document
@@ -127,10 +127,10 @@ def retain(transaction: Transaction, config: RotationConfig) -> tuple[str, ...]:
 SENTENCES = {WEEKLY: 5, "monthly": 8}  # of a day in its week, of a week in its month
 
 
-class Done(Value):
+class StepResult(Value):
     """A step and its commit, None in a dry run."""
 
-    step: Step
+    step: ConsolidationStep
     commit: str | None
 
 
@@ -140,7 +140,7 @@ class Consolidated(Value):
     `finished` is False if steps are left because it was late.
     """
 
-    done: tuple[Done, ...]
+    done: tuple[StepResult, ...]
     kept: tuple[str, ...]
     notices: tuple[str, ...]
     finished: bool
@@ -155,7 +155,7 @@ def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], b
     """
     if dry_run:
         kept = _kept(store) if due(store) else frozenset()
-        every = tuple(Done(step, None) for step in _all_rounds(store, kept))
+        every = tuple(StepResult(step, None) for step in _all_rounds(store, kept))
         return Consolidated(every, _due_of(store, kept), (), finished=True)
     result = _consolidate(store, late)
     if result.done:
@@ -164,7 +164,7 @@ def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], b
 
 
 def _consolidate(store: Store, late: Callable[[], bool]) -> Consolidated:
-    done: list[Done] = []
+    done: list[StepResult] = []
     notices: list[str] = []
     refused: set[str] = set()
     while True:
@@ -184,19 +184,19 @@ def _consolidate(store: Store, late: Callable[[], bool]) -> Consolidated:
                 continue
             notices += outcome.notices
             if outcome.value:
-                done.append(Done(step, outcome.commits[-1]))
+                done.append(StepResult(step, outcome.commits[-1]))
             else:
                 refused.add(step.target)  # another process did it; not tried again, so that the loop ends
 
 
-def due(store: Store, kept: frozenset[str] = frozenset()) -> tuple[Step, ...]:
+def due(store: Store, kept: frozenset[str] = frozenset()) -> tuple[ConsolidationStep, ...]:
     """Return the due steps without the files in `kept`; lists folders, reads no file."""
     return _planned(store, _logs(store) - kept)
 
 
-def _all_rounds(store: Store, kept: frozenset[str]) -> list[Step]:
+def _all_rounds(store: Store, kept: frozenset[str]) -> list[ConsolidationStep]:
     """Return the due steps and their follow-ups: a week made of old days may join its month at once."""
-    steps: list[Step] = []
+    steps: list[ConsolidationStep] = []
     paths = _logs(store) - kept
     while planned := _planned(store, paths):
         steps += planned
@@ -204,7 +204,7 @@ def _all_rounds(store: Store, kept: frozenset[str]) -> list[Step]:
     return steps
 
 
-def _planned(store: Store, paths: frozenset[str]) -> tuple[Step, ...]:
+def _planned(store: Store, paths: frozenset[str]) -> tuple[ConsolidationStep, ...]:
     config = store.config.tiers
     return plan_consolidation(
         paths, store.context.clock().date(), weekly_days=config.weekly_days, monthly_days=config.monthly_days
@@ -240,7 +240,7 @@ def _kept(store: Store) -> frozenset[str]:
     )
 
 
-def _add(transaction: Transaction, step: Step) -> bool:
+def _add(transaction: Transaction, step: ConsolidationStep) -> bool:
     """Add the commit of a step to a transaction; False if its files are gone."""
     documents: dict[str, bytes] = {}
     for path in step.sources:
@@ -253,7 +253,7 @@ def _add(transaction: Transaction, step: Step) -> bool:
             documents[path] = data
     if not documents:
         return False
-    step = Step(step.target, step.period, tuple(documents))
+    step = ConsolidationStep(step.target, step.period, tuple(documents))
     most = SENTENCES[step.tier]
     data = consolidate(step, documents, transaction.read(step.target), lambda text, _: sentences(text, most))
     trailers = ((Trailer.OP.value, Op.CONSOLIDATE.value), (Trailer.PERIOD.value, step.period))

@@ -31,7 +31,7 @@ from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.fact import FactKind
 from gitmem.facts.lines import SHORTEST, Marks, normalized, with_marks
 from gitmem.history.origin import session_files
-from gitmem.judgement.ask import Asked, ask, instructions_for, without_secrets
+from gitmem.judgement.ask import AskResult, ask, instructions_for, without_secrets
 from gitmem.llm.http import Patience
 from gitmem.llm.protocol import Question, ReplyError, parse_reply
 from gitmem.redact.redact import redact
@@ -51,11 +51,11 @@ def as_of_now(summary: Summary, store: Store) -> Summary:
     """Return a summary with marks on ended decisions, and on issues that were resolved since."""
     marks = marks_for(store, ())
     return summary._replace(
-        themes=tuple(one._replace(summary=with_marks(one.summary, marks)) for one in summary.themes),
-        key_decisions=tuple(_decision(one, marks) for one in summary.key_decisions),
+        themes=tuple(theme._replace(summary=with_marks(theme.summary, marks)) for theme in summary.themes),
+        key_decisions=tuple(_decision(decision, marks) for decision in summary.key_decisions),
         issues=tuple(
-            one._replace(status=RESOLVED) if marks.has_ended(_ended(one.issue, (FactKind.ISSUE,), marks)) else one
-            for one in summary.issues
+            issue._replace(status=RESOLVED) if marks.has_ended(_ended(issue.issue, (FactKind.ISSUE,), marks)) else issue
+            for issue in summary.issues
         ),
         overall_summary=with_marks(summary.overall_summary, marks),
     )
@@ -118,9 +118,12 @@ def _scope(transaction: Transaction, archive: str) -> tuple[str, ...]:
     """Return the parts of the project that entries and facts of an archive are of."""
     shelf = Shelf(transaction.read, transaction.names)
     text = (transaction.read(archive) or b"").decode("utf-8", "replace")
-    entries = [found.entry for found in find_entries(text)]
-    facts = filter(None, (shelf.get(one.id) for one in entries if is_fact_id(one.id)))
-    parts = [*scopes_in(tag for one in entries for tag in one.tags), *(part for fact in facts for part in fact.scope)]
+    entries = [entry.entry for entry in find_entries(text)]
+    facts = filter(None, (shelf.get(entry.id) for entry in entries if is_fact_id(entry.id)))
+    parts = [
+        *scopes_in(tag for entry in entries for tag in entry.tags),
+        *(part for fact in facts for part in fact.scope),
+    ]
     return tuple(sorted({*parts}))
 
 
@@ -185,7 +188,7 @@ def improve(store: Store, archive: str, tries: Patience | None = None, *, over: 
     return Improved(archive, _method(store, archive), asked.why, commits[-1] if commits else None, questions)
 
 
-def _asked(store: Store, archive: str, text: str, tries: Patience | None) -> tuple[Asked[Summary], int]:
+def _asked(store: Store, archive: str, text: str, tries: Patience | None) -> tuple[AskResult[Summary], int]:
     """Ask a model for the summary of a text, of a long one part by part; returns it and the number of questions.
 
     Sessions that a model judged are told in its sentences; where that is all there is to tell, nothing is asked.
@@ -194,9 +197,9 @@ def _asked(store: Store, archive: str, text: str, tries: Patience | None) -> tup
     if by and not lacks:
         whole, told = offline_summary(archive, text), offline_summary(archive, brief)
         told = told._replace(date_range=whole.date_range, section_count=whole.section_count)
-        return Asked(told, model=by), 0
+        return AskResult(told, model=by), 0
     instructions, parts = instructions_for(store, "summary"), pieces(brief, MAX_CHARACTERS)
-    asked: Asked[Summary] = Asked(None)
+    asked: AskResult[Summary] = AskResult(None)
     dollars: list[float | None] = []
     for number, part in enumerate(parts, 1):
         before = json.dumps(asked.value.to_json(), ensure_ascii=False) if asked.value else ""
@@ -218,18 +221,18 @@ def _brief(store: Store, text: str) -> tuple[str, str, bool]:
     files = {session_tag(name): path for name, path in session_files(store).items()}
     told: dict[tuple[str, ...], str] = {(): ""}
     brief, by, lacks, position = [], "", False, 0
-    for found in find_entries(text):
-        tag = found.entry.tags[:1]
-        brief.append(text[position : found.start])
+    for entry in find_entries(text):
+        tag = entry.entry.tags[:1]
+        brief.append(text[position : entry.start])
         if tag not in told:
             document = Document.parse((store.read(files[tag]) if tag in files else None) or b"")
             section = find_section(document.body, "Summary") if document.get("by") else None
             told[tag] = document.body[section.body : section.end].strip() if section else ""
             if told[tag]:
-                brief.append(f"[{found.entry.time[:10]}] {told[tag]}\n\n")
+                brief.append(f"[{entry.entry.time[:10]}] {told[tag]}\n\n")
                 by = str(document.get("by"))
-        position = found.end if told[tag] else found.start
-        lacks = lacks or (not told[tag] and found.entry.label == EXCHANGE)
+        position = entry.end if told[tag] else entry.start
+        lacks = lacks or (not told[tag] and entry.entry.label == EXCHANGE)
     return "".join([*brief, text[position:]]), by, lacks
 
 

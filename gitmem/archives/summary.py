@@ -110,14 +110,14 @@ def _cut(summary: Summary, limit: int) -> Summary:
         return tuple(filter(None, (_line(session, MAX_MARK) for session in theme.sessions[:MAX_SESSIONS])))
 
     themes = (one._replace(sessions=sessions(one)) for one in _cut_items(summary.themes, limit) if one.name)
-    issues = (one for one in _cut_items(summary.issues, limit) if one.issue)
+    issues = (issue for issue in _cut_items(summary.issues, limit) if issue.issue)
     return Summary(
         archive=_line(summary.archive, MAX_TEXT),
         date_range=(_line(summary.date_range[0], MAX_MARK), _line(summary.date_range[1], MAX_MARK)),
         section_count=max(summary.section_count, 0),
         themes=tuple(themes),
-        key_decisions=tuple(one for one in _cut_items(summary.key_decisions, limit) if one.decision),
-        issues=tuple(one._replace(status=RESOLVED if one.status == RESOLVED else OPEN) for one in issues),
+        key_decisions=tuple(decision for decision in _cut_items(summary.key_decisions, limit) if decision.decision),
+        issues=tuple(issue._replace(status=RESOLVED if issue.status == RESOLVED else OPEN) for issue in issues),
         overall_summary=without_entries(clean_text(summary.overall_summary[:MAX_OVERALL])),
         method=_line(summary.method, short),
         provider=_line(summary.provider, short),
@@ -127,9 +127,9 @@ def _cut(summary: Summary, limit: int) -> Summary:
 
 def _cut_items(items: Sequence[Item], limit: int) -> Iterator[Item]:
     limits = {"name": min(MAX_NAME, limit), "date": MAX_MARK}
-    for one in items[:MAX_ITEMS]:
-        texts = ((key, text) for key, text in one._asdict().items() if isinstance(text, str))
-        yield one._replace(**{key: _line(text, limits.get(key, limit)) for key, text in texts})
+    for item in items[:MAX_ITEMS]:
+        texts = ((key, text) for key, text in item._asdict().items() if isinstance(text, str))
+        yield item._replace(**{key: _line(text, limits.get(key, limit)) for key, text in texts})
 
 
 def render_document(summary: Summary, created: datetime, scope: Sequence[str] = ()) -> bytes:
@@ -241,15 +241,15 @@ def from_json(given: Mapping[str, object], archive: str, method: str) -> Summary
 def summary_id(archive: str) -> str:
     """Return the id of the summary of an archive: `summary-YYYYMMDD-HHMMSS`, with the suffix of a second one."""
     name = archive.rpartition("/")[2].removesuffix(".md")
-    if found := _STAMP.fullmatch(name):
-        return f"{KIND}-{found[1]}-{found[2]}" + (found[3] or "").replace("_", "-")
+    if match := _STAMP.fullmatch(name):
+        return f"{KIND}-{match[1]}-{match[2]}" + (match[3] or "").replace("_", "-")
     return f"{KIND}-{_line(name, MAX_NAME)}"
 
 
 def archive_day(archive: str) -> str:
     """Return the day in an archive's name as `YYYY-MM-DD`, "" where it has none."""
-    found = _STAMP.fullmatch(archive.rpartition("/")[2].removesuffix(".md"))
-    return f"{found[1][:4]}-{found[1][4:6]}-{found[1][6:]}" if found else ""
+    match = _STAMP.fullmatch(archive.rpartition("/")[2].removesuffix(".md"))
+    return f"{match[1][:4]}-{match[1][4:6]}-{match[1][6:]}" if match else ""
 
 
 def _items(given: object) -> list[Mapping[str, object]]:

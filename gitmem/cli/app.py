@@ -174,9 +174,11 @@ class App(Value):
 
                 self.notices(process_spool(store).notices)
         except GitmemError as error:
-            from gitmem.store.findings import Failure, FailureLog
+            from gitmem.store.findings import FailureLog, LoggedFailure
 
-            FailureLog(store.private).record(Failure(now(), f"{args.command}, saving first what waited", error.message))
+            FailureLog(store.private).record(
+                LoggedFailure(now(), f"{args.command}, saving first what waited", error.message)
+            )
             self.notices((error.sentences,))
         return store
 

@@ -102,13 +102,13 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, app: App) -> 
     value = {**fact_value(known, status), "text": text, "origin": dict(fact.origin)}
     value |= fields(fact, "supersedes keywords")
     try:
-        found = find_entry(store, known.id)
+        entry = find_entry(store, known.id)
     except NotFoundError:  # it has no line
-        found = None
+        entry = None
     people = People(store)
     origin, whose = people.origin(known.id), people.whose(known.id)
     value |= {"author": origin.author if origin else None, **fields(status, "standing successor?")}
-    value["places"] = [fields(place, "path line") for place in found.places] if found else []
+    value["places"] = [fields(place, "path line") for place in entry.places] if entry else []
     about = (
         ("kind", known.kind),
         ("status", fact_state(known, status)),
@@ -126,7 +126,7 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, app: App) -> 
         ("file", known.path),
     )
     lines = [text, "", *(f"{name + ':':<12}{value}" for name, value in about if value)]
-    lines += ["", *place_lines(found)] if found else []
+    lines += ["", *place_lines(entry)] if entry else []
     app.answer(args, value, plain("\n".join(lines)), "fact")
 
 
@@ -198,8 +198,8 @@ def show_pattern(store: Store, prefix: str, args: argparse.Namespace, app: App) 
     """
     from statistics import mean
 
-    found = known_patterns(store)
-    these = [one for one in found if one.id.startswith(prefix.strip().removeprefix("^").casefold())]
+    patterns = known_patterns(store)
+    these = [one for one in patterns if one.id.startswith(prefix.strip().removeprefix("^").casefold())]
     if len(these) != 1:
         raise NotFoundError(
             f"There is {'more than one' if these else 'no'} pattern {prefix[:80]!r}.",
@@ -207,7 +207,7 @@ def show_pattern(store: Store, prefix: str, args: argparse.Namespace, app: App) 
         )
     pattern = these[0]
     paths = (path for path in episode_paths(store) if id_in(path) in pattern.episodes)
-    times = [one.mended_in for path in paths if (one := read_episode(store, path)) and one.mended_in]
+    times = [episode.mended_in for path in paths if (episode := read_episode(store, path)) and episode.mended_in]
     seconds = mean(times) if times else None
     value = {**pattern_value(pattern), "mended_in": seconds}
     text = named(store, "\n".join(_pattern_lines(pattern, seconds)), pattern.path)
@@ -229,13 +229,14 @@ def episode_value(episode: Episode, path: str, count: Count) -> dict[str, object
 def pattern_value(pattern: BugPattern) -> dict[str, object]:
     """Return a bug pattern as JSON with stable keys."""
     solutions = [
-        {**one._asdict(), "success_rate": one.success_rate, "confidence": one.confidence} for one in pattern.solutions
+        {**solution._asdict(), "success_rate": solution.success_rate, "confidence": solution.confidence}
+        for solution in pattern.solutions
     ]
     return {
         "id": pattern.id,
         "error": fields(pattern.error, "type message frames"),
         **fields(pattern, "created updated seen commands files"),
-        "causes": [one._asdict() for one in pattern.causes],
+        "causes": [cause._asdict() for cause in pattern.causes],
         "solutions": solutions,
         **fields(pattern, "stale path"),
     }
@@ -254,12 +255,12 @@ def _pattern_lines(pattern: BugPattern, seconds: float | None) -> list[str]:
     lines.append(f"Seen in {count(len(pattern.seen), 'exchange')}, last on {pattern.updated:%Y-%m-%d}.")
     lines += [f"Came with: {', '.join(pattern.commands)}"] if pattern.commands else []
     lines += [f"Files: {', '.join(pattern.files)}"] if pattern.files else []
-    lines += [f"Cause: {one.text} ({' '.join(one.said)})" for one in pattern.causes]
+    lines += [f"Cause: {cause.text} ({' '.join(cause.said)})" for cause in pattern.causes]
     lines += ["The files have changed a lot since."] if pattern.stale else []
     lines += [f"Mended within {age(seconds)} on average."] if seconds else []
-    for one in sorted(pattern.solutions, key=lambda one: -one.confidence):
-        tried = len(one.worked) + len(one.failed)
-        after = f" when {', '.join(one.commands)} failed" if one.commands else ""
-        ids = " ".join(one.worked or one.failed)
-        lines += ["", f"{one.text}", f"  worked in {len(one.worked)} of {tried}{after}: {ids}"]
+    for solution in sorted(pattern.solutions, key=lambda one: -one.confidence):
+        tried = len(solution.worked) + len(solution.failed)
+        after = f" when {', '.join(solution.commands)} failed" if solution.commands else ""
+        ids = " ".join(solution.worked or solution.failed)
+        lines += ["", f"{solution.text}", f"  worked in {len(solution.worked)} of {tried}{after}: {ids}"]
     return [*lines, "", f"{pattern.id}, in {pattern.path}"]

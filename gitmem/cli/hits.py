@@ -11,7 +11,7 @@ from gitmem.cli.app import App
 from gitmem.document.ids import short_session
 from gitmem.errors import UsageError
 from gitmem.lessons.usage_log import GivenText, handles, note_asked
-from gitmem.search.engine import Answer, answer
+from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.hits import Hit
 from gitmem.search.query import parse_query
 from gitmem.search.recall import with_own
@@ -29,16 +29,16 @@ LAYERS = {
 _SHORT = 10  # characters of an object id
 
 
-class Found(Value):
+class QueryAnswer(Value):
     """The answer to a query, and in which store it was searched from when on."""
 
-    answer: Answer
+    answer: SearchAnswer
     query: str
     store: Store
     began: datetime
 
 
-def find_hits(args: argparse.Namespace, app: App, *, deep: bool = False, history: bool = False) -> Found:
+def find_hits(args: argparse.Namespace, app: App, *, deep: bool = False, history: bool = False) -> QueryAnswer:
     """Return the answer to the command's query; print once an hour why vectors were left out."""
     query = " ".join(args.query)
     if not query.strip():
@@ -54,16 +54,16 @@ def find_hits(args: argparse.Namespace, app: App, *, deep: bool = False, history
 
         if is_news(store.private, "search", found.without_vectors):
             app.notices((f"Only words were compared, not meanings. {found.without_vectors}",))
-    return Found(found, query, store, began)
+    return QueryAnswer(found, query, store, began)
 
 
-def note_hits(app: App, found: Found, how: str, text: str, hits: Sequence[Hit]) -> None:
+def note_hits(app: App, found: QueryAnswer, how: str, text: str, hits: Sequence[Hit]) -> None:
     """Note a question and its hits for `gitmem stats`; text that a person reads at a terminal costs no tokens."""
     printed = "" if app.out.isatty() else text
     note_asked(found.store, GivenText(found.began, app.session(), how, handles(hits)), printed)
 
 
-def left_out(found: Answer) -> tuple[str, ...]:
+def left_out(found: SearchAnswer) -> tuple[str, ...]:
     """Return a notice of the number of ended facts that were left out, if any."""
     if not found.left_out:
         return ()

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from gitmem.cli.app import OWN, App
 from gitmem.errors import StoreNotFoundError, UsageError
 from gitmem.git.setup import excluded, unexcluded
-from gitmem.hosts.host import NAMES, Host, Place, Scope, find_host
-from gitmem.hosts.install import Change, Manifest, plan_edits, plan_whole
+from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host
+from gitmem.hosts.install import Manifest, SettingsChange, plan_edits, plan_whole
 from gitmem.hosts.script import content, is_there
 from gitmem.hosts.settings import ALLOW, COMMANDS, SKILL, Edit, Shipped
 from gitmem.platform.programs import SCRIPTS_TOO, find_program
@@ -62,9 +62,9 @@ def find_manifest(args: argparse.Namespace, app: App, scope: Scope, host: Host) 
         return None
 
 
-def place_of(args: argparse.Namespace, app: App, scope: Scope) -> Place:
+def place_of(args: argparse.Namespace, app: App, scope: Scope) -> InstallPlace:
     """Return where a scope's settings are."""
-    return Place(scope, project_top(app.folder(args)), app.home(), app.environ)
+    return InstallPlace(scope, project_top(app.folder(args)), app.home(), app.environ)
 
 
 def by_path(items: Iterable[Edit | Shipped]) -> dict[str, list[Edit]]:
@@ -76,7 +76,7 @@ def by_path(items: Iterable[Edit | Shipped]) -> dict[str, list[Edit]]:
     return found
 
 
-def plan_excluded(place: Place, items: Iterable[Edit | Shipped], *, installs: bool) -> Change | None:
+def plan_excluded(place: InstallPlace, items: Iterable[Edit | Shipped], *, installs: bool) -> SettingsChange | None:
     """Plan which of an agent's files in a project git passes over: those of a person alone, while they are installed.
 
     None where that changes nothing, git has no say, or its list is a link, through which another file would be written.
@@ -124,16 +124,20 @@ def short_path(args: argparse.Namespace, app: App, path: str) -> str:
     )
 
 
-def taken_lines(args: argparse.Namespace, app: App, changes: Iterable[Change]) -> list[str]:
+def taken_lines(args: argparse.Namespace, app: App, changes: Iterable[SettingsChange]) -> list[str]:
     """Return what was taken out of which files, as lines."""
-    paths = [(one.after is None, short_path(args, app, one.path)) for one in changes if one.changes]
+    paths = [(change.after is None, short_path(args, app, change.path)) for change in changes if change.changes]
     return [
         f"Removed {path}: nothing else was in it." if gone else f"Took gitmem out of {path}." for gone, path in paths
     ]
 
 
 def report_changes(
-    args: argparse.Namespace, app: App, hosts: Sequence[Host], changes: Sequence[tuple[Scope, Change]], text: str
+    args: argparse.Namespace,
+    app: App,
+    hosts: Sequence[Host],
+    changes: Sequence[tuple[Scope, SettingsChange]],
+    text: str,
 ) -> None:
     """Print `text`, or with --dry-run the diff of each file; with --json the changed files."""
     values = [
@@ -152,7 +156,7 @@ def report_changes(
     app.answer(args, value, text, OWN)
 
 
-def _diff(change: Change) -> str:
+def _diff(change: SettingsChange) -> str:
     from difflib import unified_diff
 
     before, after = (

@@ -109,10 +109,10 @@ def _log(app: App, args: argparse.Namespace | None, message: str, trace: str = "
         return ""
     try:
         from gitmem.cli.app import now
-        from gitmem.store.findings import Failure, FailureLog
+        from gitmem.store.findings import FailureLog, LoggedFailure
 
         journal = FailureLog(app.open(args).private)
-        return journal.path * journal.record(Failure(now(), args.command, message, trace))
+        return journal.path * journal.record(LoggedFailure(now(), args.command, message, trace))
     except Exception:  # noqa: BLE001  # no store, or one that is the very trouble
         return ""
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from gitmem.cli.app import App
-    from gitmem.history.origin import EntryFound, Line
+    from gitmem.history.origin import BlamedLine, EntryFound
     from gitmem.history.records import CommitRecord, Difference, RotatedFile
     from gitmem.store.findings import Finding
     from gitmem.store.store import Store
@@ -220,7 +220,7 @@ def place_lines(found: EntryFound) -> list[str]:
     return lines
 
 
-def blame_value(path: str, lines: Sequence[Line]) -> dict[str, object]:
+def blame_value(path: str, lines: Sequence[BlamedLine]) -> dict[str, object]:
     """Return blamed lines for JSON."""
     origins = [commit_value(line.origin) if line.origin else None for line in lines]
     listed = zip(lines, origins, strict=True)
@@ -230,7 +230,7 @@ def blame_value(path: str, lines: Sequence[Line]) -> dict[str, object]:
     }
 
 
-def blame_table(lines: Sequence[Line], store: Store) -> str:
+def blame_table(lines: Sequence[BlamedLine], store: Store) -> str:
     """Return blamed lines in columns: date, author or host and session, commit, number, line."""
     rows = [
         (f"{line.origin.date:{_MINUTES}}", _whose(line.origin, store), line.origin.commit[:SHORT], line)

@@ -39,7 +39,7 @@ _LISTS = {
 }
 
 
-class Section(Value):
+class HelpSection(Value):
     """What commands.txt says of a command: the one of its own that runs without a word, its line in lists, its text."""
 
     usual: str
@@ -48,7 +48,7 @@ class Section(Value):
 
 
 @cache
-def sections() -> Mapping[str, Section]:
+def sections() -> Mapping[str, HelpSection]:
     """Return the sections of commands.txt by the words of their commands."""
     with open(os.path.join(os.path.dirname(__file__), "commands.txt"), encoding="utf-8") as file:
         parts = file.read().split("\n== ")[1:]
@@ -57,7 +57,7 @@ def sections() -> Mapping[str, Section]:
         head, _, text = part.partition("\n")
         words, _, line = head.partition(": ")
         name, _, usual = words.partition(" [")
-        found[name] = Section(usual.rstrip("]"), line, text)
+        found[name] = HelpSection(usual.rstrip("]"), line, text)
     return found
 
 

@@ -313,10 +313,10 @@ def remove_entries(text: str, ids: Collection[str]) -> str:
         return text
     pieces = []
     position = 0
-    for found in find_entries(text):
-        if found.entry.id in ids:
-            pieces.append(text[position : found.start])
-            position = found.end
+    for entry in find_entries(text):
+        if entry.entry.id in ids:
+            pieces.append(text[position : entry.start])
+            position = entry.end
     return "".join([*pieces, text[position:]])
 
 
@@ -382,7 +382,7 @@ def _lines_of(text: str, section: str, since: str) -> Iterator[re.Match[str]]:
     """Return the first lines of a section's entries, none if none of them can be later than `since`."""
     place = find_section(text, section)
     # Mostly there is none, which looking for times alone tells in a fraction of the time.
-    if place is None or all(found[1] < since for found in re.compile(_ANY_TIME).finditer(text, place.start, place.end)):
+    if place is None or all(match[1] < since for match in re.compile(_ANY_TIME).finditer(text, place.start, place.end)):
         return iter(())
     return re.compile(FIRST_LINE).finditer(text, place.start, place.end)
 

@@ -80,7 +80,7 @@ def flow(value: object) -> str:
 def _quoted(text: str) -> str:
     """Return `text` in double quotes: a JSON string, which is one of YAML's too but for a few characters."""
     quoted = json.dumps(text, ensure_ascii=False)
-    return _NEEDS_ESCAPE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    return _NEEDS_ESCAPE.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
 
 
 def _float(value: float) -> str:

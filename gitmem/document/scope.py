@@ -31,8 +31,8 @@ def scopes_in(tags: Iterable[str]) -> tuple[str, ...]:
 
 def scopes_of_line(text: str) -> tuple[str, ...]:
     """Return the parts that the first line of an entry names."""
-    found = _LINE.match(text)
-    return scopes_in(found[1].replace("#", "").split()) if found else ()
+    match = _LINE.match(text)
+    return scopes_in(match[1].replace("#", "").split()) if match else ()
 
 
 def is_within(part: str, other: str) -> bool:

@@ -28,7 +28,7 @@ MAX_DEPTH = 64
 LINE_END = re.compile(r"\r\n|\n|\r")
 
 
-class Node(NamedTuple):
+class YamlNode(NamedTuple):
     """The position of a value in the text, in characters; ends are exclusive."""
 
     start: int
@@ -37,21 +37,21 @@ class Node(NamedTuple):
     text: str | None = None  # of a scalar
     is_mapping: bool = False
     is_flow: bool = False
-    children: tuple[Node, ...] = ()  # of a mapping: key, value, key, value …
+    children: tuple[YamlNode, ...] = ()  # of a mapping: key, value, key, value …
     size: int = 1  # nodes in it, aliases followed
     height: int = 1
 
     @property
-    def pairs(self) -> list[tuple[Node, Node]]:
+    def pairs(self) -> list[tuple[YamlNode, YamlNode]]:
         """The keys and values of a mapping."""
         return list(zip(self.children[::2], self.children[1::2], strict=True))
 
-    def find(self, key: str) -> tuple[Node, Node] | None:
+    def find(self, key: str) -> tuple[YamlNode, YamlNode] | None:
         """Return the key and the value of `key`, None if this is not a mapping that has it."""
         return next((pair for pair in self.pairs if pair[0].text == key), None) if self.is_mapping else None
 
 
-def outline(text: str) -> Node | None:
+def outline(text: str) -> YamlNode | None:
     """Return where everything in `text` (without a byte order mark) stands, None if it holds no value.
 
     It reads parser events, which come one after the other however deep the text nests. Raises `YamlTextError` for a key
@@ -80,11 +80,11 @@ class _Reader:
     def __init__(self, text: str, events: Iterator[Any]) -> None:
         self.text = text
         # Where each line after the first begins, and where the text ends.
-        self.lines = [*(found.end() for found in LINE_END.finditer(text)), len(text)]
+        self.lines = [*(match.end() for match in LINE_END.finditer(text)), len(text)]
         self.events = events
-        self.anchors: dict[str, Node] = {}
+        self.anchors: dict[str, YamlNode] = {}
 
-    def read(self, event: Any, depth: int = 1) -> Node:
+    def read(self, event: Any, depth: int = 1) -> YamlNode:
         """Return the node that `event` begins. Raises `YamlTextError`."""
         if depth > MAX_DEPTH:
             raise YamlTextError(f"it nests more than {MAX_DEPTH} levels deep")
@@ -99,7 +99,7 @@ class _Reader:
             self.anchors[event.anchor] = node
         return node
 
-    def _alias(self, event: Any, depth: int) -> Node:
+    def _alias(self, event: Any, depth: int) -> YamlNode:
         target = self.anchors.get(event.anchor)
         if target is None:
             raise YamlTextError(f"*{event.anchor} refers to no anchor, or to itself")
@@ -108,14 +108,14 @@ class _Reader:
         end = event.end_mark.index
         return target._replace(start=event.start_mark.index, end=end, after=self._next_line(end))
 
-    def _scalar(self, event: Any) -> Node:
+    def _scalar(self, event: Any) -> YamlNode:
         start, end = event.start_mark.index, event.end_mark.index
         if event.style in ("|", ">"):  # such a mark ends behind the blank lines that belong to the value
             trimmed = start + len(self.text[start:end].rstrip(" \t\r\n"))
-            return Node(start, trimmed, end, event.value)
-        return Node(start, end, self._next_line(end), event.value)
+            return YamlNode(start, trimmed, end, event.value)
+        return YamlNode(start, end, self._next_line(end), event.value)
 
-    def _collection(self, event: Any, depth: int) -> Node:
+    def _collection(self, event: Any, depth: int) -> YamlNode:
         children = []
         last = next(self.events)
         while isinstance(last, yaml.NodeEvent):
@@ -123,7 +123,7 @@ class _Reader:
             last = next(self.events)
         # A block collection's end mark lies behind the comments that follow it; take that of its last child.
         end = last.end_mark.index if event.flow_style else children[-1].end
-        node = Node(
+        node = YamlNode(
             start=event.start_mark.index,
             end=end,
             after=self._next_line(end) if event.flow_style else children[-1].after,
@@ -140,7 +140,7 @@ class _Reader:
         return self.lines[min(bisect_right(self.lines, position), len(self.lines) - 1)]
 
 
-def _check_keys(node: Node) -> None:
+def _check_keys(node: YamlNode) -> None:
     seen = set()
     for key, _ in node.pairs if node.is_mapping else ():
         if key.text is None:
@@ -282,7 +282,7 @@ def _readable_errors() -> Iterator[None]:
         raise YamlTextError(f"it is not valid YAML: {' '.join(str(error).split())}") from error
 
 
-def _put(text: str, mapping: Node, path: tuple[str, ...], value: object, newline: str) -> str:
+def _put(text: str, mapping: YamlNode, path: tuple[str, ...], value: object, newline: str) -> str:
     rest = _nested(path[1:], value)
     pair = mapping.find(path[0])
     if pair is None:
@@ -308,7 +308,7 @@ def _cut(text: str, path: tuple[str, ...]) -> str:
     return text[: _line_start(text, pair[0])] + text[pair[1].after :]
 
 
-def _flow_span(mapping: Node, pair: tuple[Node, Node]) -> tuple[int, int]:
+def _flow_span(mapping: YamlNode, pair: tuple[YamlNode, YamlNode]) -> tuple[int, int]:
     """Return the range to delete when `pair` leaves `mapping`, with one comma."""
     pairs = mapping.pairs
     index = pairs.index(pair)
@@ -317,7 +317,7 @@ def _flow_span(mapping: Node, pair: tuple[Node, Node]) -> tuple[int, int]:
     return pairs[index - 1][1].end if index else pair[0].start, pair[1].end
 
 
-def _add(text: str, mapping: Node, name: str, value: object, newline: str) -> str:
+def _add(text: str, mapping: YamlNode, name: str, value: object, newline: str) -> str:
     if mapping.is_flow:
         at = mapping.children[-1].end if mapping.children else mapping.end - 1
         comma = ", " if mapping.children else ""
@@ -327,7 +327,7 @@ def _add(text: str, mapping: Node, name: str, value: object, newline: str) -> st
     return _insert(text, mapping.after, _block(name, value, indent, newline), newline)
 
 
-def _replace(text: str, mapping: Node, pair: tuple[Node, Node], value: object, newline: str) -> str:
+def _replace(text: str, mapping: YamlNode, pair: tuple[YamlNode, YamlNode], value: object, newline: str) -> str:
     key, old = pair
     at = text.find(":", key.end, old.start) + 1  # behind the colon
     if not at:
@@ -344,7 +344,7 @@ def _replace(text: str, mapping: Node, pair: tuple[Node, Node], value: object, n
     return f"{text[:at]}{text[at : old.start] or ' '}{flow(value)}{text[old.end :]}"
 
 
-def _line_start(text: str, node: Node) -> int:
+def _line_start(text: str, node: YamlNode) -> int:
     """Return where the line of `node` begins, if nothing but blanks stands before it. Raises `YamlTextError`."""
     start = max(text.rfind("\n", 0, node.start), text.rfind("\r", 0, node.start)) + 1
     if text[start : node.start].strip():

@@ -18,7 +18,7 @@ from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.document.scope import scopes_in
 from gitmem.facts.compare import WEIGHED, candidates, rivals_of, says_the_same
 from gitmem.facts.extract import (
-    Finding,
+    FoundFact,
     as_statement,
     fact_keywords,
     facts_of_prompt,
@@ -90,8 +90,8 @@ class FactBook:
         made = fact_of(event, text)
         if made is None:
             return event.id, {}
-        known = self.known().get(made.id)
-        if known is not None and event.id in known.sources:
+        fact = self.known().get(made.id)
+        if fact is not None and event.id in fact.sources:
             return made.id, None
         kept = self.keep(made, event.id, again=True)
         return (event.id, {}) if kept is None else (kept[0].id, kept[1])
@@ -124,7 +124,7 @@ class FactBook:
                 facts |= supersede(facts, known.id, instead.id, self._transaction.now)
         return self._changes([*facts.values()])
 
-    def take(self, found: Finding, session: str, *, again: bool) -> Changes:
+    def take(self, found: FoundFact, session: str, *, again: bool) -> Changes:
         """Return the file changes that keep a finding; where a known fact says the same, that gains its source.
 
         `again`: what a person says after it had ended holds again, unlike in an old session that is read later.
@@ -360,7 +360,7 @@ def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
 
 
 def learn_findings(
-    store: Store, session: str, host: str, findings: Sequence[Finding], *, turns: Sequence[Turn] = (), model: str = ""
+    store: Store, session: str, host: str, findings: Sequence[FoundFact], *, turns: Sequence[Turn] = (), model: str = ""
 ) -> str | None:
     """Commit findings, entries of `memory.md` that are no facts yet, and issues that these turns mend, in one commit.
 
@@ -401,7 +401,7 @@ def _code_as_of(store: Store, code: ProjectCode | None, when: datetime) -> tuple
     return code.as_of(min(when, now)) if code else ("", frozenset())
 
 
-def _saved(transaction: Transaction, book: FactBook) -> list[Finding]:
+def _saved(transaction: Transaction, book: FactBook) -> list[FoundFact]:
     """Return the decisions, issues and so on of `memory.md` that are no fact's source yet."""
     data = transaction.read(MEMORY)
     known = {tail_of(source) for fact in book.known().values() for source in fact.sources} if data else set()
@@ -413,7 +413,7 @@ def _saved(transaction: Transaction, book: FactBook) -> list[Finding]:
     return findings
 
 
-def _of_entry(entry: Entry) -> list[Finding]:
+def _of_entry(entry: Entry) -> list[FoundFact]:
     """Return an entry of `memory.md` as a finding; none if capture took it from an answer."""
     kind = _TYPES[entry.label]
     words = " ".join(entry.text.casefold().split())
@@ -421,7 +421,7 @@ def _of_entry(entry: Entry) -> list[Finding]:
     if not words or tail_of(derived_id(at, kind.value, words)) == tail_of(entry.id):
         return []
     text = entry.text if "\n" in entry.text else as_statement(entry.text)
-    return [Finding(_LEARNED[kind], text, _SAVED, at, entry.id)]
+    return [FoundFact(_LEARNED[kind], text, _SAVED, at, entry.id)]
 
 
 def moment_of(entry: Entry) -> datetime:

@@ -109,7 +109,7 @@ def retire(store: Store, known: Fact, why: str, *more: Fact) -> tuple[str, ...]:
     A fact that contradicts one of them is no longer in review.
     """
     clean = redact(why, allow=store.config.redaction.allow).text
-    now, gone = store.context.clock(), {known.id, *(one.id for one in more)}
+    now, gone = store.context.clock(), {known.id, *(fact.id for fact in more)}
 
     def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
         changed = {
@@ -118,7 +118,7 @@ def retire(store: Store, known: Fact, why: str, *more: Fact) -> tuple[str, ...]:
         }
         return changed | {name: ended(changed[name], now, clean) for name in gone}
 
-    verb = "Resolve" if all(one.kind == FactKind.ISSUE for one in (known, *more)) else "Retire"
+    verb = "Resolve" if all(fact.kind == FactKind.ISSUE for fact in (known, *more)) else "Retire"
     return change_facts(store, known, plan, _subject(verb, known, more), *more)
 
 
@@ -148,7 +148,7 @@ def pin(store: Store, known: Fact, *more: Fact, pinned: bool) -> tuple[str, ...]
     """Have every session told facts first, or no longer so. Returns the commits."""
 
     def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
-        return facts | {one.id: facts[one.id]._replace(pinned=pinned) for one in (known, *more)}
+        return facts | {fact.id: facts[fact.id]._replace(pinned=pinned) for fact in (known, *more)}
 
     return change_facts(store, known, plan, _subject("Pin" if pinned else "Unpin", known, more), *more)
 
@@ -299,7 +299,7 @@ def _weighed(store: Store) -> list[Fact]:
 def _compare(store: Store, new: Fact, facts: Sequence[Fact]) -> bool:
     """Compare a fact with all others; return whether it has rivals."""
     rivals = rivals_of(new, candidates(new.description, facts))
-    for loser, winner in (*((one, new) for one in rivals.ended), *((new, one) for one in rivals.ended_by)):
+    for loser, winner in (*((fact, new) for fact in rivals.ended), *((new, fact) for fact in rivals.ended_by)):
         supersede_fact(store, loser, winner)
     for other in rivals.disputed:
         _mark_for_review(store, other, new)

@@ -132,7 +132,7 @@ _FEWEST_MENDED = 3  # words of an issue that its fix has
 _FILE_NAME = re.compile(r"(?<![\w/.-])(?:[\w-][\w.-]{0,80}/){0,12}[\w-][\w.-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
 
 
-class Finding(Value):
+class FoundFact(Value):
     """A fact found in a session, with its `scope`; `source` is its turn's entry, `by` the model that found it."""
 
     kind: FactKind
@@ -145,13 +145,13 @@ class Finding(Value):
     scope: tuple[str, ...] = ()
 
 
-def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collection[str] = ()) -> list[Finding]:
+def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collection[str] = ()) -> list[FoundFact]:
     """Return the facts in the turns of a session, in order, each once.
 
     `roots` are the folders that file names are relative to; `boot_lines` are the lines of the agent's own boot files
     (`noise.content_lines`), which it reads at every start.
     """
-    found: dict[tuple[FactKind, str], Finding] = {}
+    found: dict[tuple[FactKind, str], FoundFact] = {}
     answers: dict[str, str] = {}  # the last one of each session
     for turn in turns:
         files = relative_files(turn.files, (*roots, turn.cwd))
@@ -162,13 +162,13 @@ def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collecti
     return list(found.values())
 
 
-def facts_of_prompt(turn: Turn, answer_before: str, files: Sequence[str]) -> Iterator[Finding]:
+def facts_of_prompt(turn: Turn, answer_before: str, files: Sequence[str]) -> Iterator[FoundFact]:
     """Yield the facts that a person states, and the options of the last answer that the person picks."""
     prompt = human_text(turn.prompt)
     for said in (*picks_of(prompt, answer_before), *statements_of(prompt)):
         text = with_reason(as_statement(said.text), as_statement(said.why) if said.why else "")
         scope = (turn.scope,) if turn.scope else ()
-        yield Finding(said.kind, text, _SURE, turn.started, turn.exchange_id, files_named(text, files), scope=scope)
+        yield FoundFact(said.kind, text, _SURE, turn.started, turn.exchange_id, files_named(text, files), scope=scope)
 
 
 class Fix(Value):
@@ -195,7 +195,7 @@ def find_fixes(turns: Iterable[Turn]) -> Iterator[Fix]:
         sentences = [sentence for block in blocks(human_text(turn.answer)) for sentence in sentences_of(block)]
         fixed = [sentence for sentence in sentences if is_resolved(sentence)]
         yield from (Fix(as_statement(sentence), turn.ended, stems_of(sentence)) for sentence in fixed)
-        wrong = [f"{one.command} {one.error}" for one in turn.failures if one.fixed_by] if fixed else []
+        wrong = [f"{failure.command} {failure.error}" for failure in turn.failures if failure.fixed_by] if fixed else []
         yield from (Fix(as_statement(fixed[0]), turn.ended, stems_of(one), _named(one)) for one in wrong)
 
 

@@ -143,8 +143,8 @@ def make_fact(kind: FactKind, text: str, created: datetime, **more: Any) -> Fact
     description = one_line(str(more.pop("description", "")) or text.split("\n\n")[0], MAX_DESCRIPTION)
     name = _named(kind, description)
     status = FactStatus.OPEN if kind is FactKind.ISSUE else FactStatus.ACTIVE
-    given = Fact(fact_id(kind, text), kind, text, created, name, description, status=status)
-    return given._replace(**more)
+    fact = Fact(fact_id(kind, text), kind, text, created, name, description, status=status)
+    return fact._replace(**more)
 
 
 def _named(kind: FactKind, description: str) -> str:

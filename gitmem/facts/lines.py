@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from gitmem.document.entry import FoundEntry
     from gitmem.facts.fact import Fact
-    from gitmem.facts.validity import Place, Status
+    from gitmem.facts.validity import FactPlace, Status
 
 
 SHORTEST = 12  # characters of a statement that is known by its words alone
@@ -51,7 +51,7 @@ _REST = r"(?:[^.!?…。\n]|[.!?…](?=\w)){0,200}(?!\w)(?:[.!?…。]+(?![\w.])
 _OPEN = r"['\"]?[ \t]*\n[ \t]+status: (?P<open>open)\b"  # behind an issue in a summary's header
 
 
-class Memory(Value):
+class ShownMemory(Value):
     """A memory in a shown text: its id, its words, the fact that it is ("" for none), its place, and that of a mark."""
 
     id: str
@@ -110,11 +110,11 @@ class Marks(Value):
             if (len(parts) <= _FEW or (parts[1], parts[2]) in pairs) and said in low:
                 form = r"\s+".join(map(re.escape, said.split()))
                 same = re.finditer(rf"(?<!\w){form}{_END}", text, re.IGNORECASE)
-                found += ((-one.end(), one.start(), identifier) for one in same)
+                found += ((-match.end(), match.start(), identifier) for match in same)
         for identifier, form in self.wordings.items():
             if self.facts[identifier].name.partition("-")[0] in low:
                 reworded = re.finditer(rf"(?<!\w){form}{_REST}", text, re.IGNORECASE)
-                found += ((-one.end(), one.start(), identifier) for one in reworded)
+                found += ((-match.end(), match.start(), identifier) for match in reworded)
         found = sorted((start, end, one) for end, start, one in found)
         ends = [0, *accumulate((-end for _, end, _ in found), max)]
         return [(start, -end, one) for before, (start, end, one) in zip(ends, found, strict=False) if -end > before]
@@ -128,7 +128,7 @@ class Marks(Value):
             return ""
         words = [str(status.place)] if status.place else []
         if status.disputes:
-            others = " / ".join(self.facts[one].description for one in status.disputes if one in self.facts)
+            others = " / ".join(self.facts[dispute].description for dispute in status.disputes if dispute in self.facts)
             words.append(f"in dispute with: {others}" if others else "in dispute")
         if words or status.holds:
             return "; ".join(words)
@@ -149,7 +149,7 @@ class Marks(Value):
             return normalized(self.facts[identifier].description) not in self.in_force
         return self.is_old_wording(identifier, text)
 
-    def of_memory(self, memory: Memory, stated: Collection[str]) -> str:
+    def of_memory(self, memory: ShownMemory, stated: Collection[str]) -> str:
         """Return what to say of a whole memory: the status of the fact that it is, else of facts learned from it.
 
         Those that are `stated` in its text are marked there.
@@ -172,7 +172,7 @@ class Marks(Value):
         return f'"{words}"' if len(words) <= _QUOTED else f'"{words[:_QUOTED].rstrip()}…"'
 
 
-def marks_of(facts: Iterable[Fact], places: Mapping[str, Place] = {}) -> Marks:
+def marks_of(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> Marks:
     """Return the marks of these facts; `places` as in `what_holds`."""
     known = {fact.id: fact for fact in facts}
     statuses = what_holds(known.values(), places)
@@ -230,29 +230,29 @@ def with_marks(text: str, marks: Marks, memory: str = "") -> str:
     return text
 
 
-def _whole(text: str, memory: str, marks: Marks) -> Memory:
+def _whole(text: str, memory: str, marks: Marks) -> ShownMemory:
     header = re.match(r"---\n(?:[^\n]*\n)*?---\s*", text)
     at = text.find("\n", header.end() if header else 0)
     own = memory if memory in marks.statuses else ""
-    return Memory(memory, text, own, 0, len(text), at if at >= 0 else len(text))
+    return ShownMemory(memory, text, own, 0, len(text), at if at >= 0 else len(text))
 
 
-def _memories(text: str, marks: Marks) -> list[Memory]:
+def _memories(text: str, marks: Marks) -> list[ShownMemory]:
     """Return the entries of a text, and its links to exchanges."""
     found = []
     for start, end, entry in ((one.start, one.end, one.entry) for one in find_entries(text)):
         first = text.find("\n", start, end)
         at = text.rindex(f" ^{entry.id}", start, first if first >= 0 else end)
-        found.append(Memory(entry.id, entry.text, marks.id_of(entry), start, end, at))
-    links = (Memory(link["id"], link[0], "", *link.span(), link.start("end")) for link in _LINK.finditer(text))
+        found.append(ShownMemory(entry.id, entry.text, marks.id_of(entry), start, end, at))
+    links = (ShownMemory(link["id"], link[0], "", *link.span(), link.start("end")) for link in _LINK.finditer(text))
     return [*found, *links]
 
 
 def without_ended(text: str, marks: Marks) -> str:
     """Return a text without the lines of facts that do not hold."""
-    for found in reversed(find_entries(text)):
-        if marks.has_ended(marks.id_of(found.entry)):
-            text = text[: found.start] + text[found.end :]
+    for entry in reversed(find_entries(text)):
+        if marks.has_ended(marks.id_of(entry.entry)):
+            text = text[: entry.start] + text[entry.end :]
     return text
 
 
@@ -288,7 +288,7 @@ def line_of(fact: Fact, time: str, tags: tuple[str, ...] = ()) -> Entry:
 
 def fact_entries(body: str) -> dict[str, Entry]:
     """Return the entries of facts by id."""
-    return {found.entry.id: found.entry for found in find_entries(body) if is_fact_id(found.entry.id)}
+    return {entry.entry.id: entry.entry for entry in find_entries(body) if is_fact_id(entry.entry.id)}
 
 
 def updated_body(
@@ -307,16 +307,16 @@ def updated_body(
     """
     marks = marks_of(facts.values())
     entries = find_entries(body)
-    for found in reversed(entries):
-        identifier = found.entry.id
+    for entry in reversed(entries):
+        identifier = entry.entry.id
         fact = facts.get(identifier)
-        if found.entry.label == STATE:
-            state = state_as_of_now(found.entry, marks, _turn_of(found.entry, entries))
-            body = body if state == found.entry else replace_entry(body, found, state, newline)
+        if entry.entry.label == STATE:
+            state = state_as_of_now(entry.entry, marks, _turn_of(entry.entry, entries))
+            body = body if state == entry.entry else replace_entry(body, entry, state, newline)
         elif identifier in gone or marks.has_ended(identifier):
-            body = body[: found.start] + body[found.end :]
-        elif fact is not None and found.entry.text != fact.text:
-            body = replace_entry(body, found, found.entry._replace(text=fact.text), newline)
+            body = body[: entry.start] + body[entry.end :]
+        elif fact is not None and entry.entry.text != fact.text:
+            body = replace_entry(body, entry, entry.entry._replace(text=fact.text), newline)
     told = ((facts[one], time) for one, time in (new or {}).items() if not marks.has_ended(one))
     lines = [(SECTIONS[fact.kind], line_of(fact, time)) for fact, time in told if fact.kind in SECTIONS]
     return restore_entries(body, lines, newline)
@@ -334,8 +334,10 @@ def state_as_of_now(state: Entry, marks: Marks, turn: str = "") -> Entry:
 
 def _turn_of(state: Entry, entries: Sequence[FoundEntry]) -> str:
     """Return the id of the exchange of a state's turn, which ended in the same second of the same session."""
-    of_turn = (one.entry for one in entries if one.entry.time == state.time and one.entry.tags[:1] == state.tags[:1])
-    return next((one.id for one in of_turn if one.label != STATE and not is_fact_id(one.id)), "")
+    of_turn = (
+        entry.entry for entry in entries if entry.entry.time == state.time and entry.entry.tags[:1] == state.tags[:1]
+    )
+    return next((entry.id for entry in of_turn if entry.label != STATE and not is_fact_id(entry.id)), "")
 
 
 def line_edits(old: Mapping[str, Entry], after: str) -> LineEdits:
@@ -397,10 +399,10 @@ def is_ended(line: str) -> bool:
 def _damaged(body: str, entry: Entry) -> tuple[int, int]:
     """Return the range of a line that is no entry any more, by its id or else its words; empty if it is gone."""
     first = entry.text.split("\n")[0]
-    found = re.search(rf"(?m)^[^\n]*\^{entry.id}\b[^\n]*(?:\n|\Z)", body)
-    if found is None and first:
-        found = re.search(rf"(?m)^(?:[^\n]*[ ~])?{re.escape(first)}(?:~~)?[ \t]*\r?(?:\n|\Z)", body)
-    if found is None:
+    match = re.search(rf"(?m)^[^\n]*\^{entry.id}\b[^\n]*(?:\n|\Z)", body)
+    if match is None and first:
+        match = re.search(rf"(?m)^(?:[^\n]*[ ~])?{re.escape(first)}(?:~~)?[ \t]*\r?(?:\n|\Z)", body)
+    if match is None:
         return 0, 0
-    more = re.compile(_MORE).match(body, found.end())
-    return found.start(), more.end() if more else found.end()
+    more = re.compile(_MORE).match(body, match.end())
+    return match.start(), more.end() if more else match.end()

@@ -139,8 +139,8 @@ def stands_alone(text: str) -> bool:
 
 def without_opening(text: str) -> str:
     """Return a text without words such as "ok, and also" that lead over to it."""
-    while found := phrases(CUES, "opening").match(text):
-        rest = _OPENING_END.match(text, found.end())
+    while match := phrases(CUES, "opening").match(text):
+        rest = _OPENING_END.match(text, match.end())
         if rest is None:
             break
         text = text[rest.end() :]
@@ -194,12 +194,12 @@ def _options_of(answer: str) -> dict[str, str]:
     """Return the options of an answer by their number or letter; of several lists, the last that has two."""
     lists: list[dict[str, str]] = [{}]
     for line in answer.splitlines()[-_MOST_LINES:]:
-        found = _LINE.match(line)
-        if found:
-            key = found["key"].casefold()
+        match = _LINE.match(line)
+        if match:
+            key = match["key"].casefold()
             if key in lists[-1] or key in ("1", "a"):
                 lists.append({})
-            lists[-1][key] = shorten(_MARKS.sub("", found["text"]), _LONGEST_OPTION)
+            lists[-1][key] = shorten(_MARKS.sub("", match["text"]), _LONGEST_OPTION)
     return next((options for options in reversed(lists) if len(options) > 1), {})
 
 

@@ -55,7 +55,7 @@ class Ground(StrEnum):
     BESIDE = "of another part of the project"
 
 
-class Place(Value):
+class FactPlace(Value):
     """The ground of a fact; the `author` if that is somebody else.
 
     `files` are those of which lines changed, or the parts of the project that it is of.
@@ -152,7 +152,7 @@ class Status(Value):
     successor: str = ""
     since: datetime | None = None
     disputes: tuple[str, ...] = ()
-    place: Place | None = None
+    place: FactPlace | None = None
 
     @property
     def holds(self) -> bool:
@@ -180,7 +180,7 @@ _ENDED = {
 }
 
 
-def what_holds(facts: Iterable[Fact], places: Mapping[str, Place] = {}) -> dict[str, Status]:
+def what_holds(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> dict[str, Status]:
     """Return the status of each fact by its id; of a circle the fact changed last holds.
 
     `places` are those of facts that do not simply hold on what is checked out of the project.

@@ -41,7 +41,7 @@ class _WalledGit(PythonGit):
         if options != {"stdout_as_string": False}:
             raise NotImplementedError(f"GitPython was used in a way that is not walled off: {sorted(options)}")
         output = self._walled.run(*command[1:], timeout=_SECONDS, env=self._variables)
-        self._longer |= {found["known"].decode(): found[0].decode() for found in _LONGER_ID.finditer(output)}
+        self._longer |= {match["known"].decode(): match[0].decode() for match in _LONGER_ID.finditer(output)}
         return _LONGER_ID.sub(rb"\g<known>", output)
 
     def whole(self, oid: str) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 
-from gitmem.git.process import Answer, Git
+from gitmem.git.process import Git, GitOutput
 from gitmem.values import Value
 
 _FIELDS = ("%H", "%P", "%an", "%ae", "%ad", "%cd", "%s", "%(trailers:only,unfold)")
@@ -218,16 +218,16 @@ def additions(
     command = ("log", *_FORMAT, *options, "--end-of-options", *revisions, "--", folder)
     output = git.run("--literal-pathspecs", *command, timeout=_SECONDS)
     tokens = iter(output.split(b"\0")[:-1])
-    found: list[Addition] = []
+    additions: list[Addition] = []
     commit: Commit | None = None
     for token in tokens:
         meta = token.removeprefix(b"\n")
         if commit is not None and meta.startswith(b":"):
             path = os.fsdecode(next(tokens))
-            found.append(Addition(commit, path, meta.split(b" ")[-2].decode()))
+            additions.append(Addition(commit, path, meta.split(b" ")[-2].decode()))
         elif meta:  # an object id: the first field of the next commit; before the files of a merge is an empty field
             commit = _commit([token, *(next(tokens) for _ in _FIELDS[1:])])
-    return found
+    return additions
 
 
 def line_changes(git: Git, revision: str, path: str, lines: tuple[int, int], limit: int) -> list[LineChange]:
@@ -309,7 +309,7 @@ def show(git: Git, commit: str) -> bytes:
     )
 
 
-class EarlyLog(Answer):
+class EarlyLog(GitOutput):
     """The newest commits of a revision, read by a git that runs until they are asked for."""
 
     def __init__(self, git: Git, revision: str, limit: int) -> None:

@@ -185,8 +185,8 @@ def read_objects(git: Git, oids: Sequence[str]) -> Iterator[bytes]:
 
 
 def _info(line: bytes) -> Info | None:
-    found = re.fullmatch(rb"([0-9a-f]{40,64}) ([a-z]+) ([0-9]+)\n", line)
-    return None if found is None else Info(found[1].decode(), found[2].decode(), int(found[3]))
+    match = re.fullmatch(rb"([0-9a-f]{40,64}) ([a-z]+) ([0-9]+)\n", line)
+    return None if match is None else Info(match[1].decode(), match[2].decode(), int(match[3]))
 
 
 def _missing(name: str) -> GitFailedError:

@@ -180,7 +180,7 @@ class Git:
             raise GitmemError(f"git could not be started in {self._folder}: {error.strerror}.") from error
 
 
-class Answer:
+class GitOutput:
     """The answer of a git that runs until it is read; a context manager that ends it."""
 
     def __init__(self, git: Git, *args: str) -> None:
@@ -188,7 +188,7 @@ class Answer:
         self._args = args
         self._process = git.spawn(*args)
 
-    def __enter__(self) -> Answer:
+    def __enter__(self) -> GitOutput:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -250,8 +250,8 @@ def git_version(environ: Mapping[str, str]) -> tuple[int, int]:
     import re
 
     output = git_without_repository(environ).run("--version").decode(errors="replace").strip()
-    found = re.search(r"(\d+)\.(\d+)", output)
-    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    match = re.search(r"(\d+)\.(\d+)", output)
+    version = (int(match[1]), int(match[2])) if match else (0, 0)
     if version < OLDEST_GIT:
         raise GitmemError(f"{output!r} is too old for gitmem.", _INSTALL)
     return version

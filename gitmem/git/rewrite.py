@@ -121,8 +121,10 @@ def find(git: Git, commits: Sequence[Written], cleaner: Cleaner) -> Occurrences:
     """Return the occurrences in some commits that a cleaner would remove."""
     changes = [change for commit in commits for change in commit.changes]
     # Versions of a file follow each other, so that fast-import stores small deltas.
-    files = sorted((one for one in changes if one.new and one.mode in _FILES), key=lambda one: one.path)
-    oids = list(dict.fromkeys(one.new for one in files))
+    files = sorted(
+        (change for change in changes if change.new and change.mode in _FILES), key=lambda change: change.path
+    )
+    oids = list(dict.fromkeys(change.new for change in files))
     dirty = {}
     for oid, data in zip(oids, read_objects(git, oids), strict=True):
         clean = cleaner.clean(data)
@@ -130,7 +132,9 @@ def find(git: Git, commits: Sequence[Written], cleaner: Cleaner) -> Occurrences:
             dirty[oid] = clean
     names = {path: cleaner.clean_path(path) for path in {change.path for change in changes}}
     renamed = {path: name for path, name in names.items() if path != name}
-    return Occurrences(dirty, renamed, frozenset(one.oid for one in commits if cleaner.clean(one.raw) != one.raw))
+    return Occurrences(
+        dirty, renamed, frozenset(commit.oid for commit in commits if cleaner.clean(commit.raw) != commit.raw)
+    )
 
 
 def rewrite(
@@ -212,12 +216,12 @@ class _Importer(Dialogue):
         for verb, parent in zip((b"from", *(b"merge",) * len(commit.parents)), commit.parents, strict=False):
             parts.append(b"%s %s\n" % (verb, self._marks.get(parent, parent.encode())))
         removed, kept = list[bytes](), list[bytes]()
-        for one in commit.changes:
-            name = quote_path(os.fsdecode(found.paths.get(one.path, one.path)))
-            if not one.new or one.path in found.gone:
+        for change in commit.changes:
+            name = quote_path(os.fsdecode(found.paths.get(change.path, change.path)))
+            if not change.new or change.path in found.gone:
                 removed.append(b"D %s\n" % name)
             else:
-                kept.append(b"M %s %s %s\n" % (one.mode, self._marks.get(one.new, one.new.encode()), name))
+                kept.append(b"M %s %s %s\n" % (change.mode, self._marks.get(change.new, change.new.encode()), name))
         parts += removed + kept
         self._send(*parts, b"\nget-mark %s\n" % mark)
         return self._line().strip().decode()

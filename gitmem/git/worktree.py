@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 16  # files that are written and synced at the same time
 
 
-class File(Value):
+class FileContent(Value):
     """A file of the work tree: its content, and whether its owner may execute it."""
 
     data: bytes
@@ -54,7 +54,7 @@ class WorkTree:
         file = self.load(path)
         return None if file is None else file.data
 
-    def load(self, path: str) -> File | None:
+    def load(self, path: str) -> FileContent | None:
         """Return a file, None if it is missing or a folder, and remember its status for `publish`.
 
         Raises:
@@ -76,7 +76,7 @@ class WorkTree:
         except IsADirectoryError:
             return None
         self._seen[path] = _look(status)
-        return File(data, bool(status.st_mode & stat.S_IXUSR))
+        return FileContent(data, bool(status.st_mode & stat.S_IXUSR))
 
     def glance(self, path: str, most: int) -> bytes | None:
         """Return a file, or None; of a large one only lines (or words) of its beginning and end.

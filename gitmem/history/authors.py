@@ -125,7 +125,9 @@ class People:
         if name not in {"", UNKNOWN}:
             return f"you, changed by {name}"
         made = [] if entry else [self._origins[number] for number in self._numbers(_MADE + path)]
-        names = dict.fromkeys(plain(one.author).strip() or one.email for one in made if not self.is_own(one))
+        names = dict.fromkeys(
+            plain(origin.author).strip() or origin.email for origin in made if not self.is_own(origin)
+        )
         return f"you, from {', '.join(names)}" if names else ""
 
     def authors(self) -> dict[str, str]:
@@ -259,7 +261,7 @@ def _extended(store: Store, old: bytes, revisions: str, tip: str, seconds: float
     for brought, origin, sources in _brought(store, revisions, seconds, has_others=has_others) if tip else ():
         identifier = brought.replace(_AGAIN, _CHANGED)
         if sources:
-            words = {number for one in sources for number in known(one)}
+            words = {number for source in sources for number in known(source)}
             added.setdefault(identifier, []).extend(sorted(words.difference(known(identifier))))
         elif not known(identifier) and (identifier == brought or known(identifier[1:])):
             added[identifier] = [origins.setdefault("\t".join(origin._asdict().values()), len(origins))]
@@ -356,8 +358,8 @@ def _changed(store: Store, commits: Collection[str], end: float) -> dict[str, li
             return {part for text in texts for part in f"\n{text}".split(_HEAD)}
 
         def entries(of: Iterable[str]) -> set[tuple[str, str, str]]:
-            found = (one.entry for part in of for one in find_entries(_HEAD + part))
-            return {(one.id, one.label, one.text) for one in found}
+            found = (entry.entry for part in of for entry in find_entries(_HEAD + part))
+            return {(entry.id, entry.label, entry.text) for entry in found}
 
         for oid, files in _raw(store, commits, "combined", "ADM", end):
             before, after, mark = list[str](), dict[str, str](), dict[str, str]()
@@ -399,7 +401,7 @@ def _composed(store: Store, commits: Mapping[str, str], end: float) -> dict[str,
             if sum(objects.sizes(read)) > (end - time.monotonic()) * _A_SECOND:
                 raise GitmemError(_LATE)
             texts = (data.decode("utf-8", "replace") for data in objects.existing(read))
-            ids = [one.entry.id for text in texts for one in find_entries(text)]
+            ids = [entry.entry.id for text in texts for entry in find_entries(text)]
             paths = [MEMORY] if archive in made else [archive] if archive else [*gone]
             found[oid] = made, [*ids, *(mark + path for path in paths for mark in ("", _CHANGED, _MADE))]
     return found
@@ -409,7 +411,7 @@ def _other_lines(parts: Iterable[str]) -> set[str]:
     """Return the lines of parts of `memory.md` that are no entries with an id, headings, or a header of the file."""
     texts = (_HEAD + part if part[:1] != "\n" else part for part in parts)
     texts = (text.split("\n---\n", 2)[-1] if text.startswith("\n---\n") else text for text in texts)
-    rests = (text[found[-1].end :] if (found := find_entries(text)) else text for text in texts)
+    rests = (text[entries[-1].end :] if (entries := find_entries(text)) else text for text in texts)
     return {line for rest in rests for line in rest.split("\n") if line.strip() and not line.startswith("#")}
 
 

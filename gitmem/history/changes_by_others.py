@@ -114,7 +114,7 @@ def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange])
             continue
         if change.old is None and match["id"] not in waiting:  # a second file with the id of a fact speaks in its place
             twins = _files_by_id(store, seen) if twins is None else twins
-            twin = next((one for one in twins.get(match["id"], ()) if one.path not in gone), None)
+            twin = next((entry for entry in twins.get(match["id"], ()) if entry.path not in gone), None)
             if twin is None:
                 continue
             change = change._replace(old=twin.oid)  # noqa: PLW2901
@@ -139,7 +139,7 @@ def _waits(
 ) -> OthersChange | None:
     """Return the change of a fact that waits, of which `known` waited before; None if none does."""
     blob = known.blob if known else change.old or ""
-    versions = [f"{one}:{change.path}" for commit in commits for one in (commit.oid, *commit.parents[:1])]
+    versions = [f"{parent}:{change.path}" for commit in commits for parent in (commit.oid, *commit.parents[:1])]
     with store.repository.reading() as objects:
         before, now, *rest = _facts(change.path, objects.contents([blob, change.new or f"{change.path}:", *versions]))
     if before is None or _says(before) == _says(now):
@@ -178,7 +178,7 @@ def _source(store: Store, repair: Commit, identifier: str) -> Commit:
 
     git = store.repository.git
     for commit in log(git, f"{repair.oid}^", paths=[MEMORY], limit=_MAX_SOURCES) if repair.parents else ():
-        names = [f"{one}:{MEMORY}" for one in (commit.oid, *commit.parents[:1])]
+        names = [f"{parent}:{MEMORY}" for parent in (commit.oid, *commit.parents[:1])]
         with store.repository.reading() as objects:
             lines = [fact_entries(Document.parse(data or b"").body).get(identifier) for data in objects.contents(names)]
         if len(set(lines)) > 1:

@@ -30,10 +30,10 @@ def named(store: Store, text: str, path: str = "", commit: str | None = None) ->
     if entries and entries[0].start <= first:
         whole = ""  # lines from an entry on; a name behind its id would end the entry
     names = {first: whole} if whole else {}
-    for found in entries:
-        name = people.whose(found.entry.id)
+    for entry in entries:
+        name = people.whose(entry.entry.id)
         if name and name != whole:
-            names[text.rindex(f" ^{found.entry.id}", found.start, _end_of_line(text, found.start))] = name
+            names[text.rindex(f" ^{entry.entry.id}", entry.start, _end_of_line(text, entry.start))] = name
     for at in sorted(names, reverse=True):
         text = f"{text[:at]} [by {names[at].translate(_BRACKETS)}]{text[at:]}"
     return text

@@ -53,7 +53,7 @@ def _before(then: bytes, now: bytes, lines: tuple[int, int]) -> tuple[int, int] 
     return (min(starts) + 1, max(ends)) if starts else None
 
 
-class Line(Value):
+class BlamedLine(Value):
     """A line of a file and the commit that wrote it, None if it is uncommitted."""
 
     number: int
@@ -77,7 +77,7 @@ class EntryFound(Value):
     origin: CommitRecord | None
 
 
-def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list[Line]:
+def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list[BlamedLine]:
     """Return the lines of a file of the work tree, or a range of them (both inclusive), each with its commit.
 
     Lines of an archive are traced through the rotation to the save that wrote them.
@@ -106,16 +106,16 @@ def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list
         from gitmem.git.blame import blame as blame_lines  # brings GitPython
 
         written = blame_lines(store.repository.git, revision, path, (begin, last) if lines else None)
-    known = read_records(store, {oid for oid in written.values() if oid.strip("0")})
-    origins = {number: known[oid] for number, oid in written.items() if oid in known}
-    for number, found in entries:
+    records = read_records(store, {oid for oid in written.values() if oid.strip("0")})
+    origins = {number: records[oid] for number, oid in written.items() if oid in records}
+    for number, entry in entries:
         # Git may attribute a line to an older entry with the same words; the first line is unique by the entry's id.
         head = origins.get(number)
-        for line in range(number + 1, number + found.entry.text.count("\n") + 1):
+        for line in range(number + 1, number + entry.entry.text.count("\n") + 1):
             origin = origins.get(line)
-            if head and origin and origin.op == Op.SAVE and found.entry.id not in origin.entries:
+            if head and origin and origin.op == Op.SAVE and entry.entry.id not in origin.entries:
                 origins[line] = head
-    return [Line(n, texts[n - 1].removesuffix("\r"), origins.get(n)) for n in range(first, last + 1)]
+    return [BlamedLine(n, texts[n - 1].removesuffix("\r"), origins.get(n)) for n in range(first, last + 1)]
 
 
 def find_entry(store: Store, identifier: str) -> EntryFound:
@@ -130,9 +130,9 @@ def find_entry(store: Store, identifier: str) -> EntryFound:
     text = ""
     for path in _files_with(store, identifier):
         content = (store.read(path) or b"").decode("utf-8", "replace")
-        if (found := find_by_digest(content, identifier)) and found.entry.id == identifier:
-            places.append(EntryPlace(path, content.count("\n", 0, found.start) + 1))
-            text = text or content[found.start : found.end]
+        if (entry := find_by_digest(content, identifier)) and entry.entry.id == identifier:
+            places.append(EntryPlace(path, content.count("\n", 0, entry.start) + 1))
+            text = text or content[entry.start : entry.end]
     if origin and not text:
         text = _as_saved(store, origin, identifier)
     if not text:
@@ -143,8 +143,8 @@ def find_entry(store: Store, identifier: str) -> EntryFound:
 def entry_origin(store: Store, identifier: str) -> CommitRecord | None:
     """Return the commit that saved an entry, None if no commit names it, as of one written by hand."""
     tip = store.repository.resolve(HEAD)
-    found = log(store.repository.git, tip, trailers={Trailer.ENTRY: identifier})
-    saved = [commit for commit in found if commit.value(Trailer.OP) == Op.SAVE] or found
+    commits = log(store.repository.git, tip, trailers={Trailer.ENTRY: identifier})
+    saved = [commit for commit in commits if commit.value(Trailer.OP) == Op.SAVE] or commits
     return record(saved[-1]) if saved else None
 
 
@@ -161,25 +161,25 @@ def _as_saved(store: Store, origin: CommitRecord, identifier: str) -> str:
     for change in repository.changes(origin.parents[0], origin.commit) if origin.parents else []:
         if change.new is not None:
             content = repository.blob(change.new).decode("utf-8", "replace")
-            if (found := find_by_digest(content, identifier)) and found.entry.id == identifier:
-                return content[found.start : found.end]
+            if (entry := find_by_digest(content, identifier)) and entry.entry.id == identifier:
+                return content[entry.start : entry.end]
     return ""
 
 
 def _numbered(text: str) -> Iterator[tuple[int, FoundEntry]]:
     """Yield the entries of a text, each with the number of its first line."""
     number, position = 1, 0
-    for found in find_entries(text):
-        number += text.count("\n", position, found.start)
-        position = found.start
-        yield number, found
+    for entry in find_entries(text):
+        number += text.count("\n", position, entry.start)
+        position = entry.start
+        yield number, entry
 
 
 _SAID = (Op.TURN, Op.SAVE)  # operations whose subjects quote the session
 _MAX_NAMED = 5
 
 
-class Session(Value):
+class SessionSummary(Value):
     """A session: when its first and last memory was made, its requests, the first of them, its commits and its file.
 
     `file` is the path of its exchanges, "" if the tree has none.
@@ -198,7 +198,7 @@ class Session(Value):
     file: str
 
 
-def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[Session]:
+def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[SessionSummary]:
     """Return all sessions, the newest first, out of all commits, which a caller may know, the newest first."""
     found: dict[str, list[CommitRecord]] = {}
     for commit in records(store) if every is None else every:
@@ -209,7 +209,7 @@ def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[
     return sorted(listed, key=lambda session: session.last, reverse=True)
 
 
-def find_session(store: Store, prefix: str) -> Session:
+def find_session(store: Store, prefix: str) -> SessionSummary:
     """Return the session with this id, or the only one whose id begins so.
 
     Raises:
@@ -227,13 +227,13 @@ def find_session(store: Store, prefix: str) -> Session:
     return matches[0]
 
 
-def _session(identifier: str, commits: Sequence[CommitRecord], files: Mapping[str, str]) -> Session:
+def _session(identifier: str, commits: Sequence[CommitRecord], files: Mapping[str, str]) -> SessionSummary:
     """Return a session by its commits, the oldest first."""
     quoting = [commit for commit in commits if commit.op in _SAID] or commits
     about = quoting[0].subject
     # A turn that goes on is committed again, with the same first entry.
     turns = {commit.entries[0] for commit in commits if commit.op == Op.TURN and commit.entries}
-    return Session(
+    return SessionSummary(
         id=identifier,
         host=next((commit.host for commit in commits if commit.host), ""),
         machine=next((commit.machine for commit in commits if commit.machine), ""),

@@ -51,8 +51,8 @@ def kept_days(private: str, there: Collection[str] | None) -> list[KeptDay]:
         names = sorted(os.listdir(os.path.join(private, FOLDER)))
     except OSError:
         return []
-    found = [KeptDay(match[1], match[2]) for name in names if (match := re.fullmatch(NAME, name))]
-    return [one for one in found if there is None or is_told(one.day, there)]
+    days = [KeptDay(match[1], match[2]) for name in names if (match := re.fullmatch(NAME, name))]
+    return [day for day in days if there is None or is_told(day.day, there)]
 
 
 def is_told(day: str, there: Collection[str]) -> bool:
@@ -102,10 +102,10 @@ def keep_days(store: Store) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(folder, name))
     undone = _undone_entries(store, tip) if wanted else frozenset()
-    for one, data in zip(wanted, store.repository.blobs([*wanted.values()]), strict=True):
+    for day, data in zip(wanted, store.repository.blobs([*wanted.values()]), strict=True):
         kept = _without(data, undone)
-        if one.name not in names or read_regular(os.path.join(folder, one.name), len(kept) + 1) != kept:
-            replace_file(os.path.join(folder, one.name), kept)
+        if day.name not in names or read_regular(os.path.join(folder, day.name), len(kept) + 1) != kept:
+            replace_file(os.path.join(folder, day.name), kept)
     replace_file(os.path.join(folder, _DONE), f"{tip} {len(wanted)}".encode())
 
 
@@ -136,9 +136,9 @@ def _wanted(store: Store, tip: str) -> dict[KeptDay, str]:
     with repository.reading():
         for step in steps:
             for change in repository.changes(step.parents[0], step.oid):
-                found = _DAY.fullmatch(change.path) if change.new is None and change.old else None
-                if found and change.old and is_told(found[1], there - cleared.get(step.oid, frozenset())):
-                    blobs.setdefault((found[1], change.old), KeptDay(found[1], step.parents[0]))
+                match = _DAY.fullmatch(change.path) if change.new is None and change.old else None
+                if match and change.old and is_told(match[1], there - cleared.get(step.oid, frozenset())):
+                    blobs.setdefault((match[1], change.old), KeptDay(match[1], step.parents[0]))
     return _newest(store, {day: blob for (_, blob), day in blobs.items()})
 
 
@@ -191,10 +191,10 @@ def _without(data: bytes, undone: Collection[str]) -> bytes:
     from gitmem.document.ids import tail_of
 
     text = data.decode("utf-8", "surrogateescape")
-    for found in reversed([*find_entries(text)]) if undone else ():
-        if tail_of(found.entry.id) in undone:
-            lines = "\n" * text.count("\n", found.start, found.end)
-            text = text[: found.start] + lines + text[found.end :]
+    for entry in reversed([*find_entries(text)]) if undone else ():
+        if tail_of(entry.entry.id) in undone:
+            lines = "\n" * text.count("\n", entry.start, entry.end)
+            text = text[: entry.start] + lines + text[entry.end :]
     return text.encode("utf-8", "surrogateescape")
 
 

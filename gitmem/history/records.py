@@ -251,16 +251,16 @@ def records(
     trailers = {key.value: one_line(value, VALUE_LENGTH) for key, value in wanted if value}
     git, tip = store.repository.git, store.repository.resolve(HEAD)
     paths = [path] if path else []
-    found = log(
+    commits = log(
         git, tip, paths=paths, trailers=trailers, since=since, until=until, limit=limit, after=after, merges=merges
     )
-    if not found and path and not after and not log(git, tip, paths=paths, limit=1):
+    if not commits and path and not after and not log(git, tip, paths=paths, limit=1):
         raise NotFoundError(f"{path} was never in the store.", "'gitmem at HEAD --list' lists the files.")
-    if not found and session:
+    if not commits and session:
         only = {key: value for key, value in trailers.items() if key == Trailer.SESSION.value}
         if not log(git, tip, trailers=only, limit=1):
             raise NotFoundError(f"Nothing was saved in a session {session!r}.", "'gitmem log' names the sessions.")
-    return [record(commit) for commit in found]
+    return [record(commit) for commit in commits]
 
 
 def record(commit: Commit) -> CommitRecord:
@@ -311,8 +311,8 @@ def difference(store: Store, old: str | None, new: str, path: str | None = None,
 
 def changed_lines(store: Store, found: Collection[CommitRecord]) -> dict[str, str]:
     """Return the statistics of each commit as `git log --stat` prints them; "" for a commit without changes."""
-    by_commit = stats(store.repository.git, [one.commit for one in found])
-    return {one.commit: by_commit.get(one.commit, "") for one in found}
+    by_commit = stats(store.repository.git, [record.commit for record in found])
+    return {record.commit: by_commit.get(record.commit, "") for record in found}
 
 
 def edits_by_hand(store: Store, path: str | None = None) -> bytes:
@@ -331,20 +331,24 @@ def rotations(store: Store, revision: str = HEAD) -> list[RotatedFile]:
     files = {file.path: file for file in store.repository.files(commit, ARCHIVE, SUMMARIES)}
     first = _first_additions(store, commit, {path: file.oid for path, file in files.items()})
     undone = _undone(store, commit) if any(path not in files for path in first) else ()
-    kept = [found for found in first.values() if found.path in files or found.commit.oid not in undone]
-    kept.sort(key=lambda found: (found.commit.authored, found.path))
-    oids = [files[found.path].oid if found.path in files else found.oid for found in kept]
+    additions = [addition for addition in first.values() if addition.path in files or addition.commit.oid not in undone]
+    additions.sort(key=lambda addition: (addition.commit.authored, addition.path))
+    oids = [files[addition.path].oid if addition.path in files else addition.oid for addition in additions]
     seen: set[str] = set()
     return [
-        _rotated(found, data, seen, present=found.path in files, summarized=summary_path(found.path) in files)
-        for found, data in zip(kept, store.repository.blobs(oids), strict=True)
+        _rotated(addition, data, seen, present=addition.path in files, summarized=summary_path(addition.path) in files)
+        for addition, data in zip(additions, store.repository.blobs(oids), strict=True)
     ]
 
 
 def _first_additions(store: Store, commit: str, present: Mapping[str, str]) -> dict[str, Addition]:
     """Return the commit that first added each archive, by path."""
     git = store.repository.git
-    first = {found.path: found for found in additions(git, [commit], ARCHIVE) if _ARCHIVE_NAME.fullmatch(found.path)}
+    first = {
+        addition.path: addition
+        for addition in additions(git, [commit], ARCHIVE)
+        if _ARCHIVE_NAME.fullmatch(addition.path)
+    }
     for path in present:
         if path not in first and _ARCHIVE_NAME.fullmatch(path):  # a merge added it
             first[path] = Addition(log(git, commit, paths=[path])[-1], path, present[path])
@@ -354,8 +358,8 @@ def _first_additions(store: Store, commit: str, present: Mapping[str, str]) -> d
 def _undone(store: Store, commit: str) -> Collection[str]:
     from gitmem.history.undo_plan import Reversal, undone_commits
 
-    found = log(store.repository.git, commit, trailers={Trailer.OP: Op.UNDO})
-    return undone_commits(Reversal(undo.oid, undo.values(Trailer.UNDOES)) for undo in found)
+    commits = log(store.repository.git, commit, trailers={Trailer.OP: Op.UNDO})
+    return undone_commits(Reversal(undo.oid, undo.values(Trailer.UNDOES)) for undo in commits)
 
 
 def _rotated(found: Addition, data: bytes, seen: set[str], *, present: bool, summarized: bool) -> RotatedFile:

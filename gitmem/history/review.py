@@ -177,7 +177,9 @@ def sides_of(store: Store, path: str) -> Sides:
         held = [_places(repository.read(commit, path), path) for commit in (merge, first, second)]
         if held[0] - (held[1] & held[2]):
             logs = (log(git, f"{other}..{own}") for own, other in ((first, second), (second, first)))
-            machines = [tuple(sorted({one.value(Trailer.MACHINE) or one.author for one in some})) for some in logs]
+            machines = [
+                tuple(sorted({commit.value(Trailer.MACHINE) or commit.author for commit in some})) for some in logs
+            ]
             if _is_own_second(store, first, second, machines):
                 return Sides(merge, second, first, machines[1], machines[0])
             return Sides(merge, first, second, machines[0], machines[1])

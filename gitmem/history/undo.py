@@ -21,7 +21,7 @@ from gitmem.git.rewrite import commit_changes
 from gitmem.history.past_days import drop_days
 from gitmem.history.records import CommitRecord, last_version, parse_date, record, resolve
 from gitmem.history.undo_plan import (
-    Change,
+    FileChange,
     UndoConflictError,
     ids_in,
     introduced,
@@ -182,15 +182,15 @@ def _is_persons(commit: Commit) -> bool:
 def _with_trailer(git: Git, tip: str, key: Trailer, value: str, noun: str) -> list[CommitRecord]:
     """Return the commits with a trailer of this value, or of the one value that has it as a prefix, without merges."""
     wanted = one_line(value, VALUE_LENGTH)
-    found = [item for item in log(git, tip, trailers={key: wanted}) if len(item.parents) == 1] if wanted else []
-    names = {name for commit in found for name in commit.values(key) if name.startswith(wanted)}
+    commits = [item for item in log(git, tip, trailers={key: wanted}) if len(item.parents) == 1] if wanted else []
+    names = {name for commit in commits for name in commit.values(key) if name.startswith(wanted)}
     names = {wanted} if wanted in names else names
     if not names:
         raise NotFoundError(f"There is no {noun} {value[:VALUE_LENGTH]!r} in the store.", "'gitmem log' lists them.")
     if len(names) > 1:
         listed = ", ".join(sorted(names)[:_LISTED]) + (", …" if len(names) > _LISTED else "")
         raise NotFoundError(f"More than one {noun} begins with {wanted!r}: {listed}.", "Give more of it.")
-    return [record(commit) for commit in found if names.intersection(commit.values(key))]
+    return [record(commit) for commit in commits if names.intersection(commit.values(key))]
 
 
 class _UndoPlanner:
@@ -281,7 +281,7 @@ class _UndoPlanner:
         return (notice + "To prevent that, raise rotation.threshold_tokens.",)
 
 
-def _changes(git: Git, oids: Sequence[str]) -> dict[str, list[Change]]:
+def _changes(git: Git, oids: Sequence[str]) -> dict[str, list[FileChange]]:
     """Return the changes of each commit, by its id; a rename is a deletion and an addition."""
     found = commit_changes(git, [(oid,) for oid in oids])
     for oid, changes in found.items():
@@ -295,12 +295,14 @@ def _changes(git: Git, oids: Sequence[str]) -> dict[str, list[Change]]:
     wanted = list({oid for changes in found.values() for one in changes for oid in (one.old, one.new) if oid})
     content = dict(zip(wanted, read_objects(git, wanted), strict=True))
     return {
-        oid: [Change(os.fsdecode(one.path), content.get(one.old), content.get(one.new)) for one in found.get(oid, ())]
+        oid: [
+            FileChange(os.fsdecode(one.path), content.get(one.old), content.get(one.new)) for one in found.get(oid, ())
+        ]
         for oid in oids
     }
 
 
-def _moves_memory(changes: Collection[Change]) -> bool:
+def _moves_memory(changes: Collection[FileChange]) -> bool:
     """Return whether a commit rotates or undoes a rotation: it adds or deletes an archive and changes `memory.md`."""
     archives = [change for change in changes if change.path.startswith(f"{ARCHIVE}/")]
     moved = any(change.before is None or change.after is None for change in archives)

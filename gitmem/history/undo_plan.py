@@ -51,7 +51,7 @@ class UndoConflictError(Exception):
         self.path = path
 
 
-class Change(Value):
+class FileChange(Value):
     """What a commit did to one file; None where there is no such file."""
 
     path: str
@@ -84,7 +84,7 @@ def ids_in(texts: Iterable[bytes | None]) -> set[str]:
     return {found for text in texts if text for found in entry_ids(Document.parse(text).body)}
 
 
-def introduced(changes: Collection[Change]) -> set[str]:
+def introduced(changes: Collection[FileChange]) -> set[str]:
     """Return the ids of the entries a commit brought into the store: of a fact's line, if it brought the fact.
 
     What is said again has a line on another day; that one alone goes where it was said.
@@ -94,7 +94,7 @@ def introduced(changes: Collection[Change]) -> set[str]:
     return {identifier for identifier in new if not is_fact_id(identifier) or identifier in made}
 
 
-def rotated(changes: Collection[Change]) -> str | None:
+def rotated(changes: Collection[FileChange]) -> str | None:
     """Return the path of the archive if these changes are a rotation: all of `memory.md` became an archive."""
     memory = next((change for change in changes if change.path == MEMORY), None)
     if memory is None or not memory.before:
@@ -103,7 +103,7 @@ def rotated(changes: Collection[Change]) -> str | None:
     return next((archive.path for archive in archives if archive.after == memory.before), None)
 
 
-def plan_undo(changes: Sequence[Change], current: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
+def plan_undo(changes: Sequence[FileChange], current: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
     """Return the files in `current` as they are after a commit is taken back.
 
     `current` holds `memory.md`, every file of `changes`, and every other file in which entries that the commit brought
@@ -168,23 +168,23 @@ def _with_one_header(path: str, *versions: bytes) -> list[bytes]:
     documents = [Document.parse(data) for data in versions]
     fields = [document.metadata for document in documents]
     for key in fields[0]:
-        now, base, changed = (one.get(key) for one in fields)
+        now, base, changed = (field.get(key) for field in fields)
         if key != "updated" and not isinstance(now, list | dict) and now != changed and base not in (now, changed):
             raise UndoConflictError(path)
     try:
         header = merge_headers(documents[1].header, documents[2].header, documents[0].header, documents[0].newline)
     except ValueError:
         raise UndoConflictError(path) from None
-    return [Document(header, one.body, one.opening, one.closing).render() for one in documents]
+    return [Document(header, document.body, document.opening, document.closing).render() for document in documents]
 
 
-def _place(change: Change, current: Mapping[str, bytes | None]) -> str:
+def _place(change: FileChange, current: Mapping[str, bytes | None]) -> str:
     """Return the path to change: `memory.md` if the archive with the change was moved back there."""
     archived = change.path.startswith(f"{ARCHIVE}/") and change.before is not None and change.after is not None
     return MEMORY if archived and current[change.path] is None else change.path
 
 
-def _unrotated(changes: Sequence[Change], current: Mapping[str, bytes | None], archive: str) -> bytes | None:
+def _unrotated(changes: Sequence[FileChange], current: Mapping[str, bytes | None], archive: str) -> bytes | None:
     """Return the archive with the changes of `memory.md` since the rotation, so that no later save is lost."""
     kept = next(change.after for change in changes if change.path == MEMORY)
     whole, now = current[archive], current[MEMORY]
@@ -193,7 +193,7 @@ def _unrotated(changes: Sequence[Change], current: Mapping[str, bytes | None], a
     return carry_over(MEMORY, kept, now, whole)
 
 
-def _undone(change: Change, current: bytes | None) -> bytes | None:
+def _undone(change: FileChange, current: bytes | None) -> bytes | None:
     """Return the new content of one file of a commit."""
     before, after = change.before, change.after
     if current in (before, after):
@@ -205,7 +205,7 @@ def _undone(change: Change, current: bytes | None) -> bytes | None:
     return _reverted(change, current)
 
 
-def _reverted(change: Change, current: bytes | None) -> bytes | None:
+def _reverted(change: FileChange, current: bytes | None) -> bytes | None:
     """Return a file that has changed since a commit without what the commit did."""
     before, after = change.before, change.after
     if before is None and _is_frame(after or b""):  # created by the commit, and changed since
@@ -242,7 +242,7 @@ def _unlearned(before: bytes | None, after: bytes, current: bytes) -> tuple[byte
     return None
 
 
-def _is_fact_gone(change: Change, current: bytes | None) -> bool:
+def _is_fact_gone(change: FileChange, current: bytes | None) -> bool:
     """Return whether a fact goes as a whole, or has gone since.
 
     A fact that the commit made goes if it has the text and status it was made with; sources may have been added since.
@@ -279,7 +279,7 @@ def _placed(body: str, ids: Collection[str]) -> list[tuple[str, Entry]]:
     """Return the entries with these ids, each with its section's title."""
     parts = sections(body)
     starts = [part.start for part in parts]
-    places = ((bisect_right(starts, found.start), found.entry) for found in find_entries(body))
+    places = ((bisect_right(starts, entry.start), entry.entry) for entry in find_entries(body))
     return [(parts[place - 1].title if place else "", entry) for place, entry in places if entry.id in ids]
 
 
@@ -287,7 +287,7 @@ def _without(data: bytes, ids: Collection[str]) -> bytes:
     """Return a log without entries and the blank lines around them."""
     log = Document.parse(data)
     found = find_entries(log.body) if ids else ()
-    return _cut(data, log, [(one.start, one.end) for one in found if one.entry.id in ids])
+    return _cut(data, log, [(entry.start, entry.end) for entry in found if entry.entry.id in ids])
 
 
 def _without_sections(data: bytes, names: Collection[str]) -> bytes:

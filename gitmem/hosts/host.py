@@ -108,7 +108,7 @@ class Scope(Enum):
     USER = "user"
 
 
-class Place(Value):
+class InstallPlace(Value):
     """Where to install: whose settings, the top of the work tree, the home folder, the environment."""
 
     scope: Scope
@@ -165,14 +165,14 @@ class Host(Value):
     title: str
     folder: str
     events: Mapping[str, str]
-    edits: Callable[[Place], Items]
+    edits: Callable[[InstallPlace], Items]
     scopes: tuple[Scope, ...] = (Scope.PROJECT, Scope.USER)
     read: Callable[[Payload], Payload | None] = as_it_is
     recorded: Callable[[Payload], Payload] = dict
     answer: Callable[[str, str], Payload] = nested_answer
     records: Callable[[Iterable[str], Unread | None], Iterator[Record]] | None = None
     lines: Callable[[str], Iterator[str]] | None = None
-    sessions: Callable[[Place], list[str]] | None = None
+    sessions: Callable[[InstallPlace], list[str]] | None = None
     transcript: Callable[[Mapping[str, str], str, str], str] | None = None
     sign: str = "systemMessage"
     trust: Callable[[str, str], Mapping[str, Mapping[str, object]]] | None = None
@@ -206,7 +206,7 @@ def command_hooks(host: Host, timeout: int = 10) -> dict[str, dict[str, object]]
     return {event: {"type": "command", "command": line, "timeout": timeout} for event, line in host.commands().items()}
 
 
-def shared_server(place: Place) -> dict[str, object]:
+def shared_server(place: InstallPlace) -> dict[str, object]:
     """Return gitmem's item in Claude Code's list of MCP servers; `alwaysLoad` spares a search for the tools."""
     return {"type": "stdio"} | place.server | {"alwaysLoad": True}
 

@@ -23,7 +23,7 @@ from gitmem.values import Value
 _VERSION = 1
 
 
-class Record(Value):
+class InstallRecord(Value):
     """What an installation made: the file, these folders, and the containers that were empty before.
 
     `digest` is the SHA-256 of a file that is gitmem's as a whole.
@@ -35,13 +35,13 @@ class Record(Value):
     digest: str = ""
 
 
-class Change(Value):
+class SettingsChange(Value):
     """A file before and after, None where it does not exist; `record` is None if nothing of gitmem is left in it."""
 
     path: str
     before: bytes | None
     after: bytes | None
-    record: Record | None
+    record: InstallRecord | None
     folders: tuple[str, ...] = ()
     executable: bool = False
 
@@ -57,21 +57,21 @@ class Manifest:
     def __init__(self, path: str) -> None:
         self.path = path
 
-    def records(self) -> dict[str, Record]:
+    def records(self) -> dict[str, InstallRecord]:
         """Return all records; skip unreadable ones, since hooks are recognized without them."""
         found = {}
         with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
             for path, kept in read_json(self.path)["files"].items():
                 emptied = {str(place): str(text) for place, text in kept["emptied"].items()}
                 folders, digest = tuple(map(str, kept["folders"])), str(kept.get("digest", ""))
-                found[str(path)] = Record(kept["created"] is True, folders, emptied, digest)
+                found[str(path)] = InstallRecord(kept["created"] is True, folders, emptied, digest)
         return found
 
-    def put(self, path: str, record: Record | None) -> None:
+    def put(self, path: str, record: InstallRecord | None) -> None:
         """Keep a record, or delete it with None; delete the file with its last record."""
         records = self.records()
         if record is None:
-            _leave_folders(records.pop(path, Record()), records)
+            _leave_folders(records.pop(path, InstallRecord()), records)
         else:
             records[path] = record
         if not records:  # and the folders that were made for it
@@ -84,32 +84,32 @@ class Manifest:
         replace_file(self.path, json.dumps(value, indent=1).encode(), sync=True, mode=0o600)
 
 
-def plan_edits(path: str, edits: Sequence[Edit], known: Record | None) -> Change:
+def plan_edits(path: str, edits: Sequence[Edit], known: InstallRecord | None) -> SettingsChange:
     """Plan to put edits into a settings file, `known` being the record of an earlier installation there."""
     before = _read(path)
     text = _decoded(before or b"")
     with _named(path):
         if known is None or not any(edit.present(text) for edit in edits):  # the record is of a file that is gone
             shared = before is not None and any(edit.is_all(text) for edit in edits)
-            known = Record(before is None or shared, _missing_folders(path) if before is None else ())
+            known = InstallRecord(before is None or shared, _missing_folders(path) if before is None else ())
         emptied: Emptied = known.emptied
         for edit in edits:
             text, emptied = edit.put(text, emptied)
-    return Change(path, before, _encoded(text), Record(known.created, known.folders, emptied))
+    return SettingsChange(path, before, _encoded(text), InstallRecord(known.created, known.folders, emptied))
 
 
-def plan_takes(path: str, edits: Sequence[Edit], known: Record | None) -> Change:
+def plan_takes(path: str, edits: Sequence[Edit], known: InstallRecord | None) -> SettingsChange:
     """Plan to take edits out of a settings file; without a record by the marks in the file."""
     before = _read(path)
     if before is None:
-        return Change(path, None, None, None)
-    known = known or Record()
+        return SettingsChange(path, None, None, None)
+    known = known or InstallRecord()
     text = _decoded(before)
     with _named(path):
         for edit in reversed(edits):
             text = edit.take(text, known.emptied)
     after = None if known.created and (not text or _is_stamp(text)) else _encoded(text)
-    return Change(path, before, after, None, known.folders if after is None else ())
+    return SettingsChange(path, before, after, None, known.folders if after is None else ())
 
 
 def _is_stamp(text: str) -> bool:
@@ -120,26 +120,28 @@ def _is_stamp(text: str) -> bool:
     return False
 
 
-def plan_whole(path: str, content: bytes) -> Change:
+def plan_whole(path: str, content: bytes) -> SettingsChange:
     """Plan to write a file of gitmem's that needs no record."""
-    return Change(path, _read(path), content, None, _missing_folders(path))
+    return SettingsChange(path, _read(path), content, None, _missing_folders(path))
 
 
-def plan_put(path: str, content: bytes, known: Record | None, *, executable: bool = False) -> Change:
+def plan_put(path: str, content: bytes, known: InstallRecord | None, *, executable: bool = False) -> SettingsChange:
     """Plan to write a file of gitmem's, unless somebody else's file is there."""
     before = _read(path)
     if before is None:
-        known = Record(created=True, folders=_missing_folders(path))
+        known = InstallRecord(created=True, folders=_missing_folders(path))
     elif known is None or (before != content and _digest(before) != known.digest):
-        return Change(path, before, before, known)  # without a record the team's repository may have brought the same
-    return Change(path, before, content, known._replace(digest=_digest(content)), executable=executable)
+        return SettingsChange(
+            path, before, before, known
+        )  # without a record the team's repository may have brought the same
+    return SettingsChange(path, before, content, known._replace(digest=_digest(content)), executable=executable)
 
 
-def plan_take(path: str, known: Record) -> Change:
+def plan_take(path: str, known: InstallRecord) -> SettingsChange:
     """Plan to remove a file of gitmem's, unless it was changed."""
     before = _read(path)
     ours = before is not None and _digest(before) == known.digest and known.created
-    return Change(path, before, None if ours else before, None, known.folders if ours or before is None else ())
+    return SettingsChange(path, before, None if ours else before, None, known.folders if ours or before is None else ())
 
 
 def _digest(data: bytes) -> str:
@@ -148,7 +150,7 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def carry_out(change: Change, manifest: Manifest | None) -> None:
+def carry_out(change: SettingsChange, manifest: Manifest | None) -> None:
     """Write the planned change; NotSavedError says that it could not be written, and the settings are as they were."""
     try:
         # The record goes first: without the file it does no harm.
@@ -172,7 +174,7 @@ def is_present(edit: Edit) -> bool:
     return False
 
 
-def _leave_folders(gone: Record, others: dict[str, Record]) -> None:
+def _leave_folders(gone: InstallRecord, others: dict[str, InstallRecord]) -> None:
     """Pass the folders made for a deleted record on to a record with a file in them."""
     for folder in reversed(gone.folders):
         for path, record in others.items():
@@ -180,7 +182,7 @@ def _leave_folders(gone: Record, others: dict[str, Record]) -> None:
                 others[path] = record._replace(folders=(folder, *record.folders))
 
 
-def _replace(change: Change) -> None:
+def _replace(change: SettingsChange) -> None:
     target = os.path.realpath(change.path)
     if _read(change.path) != change.before:
         raise NotSavedError(f"{change.path} was changed by another program meanwhile.", "Try again.")
@@ -195,7 +197,7 @@ def _replace(change: Change) -> None:
             os.rmdir(folder)
 
 
-def _usual_mode(change: Change) -> int:
+def _usual_mode(change: SettingsChange) -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return (0o777 if change.executable else 0o666) & ~mask

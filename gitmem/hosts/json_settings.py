@@ -30,16 +30,16 @@ class SettingsError(ValueError):
     """The settings cannot be edited; the message is the end of a sentence that begins with the file's name."""
 
 
-class Node(Value):
+class JsonNode(Value):
     """A value: `text[start:end]`. `items` is None for a scalar, whose value is `scalar`."""
 
     start: int
     end: int
     scalar: object
-    items: tuple[Item, ...] | None
+    items: tuple[JsonItem, ...] | None
     is_object: bool = False
 
-    def get(self, key: str) -> Node | None:
+    def get(self, key: str) -> JsonNode | None:
         """Return the last member of an object with this key, which is the one that counts; None if there is none."""
         found = [item.node for item in self.items or () if self.is_object and item.key == key]
         return found[-1] if found else None
@@ -53,13 +53,13 @@ class Node(Value):
         return [item.node.plain() for item in self.items]
 
 
-class Item(Value):
+class JsonItem(Value):
     """A member of an object, or an element of an array: `text[start:end]`, and the position of the comma after it."""
 
     start: int
     end: int
     key: str
-    node: Node
+    node: JsonNode
     comma: int | None
 
     @property
@@ -68,7 +68,7 @@ class Item(Value):
         return self.end if self.comma is None else self.comma + 1
 
 
-def parse(text: str) -> Node | None:
+def parse(text: str) -> JsonNode | None:
     """Return the document's value, None for an empty document."""
     start = len(_BOM) if text.startswith(_BOM) else 0
     if not text[start:].strip(_BLANK):
@@ -80,7 +80,7 @@ def parse(text: str) -> Node | None:
     return node
 
 
-def append(text: str, container: Node, value: object, key: str | None = None) -> str:
+def append(text: str, container: JsonNode, value: object, key: str | None = None) -> str:
     """Return the text with a value added at the end of an array, or under a new key at the end of an object.
 
     Indentation, line ends and trailing commas follow what is there.
@@ -107,14 +107,14 @@ def append(text: str, container: Node, value: object, key: str | None = None) ->
     return text[:end] + comma + text[end:place] + new + text[place:]
 
 
-def replace(text: str, item: Item, value: object, key: str | None = None) -> str:
+def replace(text: str, item: JsonItem, value: object, key: str | None = None) -> str:
     """Return the text with an item replaced by another value."""
     indent = _indentation(text, item.start) if _starts_line(text, item.start) else None
     newline = "\r\n" if "\r\n" in text else "\n"
     return text[: item.start] + _written(value, key, indent, indent_unit(text), newline) + text[item.end :]
 
 
-def remove(text: str, container: Node, index: int) -> str:
+def remove(text: str, container: JsonNode, index: int) -> str:
     """Return the text without an item, the blanks before it, and its comma."""
     items = container.items or ()
     item, before = items[index], items[index - 1] if index else None
@@ -130,14 +130,14 @@ def remove(text: str, container: Node, index: int) -> str:
     return head + tail
 
 
-def _inside(text: str, container: Node) -> str:
+def _inside(text: str, container: JsonNode) -> str:
     return text[container.start + 1 : container.end - 1]
 
 
 def indent_unit(text: str) -> str:
     """Return a document's indentation: the blanks of its first indented line."""
-    found = re.search(r'[\r\n]([ \t]+)["{\[]', text)
-    return found[1] if found else _DEFAULT_UNIT
+    match = re.search(r'[\r\n]([ \t]+)["{\[]', text)
+    return match[1] if match else _DEFAULT_UNIT
 
 
 def _line_start(text: str, position: int) -> int:
@@ -163,7 +163,7 @@ def _written(value: object, key: str | None, indent: str | None, unit: str, newl
     return name + f"{newline}{indent}".join(lines)
 
 
-def _value(text: str, position: int, depth: int) -> Node:
+def _value(text: str, position: int, depth: int) -> JsonNode:
     first = text[position : position + 1]
     if first in {"{", "["} and first:
         if depth > _MAX_DEPTH:
@@ -171,17 +171,17 @@ def _value(text: str, position: int, depth: int) -> Node:
         return _container(text, position, depth)
     if first == '"':
         end, string = _string(text, position)
-        return Node(position, end, string, None)
-    found = _SCALAR.match(text, position)
-    if not found:
+        return JsonNode(position, end, string, None)
+    match = _SCALAR.match(text, position)
+    if not match:
         _fail(text, position)
-    return Node(position, found.end(), json.loads(found[0]), None)
+    return JsonNode(position, match.end(), json.loads(match[0]), None)
 
 
-def _container(text: str, start: int, depth: int) -> Node:
+def _container(text: str, start: int, depth: int) -> JsonNode:
     is_object = text[start] == "{"
     closing = "}" if is_object else "]"
-    items: list[Item] = []
+    items: list[JsonItem] = []
     position = _gap(text, start + 1)
     while text[position : position + 1] != closing:
         if items and items[-1].comma is None:
@@ -196,25 +196,25 @@ def _container(text: str, start: int, depth: int) -> Node:
         node = _value(text, position, depth + 1)
         position = _gap(text, node.end)
         comma = position if text[position : position + 1] == "," else None
-        items.append(Item(begin, node.end, key, node, comma))
+        items.append(JsonItem(begin, node.end, key, node, comma))
         if comma is not None:
             position = _gap(text, comma + 1)
-    return Node(start, position + 1, None, tuple(items), is_object)
+    return JsonNode(start, position + 1, None, tuple(items), is_object)
 
 
 def _string(text: str, position: int) -> tuple[int, str]:
-    found = _STRING.match(text, position)
-    if not found:
+    match = _STRING.match(text, position)
+    if not match:
         _fail(text, position)
     try:
-        return found.end(), str(json.loads(found[0]))
+        return match.end(), str(json.loads(match[0]))
     except ValueError:
         _fail(text, position)
 
 
 def _gap(text: str, position: int) -> int:
-    found = _GAP.match(text, position)
-    return found.end() if found else position
+    match = _GAP.match(text, position)
+    return match.end() if match else position
 
 
 def _fail(text: str, position: int, what: str = "cannot be read") -> NoReturn:
@@ -230,7 +230,7 @@ Emptied = Mapping[str, str]
 object, and `file` for an empty file."""
 
 
-def parse_object(text: str) -> Node | None:
+def parse_object(text: str) -> JsonNode | None:
     """Return the object in a file, None if the file is empty."""
     root = parse(text)
     if root is not None and not root.is_object:
@@ -247,7 +247,7 @@ def with_object(text: str, emptied: dict[str, str]) -> str:
     return f"{text}{{{newline}}}{newline}"
 
 
-def deepest(text: str, place: tuple[str, ...]) -> tuple[Node, int]:
+def deepest(text: str, place: tuple[str, ...]) -> tuple[JsonNode, int]:
     """Return the last existing node on the way to a place, and how many keys led to it."""
     node = parse_object(text)
     if node is None:
@@ -302,7 +302,7 @@ def without_empty_object(text: str, emptied: Emptied) -> str:
     return text
 
 
-def _restored(text: str, node: Node, before: str) -> str:
+def _restored(text: str, node: JsonNode, before: str) -> str:
     """Return the text with an empty container as it was, unless a person wrote a comment into it."""
     if _inside(text, node).rstrip() != before.rstrip():
         return text

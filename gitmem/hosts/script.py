@@ -16,8 +16,8 @@ import time
 from collections.abc import Mapping
 
 from gitmem.errors import RefusedError
-from gitmem.hosts.host import NAMES, Host, Place, Scope, find_host, is_current, script, script_path
-from gitmem.hosts.install import Change, carry_out, is_present, plan_whole
+from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host, is_current, script, script_path
+from gitmem.hosts.install import SettingsChange, carry_out, is_present, plan_whole
 from gitmem.hosts.settings import HOOKS, Edit, Shipped
 from gitmem.platform.programs import find_program, own_command
 from gitmem.platform.safe_open import read_json, read_regular
@@ -27,14 +27,14 @@ _MOST_BYTES = 100_000  # of a file that is looked into
 
 def recorded_agents(project: str, home: str, environ: Mapping[str, str]) -> list[str]:
     """Return the titles of the agents whose sessions in a project are recorded, by its settings or the person's."""
-    places = [Place(scope, project, home, environ) for scope in Scope]
+    places = [InstallPlace(scope, project, home, environ) for scope in Scope]
     hosts = map(find_host, NAMES)
     return [
-        one.title for one in hosts if any(place.scope in one.scopes and hooked_file(one, place) for place in places)
+        host.title for host in hosts if any(place.scope in host.scopes and hooked_file(host, place) for place in places)
     ]
 
 
-def hooked_file(host: Host, place: Place) -> str:
+def hooked_file(host: Host, place: InstallPlace) -> str:
     """Return the path of the settings with gitmem's hooks, "" if they have none."""
     items = [item for item in host.edits(place) if item.part == HOOKS]
     return next((item.path for item in items if is_there(item)), "")
@@ -57,7 +57,7 @@ _USERS = "users.json"
 _BEGINS = b"# gitmem hook script"
 
 
-def plan_script(home: str, program: str) -> Change:
+def plan_script(home: str, program: str) -> SettingsChange:
     """Plan to write the script; `program` is the gitmem that it starts where the PATH has none.
 
     Raises:
@@ -70,7 +70,7 @@ def plan_script(home: str, program: str) -> Change:
     return change
 
 
-def put_script(change: Change, home: str, settings: str) -> None:
+def put_script(change: SettingsChange, home: str, settings: str) -> None:
     """Write the script, and note the settings that need it."""
     carry_out(change, None)
     users, folders = _users(home)
@@ -90,7 +90,7 @@ def drop_script(home: str, settings: str) -> None:
         carry_out(change, None)
 
 
-def plan_removal(home: str) -> list[Change]:
+def plan_removal(home: str) -> list[SettingsChange]:
     """Plan to remove the script and the record beside it, and the folders made for them."""
     users, script = plan_whole(_users_path(home), b""), plan_whole(script_path(home), b"")
     found = [users] if users.before else []

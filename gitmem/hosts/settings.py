@@ -48,12 +48,12 @@ _LINE_AFTER = re.compile(r"\r?\n")
 def with_block(text: str, words: str, name: str) -> str:
     """Return the text with the block, which names this agent, too; an older block of gitmem's gets these words."""
     newline = "\r\n" if "\r\n" in text else "\n"
-    found = _BLOCK.search(text)
-    if found is not None:
-        names = dict.fromkeys([*found["names"].split(", "), name])
-        kept = words.strip() if _is_ours(found) else found["text"]
-        digest = _digest(words) if _is_ours(found) else found["digest"]
-        return text[: found.start()] + _rendered(kept, [*names], digest, newline) + text[found.end() :]
+    match = _BLOCK.search(text)
+    if match is not None:
+        names = dict.fromkeys([*match["names"].split(", "), name])
+        kept = words.strip() if _is_ours(match) else match["text"]
+        digest = _digest(words) if _is_ours(match) else match["digest"]
+        return text[: match.start()] + _rendered(kept, [*names], digest, newline) + text[match.end() :]
     block = _rendered(words.strip(), [name], _digest(words), newline)
     if not text:
         return f"{block}{newline}"
@@ -63,16 +63,16 @@ def with_block(text: str, words: str, name: str) -> str:
 
 def without_block(text: str, name: str) -> str:
     """Return the text without this agent in the block, and without the block if it was the last one."""
-    found = _BLOCK.search(text)
-    if found is None or name not in found["names"].split(", "):
+    match = _BLOCK.search(text)
+    if match is None or name not in match["names"].split(", "):
         return text
-    names = [one for one in found["names"].split(", ") if one != name]
-    before, after = text[: found.start()], text[found.end() :]
+    names = [one for one in match["names"].split(", ") if one != name]
+    before, after = text[: match.start()], text[match.end() :]
     if names:
         newline = "\r\n" if "\r\n" in text else "\n"
-        return before + _rendered(found["text"], names, found["digest"], newline) + after
-    if not _is_ours(found):
-        return before + found["text"] + after
+        return before + _rendered(match["text"], names, match["digest"], newline) + after
+    if not _is_ours(match):
+        return before + match["text"] + after
     if not before or after:
         return _LINE_BEFORE.sub("", before, count=1) * bool(before) + _LINE_AFTER.sub("", after, count=1)
     return _BLANK_BEFORE.sub("", before, count=1)
@@ -80,8 +80,8 @@ def without_block(text: str, name: str) -> str:
 
 def has_block(text: str, name: str) -> bool:
     """Return whether the text has the block for this agent."""
-    found = _BLOCK.search(text)
-    return found is not None and name in found["names"].split(", ")
+    match = _BLOCK.search(text)
+    return match is not None and name in match["names"].split(", ")
 
 
 def is_block(text: str) -> bool:

@@ -16,8 +16,8 @@ from gitmem.hosts.host import is_ours
 from gitmem.hosts.json_settings import (
     FILE,
     Emptied,
-    Item,
-    Node,
+    JsonItem,
+    JsonNode,
     SettingsError,
     deepest,
     parse_object,
@@ -78,13 +78,13 @@ class _Place(Value):
     """
 
     event: str
-    listed: Node
+    listed: JsonNode
     group: int
-    hooks: Node
+    hooks: JsonNode
     hook: int
 
     @property
-    def item(self) -> Item:
+    def item(self) -> JsonItem:
         """The hook in the text."""
         return (self.hooks.items or ())[self.hook]
 
@@ -115,7 +115,7 @@ def _places(text: str) -> Iterator[_Place]:
                     yield _Place(event, listed, group, hooks, hook)
 
 
-def _command(hook: Item) -> object:
+def _command(hook: JsonItem) -> object:
     nodes = (hook.node.get(key) for key in _COMMANDS)
     return next((node.scalar for node in nodes if node), None)
 
@@ -239,12 +239,12 @@ def _span(text: str, name: str) -> tuple[int, int] | None:
     """Return where a table with its tables below it stands: from its header to the next one of another table."""
     keys = _keys(name)
     start = None
-    for found in _HEADER.finditer(text):
-        inside = _keys(found["name"])[: len(keys)] == keys
+    for match in _HEADER.finditer(text):
+        inside = _keys(match["name"])[: len(keys)] == keys
         if start is None and inside:
-            start = found.start()
+            start = match.start()
         elif start is not None and not inside:
-            return start, _end(text, start, found.start())
+            return start, _end(text, start, match.start())
     return None if start is None else (start, _end(text, start, len(text)))
 
 
@@ -302,7 +302,7 @@ def is_all(text: str, place: Place) -> bool:
     return has_server(text, place) and not without_server(text, place, {FILE: ""})
 
 
-def _starts_gitmem(node: Node) -> bool:
+def _starts_gitmem(node: JsonNode) -> bool:
     """Return whether a server is gitmem's: it starts `gitmem mcp`, by whatever path."""
     server = node.plain()
     if not isinstance(server, dict):

@@ -52,13 +52,13 @@ def plan_facts(kind: SourceKind, file: SourceFile) -> Found:
     for name, listed in given.items():
         if name in _LISTS and isinstance(listed, list):
             for number, one in enumerate(listed, 1):
-                found = _fact(kind, file, _LISTS[name], fields_of(one) or {"content": one})
-                if found is None:
+                fact = _fact(kind, file, _LISTS[name], fields_of(one) or {"content": one})
+                if fact is None:
                     left.append(Left(file.path, f"number {number} of its {name} says nothing"))
                 else:
                     # The key is a digest of the text: equal facts of two files are one, a changed fact is new.
-                    key, subject = item_key(kind, file.path, found.id), f"fact: {found.description}"
-                    items.append(FileItem(file.path, found.created, key, found.path, render_fact(found), subject))
+                    key, subject = item_key(kind, file.path, fact.id), f"fact: {fact.description}"
+                    items.append(FileItem(file.path, fact.created, key, fact.path, render_fact(fact), subject))
         elif name in _DERIVED or listed in ([], {}, None):
             continue
         elif isinstance(listed, list | dict):

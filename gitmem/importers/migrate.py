@@ -253,7 +253,9 @@ class _Bringing(Value):
         """Add a rolling memory: as `memory.md` if that has only facts and it fits, else also as an archive."""
         memory = Document.parse(memory_of(self.transaction))
         facts = [
-            (section_of(memory.body, one), one.entry) for one in find_entries(memory.body) if is_fact_id(one.entry.id)
+            (section_of(memory.body, entry), entry.entry)
+            for entry in find_entries(memory.body)
+            if is_fact_id(entry.entry.id)
         ]
         bare = remove_entries(memory.body, {entry.id for _, entry in facts})
         fresh = not re.search(r"^[^#\s]", bare, re.MULTILINE)

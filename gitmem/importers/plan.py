@@ -185,10 +185,10 @@ def moment_in(text: str, zone: tzinfo | None) -> datetime | None:
     Read are `2026-01-13`, `20260113_112700`, `2026-01-13_1011` and RFC 3339; a day without a time is its last second,
     when the day was summarised.
     """
-    for found in _CLOCK.finditer(text):
+    for match in _CLOCK.finditer(text):
         try:
-            day = date(int(found[1]), int(found[2]), int(found[3]))
-            clock = time(int(found[4]), int(found[5]), int(found[6] or 0)) if found[4] else time(23, 59, 59)
+            day = date(int(match[1]), int(match[2]), int(match[3]))
+            clock = time(int(match[4]), int(match[5]), int(match[6] or 0)) if match[4] else time(23, 59, 59)
         except ValueError:
             continue
         if day.year in _YEARS:

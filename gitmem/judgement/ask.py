@@ -37,14 +37,14 @@ from gitmem.llm.protocol import (
 )
 from gitmem.platform.programs import read_resource
 from gitmem.redact.redact import redact
-from gitmem.store.findings import Failure, FailureLog
+from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.text.stems import estimate_tokens
 from gitmem.values import Value
 
 if TYPE_CHECKING:
     from gitmem.config import SummaryConfig
     from gitmem.llm.http import Patience
-    from gitmem.llm.protocol import Answer, Model, Question
+    from gitmem.llm.protocol import Model, ModelAnswer, Question
     from gitmem.store.store import Store
 
 
@@ -222,7 +222,7 @@ _COOL_DOWN = timedelta(hours=1)  # before a failed question is repeated in the b
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Generic[T]):
+class AskResult(Generic[T]):
     """The result of a question: the value read from the reply, or None and `why`.
 
     `raw` is the last unusable reply, `model` the one that replied, `tokens` and `dollars` the cost of all tries (None:
@@ -274,7 +274,7 @@ def ask(
     subject: str,
     read: Callable[[Mapping[str, object]], T],
     tries: Patience | None = None,
-) -> Asked[T]:
+) -> AskResult[T]:
     """Ask the model of the settings, with retries; `read` raises ReplyError for an unusable reply.
 
     `subject` is the path or name of what the question is about. Errors of providers and replies are not raised, but
@@ -287,20 +287,20 @@ def ask(
     store.check_writes()
     asked = _asked(store, question, subject, read, tries)
     if asked.value is None:
-        FailureLog(store.private).record(Failure(store.context.clock(), "model", f"{subject}: {asked.why}"))
+        FailureLog(store.private).record(LoggedFailure(store.context.clock(), "model", f"{subject}: {asked.why}"))
     return asked
 
 
 def _asked(
     store: Store, question: Question, subject: str, read: Callable[[Mapping[str, object]], T], tries: Patience | None
-) -> Asked[T]:
+) -> AskResult[T]:
     provider = store.config.summary.provider
     try:
         model = make_model(store.config.summary, store.context.environ)
     except ProviderError as error:
-        return Asked(None, error.sentences, provider=provider)
+        return AskResult(None, error.sentences, provider=provider)
     if model is None:
-        return Asked(None, "no model is named in summary.provider", provider=provider)
+        return AskResult(None, "no model is named in summary.provider", provider=provider)
     material = redact(question.material, allow=store.config.redaction.allow).text
     return _Tries(store, model, question._replace(material=material), subject).run(read, tries or patience())
 
@@ -321,7 +321,7 @@ class _Tries:
         now = store.context.clock()
         self._asking = Asking("", now, question.purpose, subject, model.provider, self._name, spent)
 
-    def run(self, read: Callable[[Mapping[str, object]], T], tries: Patience) -> Asked[T]:
+    def run(self, read: Callable[[Mapping[str, object]], T], tries: Patience) -> AskResult[T]:
         failures = 0
         while True:
             wait = 0.0
@@ -342,9 +342,9 @@ class _Tries:
                 return self._result(None, why)
             tries.sleep(pause)
 
-    def _result(self, value: T | None, why: str) -> Asked[T]:
+    def _result(self, value: T | None, why: str) -> AskResult[T]:
         dollars = self._dollars if self._is_priced else None
-        return Asked(value, why, self._raw, self._model.provider, self._name, dollars, self._tokens)
+        return AskResult(value, why, self._raw, self._model.provider, self._name, dollars, self._tokens)
 
     def _once(self, read: Callable[[Mapping[str, object]], T]) -> T:
         """Ask once, and record the cost, also of a failure."""
@@ -371,7 +371,7 @@ class _Tries:
             seconds = time.monotonic() - begun
             self._ledger.end(asking, spent._replace(seconds=seconds), model=model, failure=failure)
 
-    def _spent(self, answer: Answer) -> Spent:
+    def _spent(self, answer: ModelAnswer) -> Spent:
         tokens = answer.input_tokens + answer.output_tokens
         price = self._model.price(self._request.size, answer.input_tokens)
         dollars = answer.cost if answer.cost is not None else cost_of(price, answer.input_tokens, answer.output_tokens)

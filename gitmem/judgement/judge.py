@@ -21,7 +21,7 @@ from gitmem.document.document import Document
 from gitmem.errors import BusyError
 from gitmem.history.authors import People
 from gitmem.judgement.ask import ask, instructions_for, is_worth_asking, without_secrets
-from gitmem.judgement.keep import Session, keep
+from gitmem.judgement.keep import JudgedSession, keep
 from gitmem.judgement.question import SCHEMA, choose_known, digest_of, question_of, windows_of
 from gitmem.judgement.reply import Judged, Reader
 from gitmem.lessons.concepts import known_concepts
@@ -44,7 +44,7 @@ _TRIES = 3
 _KEPT_ANSWERS = 200
 
 
-class Asked(Value):
+class AnsweredWindow(Value):
     """A question about one window of a session, the model's answer as it was kept, and the model."""
 
     digest: str
@@ -54,7 +54,7 @@ class Asked(Value):
     tokens: int = 0
 
 
-class Outcome(Value):
+class JudgementResult(Value):
     """The result for a session: what passed, the commit, and why nothing did ("" where a model answered)."""
 
     judged: Judged
@@ -112,7 +112,7 @@ def _judge_one(store: Store, path: str, patience: Patience | None) -> bool:
 
 def judge_session(
     store: Store, session: str, host: str, read: tuple[list[Turn], list[str]], patience: Patience | None = None
-) -> Outcome:
+) -> JudgementResult:
     """Have the model of the settings judge a session as it was read, and keep what passes.
 
     Raises:
@@ -122,7 +122,7 @@ def judge_session(
     turns, outputs = read
     windows, allow = windows_of(turns), store.config.redaction.allow
     if not windows:
-        return Outcome(Judged())
+        return JudgementResult(Judged())
     known = choose_known(chain.from_iterable(windows), known_facts(store), known_concepts(store))
     judged, before, asked = Judged(), answers_of(store, session), []
     for window in windows:
@@ -130,14 +130,14 @@ def judge_session(
         question = question_of(instructions_for(store, "session"), window, known, found)
         one, why = _answer(store, session, question, before, patience)
         if one is None:
-            return Outcome(judged, why=why)
+            return JudgementResult(judged, why=why)
         asked.append(one)
         _keep_answers(store, session, asked)
         reader = Reader(window, known, found, outputs, allow)
         judged = judged.joined(reader.read(parse_reply(one.answer, SCHEMA)))
     _keep_answers(store, session, asked, judged)
-    about = Session(session, host, tuple(turns), asked[-1].model)
-    return Outcome(judged, keep(store, about, judged, known))
+    about = JudgedSession(session, host, tuple(turns), asked[-1].model)
+    return JudgementResult(judged, keep(store, about, judged, known))
 
 
 def read_session(
@@ -165,8 +165,8 @@ def is_judged(store: Store, session: str, path: str) -> bool:
 
 
 def _answer(
-    store: Store, session: str, question: Question, before: list[Asked], patience: Patience | None
-) -> tuple[Asked | None, str]:
+    store: Store, session: str, question: Question, before: list[AnsweredWindow], patience: Patience | None
+) -> tuple[AnsweredWindow | None, str]:
     """Return the kept answer to a question, else the model's, redacted; or None and why there is none."""
     digest = digest_of(question)
     kept = next((one for one in before if one.digest == digest), None)
@@ -179,10 +179,10 @@ def _answer(
     asked = ask(store, question, _subject(session), read, patience)
     if asked.value is None:
         return None, asked.why
-    return Asked(digest, question.material, asked.value, asked.model, asked.tokens), ""
+    return AnsweredWindow(digest, question.material, asked.value, asked.model, asked.tokens), ""
 
 
-def answers_of(store: Store, session: str) -> list[Asked]:
+def answers_of(store: Store, session: str) -> list[AnsweredWindow]:
     """Return what was asked about a session on this machine, window by window, with the answers."""
     asked = _read(_path(store, _ANSWERS, session)).get("asked")
     found = []
@@ -190,11 +190,13 @@ def answers_of(store: Store, session: str) -> list[Asked]:
         with contextlib.suppress(KeyError, TypeError, ReplyError):
             text = str(one["answer"])
             parse_reply(text, SCHEMA)
-            found.append(Asked(str(one["digest"]), str(one["question"]), text, str(one["model"]), int(one["tokens"])))
+            found.append(
+                AnsweredWindow(str(one["digest"]), str(one["question"]), text, str(one["model"]), int(one["tokens"]))
+            )
     return found
 
 
-def _keep_answers(store: Store, session: str, asked: list[Asked], judged: Judged | None = None) -> None:
+def _keep_answers(store: Store, session: str, asked: list[AnsweredWindow], judged: Judged | None = None) -> None:
     folder = os.path.join(store.private, _ANSWERS)
     value: dict[str, object] = {"asked": [one._asdict() for one in asked], "at": store.context.clock().isoformat()}
     if judged is not None:

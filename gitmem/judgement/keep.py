@@ -17,11 +17,11 @@ from gitmem.document.ids import short_session, tail_of
 from gitmem.document.message import one_line
 from gitmem.facts.book import Changes, FactBook, fact_message
 from gitmem.facts.compare import SAID, contradict, stems_of
-from gitmem.facts.extract import Finding, as_statement, files_named, repeated
+from gitmem.facts.extract import FoundFact, as_statement, files_named, repeated
 from gitmem.facts.fact import MAX_DESCRIPTION, Fact, FactKind
 from gitmem.facts.statements import with_reason
-from gitmem.judgement.question import CONFIRMS, PERSON, REPLACES, RESOLVES, Known
-from gitmem.judgement.reply import Claim, Judged, Mend, Subject, Task
+from gitmem.judgement.question import CONFIRMS, PERSON, REPLACES, RESOLVES, KnownMemory
+from gitmem.judgement.reply import Claim, Judged, JudgedTask, Mend, Subject
 from gitmem.lessons.concept import has_own_name
 from gitmem.lessons.concepts import known_concepts, merging, naming
 from gitmem.lessons.episode import Episode, episode_id, episode_path, parse_episode, render_episode, title_of
@@ -45,7 +45,7 @@ _LEAST_OF_ERROR = 60  # characters
 _FEWEST_SHARED = 2  # words of an error and of the mend that a model tells
 
 
-class Session(Value):
+class JudgedSession(Value):
     """A judged session: its id, the label of its host, its redacted turns, and the model."""
 
     id: str
@@ -54,7 +54,7 @@ class Session(Value):
     model: str
 
 
-def keep(store: Store, session: Session, judged: Judged, known: Known) -> str | None:
+def keep(store: Store, session: JudgedSession, judged: Judged, known: KnownMemory) -> str | None:
     """Commit what a model judged of a session; returns the commit. A second call adds nothing.
 
     Raises:
@@ -82,7 +82,7 @@ def keep(store: Store, session: Session, judged: Judged, known: Known) -> str | 
     return outcome.commit
 
 
-def _fact(book: FactBook, session: Session, claim: Claim, known: Known) -> Changes:
+def _fact(book: FactBook, session: JudgedSession, claim: Claim, known: KnownMemory) -> Changes:
     """Return the file changes that keep a claim; none where what a person or an agent saved goes before it."""
     turn = session.turns[claim.request - 1]
     about = known.names().get(claim.known)
@@ -121,15 +121,17 @@ def _goes_before(fact: Fact, claim: Claim, turn: Turn) -> bool:
     return contradict(fact.description, claim.statement) and claim.relation != REPLACES
 
 
-def _finding(session: Session, turn: Turn, kind: FactKind, text: str, why: str, *, said: bool) -> Finding:
+def _finding(session: JudgedSession, turn: Turn, kind: FactKind, text: str, why: str, *, said: bool) -> FoundFact:
     whole = with_reason(as_statement(text), as_statement(why) if why else "")
     files = files_named(whole, relative_files(turn.files, (turn.cwd,)))
     confidence = SAID if said else _LESS_SURE
     scope = (turn.scope,) if turn.scope else ()
-    return Finding(kind, whole, confidence, turn.ended, turn.exchange_id, files, session.model, scope)
+    return FoundFact(kind, whole, confidence, turn.ended, turn.exchange_id, files, session.model, scope)
 
 
-def _mends(store: Store, transaction: Transaction, book: FactBook, session: Session, mends: Sequence[Mend]) -> Changes:
+def _mends(
+    store: Store, transaction: Transaction, book: FactBook, session: JudgedSession, mends: Sequence[Mend]
+) -> Changes:
     """Return the file changes that keep mends: in the pattern of an error that was seen, else as a solution."""
     project = os.path.dirname(store.root)
     seen: list[ErrorOccurrence] = []
@@ -150,7 +152,7 @@ def _mends(store: Store, transaction: Transaction, book: FactBook, session: Sess
     return changes | rendered(patterns_with(store, transaction, seen)[0])
 
 
-def _episodes(store: Store, transaction: Transaction, session: Session, tasks: Sequence[Task]) -> Changes:
+def _episodes(store: Store, transaction: Transaction, session: JudgedSession, tasks: Sequence[JudgedTask]) -> Changes:
     """Return the file changes that put tasks into episodes: into the one that was made without a model, or a new one.
 
     An episode that a person changed, or cleared, stays.
@@ -158,7 +160,7 @@ def _episodes(store: Store, transaction: Transaction, session: Session, tasks: S
     changes: Changes = {}
     for task in tasks:
         turns = [session.turns[number - 1] for number in sorted(task.requests)]
-        ids = [(episode_id(session.id, one.exchange_id), one.started) for one in turns]
+        ids = [(episode_id(session.id, turn.exchange_id), turn.started) for turn in turns]
         path = next(filter(None, (find_episode_file(transaction, *one) for one in ids)), "")
         data = transaction.read(path) if path else None
         if data is None and was_cleared(store, *ids[0]):
@@ -178,7 +180,7 @@ def _episodes(store: Store, transaction: Transaction, session: Session, tasks: S
     return changes
 
 
-def _episode(session: Session, turns: Sequence[Turn]) -> Episode:
+def _episode(session: JudgedSession, turns: Sequence[Turn]) -> Episode:
     exchanges = tuple(turn.exchange_id for turn in turns)
     files = relative_files([file for turn in turns for file in turn.files], (turns[0].cwd,))
     return Episode(
@@ -197,7 +199,7 @@ def _episode(session: Session, turns: Sequence[Turn]) -> Episode:
 
 
 def _concepts(
-    store: Store, transaction: Transaction, session: Session, subjects: Sequence[Subject], known: Known
+    store: Store, transaction: Transaction, session: JudgedSession, subjects: Sequence[Subject], known: KnownMemory
 ) -> Changes:
     """Return the file changes that name the concepts this session began, or merge them into known ones."""
     own = {tail_of(turn.exchange_id) for turn in session.turns}
@@ -220,7 +222,7 @@ def _concepts(
     return changes
 
 
-def _summary(transaction: Transaction, session: Session, judged: Judged) -> Changes:
+def _summary(transaction: Transaction, session: JudgedSession, judged: Judged) -> Changes:
     """Return the change of the session's file: the model's sentences, and what is open; a person's words stay."""
     path = find_session_file(transaction, session.id, session.turns[0].started)
     data = transaction.read(path) if path else None

@@ -70,7 +70,7 @@ SCHEMA: dict[str, object] = {
 }
 
 
-class Part(Value):
+class SaidPart(Value):
     """What somebody said in a request, numbered from 1; `who` is PERSON, AGENT or TOOL."""
 
     request: int
@@ -82,7 +82,7 @@ class Part(Value):
         return f"[{self.request}] {self.who}: {self.text}"
 
 
-class Known(Value):
+class KnownMemory(Value):
     """What the memory holds on the subjects of a session; in a question they are F1, F2 … and C1, C2 …."""
 
     facts: tuple[Fact, ...] = ()
@@ -93,12 +93,12 @@ class Known(Value):
         return {f"F{number}": fact for number, fact in enumerate(self.facts, 1)}
 
 
-def windows_of(turns: Sequence[Turn]) -> list[tuple[Part, ...]]:
+def windows_of(turns: Sequence[Turn]) -> list[tuple[SaidPart, ...]]:
     """Return the record of a session, whose turns are redacted, in windows of at most 12,000 tokens.
 
     Parts of a long session are shortened; of one that is longer still, the first window and the last ones count.
     """
-    windows: list[tuple[Part, ...]] = []
+    windows: list[tuple[SaidPart, ...]] = []
     for length in _LENGTHS:
         windows = list(_windows(_parts(turns, length)))
         if len(windows) <= _WINDOWS:
@@ -106,8 +106,8 @@ def windows_of(turns: Sequence[Turn]) -> list[tuple[Part, ...]]:
     return windows if len(windows) <= _MOST_WINDOWS else [windows[0], *windows[1 - _MOST_WINDOWS :]]
 
 
-def _windows(parts: Iterable[Part]) -> Iterator[tuple[Part, ...]]:
-    window: list[Part] = []
+def _windows(parts: Iterable[SaidPart]) -> Iterator[tuple[SaidPart, ...]]:
+    window: list[SaidPart] = []
     size = 0
     for part in parts:
         more = len(str(part).encode("utf-8", "replace")) + 1
@@ -120,7 +120,7 @@ def _windows(parts: Iterable[Part]) -> Iterator[tuple[Part, ...]]:
         yield tuple(window)
 
 
-def _parts(turns: Sequence[Turn], length: int) -> Iterator[Part]:
+def _parts(turns: Sequence[Turn], length: int) -> Iterator[SaidPart]:
     for number, turn in enumerate(turns, 1):
         said, tools = (human_text(text) for text in turn.said), [*_failed(turn)]
         tools += [f"{CHANGED} {', '.join(turn.files[:_MOST_FILES])}"] if turn.files else []
@@ -131,7 +131,7 @@ def _parts(turns: Sequence[Turn], length: int) -> Iterator[Part]:
             *((TOOL, text.replace(folder, "") if folder else text) for text in tools),
             (AGENT, _clipped(human_text(turn.answer), length)),
         ]
-        yield from (Part(number, who, text) for who, text in texts if text.strip())
+        yield from (SaidPart(number, who, text) for who, text in texts if text.strip())
 
 
 def _failed(turn: Turn) -> Iterator[str]:
@@ -149,7 +149,7 @@ def _clipped(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most * 2 // 3].rstrip()} […] {text[-(most // 3) :].lstrip()}"
 
 
-def choose_known(parts: Iterable[Part], facts: Iterable[Fact], concepts: Iterable[Concept]) -> Known:
+def choose_known(parts: Iterable[SaidPart], facts: Iterable[Fact], concepts: Iterable[Concept]) -> KnownMemory:
     """Return the facts in force and the concepts that share most words with a session, within 2,000 tokens."""
     said = frozenset(stem for part in parts for stem in stems_of(part.text))
     words = [(stems_of(fact.description), fact) for fact in in_force(facts)]
@@ -163,12 +163,17 @@ def choose_known(parts: Iterable[Part], facts: Iterable[Fact], concepts: Iterabl
         if not share or room < 0:
             break
         chosen.append(fact)
-    shared = ((len(stems_of(" ".join((one.name, *one.keywords))) & said), one.updated, one) for one in concepts)
+    shared = (
+        (len(stems_of(" ".join((concept.name, *concept.keywords))) & said), concept.updated, concept)
+        for concept in concepts
+    )
     near = sorted((one for one in shared if one[0]), key=lambda one: one[:2], reverse=True)
-    return Known(tuple(chosen), tuple(one for *_, one in near[:_MOST_CONCEPTS]))
+    return KnownMemory(tuple(chosen), tuple(concept for *_, concept in near[:_MOST_CONCEPTS]))
 
 
-def question_of(instructions: str, window: Iterable[Part], known: Known, found: Mapping[str, str]) -> Question:
+def question_of(
+    instructions: str, window: Iterable[SaidPart], known: KnownMemory, found: Mapping[str, str]
+) -> Question:
     """Return the question about one window; `found` are statements of the windows before it, by name.
 
     A larger model is asked where a known fact is disputed (spec V9).

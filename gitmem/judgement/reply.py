@@ -27,8 +27,8 @@ from gitmem.judgement.question import (
     REPLACES,
     RESOLVES,
     TOOL,
-    Known,
-    Part,
+    KnownMemory,
+    SaidPart,
 )
 from gitmem.redact.redact import redact
 from gitmem.text.sentences import split
@@ -83,7 +83,7 @@ class Mend(Value):
     request: int
 
 
-class Task(Value):
+class JudgedTask(Value):
     """A finished task: an episode in the words of a model."""
 
     task: str
@@ -106,7 +106,7 @@ class Judged(Value):
 
     facts: tuple[Claim, ...] = ()
     mends: tuple[Mend, ...] = ()
-    tasks: tuple[Task, ...] = ()
+    tasks: tuple[JudgedTask, ...] = ()
     subjects: tuple[Subject, ...] = ()
     open: tuple[str, ...] = ()
     summary: str = ""
@@ -119,12 +119,12 @@ class Judged(Value):
 
     def joined(self, later: Judged) -> Judged:
         """Return what this window and a later one say, without what the later one replaces or says again."""
-        again = {one.known for one in later.facts if one.known.startswith("S") and one.relation == REPLACES}
+        again = {claim.known for claim in later.facts if claim.known.startswith("S") and claim.relation == REPLACES}
         facts = [fact for number, fact in enumerate(self.facts, 1) if f"S{number}" not in again]
         facts += [
-            one if not one.known.startswith("S") else one._replace(relation=NEW, known="")
-            for one in later.facts
-            if one.relation != CONFIRMS or not one.known.startswith("S")
+            claim if not claim.known.startswith("S") else claim._replace(relation=NEW, known="")
+            for claim in later.facts
+            if claim.relation != CONFIRMS or not claim.known.startswith("S")
         ]
         return Judged(
             tuple(facts),
@@ -146,8 +146,8 @@ class Reader:
 
     def __init__(
         self,
-        window: Sequence[Part],
-        known: Known,
+        window: Sequence[SaidPart],
+        known: KnownMemory,
         found: Mapping[str, str],
         outputs: Iterable[str] = (),
         allow: Sequence[str] = (),
@@ -229,13 +229,13 @@ class Reader:
             raise _RefusedError("unsupported")
         return Mend(error, cause, mend, request)
 
-    def _task(self, item: Mapping[str, object]) -> Task:
+    def _task(self, item: Mapping[str, object]) -> JudgedTask:
         task, tried, solution = (self._text(item[key], _LONGEST) for key in ("task", "tried", "solution"))
         if not task or not solution:
             raise _RefusedError("length")
         if _share(f"{task} {solution}", self._own) < _ANY_SHARE:
             raise _RefusedError("unsupported")
-        return Task(task, tried, solution, str(item["outcome"]), self._numbers(item))
+        return JudgedTask(task, tried, solution, str(item["outcome"]), self._numbers(item))
 
     def _subject(self, item: Mapping[str, object]) -> Subject:
         name, known = self._text(item["name"], _NAME), str(item["known"]).strip()
@@ -325,7 +325,7 @@ class Reader:
         return any(sum(stem in line for stem in stems) >= most for line in self._lines)
 
 
-def _own(part: Part) -> str:
+def _own(part: SaidPart) -> str:
     """Return a text without what its author quotes: blocks, lines with `>`; of an agent, also quoted sentences."""
     text = _QUOTED_LINE.sub("", _BLOCK.sub("", part.text))
     return _SAID_BY_OTHERS.sub("", text) if part.who == AGENT else text

@@ -74,10 +74,10 @@ def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
         data = transaction.read(path) if path else None
         if path is None or data is None:
             return False
-        known = {concept.id: concept for concept in known_concepts(store)}
+        concepts = {concept.id: concept for concept in known_concepts(store)}
         times = {turn.exchange_id: turn.ended for turn in turns}
-        exchanges = [one._replace(at=times.get(one.id)) for one in exchanges_in(data)]
-        grouped = sort_in(known, exchanges, path)
+        exchanges = [exchange._replace(at=times.get(exchange.id)) for exchange in exchanges_in(data)]
+        grouped = sort_in(concepts, exchanges, path)
         changes: dict[str, bytes | None] = {
             one.concept.path: _rendered(transaction, one) for one in grouped if one.concept.path or one.lines
         }
@@ -87,7 +87,7 @@ def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
         changes |= with_links(transaction, path, facts)
         for fact in facts:
             changes |= with_links(transaction, fact, {path: turns[0].started.date().isoformat()})
-        new = sum(one.concept.id not in known for one in grouped)
+        new = sum(one.concept.id not in concepts for one in grouped)
         return transaction.commit(_message(grouped, new, session, host), changes, when=turns[-1].ended)
 
     outcome = transact(store, plan, purpose="concepts")
@@ -128,7 +128,9 @@ def find_concept(store: Store, identifier: str) -> Concept:
     concepts = known_concepts(store)
     matches = [concept for concept in concepts if bare in (concept.id, _stem(concept), *concept.merged)]
     if not matches and bare:
-        matches = [one for one in concepts if one.id.startswith(bare) or one.name.casefold().startswith(bare)]
+        matches = [
+            concept for concept in concepts if concept.id.startswith(bare) or concept.name.casefold().startswith(bare)
+        ]
     if len(matches) != 1:
         raise NotFoundError(
             f"There is {'more than one' if matches else 'no'} concept {identifier[:80]!r}.",

@@ -130,7 +130,7 @@ def parse_episode(data: bytes) -> Episode | None:
     created, tools = as_moment(given.get("created")), given.get("tools")
     if given.get("kind") != KIND or not given.get("id") or created is None:
         return None
-    one = Episode(
+    episode = Episode(
         id=as_line(given.get("id")),
         session="",
         host="",
@@ -145,7 +145,7 @@ def parse_episode(data: bytes) -> Episode | None:
         if isinstance(tools, dict)
         else (),
     )
-    return one._replace(**{key: read(given.get(key)) for key, read in _READ.items()}, **_told(document.body))
+    return episode._replace(**{key: read(given.get(key)) for key, read in _READ.items()}, **_told(document.body))
 
 
 def _fields(episode: Episode) -> dict[str, object]:

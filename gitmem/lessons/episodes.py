@@ -44,7 +44,7 @@ _SHARED_FILE = 0.25  # of a rank, for each file in common
 _SAME_TYPE = 1.5  # factor of a rank
 
 
-class Ranked(Value):
+class RankedEpisode(Value):
     """An episode, its score, its counts, and the likeness of its error to the given one (0 if none was)."""
 
     episode: Episode
@@ -63,7 +63,7 @@ def similar(
     type: TaskType | None = None,  # noqa: A002  # the field's name
     outcome: Outcome | None = None,
     limit: int = LIMIT,
-) -> list[Ranked]:
+) -> list[RankedEpisode]:
     """Return the episodes most like a task: rank * usefulness * (1 + ln(retrieved + 1)), at most `limit`.
 
     With `error`, the output of a failed command, only episodes with that error are returned, successes first; with
@@ -85,7 +85,7 @@ def similar(
     return found[:limit]
 
 
-def ranked_episodes(store: Store, hits: Sequence[Hit], alike: TaskType | None = None) -> list[Ranked]:
+def ranked_episodes(store: Store, hits: Sequence[Hit], alike: TaskType | None = None) -> list[RankedEpisode]:
     """Return the episodes among hits, the best first; one of the type `alike` may be a little worse."""
     found = _ranked(store, _ranks(hits))
     return sorted(found, key=lambda one: -one.score * (_SAME_TYPE if one.episode.type is alike else 1))
@@ -93,7 +93,7 @@ def ranked_episodes(store: Store, hits: Sequence[Hit], alike: TaskType | None = 
 
 def _ranked(
     store: Store, ranks: Mapping[str, float], files: Sequence[str] = (), error: ErrorSignature | None = None
-) -> list[Ranked]:
+) -> list[RankedEpisode]:
     """Return the episodes of these paths, the best first; with `error` only those with that error."""
     all_counts = counts(store) if ranks else {}
     found = []
@@ -101,11 +101,11 @@ def _ranked(
         episode = read_episode(store, path)
         if episode is None or not do_meet(episode.scope, (store.here,)):
             continue
-        like = max((likeness(known, error) for known in episode.errors), default=0.0) if error else 0.0
+        like = max((likeness(signature, error) for signature in episode.errors), default=0.0) if error else 0.0
         if error is None or like > MATCH:
             count = all_counts.get(episode.id, Count())
             shared = 1 + _SHARED_FILE * _shared(files, episode.files)
-            found.append(Ranked(episode, path, weigh(rank * shared * (like or 1), count), count, like))
+            found.append(RankedEpisode(episode, path, weigh(rank * shared * (like or 1), count), count, like))
     return sorted(found, key=lambda one: (-one.score, one.path))
 
 
@@ -165,9 +165,9 @@ def save_episodes(
             return False
         project = os.path.dirname(store.root)
         made = episodes_of(clean, exchanges_in(data), path, working=working, project=project, grown=grown)
-        new = {name: one for one in made if (name := _path_of(store, transaction, one))}
-        changes: dict[str, bytes | None] = {name: render_episode(one) for name, one in new.items()}
-        changes |= with_links(transaction, path, {name: one.task for name, one in new.items()})
+        new = {name: episode for episode in made if (name := _path_of(store, transaction, episode))}
+        changes: dict[str, bytes | None] = {name: render_episode(episode) for name, episode in new.items()}
+        changes |= with_links(transaction, path, {name: episode.task for name, episode in new.items()})
         message = _message(list(new.values()), session, host)
         return bool(new) and transaction.commit(message, changes, when=turns[-1].ended)
 

@@ -179,7 +179,9 @@ class _Task:
         self._turns = turns
         self._own = list(zip(known, own, strict=True))
         # Of this task only: of all tasks, these would be a copy of all prompts.
-        self._said = {one.key: human_text(following[one.key].prompt) if one.key in following else "" for one in known}
+        self._said = {
+            turn.key: human_text(following[turn.key].prompt) if turn.key in following else "" for turn in known
+        }
 
     def episode(self, link: str, notes: Sequence[Notes], project: str) -> Episode:
         """Return the episode of this task."""
@@ -201,7 +203,7 @@ class _Task:
             outcome=outcome,
             exchanges=tuple(exchange.id for exchange in exchanges),
             links=tuple(_link(exchange, link) for exchange in exchanges),
-            files=tuple(dict.fromkeys(file for one in exchanges for file in one.files))[:_MAX_FILES],
+            files=tuple(dict.fromkeys(file for exchange in exchanges for file in exchange.files))[:_MAX_FILES],
             errors=errors,
             steps=sum(turn.tools for turn in self._turns),
             seconds=round(sum((turn.ended - turn.started).total_seconds() for turn in self._turns)),
@@ -278,16 +280,16 @@ def _tips(sights: Iterable[ErrorOccurrence], notes: Iterable[Notes]) -> tuple[st
 
 
 def _errors(sights: Iterable[ErrorOccurrence]) -> tuple[ErrorSignature, ...]:
-    found: list[ErrorSignature] = []
+    signatures: list[ErrorSignature] = []
     for sight in sights:
-        if all(likeness(known, sight.error) <= MATCH for known in found):
-            found.append(sight.error)
-    return tuple(found[:_MAX_ERRORS])
+        if all(likeness(signature, sight.error) <= MATCH for signature in signatures):
+            signatures.append(sight.error)
+    return tuple(signatures[:_MAX_ERRORS])
 
 
 def _plan(notes: Sequence[Notes]) -> tuple[str, ...]:
     """Return the plan that was noted last: hooks and transcript tell the same one."""
-    steps = next((one.steps for one in reversed(notes) if one.steps), ())
+    steps = next((task.steps for task in reversed(notes) if task.steps), ())
     return tuple(f"[{'x' if step.status == 'completed' else ' '}] {step.text}" for step in steps)[:_MAX_PLAN]
 
 

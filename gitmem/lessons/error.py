@@ -130,15 +130,15 @@ def _lines(output: str) -> list[str]:
 
 def _errors(lines: list[str], most: int) -> list[ErrorSignature]:
     """Return the first distinct errors; the first has the frames of all lines, another one those of its own line."""
-    found: list[ErrorSignature] = []
+    signatures: list[ErrorSignature] = []
     for kind, message, line in _telling(lines):
-        frames = _frames([line] if found else lines)
+        frames = _frames([line] if signatures else lines)
         error = ErrorSignature(kind.rpartition(".")[2], mask(message), names_in(message), frames)
-        if all(likeness(known, error) <= MATCH for known in found):
-            found.append(error)
-        if len(found) == most:
+        if all(likeness(signature, error) <= MATCH for signature in signatures):
+            signatures.append(error)
+        if len(signatures) == most:
             break
-    return found
+    return signatures
 
 
 @cache

@@ -89,7 +89,9 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
         mend = mend_of(last, turn.files, roots)
         if last.fixed_by and (not mend or is_place(mend)):
             mend = _in_words(later or turn, error, "mend")
-        tried = dict.fromkeys(f"`{one_line(one.meanwhile, _LONGEST)}`" for one in failures[:-1] if _was_tried(one))
+        tried = dict.fromkeys(
+            f"`{one_line(failure.meanwhile, _LONGEST)}`" for failure in failures[:-1] if _was_tried(failure)
+        )
         command = program(bare(failures[0].command).partition("<<")[0])
         yield ErrorOccurrence(
             exchange=turn.exchange_id,
@@ -112,9 +114,9 @@ def _grouped(failures: Iterable[Failure]) -> list[tuple[ErrorSignature, list[Fai
     for failure in filter(is_bug, failures):
         errors = read_errors(failure.error)
         for known, group in found:
-            if any(likeness(known, one) > MATCH for one in errors):
+            if any(likeness(known, signature) > MATCH for signature in errors):
                 group.append(failure)
-        if errors and all(likeness(known, errors[0]) <= MATCH for known, _ in found):
+        if errors and all(likeness(signature, errors[0]) <= MATCH for signature, _ in found):
             found.append((errors[0], [failure]))
     return found
 

@@ -21,7 +21,7 @@ from gitmem.history.authors import People
 from gitmem.lessons.counts import BEGINS, usefulness_of
 from gitmem.lessons.episode import FOLDER as EPISODES_FOLDER
 from gitmem.lessons.episode import REJECTED, ending
-from gitmem.lessons.episodes import Ranked, ranked_episodes, similar
+from gitmem.lessons.episodes import RankedEpisode, ranked_episodes, similar
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness, names_in, quoted, read_errors
 from gitmem.lessons.fix import mend_line
 from gitmem.lessons.learn_project import known_knowledge
@@ -31,7 +31,7 @@ from gitmem.lessons.prompt import needles_of, plain_query
 from gitmem.lessons.read import counts, match, own_part, pattern_headers, read_pattern, signature_of
 from gitmem.lessons.risk import from_other, without_risk
 from gitmem.lessons.usage_log import GUIDE, GivenText, note_asked
-from gitmem.search.engine import Answer, answer
+from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.hits import Hit
 from gitmem.search.query import fold, parse_query
 from gitmem.search.recall import with_own
@@ -57,7 +57,7 @@ _DID_NOT_HELP = ("did not help", REJECTED)
 _FILE = re.compile(r"[\w.+-]*(?:/[\w.+-]+)+|[\w+-]+\.[A-Za-z]\w{0,5}\b")
 
 
-class Part(StrEnum):
+class AdviceKind(StrEnum):
     """The use of a line of guidance."""
 
     APPROACH = "approach"
@@ -66,10 +66,10 @@ class Part(StrEnum):
     CHALLENGE = "challenge"
 
 
-class Line(Value):
+class Advice(Value):
     """A piece of advice, the ids of its sources, and its confidence, 0 to 1."""
 
-    part: Part
+    part: AdviceKind
     text: str
     sources: tuple[str, ...]
     confidence: float
@@ -78,7 +78,7 @@ class Line(Value):
 class Guidance(Value):
     """The advice for a situation."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[Advice, ...]
     confidence: float
 
 
@@ -99,9 +99,9 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
     return Guidance(lines, round(max((line.confidence for line in lines), default=0.0), 2))
 
 
-def _kept(store: Store, lines: Iterable[Line]) -> tuple[Line, ...]:
+def _kept(store: Store, lines: Iterable[Advice]) -> tuple[Advice, ...]:
     """Return the first lines of each part, without repetitions, with marks on what does not hold."""
-    kept: list[Line] = []
+    kept: list[Advice] = []
     for line in lines:
         same = [one.text for one in kept if one.part is line.part]
         if line.text and len(same) < _LINES and not any(_repeats(line.text, one) for one in same):
@@ -114,7 +114,7 @@ def _repeats(one: str, other: str) -> bool:
     return one == other or (min(len(words), len(others)) >= _FEWEST and overlap(words, others) >= _REPEATS)
 
 
-def _by_authors(store: Store, lines: Iterable[Line]) -> Iterator[Line]:
+def _by_authors(store: Store, lines: Iterable[Advice]) -> Iterator[Advice]:
     """Yield lines with the name of an author who is not the person, and without that author's risky commands."""
     people = People(store)
     for line in lines:
@@ -140,27 +140,29 @@ def _running(store: Store, session: str) -> WorkingMemory | None:
     )
 
 
-def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Line]:
+def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Advice]:
     """Yield what the session tried against these errors, its open hypotheses, and its unmended errors near the task."""
     if memory is None:
         return
     tag = short_session(memory.session)
     seen = read_errors(error) if error else []
-    for known in memory.errors:
-        signature = ErrorSignature(known.type, known.message, names_in(known.message))
+    for occurrence in memory.errors:
+        signature = ErrorSignature(occurrence.type, occurrence.message, names_in(occurrence.message))
         if any(likeness(signature, one) > MATCH for one in seen):
-            text = f"The same again after `{known.command}` failed with it at {known.at[11:16]}: {known.message}"
-            yield Line(Part.AVOID, text, (tag,), 1.0)
-    for one in memory.hypotheses:
-        yield Line(Part.TRY, f"Open: {one.text}", (f"{tag}/{one.id}",), round(one.confidence, 2))
+            told = f"`{occurrence.command}` failed with it at {occurrence.at[11:16]}: {occurrence.message}"
+            yield Advice(AdviceKind.AVOID, f"The same again after {told}", (tag,), 1.0)
+    for hypothesis in memory.hypotheses:
+        yield Advice(
+            AdviceKind.TRY, f"Open: {hypothesis.text}", (f"{tag}/{hypothesis.id}",), round(hypothesis.confidence, 2)
+        )
     words = stems_of(task)
-    for known in memory.failed:
-        text = f"`{known.command}` failed: {known.message}"
+    for occurrence in memory.failed:
+        text = f"`{occurrence.command}` failed: {occurrence.message}"
         if near := len(words & stems_of(text)):
-            yield Line(Part.CHALLENGE, text, (tag,), round(near / len(words), 2))
+            yield Advice(AdviceKind.CHALLENGE, text, (tag,), round(near / len(words), 2))
 
 
-def _of_error(store: Store, error: str) -> Iterator[Line]:
+def _of_error(store: Store, error: str) -> Iterator[Advice]:
     """Yield what episodes with these errors did, then the working and the failed solutions of the errors."""
     for found in similar(store, error=error, limit=_EPISODES):
         yield from _by_authors(store, _of_episode(found, found.likeness, ()))
@@ -173,30 +175,34 @@ def _of_error(store: Store, error: str) -> Iterator[Line]:
             helped = usefulness_of(useful, (pattern.id, *pattern.episodes)) / BEGINS
             sure = min(one.score * one.solution.confidence * helped, 1.0)
             ids = (pattern.id, *pattern.episodes[-1:], *one.solution.worked[-_LINES:])
-            yield Line(Part.TRY, mend_line(one), ids, round(sure / 2 if one.author else sure, 2))
+            yield Advice(AdviceKind.TRY, mend_line(one), ids, round(sure / 2 if one.author else sure, 2))
         if one.author:
             continue
         for cause in pattern.causes[:1]:
-            yield Line(Part.CHALLENGE, f"Cause: {cause.text}", (pattern.id, *cause.said[-_LINES:]), alike)
+            yield Advice(AdviceKind.CHALLENGE, f"Cause: {cause.text}", (pattern.id, *cause.said[-_LINES:]), alike)
         for other in pattern.solutions:
             if other.failed and not other.worked:
                 text = f"{other.text} did not help against {pattern.title}"
-                yield Line(Part.AVOID, text, (pattern.id, *other.failed[-_LINES:]), alike)
+                yield Advice(AdviceKind.AVOID, text, (pattern.id, *other.failed[-_LINES:]), alike)
 
 
-def _of_errors_in(store: Store, named: Sequence[str]) -> Iterator[Line]:
+def _of_errors_in(store: Store, named: Sequence[str]) -> Iterator[Advice]:
     """Yield the last errors that came from these files, with what mended them; stale ones are left out."""
     names = {_base(file) for file in named}
     headers = pattern_headers(store) if names else []
-    paths = [one.path for one in headers if any(frame.partition(":")[0] in names for frame in signature_of(one).frames)]
+    paths = [
+        header.path
+        for header in headers
+        if any(frame.partition(":")[0] in names for frame in signature_of(header).frames)
+    ]
     read = (read_pattern(store, path) for path in paths[:_READ])
     about = [own for one in read if one and not one.stale and _is_of(one, named) and (own := own_part(store, one))]
-    for one in sorted(about, key=lambda one: (one.updated, one.id), reverse=True)[:_FEW]:
-        best = one.best()
+    for pattern in sorted(about, key=lambda one: (one.updated, one.id), reverse=True)[:_FEW]:
+        best = pattern.best()
         mended = f"mended by {best.text}" if best else "not known to be mended"
-        text = f"{one.title}: {seen_times(len(one.seen)).lower()}, {mended}, last {one.updated:%Y-%m-%d}"
-        ids = (one.id, *(best.worked if best else one.seen)[-_FEW:])
-        yield Line(Part.CHALLENGE, text, ids, round(best.confidence if best else MATCH, 2))
+        text = f"{pattern.title}: {seen_times(len(pattern.seen)).lower()}, {mended}, last {pattern.updated:%Y-%m-%d}"
+        ids = (pattern.id, *(best.worked if best else pattern.seen)[-_FEW:])
+        yield Advice(AdviceKind.CHALLENGE, text, ids, round(best.confidence if best else MATCH, 2))
 
 
 def _is_of(pattern: BugPattern, named: Sequence[str]) -> bool:
@@ -209,16 +215,18 @@ def _base(file: str) -> str:
     return file.rpartition("/")[2]
 
 
-def _of_review(store: Store, task: str) -> Iterator[Line]:
+def _of_review(store: Store, task: str) -> Iterator[Advice]:
     """Yield, for a review, the project's rules that were stated most often."""
     if classify(task) is TaskType.REVIEW:
         rules = [fact for fact in in_force(known_facts(store)) if fact.kind is FactKind.RULE]
         rules.sort(key=lambda fact: (len(fact.sources), fact.when, fact.id), reverse=True)
         for fact in rules[:_RULES]:
-            yield Line(Part.APPROACH, f"Check: {fact.description}", (fact.id,), round(fact.confidence or 0.0, 2))
+            yield Advice(
+                AdviceKind.APPROACH, f"Check: {fact.description}", (fact.id,), round(fact.confidence or 0.0, 2)
+            )
 
 
-def _of_memories(store: Store, task: str) -> Iterator[Line]:
+def _of_memories(store: Store, task: str) -> Iterator[Advice]:
     """Yield the advice of the episodes that clearly match a task, then what facts and bug patterns say."""
     found = answer(store, plain_query(task), limit=_HITS, beside=EPISODES_FOLDER).hits
     hits = [hit for hit in found if _fits(hit)]
@@ -230,8 +238,8 @@ def _of_memories(store: Store, task: str) -> Iterator[Line]:
         if hit.path.startswith(f"{BUGS}/"):
             yield from _of_pattern(store, hit)
         elif hit.fact:
-            part, text = Part.CHALLENGE if hit.entry.startswith("i") else Part.APPROACH, _plain(hit)
-            yield Line(part, text, (hit.entry,), round(min(hit.worth.share, 1.0), 2))
+            part, text = AdviceKind.CHALLENGE if hit.entry.startswith("i") else AdviceKind.APPROACH, _plain(hit)
+            yield Advice(part, text, (hit.entry,), round(min(hit.worth.share, 1.0), 2))
 
 
 def _plain(hit: Hit) -> str:
@@ -244,7 +252,7 @@ def _fits(hit: Hit) -> bool:
     return worth.share >= _LEAST_SHARE and worth.words >= _LEAST_WORDS and not hit.weak and not hit.is_beside
 
 
-def _of_episode(found: Ranked, share: float, needles: Sequence[str]) -> Iterator[Line]:
+def _of_episode(found: RankedEpisode, share: float, needles: Sequence[str]) -> Iterator[Advice]:
     """Yield the advice of an episode that shares so much of the task, whose words are `needles`.
 
     Of its lessons those count that share a word with the task; what mended an error is told when that comes again.
@@ -256,48 +264,54 @@ def _of_episode(found: Ranked, share: float, needles: Sequence[str]) -> Iterator
     plan = "; ".join(step[4:] for step in episode.plan if step.startswith("[x] "))
     if episode.solution or plan:
         text = f"{one_line(episode.task, _TASK)} ({ending(episode)}): {episode.solution}"
-        part = Part.CHALLENGE if failed else Part.APPROACH  # why it failed is not known, so it may still be right
-        yield Line(part, one_line(f"{text} Steps: {plan}" if plan else text, _LONGEST), source, sure)
+        part = (
+            AdviceKind.CHALLENGE if failed else AdviceKind.APPROACH
+        )  # why it failed is not known, so it may still be right
+        yield Advice(part, one_line(f"{text} Steps: {plan}" if plan else text, _LONGEST), source, sure)
     tried = [one for one in episode.gotchas if any(words in one for words in _DID_NOT_HELP)]
     others = [one for one in episode.gotchas if one not in tried]
-    for part, lines in ((Part.TRY, () if failed else episode.tips), (Part.AVOID, tried), (Part.CHALLENGE, others)):
+    for part, lines in (
+        (AdviceKind.TRY, () if failed else episode.tips),
+        (AdviceKind.AVOID, tried),
+        (AdviceKind.CHALLENGE, others),
+    ):
         near = [line for line in lines if any(needle in fold(line) for needle in needles)]
-        yield from (Line(part, text, source, sure) for text in near[:_FEW])
+        yield from (Advice(part, text, source, sure) for text in near[:_FEW])
     for change in episode.changes[:1]:
-        yield Line(Part.CHALLENGE, f"The person then turned the work: {change}", source, sure)
+        yield Advice(AdviceKind.CHALLENGE, f"The person then turned the work: {change}", source, sure)
 
 
-def _of_pattern(store: Store, hit: Hit) -> Iterator[Line]:
+def _of_pattern(store: Store, hit: Hit) -> Iterator[Advice]:
     read = read_pattern(store, hit.path)
     pattern = own_part(store, read) if read else None
     best = pattern.best() if pattern else None
     sure = min(hit.worth.share, 1.0)
     if pattern and best:
         ids = (pattern.id, *best.worked[-_LINES:])
-        yield Line(Part.TRY, f"{pattern.title}: mended by {best.text}", ids, round(sure * best.confidence, 2))
+        yield Advice(AdviceKind.TRY, f"{pattern.title}: mended by {best.text}", ids, round(sure * best.confidence, 2))
     elif pattern:
-        yield Line(Part.CHALLENGE, pattern.title, (pattern.id,), round(sure, 2))
+        yield Advice(AdviceKind.CHALLENGE, pattern.title, (pattern.id,), round(sure, 2))
 
 
-def _of_person(store: Store, task: str) -> Iterator[Line]:
+def _of_person(store: Store, task: str) -> Iterator[Advice]:
     """Yield the person's own preferences and rules that a task speaks of."""
-    hits = with_own(store, plain_query(task), Answer([], "")).hits
+    hits = with_own(store, plain_query(task), SearchAnswer([], "")).hits
     for hit in (one for one in hits if one.worth.share >= _SHARE_OF_RULE):
         text = _plain(hit)
-        part = Part.AVOID if is_negated(text) else Part.APPROACH
-        yield Line(part, text, (hit.entry,), round(min(hit.worth.share, 1.0), 2))
+        part = AdviceKind.AVOID if is_negated(text) else AdviceKind.APPROACH
+        yield Advice(part, text, (hit.entry,), round(min(hit.worth.share, 1.0), 2))
 
 
-def _of_project(store: Store, task: str) -> Iterator[Line]:
+def _of_project(store: Store, task: str) -> Iterator[Advice]:
     """Yield the lines of project knowledge that a task speaks of: by files, what commands are for, two of its words."""
     words, purposes, named = stems_of(task), tuple(purposes_in(task)), _files_in(task)
     for known, data in known_knowledge(store):
         source = (known.kind.path,)
         if known.kind is KnowledgeKind.COMMANDS:
-            for one in read_commands(data).values():
-                lines = [line for line in command_lines([one], counted=True) if line.startswith(purposes)]
-                part = Part.CHALLENGE if one.fails_now else Part.TRY
-                yield from (Line(part, line, source, round(len(one.worked) / one.tried, 2)) for line in lines)
+            for command in read_commands(data).values():
+                lines = [line for line in command_lines([command], counted=True) if line.startswith(purposes)]
+                part = AdviceKind.CHALLENGE if command.fails_now else AdviceKind.TRY
+                yield from (Advice(part, line, source, round(len(command.worked) / command.tried, 2)) for line in lines)
             continue
         is_hot = known.kind is KnowledgeKind.HOTSPOTS
         near = [
@@ -309,8 +323,8 @@ def _of_project(store: Store, task: str) -> Iterator[Line]:
                 else len(words & stems_of(line)) >= _FEW
             )
         ]
-        part = Part.CHALLENGE if is_hot else Part.APPROACH
-        yield from (Line(part, line, source, known.confidence) for line in near[:_OF_PROJECT])
+        part = AdviceKind.CHALLENGE if is_hot else AdviceKind.APPROACH
+        yield from (Advice(part, line, source, known.confidence) for line in near[:_OF_PROJECT])
 
 
 def _files_in(text: str) -> list[str]:
@@ -326,10 +340,10 @@ def as_text(found: Guidance, *, person: bool = False) -> str:
     if not found.lines:
         return ""
     titles = {
-        Part.APPROACH: "What was done and decided",
-        Part.TRY: "Try",
-        Part.AVOID: "Avoid",
-        Part.CHALLENGE: "Expect",
+        AdviceKind.APPROACH: "What was done and decided",
+        AdviceKind.TRY: "Try",
+        AdviceKind.AVOID: "Avoid",
+        AdviceKind.CHALLENGE: "Expect",
     }
     lines = []
     for part, title in titles.items():
@@ -341,5 +355,5 @@ def as_text(found: Guidance, *, person: bool = False) -> str:
     return "\n".join([*lines, f"confidence: {found.confidence:.2f}"])
 
 
-def _sources(line: Line) -> str:
+def _sources(line: Advice) -> str:
     return " ".join(source if "/" in source or ":" in source else f"^{source}" for source in line.sources)

@@ -49,7 +49,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from gitmem.facts.extract import Finding
+    from gitmem.facts.extract import FoundFact
     from gitmem.facts.fact import Fact
     from gitmem.lessons.error_occurrence import ErrorOccurrence
     from gitmem.sessions.turns import Turn
@@ -89,7 +89,7 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
         changed, new = patterns_with(store, transaction, told)
         changes = rendered(changed)
         if path := find_session_file(transaction, session, turns[0].started):
-            changes |= with_links(transaction, path, {one.path: one.title for one in changed.values()})
+            changes |= with_links(transaction, path, {pattern.path: pattern.title for pattern in changed.values()})
         return transaction.commit(_message(changed, new, session, host), changes, when=turns[-1].ended)
 
     outcome = transact(store, plan, purpose="learn")
@@ -101,16 +101,16 @@ def patterns_with(
     store: Store, transaction: Transaction, sights: Iterable[ErrorOccurrence]
 ) -> tuple[dict[str, BugPattern], int]:
     """Return the patterns that change with these sights, by path, and how many of them are new."""
-    known = {header.path: signature_of(header) for header in pattern_headers(store)}
+    signatures = {header.path: signature_of(header) for header in pattern_headers(store)}
     changed: dict[str, BugPattern] = {}
     new, there = 0, {*map(id_in, transaction.names(BUGS))}
     for sight in sights:
-        pattern = _known(transaction, known, changed, sight.error)
+        pattern = _known(transaction, signatures, changed, sight.error)
         after = begun(sight) if pattern is None else seen_again(pattern, sight)
         if pattern is None and after.id in there:
             continue  # a person rewrote the file
         new += pattern is None
-        known[after.path] = after.error
+        signatures[after.path] = after.error
         changed[after.path] = after
     return changed, new
 
@@ -132,7 +132,9 @@ def _known(
 ) -> BugPattern | None:
     """Return the pattern that matches an error best; None if none does, or its file cannot be parsed."""
     own = pattern_id(error)
-    likely = sorted(((likeness(one, error), id_in(path) == own, path) for path, one in known.items()), reverse=True)
+    likely = sorted(
+        ((likeness(signature, error), id_in(path) == own, path) for path, signature in known.items()), reverse=True
+    )
     for score, _, path in likely:
         if score <= MATCH:
             break
@@ -168,7 +170,7 @@ UNUSED_DAYS = 90  # since an error came last
 RETRIEVALS = 2  # times told, from which an old episode stays
 
 
-class Cleaned(Value):
+class Cleanup(Value):
     """The removed files, and the commit; None in a dry run and where nothing was to be done."""
 
     episodes: tuple[str, ...]
@@ -176,9 +178,9 @@ class Cleaned(Value):
     commit: str | None = None
 
 
-def clean_up(store: Store, *, dry_run: bool = False) -> Cleaned:
+def clean_up(store: Store, *, dry_run: bool = False) -> Cleanup:
     """Remove old useless episodes and unused bug patterns from the tree; history keeps them, an undo restores them."""
-    found = Cleaned(tuple(_useless_episodes(store)), tuple(_unused_patterns(store)))
+    found = Cleanup(tuple(_useless_episodes(store)), tuple(_unused_patterns(store)))
     if dry_run or not (found.episodes or found.patterns):
         return found
 
@@ -207,10 +209,10 @@ def _unused_patterns(store: Store) -> list[str]:
     """Return the files of bug patterns whose error came seldom and not lately; each time one was told counts, too."""
     oldest, uses = store.context.clock() - timedelta(days=UNUSED_DAYS), counts(store)
     return sorted(
-        one.path
-        for one in known_patterns(store)
-        if one.updated < oldest
-        and len(one.seen) + uses.get(one.id, Count()).retrieved < store.config.cleanup.min_usage_count
+        pattern.path
+        for pattern in known_patterns(store)
+        if pattern.updated < oldest
+        and len(pattern.seen) + uses.get(pattern.id, Count()).retrieved < store.config.cleanup.min_usage_count
     )
 
 
@@ -239,7 +241,7 @@ def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Tur
     return learn_findings(own, session, host, findings) if findings else None
 
 
-def _is_persons(finding: Finding, before: Sequence[Fact]) -> bool:
+def _is_persons(finding: FoundFact, before: Sequence[Fact]) -> bool:
     """Return whether a preference or a rule is about the person's way of working, not about a project."""
 
     def says(kind: str) -> bool:

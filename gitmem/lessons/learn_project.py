@@ -57,9 +57,9 @@ def learn_commands(store: Store, session: str, host: str, turns: Sequence[Turn])
 
     def plan(transaction: Transaction) -> bool:
         before = transaction.read(path)
-        known = read_commands(before) if before is not None else {}
-        joined = join_commands(known, ran)
-        if joined == known:
+        commands = read_commands(before) if before is not None else {}
+        joined = join_commands(commands, ran)
+        if joined == commands:
             return False
         now = turns[-1].ended
         document = render_knowledge(of_commands([*joined.values()]), before, now) or before
@@ -124,7 +124,7 @@ def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
         errors.update({file: len(pattern.seen) for file in pattern.files if file in there})
     yield Knowledge(KnowledgeKind.STRUCTURE, tuple(structure_lines(files)), commit=past.commit)
     yield Knowledge(KnowledgeKind.STACK, tuple(stack_lines(there)), tuple(manifests_in(files)), commit=past.commit)
-    hot = tuple(hotspot_lines([(one.subject, one.files) for one in past.commits], errors, there))
+    hot = tuple(hotspot_lines([(commit.subject, commit.files) for commit in past.commits], errors, there))
     yield Knowledge(KnowledgeKind.HOTSPOTS, hot, confidence=_FROM_HISTORY, commit=past.commit)
 
 

@@ -81,7 +81,7 @@ def note_mends(store: Store, session: str, turns: Sequence[Turn]) -> None:
         for found in match_error(store, sight.error, pattern_headers(store))
     }
     numbers = (len(told), len(told & mended))
-    if (session, *numbers) not in [(one.session, one.told, one.mended) for one in notes.mends]:
+    if (session, *numbers) not in [(mend.session, mend.told, mend.mended) for mend in notes.mends]:
         record_mends(store.private, ToldMends(store.context.clock(), session, *numbers))
 
 
@@ -154,7 +154,7 @@ def measure(
         "storage": _storage(store),
         "usage": _usage(found),
         "learning": _learning(store, found, facts, episodes, weeks),
-        "tasks": _tasks([one for one in episodes if one["created"] >= weeks[0]], notes.given),
+        "tasks": _tasks([episode for episode in episodes if episode["created"] >= weeks[0]], notes.given),
         "retrieval": {how: _retrieval([one for one in notes.given if one.how == how]) for how in ASKED},
         "answers": _retrieval([one for one in notes.given if one.how in ASKED]),
         "told": {how: sum(one.how == how and one.tokens > 0 for one in notes.given) for how in HOWS},
@@ -187,8 +187,8 @@ def _sizes(folder: str, without: str = "") -> Iterator[int]:
 
 
 def _usage(found: Sequence[CommitRecord]) -> dict[str, Any]:
-    hosts = {(one.session, one.host) for one in found if one.session}
-    ops = Counter(one.op for one in found)
+    hosts = {(record.session, record.host) for record in found if record.session}
+    ops = Counter(record.op for record in found)
     return {
         "commits": len(found),
         "saves": ops[Op.SAVE.value],
@@ -207,10 +207,10 @@ def _learning(
 ) -> dict[str, Weeks]:
     ops = {"exchanges": Op.TURN.value, "saves": Op.SAVE.value}
     times: dict[str, Iterable[datetime]] = {
-        **{name: [one.date for one in found if one.op == op] for name, op in ops.items()},
+        **{name: [record.date for record in found if record.op == op] for name, op in ops.items()},
         "facts": [fact.created for fact in facts],
         "patterns": [datetime.fromisoformat(header.key[1]) for header in pattern_headers(store)],
-        "episodes": [datetime.fromisoformat(one["created"]) for one in episodes],
+        "episodes": [datetime.fromisoformat(episode["created"]) for episode in episodes],
         "contradictions": _contradictions(found, facts),
     }
     numbers = {name: [(at, 1) for at in moments] for name, moments in times.items()}
@@ -221,11 +221,11 @@ def _learning(
 
 def _numbered(found: Iterable[CommitRecord], form: re.Pattern[str], sign: int) -> Iterator[tuple[datetime, int]]:
     """Yield when commits with a subject of this form were made, and its first number plus `sign` times its second."""
-    for one in found:
-        subject = form.match(one.subject) if one.op in _LESSONS else None
+    for record in found:
+        subject = form.match(record.subject) if record.op in _LESSONS else None
         if subject:
             first, second = (int((number or "0").replace(",", "")) for number in subject.groups())
-            yield one.date, first + sign * second
+            yield record.date, first + sign * second
 
 
 def _episodes(store: Store, since: str) -> Iterator[dict[str, str]]:
@@ -241,13 +241,13 @@ def _episodes(store: Store, since: str) -> Iterator[dict[str, str]]:
 
 def _tasks(episodes: Sequence[Mapping[str, str]], given: Sequence[GivenText]) -> dict[str, Any]:
     helped = {one.session for one in given if one.how in HELPS and one.ids and one.session}
-    took = {name: [int(one[name]) for one in episodes if one.get(name, "").isdecimal()] for name in _TOOK}
-    ended = [one for one in episodes if one.get("outcome") not in {None, "", Outcome.INTERRUPTED}]
+    took = {name: [int(episode[name]) for episode in episodes if episode.get(name, "").isdecimal()] for name in _TOOK}
+    ended = [episode for episode in episodes if episode.get("outcome") not in {None, "", Outcome.INTERRUPTED}]
     told = [one.get("outcome") for one in ended if one.get("session") in helped]
     alone = [one.get("outcome") for one in ended if one.get("session") not in helped]
     return {
         "number": len(episodes),
-        "types": dict(Counter(one["type"] for one in episodes if "type" in one).most_common()),
+        "types": dict(Counter(episode["type"] for episode in episodes if "type" in episode).most_common()),
         **{name: round(median(values)) if values else None for name, values in took.items()},
         "told": {"number": len(told), "succeeded": told.count(Outcome.SUCCESS)},
         "alone": {"number": len(alone), "succeeded": alone.count(Outcome.SUCCESS)},
@@ -263,7 +263,7 @@ def _contradictions(found: Iterable[CommitRecord], facts: Sequence[Fact]) -> Ite
         for other in fact.review:
             if other in known and fact.id < other:  # each names the other
                 yield max(fact.created, known[other].created)
-    yield from (one.date for one in found if one.subject.startswith(BOTH_HOLD))
+    yield from (record.date for record in found if record.subject.startswith(BOTH_HOLD))
 
 
 def _retrieval(asked: Sequence[GivenText]) -> dict[str, Any]:
@@ -280,7 +280,7 @@ def _retrieval(asked: Sequence[GivenText]) -> dict[str, Any]:
 
 
 def _mends(mends: Iterable[ToldMends]) -> dict[str, Any]:
-    told, mended = (sum(getattr(one, name) for one in mends) for name in ("told", "mended"))
+    told, mended = (sum(getattr(mend, name) for mend in mends) for name in ("told", "mended"))
     return {"told": told, "mended": mended, "rate": round(mended / told, 2) if told else None}
 
 
@@ -311,9 +311,10 @@ def _most(store: Store, rows: Rows) -> dict[str, list[dict[str, Any]]]:
         return {"id": identifier, "title": title, "told": counts[identifier].retrieved}
 
     return {
-        "patterns": [{**told(one.id, one.title), "seen": len(one.seen)} for one in islice(bugs, MOST)],
+        "patterns": [{**told(pattern.id, pattern.title), "seen": len(pattern.seen)} for pattern in islice(bugs, MOST)],
         "episodes": [
-            {**told(one.id, one.task), "usefulness": round(counts[one.id].usefulness, 2)} for one in islice(done, MOST)
+            {**told(episode.id, episode.task), "usefulness": round(counts[episode.id].usefulness, 2)}
+            for episode in islice(done, MOST)
         ],
     }
 

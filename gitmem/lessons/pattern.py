@@ -96,7 +96,11 @@ class BugPattern(Value):
         def rank(one: Solution) -> tuple[bool, float, int, str]:
             return any(name in command for name in one.commands), one.confidence, len(one.worked), one.text
 
-        return max((one for one in self.solutions if one.worked and not is_place(one.text)), key=rank, default=None)
+        return max(
+            (solution for solution in self.solutions if solution.worked and not is_place(solution.text)),
+            key=rank,
+            default=None,
+        )
 
     @property
     def title(self) -> str:
@@ -142,9 +146,9 @@ def seen_again(pattern: BugPattern, sight: ErrorOccurrence) -> BugPattern:
 def claims(pattern: BugPattern) -> Iterator[tuple[str, str, str]]:
     """Yield what a pattern says of each exchange: the claim, the text that it is about, the exchange's id."""
     yield from (("seen", "", exchange) for exchange in pattern.seen)
-    for one in pattern.solutions:
-        yield from (("worked", one.text, exchange) for exchange in one.worked)
-        yield from (("failed", one.text, exchange) for exchange in one.failed)
+    for solution in pattern.solutions:
+        yield from (("worked", solution.text, exchange) for exchange in solution.worked)
+        yield from (("failed", solution.text, exchange) for exchange in solution.failed)
     for cause in pattern.causes:
         yield from (("said", cause.text, exchange) for exchange in cause.said)
 
@@ -156,20 +160,22 @@ def only(pattern: BugPattern, kept: Container[tuple[str, str, str]]) -> BugPatte
         return tuple(one for one in exchanges if (claim, text, one) in kept)
 
     solutions = (
-        one._replace(worked=left("worked", one.text, one.worked), failed=left("failed", one.text, one.failed))
-        for one in pattern.solutions
+        solution._replace(
+            worked=left("worked", solution.text, solution.worked), failed=left("failed", solution.text, solution.failed)
+        )
+        for solution in pattern.solutions
     )
-    causes = (one._replace(said=left("said", one.text, one.said)) for one in pattern.causes)
+    causes = (cause._replace(said=left("said", cause.text, cause.said)) for cause in pattern.causes)
     return pattern._replace(
         seen=left("seen", "", pattern.seen),
-        solutions=tuple(one for one in solutions if one.worked or one.failed),
-        causes=tuple(one for one in causes if one.said),
+        solutions=tuple(solution for solution in solutions if solution.worked or solution.failed),
+        causes=tuple(cause for cause in causes if cause.said),
     )
 
 
 def unseen(pattern: BugPattern, exchanges: Collection[str], episodes: Collection[str]) -> BugPattern | None:
     """Return a pattern without what these exchanges and episodes taught; None if nothing else did."""
-    left = only(pattern, {one for one in claims(pattern) if one[-1] not in exchanges})
+    left = only(pattern, {claim for claim in claims(pattern) if claim[-1] not in exchanges})
     episodes = tuple(one for one in pattern.episodes if one not in episodes)
     return left._replace(episodes=episodes) if left.seen else None
 
@@ -262,13 +268,15 @@ def _body(pattern: BugPattern) -> list[str]:
     """Return the lines that a person reads and a search finds; numbers are left to the header."""
     lines = [f"# {pattern.title}", ""]
     lines += [f"- Came with `{command}`" for command in pattern.commands]
-    lines += [f"- Cause: {one.text}" for one in pattern.causes]
-    return lines + [f"- {'Mended by' if one.worked else 'Did not help'}: {one.text}" for one in pattern.solutions]
+    lines += [f"- Cause: {cause.text}" for cause in pattern.causes]
+    return lines + [
+        f"- {'Mended by' if solution.worked else 'Did not help'}: {solution.text}" for solution in pattern.solutions
+    ]
 
 
 def _with(solutions: tuple[Solution, ...], more: Solution) -> tuple[Solution, ...]:
     """Return solutions with one more, its ids joined to those of the same words; working wins over failing."""
-    known = next((one for one in solutions if _key(one.text) == _key(more.text)), None)
+    known = next((solution for solution in solutions if _key(solution.text) == _key(more.text)), None)
     if known is None:
         return (*solutions, more)
     worked = _joined(known.worked, more.worked, MAX_SEEN)
@@ -276,16 +284,16 @@ def _with(solutions: tuple[Solution, ...], more: Solution) -> tuple[Solution, ..
     joined = known._replace(
         worked=worked, failed=failed, commands=_joined(known.commands, more.commands, _MAX_COMMANDS)
     )
-    return tuple(joined if one is known else one for one in solutions)
+    return tuple(joined if solution is known else solution for solution in solutions)
 
 
 def _said(causes: tuple[Cause, ...], more: Cause) -> tuple[Cause, ...]:
     """Return causes with one more, its ids joined to those of the same words; one without words changes nothing."""
-    known = next((one for one in causes if _key(one.text) == _key(more.text)), None)
+    known = next((cause for cause in causes if _key(cause.text) == _key(more.text)), None)
     if known is None:
         return (*causes, more) if more.text else causes
     joined = known._replace(said=_joined(known.said, more.said, MAX_SEEN))
-    return tuple(joined if one is known else one for one in causes)
+    return tuple(joined if cause is known else cause for cause in causes)
 
 
 def _key(text: str) -> str:

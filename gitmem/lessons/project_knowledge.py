@@ -172,14 +172,14 @@ class Command(Value):
 
 def commands_of(turns: Iterable[Turn]) -> list[Command]:
     """Return the commands of a session, each with the result of its last run in each exchange."""
-    found: dict[str, Command] = {}
+    commands: dict[str, Command] = {}
     for turn in turns:
         ended = {command: run.failed for run in turn.runs for command in project_commands(run.command)}
         for text, failed in ended.items():
             one, at = (turn.exchange_id,), turn.ended.astimezone(UTC).isoformat(timespec="seconds")
             seen = Command(text, failed=one, last_failed=at) if failed else Command(text, one, last_worked=at)
-            found[text] = found.get(text, Command(text)).joined(seen)
-    return list(found.values())
+            commands[text] = commands.get(text, Command(text)).joined(seen)
+    return list(commands.values())
 
 
 def read_commands(data: bytes) -> dict[str, Command]:
@@ -198,8 +198,8 @@ def read_commands(data: bytes) -> dict[str, Command]:
 def join_commands(known: Mapping[str, Command], more: Iterable[Command]) -> dict[str, Command]:
     """Return known commands joined with those of another session; above a limit the last run ones stay."""
     joined = dict(known)
-    for one in more:
-        joined[one.text] = joined.get(one.text, Command(one.text)).joined(one)
+    for command in more:
+        joined[command.text] = joined.get(command.text, Command(command.text)).joined(command)
     newest = sorted(joined.values(), key=lambda one: (max(one.last_worked, one.last_failed), one.text), reverse=True)
     return {one.text: one for one in sorted(newest[:_MOST_COMMANDS], key=lambda one: one.text)}
 
@@ -212,8 +212,8 @@ def with_commands(data: bytes, commands: Mapping[str, Command]) -> bytes:
 
     """
     values = {
-        text: {key: value for key, value in one._asdict().items() if value and key != "text"}
-        for text, one in commands.items()
+        text: {key: value for key, value in command._asdict().items() if value and key != "text"}
+        for text, command in commands.items()
     }
     return Document.parse(data).set("commands", plain_value(values)).render()
 
@@ -221,17 +221,23 @@ def with_commands(data: bytes, commands: Mapping[str, Command]) -> bytes:
 def command_lines(commands: Iterable[Command], *, counted: bool = False) -> list[str]:
     """Return the commands that worked, by purpose; with `counted` how often, and the last day."""
     lines = []
-    for one in sorted(commands, key=lambda one: (purpose_of(one.text), -len(one.worked), one.text)):
-        times = f" (worked in {len(one.worked)} of {one.tried}, last on {one.last_worked[:10]})" if counted else ""
-        line = f"{purpose_of(one.text) or 'Run'} `{one.text}`{'; its last run failed' * one.fails_now}{times}"
-        lines += [line] if len(one.worked) >= _FEWEST else []
+    for command in sorted(commands, key=lambda one: (purpose_of(one.text), -len(one.worked), one.text)):
+        times = (
+            f" (worked in {len(command.worked)} of {command.tried}, last on {command.last_worked[:10]})"
+            if counted
+            else ""
+        )
+        line = (
+            f"{purpose_of(command.text) or 'Run'} `{command.text}`{'; its last run failed' * command.fails_now}{times}"
+        )
+        lines += [line] if len(command.worked) >= _FEWEST else []
     return lines
 
 
 def of_commands(commands: Sequence[Command]) -> Knowledge:
     """Return what is known of commands, as sure as they worked in the exchanges in which they ran."""
     sources = tuple(dict.fromkeys(one for command in commands for one in (*command.worked, *command.failed)))
-    worked, failed = (sum(len(getattr(one, key)) for one in commands) for key in ("worked", "failed"))
+    worked, failed = (sum(len(getattr(command, key)) for command in commands) for key in ("worked", "failed"))
     lines, sure = tuple(command_lines(commands)), worked / ((worked + failed) or 1)
     return Knowledge(KnowledgeKind.COMMANDS, lines, sources=sources, confidence=sure)
 

@@ -93,7 +93,7 @@ MAY_QUOTE = re.compile(
 _MENDS, _MEND = 2, 160  # of errors that a prompt quotes, and the tokens of one
 
 
-class Recalled(Value):
+class PromptHelp(Value):
     """A text for an agent, and the ids of its memories."""
 
     text: str
@@ -112,7 +112,7 @@ def tell_prompt(store: Store, session: str, prompt: str) -> str:
     return answer.text
 
 
-def remembered(store: Store, prompt: str, session: str = "", known: Collection[str] = ()) -> Recalled:
+def remembered(store: Store, prompt: str, session: str = "", known: Collection[str] = ()) -> PromptHelp:
     """Return memories of a prompt's subject in at most `TOKENS`, without those whose ids end like one in `known`."""
     mends = _mends(store, prompt, known)
     typed = _typed(prompt)
@@ -139,10 +139,10 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
     return _told(mends | {piece: (_handle(hit),) for hit, piece in _pieces(store, hits, terms, room)})
 
 
-def _told(pieces: Mapping[str, Sequence[str]]) -> Recalled:
+def _told(pieces: Mapping[str, Sequence[str]]) -> PromptHelp:
     """Return pieces of text with their ids as a text for an agent."""
     text = "\n".join([_LEAD, *pieces, _CLOSE]) if pieces else ""
-    return Recalled(text, tuple(dict.fromkeys(chain(*pieces.values()))))
+    return PromptHelp(text, tuple(dict.fromkeys(chain(*pieces.values()))))
 
 
 def _mends(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple[str, ...]]:

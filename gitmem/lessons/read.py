@@ -55,7 +55,7 @@ def newest_episodes(store: Store, limit: int) -> tuple[list[tuple[Episode, str]]
     months = _months(store, EPISODES)
     found: list[tuple[Episode, str]] = []
     for place, month in enumerate(months):
-        found += [(one, path) for path in _episodes_in(store, month) if (one := read_episode(store, path))]
+        found += [(episode, path) for path in _episodes_in(store, month) if (episode := read_episode(store, path))]
         if 0 < limit <= len(found):
             more = len(found) > limit or any(_episodes_in(store, older) for older in months[place + 1 :])
             return sorted(found, key=_by_time)[-limit:], more
@@ -145,7 +145,7 @@ def match_error(store: Store, error: ErrorSignature, headers: Sequence[Header], 
 def known_patterns(store: Store) -> list[BugPattern]:
     """Return all bug patterns of the work tree, the last changed first."""
     found = [read_pattern(store, header.path) for header in pattern_headers(store)]
-    return sorted(filter(None, found), key=lambda one: (one.updated, one.id), reverse=True)
+    return sorted(filter(None, found), key=lambda pattern: (pattern.updated, pattern.id), reverse=True)
 
 
 def own_part(store: Store, pattern: BugPattern) -> BugPattern | None:

@@ -24,14 +24,14 @@ from gitmem.config import SummaryConfig
 from gitmem.llm.protocol import (
     AGENT,
     MOST_BYTES,
-    Answer,
     AnswerError,
+    ConnectionFailedError,
     DeadlineError,
+    ModelAnswer,
     ProviderError,
     Request,
     Size,
     StatusError,
-    UnreachableError,
     counted,
     field,
 )
@@ -54,7 +54,7 @@ _TOKENS = ("output_tokens", "input_tokens", "cache_creation_input_tokens", "cach
 _PRICES = {Size.SMALL: (2.0, 10.0), Size.LARGE: (4.0, 20.0)}
 
 
-class Run(NamedTuple):
+class ProgramRun(NamedTuple):
     """A run of a program: its words, its input, and variables and files that it needs besides."""
 
     words: Sequence[str]
@@ -62,7 +62,7 @@ class Run(NamedTuple):
     environ: Mapping[str, str] = {}  # never changed
 
 
-class Place(NamedTuple):
+class RunPlace(NamedTuple):
     """Where a run writes: a folder for files beside the empty one, a new session's id, and the person's environment."""
 
     files: str
@@ -86,10 +86,10 @@ class Program(NamedTuple):
 
     name: str
     remedy: str
-    run: Callable[[Request, str, Place], Run]
-    read: Callable[[bytes], Answer]
+    run: Callable[[Request, str, RunPlace], ProgramRun]
+    read: Callable[[bytes], ModelAnswer]
     models: tuple[str, str] = ("", "")
-    recorded: Callable[[Place], Iterator[str]] = lambda _: iter(())
+    recorded: Callable[[RunPlace], Iterator[str]] = lambda _: iter(())
 
 
 class _FailedError(Exception):
@@ -114,46 +114,46 @@ def _named(model: str, word: str = "--model") -> tuple[str, ...]:
     return (word, model) if model else ()
 
 
-def _claude(request: Request, model: str, _: Place) -> Run:
+def _claude(request: Request, model: str, _: RunPlace) -> ProgramRun:
     words = ["-p", "--output-format", "json", "--json-schema", json.dumps(request.schema), *_named(model)]
     words += ["--system-prompt", request.system, "--tools", "", "--safe-mode", "--strict-mcp-config"]
-    return Run([*words, "--no-session-persistence"], request.text)
+    return ProgramRun([*words, "--no-session-persistence"], request.text)
 
 
-def _codex(request: Request, model: str, place: Place) -> Run:
+def _codex(request: Request, model: str, place: RunPlace) -> ProgramRun:
     words = ["exec", "--ephemeral", "--ignore-rules", "--skip-git-repo-check", "--sandbox", "read-only", "--json"]
     words += [word for name in ("shell_tool", "goals", "view_image") for word in ("--disable", name)]
     words += ["-c", "mcp_servers={}", "-c", 'web_search="disabled"']
     words += ["--output-schema", place.put("schema.json", json.dumps(request.schema)), *_named(model), "-"]
-    return Run(words, _whole(request))
+    return ProgramRun(words, _whole(request))
 
 
-def _gemini(request: Request, model: str, place: Place) -> Run:
+def _gemini(request: Request, model: str, place: RunPlace) -> ProgramRun:
     settings = {"hooksConfig": {"enabled": False}, "mcp": {"allowed": []}}
     words = ["--output-format", "json", "--approval-mode", "default", "--skip-trust", "--extensions", "none"]
     words += ["--admin-policy", place.put("policy.toml", _GEMINI_POLICY), "--session-id", place.session]
     words += [*_named(model), "-p", "Answer with the JSON object alone."]
     environ = {"GEMINI_CLI_SYSTEM_SETTINGS_PATH": place.put("settings.json", json.dumps(settings))}
-    return Run(words, _whole(request), environ)
+    return ProgramRun(words, _whole(request), environ)
 
 
-def _qwen(request: Request, model: str, place: Place) -> Run:
+def _qwen(request: Request, model: str, place: RunPlace) -> ProgramRun:
     schema = place.put("schema.json", json.dumps(request.schema))
     words = ["--safe-mode", "--chat-recording=false", "--output-format", "json", "--approval-mode", "default"]
     words += ["--max-tool-calls", "0", "--json-schema", f"@{schema}"]  # no other than the answer
-    return Run([*words, *_named(model)], _whole(request))
+    return ProgramRun([*words, *_named(model)], _whole(request))
 
 
-def _opencode(request: Request, model: str, place: Place) -> Run:
+def _opencode(request: Request, model: str, place: RunPlace) -> ProgramRun:
     agent = {"mode": "primary", "prompt": request.system, "tools": {"*": False}, "permission": {"*": "deny"}}
     config = {"agent": {"gitmem": agent}, "share": "disabled", "autoupdate": False}
     text = f"Schema: {json.dumps(request.schema)}\n\n{request.text}"
     environ = {"OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_DB": os.path.join(place.files, "opencode.db")}
     words = ["run", "--pure", "--format", "json", "--agent", "gitmem", "--title", "gitmem", *_named(model)]
-    return Run(words, text, environ)
+    return ProgramRun(words, text, environ)
 
 
-def _copilot(request: Request, model: str, place: Place) -> Run:
+def _copilot(request: Request, model: str, place: RunPlace) -> ProgramRun:
     words = ["--silent", "--no-color", "--no-auto-update", "--no-ask-user", "--no-custom-instructions", "--no-remote"]
     words += ["--disable-builtin-mcps", "--available-tools=none", "--session-id", place.session, *_named(model)]
     # It records sessions in a database of its home: so that is a new folder, with the person's settings and sign-in.
@@ -164,12 +164,12 @@ def _copilot(request: Request, model: str, place: Place) -> Run:
         with contextlib.suppress(OSError):
             os.symlink(os.path.join(own, name), os.path.join(home, name))
     environ = {"COPILOT_AUTO_UPDATE": "false", "COPILOT_HOME": home}
-    return Run([*words, "--log-dir", place.files], _whole(request), environ)
+    return ProgramRun([*words, "--log-dir", place.files], _whole(request), environ)
 
 
-def _droid(request: Request, model: str, place: Place) -> Run:
+def _droid(request: Request, model: str, place: RunPlace) -> ProgramRun:
     words = ["exec", "--output-format", "json", "--remove-tools", _DROID_TOOLS, "--disable-builtin-skills"]
-    return Run([*words, *_named(model), "--file", place.put("question.txt", _whole(request))], "")
+    return ProgramRun([*words, *_named(model), "--file", place.put("question.txt", _whole(request))], "")
 
 
 def _lines(out: bytes) -> list[dict[str, object]]:
@@ -182,11 +182,11 @@ def _lines(out: bytes) -> list[dict[str, object]]:
     return found
 
 
-def _answer(text: object, usage: object = None, model: object = "", names: Sequence[str] = _TOKENS) -> Answer:
+def _answer(text: object, usage: object = None, model: object = "", names: Sequence[str] = _TOKENS) -> ModelAnswer:
     """Return an answer; `names` are those of the numbers of tokens in `usage`, of the answer's first."""
     said, model = (value if isinstance(value, str) else "" for value in (text, model))
     tokens_out, *tokens_in = (field(usage, name) for name in names)
-    return Answer(said, model, sum(counted(value, "") for value in tokens_in), counted(tokens_out, said))
+    return ModelAnswer(said, model, sum(counted(value, "") for value in tokens_in), counted(tokens_out, said))
 
 
 def _one(out: bytes) -> dict[str, object]:
@@ -200,7 +200,7 @@ def _one(out: bytes) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _read_result(out: bytes) -> Answer:
+def _read_result(out: bytes) -> ModelAnswer:
     """Read the object that claude, qwen and droid print: a value by the schema, or a text."""
     reply = _one(out)
     refused = reply.get("stop_reason") == "refusal"
@@ -217,7 +217,7 @@ def _read_result(out: bytes) -> Answer:
     return answer._replace(cost=cost, refused=refused)
 
 
-def _read_codex(out: bytes) -> Answer:
+def _read_codex(out: bytes) -> ModelAnswer:
     events = _lines(out)
     items = [event["item"] for event in events if event.get("type") == "item.completed"]
     said = [field(item, "text") for item in items if field(item, "type") == "agent_message"]
@@ -228,7 +228,7 @@ def _read_codex(out: bytes) -> Answer:
     return _answer(said[-1] if said else "", usage)
 
 
-def _read_gemini(out: bytes) -> Answer:
+def _read_gemini(out: bytes) -> ModelAnswer:
     reply = _one(out[out.find(b"{") :])
     if "error" in reply and not reply.get("response"):
         raise _FailedError(field(reply["error"], "message"))
@@ -237,7 +237,7 @@ def _read_gemini(out: bytes) -> Answer:
     return _answer(reply.get("response"), field(field(models, name), "tokens"), name, ("candidates", "prompt"))
 
 
-def _read_opencode(out: bytes) -> Answer:
+def _read_opencode(out: bytes) -> ModelAnswer:
     events = _lines(out)
     parts = [event.get("part") for event in events]
     said = [str(field(part, "text")) for part in parts if field(part, "type") == "text"]
@@ -249,7 +249,7 @@ def _read_opencode(out: bytes) -> Answer:
     return _answer("".join(said), tokens, names=("output", "input"))
 
 
-def _read_text(out: bytes) -> Answer:
+def _read_text(out: bytes) -> ModelAnswer:
     return _answer(out.decode("utf-8", "replace").strip())
 
 
@@ -257,7 +257,7 @@ def _home(environ: Mapping[str, str], variable: str, name: str) -> str:
     return environ.get(variable) or os.path.join(environ.get("HOME") or os.path.expanduser("~"), name)
 
 
-def _of_gemini(place: Place) -> Iterator[str]:
+def _of_gemini(place: RunPlace) -> Iterator[str]:
     """Yield what Gemini CLI records of a session: a file of its folder for projects, by the first part of the id."""
     top = os.path.join(_home(place.environ, "GEMINI_CLI_HOME", ""), ".gemini", "tmp")
     for folder, _, names in os.walk(top):
@@ -266,7 +266,7 @@ def _of_gemini(place: Place) -> Iterator[str]:
             yield folder
 
 
-def _of_droid(place: Place) -> Iterator[str]:
+def _of_droid(place: RunPlace) -> Iterator[str]:
     """Yield the folder of droid's sessions in the run's folder, whose name has the folder's."""
     top = os.path.join(_home(place.environ, "FACTORY_HOME", ".factory"), "sessions")
     mark = os.path.basename(os.path.dirname(place.files))
@@ -316,10 +316,10 @@ class AgentModel:
         """See `Model.price`."""
         return _PRICES[size]
 
-    def ask(self, request: Request, deadline: float) -> Answer:
+    def ask(self, request: Request, deadline: float) -> ModelAnswer:
         """See `Model.ask`."""
         with _one_at_a_time(deadline), tempfile.TemporaryDirectory(prefix="gitmem-", ignore_cleanup_errors=True) as top:
-            place = Place(os.path.join(top, "files"), str(uuid.uuid4()), self._environ)
+            place = RunPlace(os.path.join(top, "files"), str(uuid.uuid4()), self._environ)
             folder = os.path.join(top, "empty")
             os.mkdir(place.files)
             os.mkdir(folder)
@@ -345,7 +345,7 @@ class AgentModel:
         tokens = answer.input_tokens or counted(None, request.system + request.text)
         return answer._replace(model=answer.model or self.name(request.size), input_tokens=tokens)
 
-    def _output(self, run: Run, folder: str, deadline: float) -> tuple[bytes, bytes, int]:
+    def _output(self, run: ProgramRun, folder: str, deadline: float) -> tuple[bytes, bytes, int]:
         """Run the program; return the bytes of both outputs and its exit code."""
         left = deadline - time.monotonic()
         if left <= 0:
@@ -381,7 +381,9 @@ class AgentModel:
                             raise DeadlineError(f"{self._agent.name} did not answer in time.") from None
                 said = [(file.seek(0), file.read(MOST_OUTPUT))[1] for file in (out, err)]
         except OSError as error:
-            raise UnreachableError(f"{self._agent.name} could not be started: {error.strerror or error}.") from None
+            raise ConnectionFailedError(
+                f"{self._agent.name} could not be started: {error.strerror or error}."
+            ) from None
         return said[0], said[1], child.returncode
 
 

@@ -17,7 +17,7 @@ from socket import SHUT_RDWR, socket
 from threading import Timer
 from urllib.parse import SplitResult, urlsplit
 
-from gitmem.llm.protocol import AnswerError, DeadlineError, ProviderError, StatusError, UnreachableError
+from gitmem.llm.protocol import AnswerError, ConnectionFailedError, DeadlineError, ProviderError, StatusError
 from gitmem.values import Value
 
 MOST_BYTES = 16_000_000  # of an answer
@@ -125,7 +125,7 @@ def _ask(
                 if late:
                     raise DeadlineError(f"{where} did not answer in time.")
                 if response.length:  # http.client does not notice a truncated answer
-                    raise UnreachableError(f"The answer of {where} is truncated.")
+                    raise ConnectionFailedError(f"The answer of {where} is truncated.")
                 if response.status // 100 != 2:  # noqa: PLR2004  # RFC 9110, 15.3
                     asked = response.getheader("Retry-After", "")
                     raise _refused(where, response.status, data, asked, list(headers.values()))
@@ -141,7 +141,7 @@ def _ask(
         if late or time.monotonic() >= deadline:
             raise DeadlineError(f"{where} did not answer in time.") from None
         reason = getattr(error, "strerror", None) or f"{error}" or type(error).__name__
-        raise UnreachableError(f"{where} could not be asked: {reason[:_SHOWN]}.") from None
+        raise ConnectionFailedError(f"{where} could not be asked: {reason[:_SHOWN]}.") from None
     finally:
         connection.close()
 

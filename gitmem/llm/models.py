@@ -15,8 +15,8 @@ from gitmem.llm.protocol import (
     ANTHROPIC,
     MOST_BYTES,
     OPENAI,
-    Answer,
     AnswerError,
+    ModelAnswer,
     ProviderError,
     Request,
     Size,
@@ -78,11 +78,11 @@ class _ApiModel:
 
     def _answer(
         self, request: Request, reply: object, text: str | None, tokens: tuple[str, str], refused: bool
-    ) -> Answer:
+    ) -> ModelAnswer:
         if text is None and not refused:
             raise AnswerError(f"{self.name(request.size)} gave no answer.", raw=json.dumps(reply))
         usage, model = field(reply, "usage"), field(reply, "model")
-        return Answer(
+        return ModelAnswer(
             text=text or "",
             model=model if isinstance(model, str) and model else self.name(request.size),
             input_tokens=counted(field(usage, tokens[0]), request.system + request.text),
@@ -99,7 +99,7 @@ class AnthropicModel(_ApiModel):
     def __init__(self, config: SummaryConfig, key: str, environ: Mapping[str, str]) -> None:
         super().__init__(config, "/v1/messages", {"x-api-key": key, "anthropic-version": _VERSION}, environ)
 
-    def ask(self, request: Request, deadline: float) -> Answer:
+    def ask(self, request: Request, deadline: float) -> ModelAnswer:
         """See `Model.ask`."""
         body = {
             "model": self.name(request.size),
@@ -137,7 +137,7 @@ class ChatModel(_ApiModel):
             return super().price(size, tokens)
         return None if self.remote else (0.0, 0.0)
 
-    def ask(self, request: Request, deadline: float) -> Answer:
+    def ask(self, request: Request, deadline: float) -> ModelAnswer:
         """See `Model.ask`."""
         body: dict[str, object] = {
             "model": self.name(request.size),

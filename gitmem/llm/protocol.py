@@ -36,7 +36,7 @@ if TYPE_CHECKING:
             """Return the prices in US dollars of a million tokens of such a prompt and of its answer, or None."""
             ...
 
-        def ask(self, request: Request, deadline: float) -> Answer:
+        def ask(self, request: Request, deadline: float) -> ModelAnswer:
             """Return the answer of the model; `deadline` is in seconds of `time.monotonic`.
 
             Raises:
@@ -87,7 +87,7 @@ class ProviderError(GitmemError):
     wait = 0.0  # seconds to wait before a retry, as the server asks
 
 
-class UnreachableError(ProviderError):
+class ConnectionFailedError(ProviderError):
     """The connection could not be made, or broke."""
 
     passing = True
@@ -168,7 +168,7 @@ class Request(Value):
     most_tokens: int
 
 
-class Answer(Value):
+class ModelAnswer(Value):
     """The answer of a model, normally JSON, and the model's name.
 
     `refused` says that the model declined. `cost` is in US dollars, None if the provider does not report it.

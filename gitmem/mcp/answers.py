@@ -76,12 +76,12 @@ def find_in_stores(store: Store, query: str, limit: int, where: str) -> tuple[st
         GitmemError: as `gitmem.search.stores.search_stores`.
 
     """
-    found = search_stores(find_stores(where, store.context.home), store.context, query, limit=limit)
-    values = ({"store": one.store, **hit_value(one.hit)} for one in found.hits)
+    answer = search_stores(find_stores(where, store.context.home), store.context, query, limit=limit)
+    values = ({"store": hit.store, **hit_value(hit.hit)} for hit in answer.hits)
     lines = ",\n".join(json_text(value, separators=(",", ":")) for value in values)
     text = f'{{"hits":[{lines}]}}'.encode("utf-8", "replace").decode()
-    hint = f"Searched {found.stores:,} stores; memory_get reads this project's only."
-    return fenced(text, "memory_search") if found.hits else text, client_text(hint)
+    hint = f"Searched {answer.stores:,} stores; memory_get reads this project's only."
+    return fenced(text, "memory_search") if answer.hits else text, client_text(hint)
 
 
 def hit_value(hit: Hit) -> dict[str, object]:
@@ -177,8 +177,8 @@ def get(
     if path.startswith("gitmem://"):
         raise NotFoundError(f"{path} is a resource.", "Give its path in the store.")
     if not at and is_handle(path):
-        found = read_memory(store, path)
-        return _shown(found, column, found.commit, max_tokens)
+        passage = read_memory(store, path)
+        return _shown(passage, column, passage.commit, max_tokens)
     if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", path):
         path = daily_path(path)
     first = start_line or (1 if end_line else None)

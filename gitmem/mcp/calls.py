@@ -13,7 +13,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
-from gitmem.store.findings import Failure, FailureLog
+from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.locate import NotAcceptedError
 from gitmem.store.store import Store
 from gitmem.text.fence import fenced
@@ -24,7 +24,7 @@ T = TypeVar("T")
 _BEAT = 1.0  # seconds between two progress reports
 
 
-class Memory(Value):
+class ServedMemory(Value):
     """The memory to serve: `open` opens the store, once for each call, and `after_save` runs after a save.
 
     `session` is the host's session that started the server, or "".
@@ -35,7 +35,9 @@ class Memory(Value):
     session: str = ""
 
 
-async def run(memory: Memory, context: Context[None], task: str, work: Callable[[Store], T], remedy: str = "") -> T:
+async def run(
+    memory: ServedMemory, context: Context[None], task: str, work: Callable[[Store], T], remedy: str = ""
+) -> T:
     """Return the result of `work`, run on the store in a thread; report progress to the client every second.
 
     `task` names the work in progress reports; `remedy` replaces the remedy of a NotFoundError or RefusedError.
@@ -70,7 +72,7 @@ async def _beat(context: Context[None], task: str, over: anyio.Event) -> None:
             await context.report_progress(seconds, message=f"{task}: {seconds} s")
 
 
-def _tool_error(memory: Memory, task: str, error: Exception, remedy: str) -> Exception:
+def _tool_error(memory: ServedMemory, task: str, error: Exception, remedy: str) -> Exception:
     """Return the error to raise; log an unexpected one for `gitmem doctor` (docs/spec.md R12)."""
     if isinstance(error, GitmemError):
         of_call = isinstance(error, NotFoundError | RefusedError) and not isinstance(error, NotAcceptedError)
@@ -85,7 +87,7 @@ def _tool_error(memory: Memory, task: str, error: Exception, remedy: str) -> Exc
         store = memory.open()
         trace = "".join(traceback.format_exception(error))
         words = f"{type(error).__name__}: {error}"
-        FailureLog(store.private).record(Failure(store.context.clock(), f"mcp: {task}", words, trace))
+        FailureLog(store.private).record(LoggedFailure(store.context.clock(), f"mcp: {task}", words, trace))
     return error
 
 

@@ -21,7 +21,7 @@ from gitmem import __version__
 from gitmem.document.ids import MEMORY
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, StoreNotFoundError
 from gitmem.lessons.usage_log import RECALL, GivenText, handles, note_asked
-from gitmem.mcp.calls import Memory, client_text
+from gitmem.mcp.calls import ServedMemory, client_text
 from gitmem.mcp.tools import add_tools
 from gitmem.search.engine import answer
 from gitmem.search.files import list_files
@@ -44,7 +44,7 @@ _BUDGET = 2_000  # tokens of a recall
 class DocumentServer(MCPServer[None]):
     """A server whose resources are the documents of the store, and whose tools report wrong arguments in a sentence."""
 
-    memory: Memory
+    memory: ServedMemory
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
@@ -79,7 +79,7 @@ def _wrong(tool: str, error: ValidationError) -> str:
     return f"Call {tool} again with these arguments corrected: {'; '.join(found)}."
 
 
-def _listed(memory: Memory) -> list[Resource]:
+def _listed(memory: ServedMemory) -> list[Resource]:
     try:
         store = memory.open()
     except StoreNotFoundError:  # hosts list resources when they start, perhaps before `gitmem init`
@@ -99,7 +99,7 @@ def _listed(memory: Memory) -> list[Resource]:
     ]
 
 
-def make_server(memory: Memory) -> DocumentServer:
+def make_server(memory: ServedMemory) -> DocumentServer:
     """Return the server for a memory."""
     server = DocumentServer(
         "gitmem",

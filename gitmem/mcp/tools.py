@@ -19,7 +19,7 @@ from pydantic import Field
 from gitmem.document.entry import MemoryType  # as above
 from gitmem.lessons.usage_log import GET, GivenText, note_asked
 from gitmem.mcp import answers, changes
-from gitmem.mcp.calls import Memory, run
+from gitmem.mcp.calls import ServedMemory, run
 from gitmem.store.store import Store
 
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -33,7 +33,7 @@ Handle = Annotated[str, Field(description="a path as memory_search names it: mem
 Tokens = Annotated[int, Field(ge=500, le=25_000, description="at most; the answer says how to get the rest")]
 
 
-def add_tools(server: MCPServer[None], memory: Memory) -> None:
+def add_tools(server: MCPServer[None], memory: ServedMemory) -> None:
     """Add the tools to a server."""
     _add_search(server, memory)
     _add_reads(server, memory)
@@ -59,7 +59,7 @@ def _add(
     )
 
 
-def _add_search(server: MCPServer[None], memory: Memory) -> None:
+def _add_search(server: MCPServer[None], memory: ServedMemory) -> None:
     async def memory_search(
         context: Context[None],
         *,
@@ -87,7 +87,7 @@ def _add_search(server: MCPServer[None], memory: Memory) -> None:
     _add(server, memory_search, "Search memory", _READS)
 
 
-def _add_reads(server: MCPServer[None], memory: Memory) -> None:
+def _add_reads(server: MCPServer[None], memory: ServedMemory) -> None:
     async def memory_load(
         context: Context[None],
         *,
@@ -138,7 +138,7 @@ def _add_reads(server: MCPServer[None], memory: Memory) -> None:
     _add(server, memory_history, "History of a memory", _READS)
 
 
-def _noted(memory: Memory, work: Callable[[Store], str], handle: str = "") -> Callable[[Store], str]:
+def _noted(memory: ServedMemory, work: Callable[[Store], str], handle: str = "") -> Callable[[Store], str]:
     """Return the same work, noting that the session read this text, of the memory of a handle `^ID`."""
 
     def noting(store: Store) -> str:
@@ -151,7 +151,7 @@ def _noted(memory: Memory, work: Callable[[Store], str], handle: str = "") -> Ca
     return noting
 
 
-def _add_save(server: MCPServer[None], memory: Memory) -> None:
+def _add_save(server: MCPServer[None], memory: ServedMemory) -> None:
     async def memory_save(
         context: Context[None],
         *,
@@ -181,7 +181,7 @@ def _add_save(server: MCPServer[None], memory: Memory) -> None:
     _add(server, memory_save, "Save to memory", _ADDS, structured=True)
 
 
-def _add_update(server: MCPServer[None], memory: Memory) -> None:
+def _add_update(server: MCPServer[None], memory: ServedMemory) -> None:
     async def memory_update(
         context: Context[None],
         *,
@@ -210,7 +210,7 @@ def _add_update(server: MCPServer[None], memory: Memory) -> None:
     _add(server, memory_update, "Update memory", _CHANGES)
 
 
-def _add_guide(server: MCPServer[None], memory: Memory) -> None:
+def _add_guide(server: MCPServer[None], memory: ServedMemory) -> None:
     async def memory_guide(
         context: Context[None],
         *,

@@ -188,8 +188,8 @@ def _settled(texts: Sequence[str | None]) -> str | None:
         return _like(texts[2], longer)
     joined = merge_tokens(lines(base or ""), lines(older), lines(newer))
     text = "".join(ended(joined.tokens))
-    found = find_entries(text)
-    whole = len(found) == 1 and (found[0].start, found[0].end) == (0, len(text))
+    entries = find_entries(text)
+    whole = len(entries) == 1 and (entries[0].start, entries[0].end) == (0, len(text))
     return None if joined.conflicts or base is None or not whole else _like(texts[2], text)
 
 
@@ -227,14 +227,14 @@ def _place(base: _Key | None, older: _Key | None, newer: _Key | None) -> _Key:
 def _standing(body: _Body, key: _Key, settled: _Settled, common: Sequence[_Body]) -> list[Token]:
     """Return the tokens of a section, with only the entries that belong there."""
     part = body.parts.get(key)
-    found = []
+    tokens = []
     for token in part.tokens if part else ():
         entry = _entry_of(token)
         if not entry:
-            found.append(token)
+            tokens.append(token)
         elif settled.places.get(entry) == key and all(side.places.get(entry) == key for side in common):
-            found.append(token._replace(text=settled.texts[entry]))
-    return found
+            tokens.append(token._replace(text=settled.texts[entry]))
+    return tokens
 
 
 def _once(tokens: Sequence[Token], settled: _Settled, done: set[str]) -> list[Token]:

@@ -250,7 +250,7 @@ def _merge_documents(path: str, base: bytes | None, ours: bytes, theirs: bytes, 
         return merge(path, None if base is None else without_markers(path, base), *clean, with_facts=with_facts)
     before = Document.parse(base or b"")
     sides = (Document.parse(data) for data in (ours, theirs))
-    older, newer = sorted(sides, key=lambda one: (moment_of(one.get("updated")), one.render()))
+    older, newer = sorted(sides, key=lambda document: (moment_of(document.get("updated")), document.render()))
     if path.startswith(f"{SUMMARIES}/"):  # derived files: either will do
         return Merged(max((ours, theirs), key=_worth), MergeStatus.MERGED)
     if older.problem or newer.problem:
@@ -326,8 +326,8 @@ def taken(merged: bytes, chosen: bytes, other: bytes, places: Collection[str]) -
     """Return a merged document with only one side's version of the named sections."""
     document = Document.parse(merged)
     mine, theirs = Document.parse(chosen).body, Document.parse(other).body
-    kept, dropped = ({found.entry.id: found for found in find_entries(body)} for body in (mine, theirs))
-    body = _with_entries(document.body, mine, kept, dropped)
+    entries, dropped = ({entry.entry.id: entry for entry in find_entries(body)} for body in (mine, theirs))
+    body = _with_entries(document.body, mine, entries, dropped)
     pieces, at = [], 0
     for title, start, end in _spans(body):
         if title in places:
@@ -342,15 +342,15 @@ def _with_entries(body: str, mine: str, kept: dict[str, FoundEntry], dropped: di
     clashes = {key for key in kept.keys() & dropped.keys() if _said(kept[key]) != _said(dropped[key])}
     versions = {(*_said(side[key]),) for key in clashes for side in (kept, dropped)}
     pieces, at = [], 0
-    for found in find_entries(body):
-        identifier = found.entry.id
+    for entry in find_entries(body):
+        identifier = entry.entry.id
         if identifier in clashes:
             source = kept[identifier]
-            pieces += [body[at : found.start], mine[source.start : source.end]]
-            at = found.end
-        elif identifier not in kept and identifier not in dropped and _said(found) in versions:
-            pieces.append(body[at : found.start])
-            at = found.end
+            pieces += [body[at : entry.start], mine[source.start : source.end]]
+            at = entry.end
+        elif identifier not in kept and identifier not in dropped and _said(entry) in versions:
+            pieces.append(body[at : entry.start])
+            at = entry.end
     return "".join([*pieces, body[at:]])
 
 

@@ -15,7 +15,7 @@ import zlib
 from functools import cache, partial
 
 from gitmem.errors import GitmemError
-from gitmem.facts.validity import Ground, Place, Sight, ground_of, lines_stand
+from gitmem.facts.validity import FactPlace, Ground, Sight, ground_of, lines_stand
 from gitmem.git.objects import Objects, blob_id
 from gitmem.git.process import filters_off
 from gitmem.git.repository import Layout, Repository, is_object_id, read_refs
@@ -125,7 +125,7 @@ class _Kept(Value):
     brought: dict[str, list[str] | None]
 
 
-def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: float = SECONDS) -> dict[str, Place]:
+def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: float = SECONDS) -> dict[str, FactPlace]:
     """Return, by fact id, the places of the facts that do not simply hold on what is checked out.
 
     `cached` is the file of earlier answers: commits do not change, so an answer holds for the same commits for ever.
@@ -156,7 +156,7 @@ def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: fl
             kept.facts.update(likely)
     by_id = {fact.id: fact for fact in facts}
     return {
-        one: Place(Ground(ground), by_id[one].branch, by_id[one].commit, tuple(files))
+        one: FactPlace(Ground(ground), by_id[one].branch, by_id[one].commit, tuple(files))
         for one, key in keys.items()
         if (answer := kept.facts.get(one)) and answer[0] == key
         for ground, *files in (answer[1:],)

@@ -28,7 +28,7 @@ _MAX_FILES = 50_000  # of the project that are looked at
 _FORMAT = "--format=%x01%h%x02%ct%x02%s"
 
 
-class Commit(Value):
+class ProjectCommit(Value):
     """A commit of the project: its short id, time, subject and files."""
 
     id: str
@@ -42,7 +42,7 @@ class Past(Value):
 
     commit: str = ""
     files: tuple[str, ...] = ()
-    commits: tuple[Commit, ...] = ()
+    commits: tuple[ProjectCommit, ...] = ()
 
 
 def read_past(code: ProjectCode) -> Past:
@@ -61,13 +61,13 @@ def read_past(code: ProjectCode) -> Past:
     return Past(commits[0].id if commits else "", files, commits)
 
 
-def _commit(record: str) -> Commit | None:
+def _commit(record: str) -> ProjectCommit | None:
     head, *files = record.split("\0")
     identifier, at, subject = (*head.split("\x02", 2), "", "")[:3]
     if not at.isdecimal():
         return None
     names = tuple(name.strip("\n") for name in files if name)
-    return Commit(identifier, datetime.fromtimestamp(int(at), UTC), subject.strip("\n"), names)
+    return ProjectCommit(identifier, datetime.fromtimestamp(int(at), UTC), subject.strip("\n"), names)
 
 
 def _text(output: bytes) -> str:

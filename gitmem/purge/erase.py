@@ -81,7 +81,9 @@ def find_erased(git: Git, walked: Sequence[Written], records: Iterable[PurgeReco
 
     def until(key: bytes) -> list[float]:
         if key not in known:
-            known[key] = [datetime.fromisoformat(one.created).timestamp() for one in named if is_named(one, key)]
+            known[key] = [
+                datetime.fromisoformat(record.created).timestamp() for record in named if is_named(record, key)
+            ]
         return known[key]
 
     theirs, texts = set[str](), set[bytes]()

@@ -120,7 +120,7 @@ def _broken_names(walked: Sequence[Written], replacer: Replacer) -> str:
     for path in {change.path for commit in walked for change in commit.changes}:
         clean = replacer.clean_path(path)
         slugged = _SLUGGED.fullmatch(path)
-        if clean != path and not (slugged and (kept := _SLUGGED.fullmatch(clean)) and kept[1] == slugged[1]):
+        if clean != path and not (slugged and (match := _SLUGGED.fullmatch(clean)) and match[1] == slugged[1]):
             return f"it would rename {path.decode('utf-8', 'replace')}"
     for commit in walked:
         if _commit_facts(commit.raw) != _commit_facts(replacer.clean(commit.raw)):
@@ -147,7 +147,7 @@ def _facts(data: bytes) -> object:
     """Return the structure of a document: header fields except free text, heads of entries, known headings."""
     document = Document.parse(data)
     header = {key: None if key in _WORDS else value for key, value in document.metadata.items()}
-    entries = [found.entry._replace(text="") for found in find_entries(document.body)]
+    entries = [entry.entry._replace(text="") for entry in find_entries(document.body)]
     titles = [part.title for part in sections(document.body) if part.title in _SECTIONS]
     return (document.header is None, document.problem is None, header, entries, titles)
 

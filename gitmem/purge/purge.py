@@ -80,11 +80,11 @@ def plan_erasure(store: Store, *, author: str = "", session: str = "") -> PurgeP
     git = store.repository.git
     walked = history(git, [commit for _, commit in own_refs(store).values() if commit])
     if author:
-        found = (one for commit in walked if (one := AUTHOR.search(commit.raw)))
+        found = (match for commit in walked if (match := AUTHOR.search(commit.raw)))
         people = {(_text(one[1]), _text(one[2])) for one in found}
         addresses = {email for _, email in people if email.lower() == author.lower()}
         addresses = addresses or {email for name, email in people if name.lower() == author.lower()}
-        if len({one.lower() for one in addresses}) > 1:
+        if len({address.lower() for address in addresses}) > 1:
             raise UsageError(
                 f"{len(addresses)} addresses have this name: {', '.join(sorted(addresses))}.",
                 "Name one of them; run it again for each that is the same person's.",
@@ -199,7 +199,7 @@ def _wide_forms(text: bytes) -> list[bytes]:
 
 def _matches(pattern: re.Pattern[str], data: bytes) -> set[bytes]:
     lines = data.decode("utf-8", "surrogateescape").split("\n")
-    return {found.group().encode("utf-8", "surrogateescape") for line in lines for found in pattern.finditer(line)}
+    return {match.group().encode("utf-8", "surrogateescape") for line in lines for match in pattern.finditer(line)}
 
 
 def _secrets(data: bytes, allow: Sequence[str]) -> set[bytes]:
@@ -238,7 +238,7 @@ def _is_own(text: bytes) -> bool:
 def _described(store: Store, walked: Sequence[Written], texts: set[bytes], found: Occurrences) -> Purge:
     brought, files = 0, set[bytes]()
     for commit in walked:
-        paths = {one.path for one in commit.changes if one.new in found.blobs or one.path in found.paths}
+        paths = {change.path for change in commit.changes if change.new in found.blobs or change.path in found.paths}
         files |= paths
         brought += bool(paths) or commit.oid in found.commits
     names = tuple(sorted(map(os.fsdecode, files)))
@@ -329,7 +329,12 @@ def preview_purge(store: Store, path: str) -> Preview:
     found = find(store.repository.git, walked, Replacer(texts))
     gone = {*found.paths, *erased.paths}
     files = sorted(
-        {one.path for commit in walked for one in commit.changes if one.new in found.blobs or one.path in gone}
+        {
+            change.path
+            for commit in walked
+            for change in commit.changes
+            if change.new in found.blobs or change.path in gone
+        }
     )
     shown = tuple(text.decode("utf-8", "replace")[:_LENGTH] for text in texts[:_TEXTS])
     names = tuple(map(os.fsdecode, files[:_FILES]))

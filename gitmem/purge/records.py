@@ -89,19 +89,21 @@ def read_records(store: Store, commits: Iterable[str]) -> tuple[tuple[PurgeRecor
     with store.repository.reading() as objects:
         folders = objects.infos([f"{commit}:{PURGED}" for commit in dict.fromkeys(commits)])
     trees = {folder.oid for folder in folders if folder is not None and folder.kind == "tree"}
-    entries = {(one.path, one.oid): one for tree in sorted(trees) for one in store.repository.files(tree)}
+    entries = {(entry.path, entry.oid): entry for tree in sorted(trees) for entry in store.repository.files(tree)}
     state = read_state(store.private) if len(entries) > _MOST_FILES else State()
     known = {key.partition(" ")[0] for key in (*state.agreed, *state.records, *state.refused, *state.waiting)}
-    ordered = sorted(entries.values(), key=lambda one: (one.path.removesuffix(SUFFIX) not in known, one.path))
+    ordered = sorted(entries.values(), key=lambda entry: (entry.path.removesuffix(SUFFIX) not in known, entry.path))
     fit = [
-        one
-        for one in ordered[: max(_MOST_FILES, len(known))]
-        if one.path.endswith(SUFFIX) and one.mode.startswith("100") and one.size <= MAX_BYTES
+        entry
+        for entry in ordered[: max(_MOST_FILES, len(known))]
+        if entry.path.endswith(SUFFIX) and entry.mode.startswith("100") and entry.size <= MAX_BYTES
     ]
-    contents = store.repository.blobs([one.oid for one in fit])
-    read = {one: read_record(data, one.path.removesuffix(SUFFIX)) for one, data in zip(fit, contents, strict=True)}
+    contents = store.repository.blobs([entry.oid for entry in fit])
+    read = {
+        entry: read_record(data, entry.path.removesuffix(SUFFIX)) for entry, data in zip(fit, contents, strict=True)
+    }
     records = {record.key: record for record in read.values() if record is not None}
-    aside = {f"{PURGED}/{one.path}" for one in ordered if read.get(one) is None}
+    aside = {f"{PURGED}/{entry.path}" for entry in ordered if read.get(entry) is None}
     return tuple(records[key] for key in sorted(records)), tuple(sorted(aside)[:_MOST_ASIDE])
 
 

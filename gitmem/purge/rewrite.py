@@ -62,7 +62,7 @@ _MOST_TOLD = 20  # purges of which it is told what they removed
 _NAME = 80  # characters of an author's name
 
 
-class Cleaned(Value):
+class CleanedHistory(Value):
     """The new ids of rewritten commits by their old ones, and the texts that were found.
 
     `records` are the keys of the records that were applied; those applied without asking the person removed `removed`
@@ -77,7 +77,7 @@ class Cleaned(Value):
 
 def clean_commits(
     store: Store, tips: Iterable[str], records: Collection[PurgeRecord], known: Iterable[bytes] = (), *, before: int = 0
-) -> Cleaned:
+) -> CleanedHistory:
     """Rewrite the history of some commits without purged texts; move no refs.
 
     A record from another machine that would remove too much is not applied and waits for an answer; `before` is how
@@ -89,7 +89,7 @@ def clean_commits(
     walked = history(git, tips, clean)
     seeker = seek_texts(store, walked, records, known, limited=keys - {*state.agreed})
     asked = {record.key: record for record in records if record.key not in state.agreed}
-    strange = _by_others(store, tips, [one for key, one in asked.items() if one.whose or seeker.found[key]])
+    strange = _by_others(store, tips, [record for key, record in asked.items() if record.whose or seeker.found[key]])
     strange |= dict.fromkeys(seeker.tired, "the search for its texts takes too long")
     found = {key: seeker.found[key] for key in asked if seeker.found[key] and key not in strange}
     waiting, removed = judge(store, walked, tips, found, before) if found else ({}, 0)
@@ -110,7 +110,7 @@ def clean_commits(
         after = after.with_clean(commits.get(tip, tip) for tip in tips)
     if after != state:
         write_state(store.private, after)
-    return Cleaned(commits, texts, left, removed)
+    return CleanedHistory(commits, texts, left, removed)
 
 
 _MOST_NAMED = 20  # records of others that are asked whether they name the person: each takes a digest of 40 ms
@@ -126,8 +126,8 @@ def _by_others(store: Store, tips: Iterable[str], records: Collection[PurgeRecor
     fetched = read_refs(store.repository.git, _FETCHED).values()
     revisions = dict.fromkeys([*tips, *filter(None, [store.tip]), *fetched])
     made: dict[str, dict[str, Commit]] = {}  # the commits that added or changed each record, merges as well
-    for one in additions(store.repository.git, revisions, PURGED, changed=True, merges=True):
-        made.setdefault(one.path, {})[one.commit.oid] = one.commit
+    for addition in additions(store.repository.git, revisions, PURGED, changed=True, merges=True):
+        made.setdefault(addition.path, {})[addition.commit.oid] = addition.commit
     commits = {oid: one for record in records for oid, one in made.get(record_path(record.id), {}).items()}
     address = store.identity().result().email
     is_person = partial(store.is_person, gitmem=False, address=address)

@@ -36,7 +36,7 @@ _HAS_INVISIBLE = rf"[^\x00-\xac](?<=[{_INVISIBLE}])"  # the first, plain range m
 _ENCODED = r"%(?:2[13-689a-fA-F]|3[0-9abdfABDF]|4[0-9a-fA-F]|5[0-9abdefABDEF]|6[1-9a-fA-F]|7[0-9a-eA-E])"
 
 
-class View:
+class RedactedView:
     """A text with some ranges replaced, which maps positions back to the original."""
 
     def __init__(self, original: str, edits: Iterable[tuple[int, int, str]]) -> None:
@@ -71,27 +71,27 @@ class View:
         return place, place + 1
 
 
-def without_hidden(text: str) -> View | None:
+def without_hidden(text: str) -> RedactedView | None:
     r"""Return a text without its invisible characters, plain or as JSON writes them (`\u200b`); None if it has none."""
     escaped = "\\u" in text and compiled(rf"\\u{_CODES}").search(text)
     if not escaped and (text.isascii() or not compiled(_HAS_INVISIBLE).search(text)):
         return None
-    return View(text, [(*found.span(), "") for found in compiled(_HIDDEN).finditer(text)])
+    return RedactedView(text, [(*match.span(), "") for match in compiled(_HIDDEN).finditer(text)])
 
 
-def percent_decoded(text: str) -> View | None:
+def percent_decoded(text: str) -> RedactedView | None:
     """Return a text percent-decoded (`%41` to `A`); None if nothing is encoded."""
     if "%" not in text:
         return None
-    edits = [(*found.span(), chr(int(found[0][1:], 16))) for found in compiled(_ENCODED).finditer(text)]
-    return View(text, edits) if edits else None
+    edits = [(*match.span(), chr(int(match[0][1:], 16))) for match in compiled(_ENCODED).finditer(text)]
+    return RedactedView(text, edits) if edits else None
 
 
 _PASSES = 8
 """Passes over a text at most: a replaced secret may have hidden the start of its neighbour. Mostly one is enough."""
 
 
-class Finding(Value):
+class RedactedSecret(Value):
     """A redacted secret, without its text: kind and position `[start, end)` in characters of the original."""
 
     kind: str
@@ -103,7 +103,7 @@ class Redacted(Value):
     """A redacted text, and its findings in order, without overlaps."""
 
     text: str
-    findings: tuple[Finding, ...]
+    findings: tuple[RedactedSecret, ...]
 
 
 def redact(text: str, *, allow: Sequence[str] = ()) -> Redacted:
@@ -131,10 +131,10 @@ def redact(text: str, *, allow: Sequence[str] = ()) -> Redacted:
             break
         spans = _merged([*spans, *found])
         rest = _without(text, spans)
-    return Redacted(rest.text, tuple(Finding(span.kind, span.start, span.end) for span in spans))
+    return Redacted(rest.text, tuple(RedactedSecret(span.kind, span.start, span.end) for span in spans))
 
 
-def kinds_of(findings: Iterable[Finding]) -> dict[str, int]:
+def kinds_of(findings: Iterable[RedactedSecret]) -> dict[str, int]:
     """Count findings by kind."""
     kinds: dict[str, int] = {}
     for finding in findings:
@@ -346,6 +346,6 @@ def _merged(spans: Iterable[Span]) -> list[Span]:
     return merged
 
 
-def _without(text: str, spans: Sequence[Span]) -> View:
+def _without(text: str, spans: Sequence[Span]) -> RedactedView:
     """Replace each span by its marker."""
-    return View(text, ((span.start, span.end, _marker(span.kind)) for span in spans))
+    return RedactedView(text, ((span.start, span.end, _marker(span.kind)) for span in spans))

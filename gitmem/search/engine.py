@@ -76,10 +76,10 @@ def _told(hit: Hit, marks: Marks) -> Hit:
         return hit
     statuses = {one: marks.statuses[one] for one in ended}
     words = dict.fromkeys(
-        one.place.ground.value if one.place else "reworded" if one.holds else one.standing.value
-        for one in statuses.values()
+        status.place.ground.value if status.place else "reworded" if status.holds else status.standing.value
+        for status in statuses.values()
     )
-    others = dict.fromkeys(name if one.holds else one.successor for name, one in statuses.items())
+    others = dict.fromkeys(name if status.holds else status.successor for name, status in statuses.items())
     return hit._replace(status=f"tells what is {' and '.join(words)}", others=_holding(marks, *others))
 
 
@@ -97,7 +97,7 @@ _COMPOSED = ("summaries/", "weekly/", "monthly/", "concepts/")  # what is made o
 _LINKS = 0.5  # factor for a concept or an episode: they link to exchanges, which say more
 
 
-class Answer(Value):
+class SearchAnswer(Value):
     """The hits of a search; `without_vectors` says why vectors that were wanted are left out, or is "".
 
     `total` counts the hits without the limit; if not `complete`, there may be more. `left_out` facts no longer hold.
@@ -123,7 +123,7 @@ def answer(
     beside: str = "",
     scanner: Scanner | None = None,
     hurried: bool = False,
-) -> Answer:
+) -> SearchAnswer:
     """Return at most `limit` hits for a query, the best first; all with 0.
 
     `deep` adds the raw transcripts, `history` lines that only old commits hold; `at` is the id of a commit whose files
@@ -167,7 +167,7 @@ class _Scope(Value):
 
 def _search(
     store: Store, query: Query, filters: Filters, scope: _Scope, similar: Embedding | None
-) -> tuple[list[Ranked], Answer]:
+) -> tuple[list[Ranked], SearchAnswer]:
     """Return the best units of a query, and the answer made of them."""
     pools = _pools(store, query, filters, scope)
     ranked = [item for pool in pools for item in rank(pool, query)]
@@ -200,7 +200,7 @@ def _search(
         ]
     complete = len(matches) != most and all(pool.complete for pool in pools)
     problem = similar.problem if similar else ""
-    return top, Answer(hits, problem, len(memories), complete, len(matches) - len(kept))
+    return top, SearchAnswer(hits, problem, len(memories), complete, len(matches) - len(kept))
 
 
 def _pools(store: Store, query: Query, filters: Filters, scope: _Scope) -> list[Pool]:

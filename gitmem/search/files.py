@@ -25,7 +25,7 @@ _SUMMARY_FOLDER = f"{SUMMARIES}/"
 _DEEPEST = 100  # nested folders
 
 
-class File(Value):
+class FileVersion(Value):
     """A file: its path in the store, and the size and times that tell its versions apart."""
 
     path: str
@@ -77,7 +77,7 @@ def _documents(root: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
                     folders.append((*parts, name))
 
 
-def stat_file(root: str, path: str) -> File | None:
+def stat_file(root: str, path: str) -> FileVersion | None:
     """Return size and times of a file, or None if it is gone."""
     try:
         return _file(path, os.stat(f"{root}/{path}", follow_symlinks=False))
@@ -85,8 +85,8 @@ def stat_file(root: str, path: str) -> File | None:
         return None
 
 
-def _file(path: str, known: os.stat_result) -> File:
-    return File(path, known.st_size, known.st_mtime_ns, known.st_ctime_ns)
+def _file(path: str, known: os.stat_result) -> FileVersion:
+    return FileVersion(path, known.st_size, known.st_mtime_ns, known.st_ctime_ns)
 
 
 def read_file(root: str, path: str) -> bytes:
@@ -99,7 +99,7 @@ def read_file(root: str, path: str) -> bytes:
         return b""
 
 
-def list_files(root: str) -> list[File]:
+def list_files(root: str) -> list[FileVersion]:
     """Return the documents in a working tree, sorted by path."""
     files = []
     for path, entry in _documents(root):

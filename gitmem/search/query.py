@@ -47,7 +47,7 @@ _RANGES = (
 _FIRSTS = [first for first, _, _ in _RANGES]
 
 
-class Run(Value):
+class ScriptRun(Value):
     """Consecutive characters of one script in a word, with their positions."""
 
     script: str
@@ -56,7 +56,7 @@ class Run(Value):
     end: int
 
 
-def runs(word: str) -> list[Run]:
+def runs(word: str) -> list[ScriptRun]:
     """Return the runs of a word, without characters that are neither letters nor digits."""
     found = []
     start, script = 0, ""
@@ -64,10 +64,10 @@ def runs(word: str) -> list[Run]:
         here = _script(character)
         if here != script:
             if script:
-                found.append(Run(script, word[start:position], start, position))
+                found.append(ScriptRun(script, word[start:position], start, position))
             start, script = position, here
     if script:
-        found.append(Run(script, word[start:], start, len(word)))
+        found.append(ScriptRun(script, word[start:], start, len(word)))
     return found
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 
 from gitmem.document.ids import ARCHIVE, FACTS, ID_FORM, id_in, is_id, short_session, summary_path
 from gitmem.errors import NotFoundError
-from gitmem.search.engine import Answer, answer
+from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.files import LINKED, list_paths, stat_file
 from gitmem.search.hits import BEFORE, Passage, read_passage
 from gitmem.search.sources import load, work_tree
@@ -40,7 +40,7 @@ _MOST = 3  # hits
 _LABELS = ("Rule", "Preference")
 
 
-def with_own(store: Store, query: str, found: Answer) -> Answer:
+def with_own(store: Store, query: str, found: SearchAnswer) -> SearchAnswer:
     """Return an answer with hits of other layers after the project's: private ones, own rules and preferences."""
     found = _with_private(store, query, found)
     own = own_store(store)
@@ -61,7 +61,7 @@ def layer_of(store: Store, path: str) -> tuple[Store, str]:
     return store.for_session("", private=True), path.removeprefix(PRIVATE_FOLDER)
 
 
-def _with_private(store: Store, query: str, found: Answer) -> Answer:
+def _with_private(store: Store, query: str, found: SearchAnswer) -> SearchAnswer:
     if not has_home_stores(store.context.home):
         return found
     from gitmem.store.layers import private_store
@@ -287,7 +287,7 @@ def hit_head(hit: Hit) -> str:
         short_session(hit.session),
         f"by {hit.author}" if hit.author else "",
         handle,
-        " ".join(["also", *(f"^{one}" for one in links)]) if links else "",
+        " ".join(["also", *(f"^{link}" for link in links)]) if links else "",
         "" if hit.is_beside else hit.part,
         hit.standing,
         "weak" * hit.weak,

@@ -24,7 +24,7 @@ import sys
 
 from gitmem.platform.safe_open import read_json, read_regular, write_json
 from gitmem.platform.spawn import Child, ExpiredError
-from gitmem.search.files import LINKED, SUFFIXES, File, read_file, stat_file
+from gitmem.search.files import LINKED, SUFFIXES, FileVersion, read_file, stat_file
 from gitmem.search.query import fold
 from gitmem.values import Value
 
@@ -71,12 +71,12 @@ def _matches(text: str, literals: Sequence[str]) -> list[Line]:
         while at >= 0:
             starts.add(low.rfind("\n", 0, at) + 1)
             at = low.find(literal, _line_end(low, at))
-    number, counted, found = 1, 0, []
+    number, counted, lines = 1, 0, []
     for start in sorted(starts):
         number += low.count("\n", counted, start)
         counted = start
-        found.append(Line(number, text[start : min(_line_end(text, start), start + LONGEST_LINE)].rstrip("\r")))
-    return found
+        lines.append(Line(number, text[start : min(_line_end(text, start), start + LONGEST_LINE)].rstrip("\r")))
+    return lines
 
 
 def _line_end(text: str, position: int) -> int:
@@ -184,7 +184,7 @@ def open_texts(root: str, private: str) -> Texts | None:
 
 
 def keep_texts(
-    private: str, list_newest_last: Callable[[], Mapping[str, File]], read: Callable[[str, File], str]
+    private: str, list_newest_last: Callable[[], Mapping[str, FileVersion]], read: Callable[[str, FileVersion], str]
 ) -> None:
     """Bring the texts up to date with the documents, given by their keys, the newest last.
 
@@ -251,7 +251,7 @@ def _changed(root: str, folder: str, until: int) -> bool:
         return False
 
 
-def _last_change(file: File) -> int:
+def _last_change(file: FileVersion) -> int:
     return max(file.modified, file.changed)
 
 
@@ -399,7 +399,7 @@ class BindingsScanner:
         except (ValueError, OSError):  # deleted meanwhile
             return []
 
-    def _missed(self, root: str, files: Sequence[File]) -> frozenset[str]:
+    def _missed(self, root: str, files: Sequence[FileVersion]) -> frozenset[str]:
         state = _BindingsState(os.path.join(self._private, _PAST_STATE if root == self._private else _STATE))
         folders = sorted({file.path.rpartition("/")[0] for file in files})
         return state.update(root, files, _rules(root, folders, self._home), self._readable)
@@ -440,7 +440,7 @@ class _Checked(Value):
 
     rules: str
     until: int = -1
-    last: frozenset[File] = frozenset()
+    last: frozenset[FileVersion] = frozenset()
     missed: frozenset[str] = frozenset()
 
 
@@ -457,7 +457,7 @@ class _BindingsState:
         self._path = path
 
     def update(
-        self, root: str, files: Sequence[File], rules: str, readable: Callable[[str], Iterable[str]]
+        self, root: str, files: Sequence[FileVersion], rules: str, readable: Callable[[str], Iterable[str]]
     ) -> frozenset[str]:
         """Return the files that the bindings miss; `readable` lists the files that they read in a folder."""
         state = self._known.get(self._path) or self._read()
@@ -491,7 +491,9 @@ class _BindingsState:
     def _read(self) -> _Checked:
         try:
             value = read_json(self._path)
-            last = frozenset(File(str(path), int(size), int(at), int(until)) for path, size, at, until in value["last"])
+            last = frozenset(
+                FileVersion(str(path), int(size), int(at), int(until)) for path, size, at, until in value["last"]
+            )
             return _Checked(str(value["rules"]), int(value["until"]), last, frozenset(map(str, value["odd"])))
         except (ValueError, TypeError, KeyError):
             return _Checked("")

@@ -21,7 +21,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from gitmem.search.files import File
+    from gitmem.search.files import FileVersion
     from gitmem.search.query import Term
     from gitmem.search.scan import Line, Scanner
     from gitmem.store.store import Store
@@ -135,7 +135,7 @@ class Documents:
         """Return `allow`, which takes paths, for keys."""
         return lambda key: allow(day.path if (day := self._days.get(key)) else key)
 
-    def stat(self, key: str) -> File | None:
+    def stat(self, key: str) -> FileVersion | None:
         """Return size and times of a file, or None if it is gone."""
         return stat_file(self._private, key[1:]) if key in self._days else stat_file(self._root, key)
 
@@ -151,19 +151,19 @@ class Documents:
         some = self.load_all(self.keys[step // 2 :: step])
         return [units.low for units in some], size / max(sum(units.size for units in some), 1)
 
-    def load(self, key: str, file: File) -> Units:
+    def load(self, key: str, file: FileVersion) -> Units:
         """Return a file cut into units."""
         day = self._days.get(key)
         if day is None:
             return load(self._root, file)
         return load(self._private, file, lambda data: PastUnits(day.path, data, day.commit))
 
-    def newest_last(self) -> dict[str, File]:
+    def newest_last(self) -> dict[str, FileVersion]:
         """Return the documents of all folders but `LINKED` in turn, the newest last."""
         told = [key for key in self.keys if not key.startswith(LINKED)]
         return {key: file for key in reversed(mixed(told)) if (file := self.stat(key)) is not None}
 
-    def read(self, key: str, file: File) -> str:
+    def read(self, key: str, file: FileVersion) -> str:
         """Return the text of a document."""
         return read_file(self._private if key in self._days else self._root, file.path).decode("utf-8", "replace")
 
@@ -255,11 +255,11 @@ class _Cache:
     """The files that were read last, up to a number of characters."""
 
     def __init__(self) -> None:
-        self._files: dict[tuple[str, str], tuple[File, Units]] = {}
+        self._files: dict[tuple[str, str], tuple[FileVersion, Units]] = {}
         self._characters = 0
         self._lock = Lock()
 
-    def get(self, root: str, file: File) -> Units | None:
+    def get(self, root: str, file: FileVersion) -> Units | None:
         """Return a file if it is cached and has not changed since."""
         with self._lock:
             known = self._forget((root, file.path))
@@ -268,7 +268,7 @@ class _Cache:
             self._keep((root, file.path), known)
             return known[1]
 
-    def put(self, root: str, file: File, units: Units) -> None:
+    def put(self, root: str, file: FileVersion, units: Units) -> None:
         """Cache a file, and drop the least recently used ones."""
         with self._lock:
             self._forget((root, file.path))
@@ -276,12 +276,12 @@ class _Cache:
             while self._characters > _KEPT_CHARACTERS:
                 self._forget(next(iter(self._files)))
 
-    def _forget(self, key: tuple[str, str]) -> tuple[File, Units] | None:
+    def _forget(self, key: tuple[str, str]) -> tuple[FileVersion, Units] | None:
         known = self._files.pop(key, None)
         self._characters -= len(known[1].text) if known else 0
         return known
 
-    def _keep(self, key: tuple[str, str], value: tuple[File, Units]) -> None:
+    def _keep(self, key: tuple[str, str], value: tuple[FileVersion, Units]) -> None:
         self._files[key] = value
         self._characters += len(value[1].text)
 
@@ -289,7 +289,7 @@ class _Cache:
 _cache = _Cache()
 
 
-def load(root: str, file: File, make: Callable[[bytes], Units] | None = None) -> Units:
+def load(root: str, file: FileVersion, make: Callable[[bytes], Units] | None = None) -> Units:
     """Return a file cut into units, from the cache of the process if it has not changed; `make` cuts it."""
     units = _cache.get(root, file)
     if units is None:

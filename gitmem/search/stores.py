@@ -132,7 +132,7 @@ def _scan(roots: Sequence[str], context: Context, query: Query) -> Lines:
     texts = [_text(path, sample) for path in every[:: max(len(every) // _SAMPLED, 1)]]
     literals = literals_of(query.terms)
     times = len(every) / max(len(texts), 1) * len(roots) / len(sample)
-    rarity = Rarity([fold(one) for one in texts], times, query.terms, literals)
+    rarity = Rarity([fold(text) for text in texts], times, query.terms, literals)
     found: Lines = {}
     rg = find_program("rg", context.environ)
     for number, part in enumerate(filter(None, rarity.parts)):
@@ -160,7 +160,7 @@ def _root_of(path: str, roots: Collection[str]) -> str:
 def _rg(
     rg: str, roots: Sequence[str], literals: Sequence[str], most: tuple[str, ...], context: Context
 ) -> Iterator[tuple[str, str]]:
-    command = (rg, *_RG, *most, *(f"--regexp={one}" for one in literals), "--", *roots)
+    command = (rg, *_RG, *most, *(f"--regexp={literal}" for literal in literals), "--", *roots)
     with Child(command, dict(context.environ), stdin=False) as child:
         output, _ = child.communicate(timeout=_SECONDS)
     for file in output.split(b"\n\n"):
@@ -174,7 +174,7 @@ def _python(roots: Sequence[str], literals: Sequence[str]) -> Iterator[tuple[str
     for root in roots:
         for path, lines in PythonScanner().scan(root, list_paths(root), literals).items():
             said = fold("\n".join(line.text for line in lines))
-            yield from ((f"{root}/{path}", one) for one in literals if one in said)
+            yield from ((f"{root}/{path}", literal) for literal in literals if literal in said)
 
 
 def _ranked(roots: Sequence[str], lines: Lines, query: Query, context: Context) -> list[tuple[str, Ranked]]:

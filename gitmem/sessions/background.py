@@ -15,7 +15,7 @@ from gitmem.platform.programs import is_running
 from gitmem.platform.safe_open import read_text
 from gitmem.sessions.capture import Captured, capture, is_due
 from gitmem.sessions.pending import look
-from gitmem.store.findings import Failure, FailureLog
+from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.spool import HookSpool
 from gitmem.store.transact import transact
 
@@ -23,7 +23,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gitmem.sessions.pending import Pending, Session
+    from gitmem.sessions.pending import Pending, PendingSession
     from gitmem.sessions.turns import Turn
     from gitmem.store.store import Store
 
@@ -59,7 +59,7 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> Ca
     return steps.captured
 
 
-def _end_or_go_on(store: Store, steps: _Steps, session: Session, answered: set[str]) -> None:
+def _end_or_go_on(store: Store, steps: _Steps, session: PendingSession, answered: set[str]) -> None:
     if session.over:
         from gitmem.store.layers import was_paused
 
@@ -163,7 +163,7 @@ class _Steps:
         except Exception as error:  # noqa: BLE001  # no failure stops the other steps
             known = isinstance(error, GitmemError | OSError)
             message = str(error) if known else f"{type(error).__name__}: {error}"
-            FailureLog(self._store.private).record(Failure(self._store.context.clock(), f"hook: {what}", message))
+            FailureLog(self._store.private).record(LoggedFailure(self._store.context.clock(), f"hook: {what}", message))
             return False
         return True
 
@@ -171,7 +171,7 @@ class _Steps:
         """Commit the turns that are due."""
         self.captured = capture(self._store, read)
 
-    def read(self, session: Session, step: Callable[[Session], None]) -> None:
+    def read(self, session: PendingSession, step: Callable[[PendingSession], None]) -> None:
         """Run a step that reads a session's transcript; after the third failure the step is given up.
 
         Raises:
@@ -192,14 +192,14 @@ class _Steps:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
 
-    def before_compaction(self, session: Session) -> None:
+    def before_compaction(self, session: PendingSession) -> None:
         """Save lessons before the context is compacted (spec J9)."""
         from gitmem.sessions.end import save_lessons
 
         save_lessons(self._store, session, "before compaction")
         self._unmark(session)
 
-    def half_used(self, session: Session) -> None:
+    def half_used(self, session: PendingSession) -> None:
         """Save lessons when the configured share of the context is used, once until it is compacted (spec P1)."""
         from gitmem.sessions.cleaned import context_used
         from gitmem.sessions.end import save_lessons
@@ -212,7 +212,7 @@ class _Steps:
         with contextlib.suppress(FileExistsError), open(mark, "xb"):
             pass
 
-    def close(self, session: Session) -> None:
+    def close(self, session: PendingSession) -> None:
         """Save a finished session's transcript (spec R14), and what its turns hold."""
         from gitmem.lessons.outcome_counts import count_given, note_mends
         from gitmem.lessons.read import pattern_headers
@@ -228,7 +228,9 @@ class _Steps:
             turns = logged_turns(self._store, session.name, session.host)
             if turns and session.transcript:
                 message = f"{session.transcript} tells no turn; its session is told as its hooks did."
-                FailureLog(self._store.private).record_once(Failure(self._store.context.clock(), "transcript", message))
+                FailureLog(self._store.private).record_once(
+                    LoggedFailure(self._store.context.clock(), "transcript", message)
+                )
         errors = {header.path for header in pattern_headers(self._store)}
         records = read_records(session.transcript) if turns and not turns[0].logged else ()
         keep_session(self._store, session.name, session.host, turns, records)
@@ -255,7 +257,7 @@ class _Steps:
                 improve(self._store, archive)
 
     def _note(self, what: str, message: str) -> None:
-        FailureLog(self._store.private).record(Failure(self._store.context.clock(), what, message))
+        FailureLog(self._store.private).record(LoggedFailure(self._store.context.clock(), what, message))
 
     def consolidate(self, late: Callable[[], bool]) -> None:
         """Consolidate old days and weeks; a sync merges what several machines made of them."""
@@ -277,11 +279,11 @@ class _Steps:
 
         transact(self._store, partial(retain, config=self._store.config.rotation), purpose="retain")
 
-    def _path(self, folder: str, session: Session) -> str:
+    def _path(self, folder: str, session: PendingSession) -> str:
         from gitmem.store.transcripts import file_name
 
         return os.path.join(self._store.private, folder, file_name(session.name))
 
-    def _unmark(self, session: Session) -> None:
+    def _unmark(self, session: PendingSession) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._path(_MARKS, session))

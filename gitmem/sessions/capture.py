@@ -78,9 +78,9 @@ def _saved_entry(
 ) -> tuple[str, str] | None:
     """Return the daily log that holds an entry already, and the entry's text there; None if none does."""
     for path in _possible_logs(transaction, placed, tags):
-        found = find_by_digest(day_log(store, transaction, path), tail_of(placed.entry.id))
-        if found is not None:
-            return path, found.entry.text
+        entry = find_by_digest(day_log(store, transaction, path), tail_of(placed.entry.id))
+        if entry is not None:
+            return path, entry.entry.text
     return None
 
 
@@ -110,8 +110,8 @@ def _possible_logs(transaction: Transaction, placed: Placed, tags: tuple[str, ..
     """
     days = [(placed.at + timedelta(days=days)).strftime("%Y-%m-%d") for days in (0, -1, 1)]
     tail = tail_of(placed.entry.id)
-    for found in find_entries(memory_text(transaction)):
-        view = found.entry
+    for entry in find_entries(memory_text(transaction)):
+        view = entry.entry
         if tail_of(view.id) == tail or (tags and view.tags[:1] == tags[:1]):
             with contextlib.suppress(ValueError):  # a person may have edited it
                 days.append(datetime.fromisoformat(view.time[: len("2026-01-13")]).strftime("%Y-%m-%d"))
@@ -261,11 +261,11 @@ def _answer_before(transaction: Transaction, store: Store, turn: Turn) -> str:
     log = day_log(store, transaction, daily_path(f"{turn.started:%Y-%m-%d}"))
     tag, own = session_tag(turn.session), tail_of(turn.exchange_id)
     before = ""
-    for found in find_entries(log):
-        if tail_of(found.entry.id) == own:
+    for entry in find_entries(log):
+        if tail_of(entry.entry.id) == own:
             break
-        if found.entry.label == EXCHANGE and found.entry.tags[:1] == tag:
-            before = found.entry.text
+        if entry.entry.label == EXCHANGE and entry.entry.tags[:1] == tag:
+            before = entry.entry.text
     return split_fields(before).answer
 
 
@@ -307,13 +307,15 @@ def _with_remembered(data: bytes, remembered: Remembered) -> bytes:
     document = Document.parse(_with(data, remembered.memory))
     body = document.body
     if remembered.state is not None:
-        every = [found for found in entries_in(body, CURRENT_STATE) if found.entry.label == STATE]
+        every = [entry for entry in entries_in(body, CURRENT_STATE) if entry.entry.label == STATE]
         whose = remembered.state.tags[-1:]
-        states = [one for one in every if one.entry.tags[-1:] == whose or "#by/" not in f"#{'#'.join(one.entry.tags)}"]
+        states = [
+            entry for entry in every if entry.entry.tags[-1:] == whose or "#by/" not in f"#{'#'.join(entry.entry.tags)}"
+        ]
         if all(state.entry.time <= remembered.state.time for state in states):
             later = {state.entry.id for state in states[1:]}
-            others = sorted((one.entry for one in every if one not in states), key=lambda one: one.time)
-            later |= {one.id for one in others[: -_MOST_STATES + 1]}
+            others = sorted((entry.entry for entry in every if entry not in states), key=lambda entry: entry.time)
+            later |= {entry.id for entry in others[: -_MOST_STATES + 1]}
             body = replace_entry(body, states[0], remembered.state, document.newline) if states else body
             body = remove_entries(body, later - {remembered.state.id})
             body = put_entry(body, CURRENT_STATE, remembered.state, document.newline)

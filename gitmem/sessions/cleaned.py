@@ -134,8 +134,8 @@ def recorded_turn(path: str, turn: Turn) -> Turn | None:
     own = find_host(name).lines  # of a host whose transcript is no file of lines, all are read
     data = b"" if own else read_end(path, _USAGE_BYTES)[0]
     lines = own(path) if own else data.decode("utf-8", "replace").splitlines(keepends=True)
-    found = fold(hook_events(read_records(lines, name=name), None, turn.host))
-    return next((one for one in reversed(found) if one.prompt and (not turn.prompt or one.key == turn.key)), None)
+    turns = fold(hook_events(read_records(lines, name=name), None, turn.host))
+    return next((one for one in reversed(turns) if one.prompt and (not turn.prompt or one.key == turn.key)), None)
 
 
 def find_session_file(transaction: Transaction, session: str, started: datetime) -> str | None:
@@ -170,4 +170,4 @@ def with_links(transaction: Transaction, path: str, files: Mapping[str, str]) ->
 def exchanges_in(data: bytes) -> list[Exchange]:
     """Return the exchanges in a session's file, in order."""
     entries = find_entries(data.decode("utf-8", "replace"))
-    return [exchange for found in entries if (exchange := parse(found.entry)) is not None]
+    return [exchange for entry in entries if (exchange := parse(entry.entry)) is not None]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import BinaryIO
 
-    from gitmem.sessions.pending import Session
+    from gitmem.sessions.pending import PendingSession
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
 
@@ -98,10 +98,12 @@ def filed_turns(data: bytes, session: str, host: str) -> list[Turn]:
     given, turns = Document.parse(data).get("created"), []
     if not isinstance(given, datetime):
         return []
-    for one in exchanges_in(data):
-        entry = Entry(one.id, one.time, EXCHANGE, "\n".join(("", *one.failed)), one.tags)
-        answer = "\n".join(filter(None, (one.summary, one.details)))
-        turns.append(_turn(entry, given, session, host)._replace(prompt=one.asked, answer=answer, files=one.files))
+    for exchange in exchanges_in(data):
+        entry = Entry(exchange.id, exchange.time, EXCHANGE, "\n".join(("", *exchange.failed)), exchange.tags)
+        answer = "\n".join(filter(None, (exchange.summary, exchange.details)))
+        turns.append(
+            _turn(entry, given, session, host)._replace(prompt=exchange.asked, answer=answer, files=exchange.files)
+        )
     return turns
 
 
@@ -203,7 +205,7 @@ def keep_session(store: Store, session: str, host: str, turns: Sequence[Turn], r
     learn_lessons(store, session, host, turns)
 
 
-def save_lessons(store: Store, session: Session, why: str) -> str | None:
+def save_lessons(store: Store, session: PendingSession, why: str) -> str | None:
     """Save the decisions, learnings and fixes that a transcript's answers state (spec J9); returns the commit.
 
     Each is identified by the digest of its words, so that a second call saves only new ones.

@@ -261,7 +261,7 @@ def _state(turn: Turn, head: str, files: Sequence[str]) -> Entry:
     if files:
         parts.append(f"{words.files}: {_list(files[:5], words, of=len(files))}")
     left = [failure for failure in turn.failures if not _is_mended(failure)]
-    parts += [f"{words.open}: {_code(one.command or one.tool)}" for one in left[-1:]]
+    parts += [f"{words.open}: {_code(failure.command or failure.tool)}" for failure in left[-1:]]
     return Entry(turn.entry_id("state"), _stamp(turn.ended), STATE, clean_text(" · ".join(parts)), _tags(turn))
 
 

@@ -59,7 +59,7 @@ def _patched(patch: str) -> list[tuple[str, list[str]]]:
             files.append((line.removeprefix(head).strip(), []))
         elif files and line[:1] in {"-", "+"}:
             files[-1][1].append(f"{line[0]} {line[1:].strip()}")
-    return [one for one in files if one[0]]
+    return [file for file in files if file[0]]
 
 
 def _differing(before: list[str], after: list[str]) -> Iterator[str]:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC
 
-from gitmem.archives.extractive import Role, is_statement, stems
+from gitmem.archives.extractive import SentenceRole, is_statement, stems
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, MemoryType, find_by_digest, put_entry, replace_entry
 from gitmem.document.ids import MEMORY, session_path, short_session, tail_of
@@ -151,7 +151,7 @@ def _statements(answer: str) -> Iterator[tuple[str, bool]]:
             if retracted or _tells_no_result(said, "option", "takes_back", "announces", "dropped"):
                 continue
             sentence = _LEADING.sub("", said) if _says("did", said) and not _says("leads_on", said) else said
-            if _SHORTEST <= len(sentence) <= _LONGEST and is_statement(sentence, Role.DONE) and stems(sentence):
+            if _SHORTEST <= len(sentence) <= _LONGEST and is_statement(sentence, SentenceRole.DONE) and stems(sentence):
                 yield sentence, block.kind is Kind.ITEM
 
 

@@ -25,9 +25,9 @@ from gitmem.sessions.state import (
     ErrorSeen,
     Hypothesis,
     HypothesisStatus,
+    PlanStep,
     Snapshot,
     Statistics,
-    Step,
     Task,
     TaskDecision,
     TaskStatus,
@@ -76,15 +76,15 @@ def find_working(store: Store, session: str) -> WorkingMemory:
         NotFoundError: there is none, or the prefix fits several.
 
     """
-    found = [memory for memory in running(store) if memory.session.startswith(session)]
-    exact = [memory for memory in found if memory.session == session]
-    if not found:
+    tasks = [memory for memory in running(store) if memory.session.startswith(session)]
+    exact = [memory for memory in tasks if memory.session == session]
+    if not tasks:
         about = f" {session!r}" if session else ""
         raise NotFoundError(f"No running session{about} has a task.", "'gitmem task start TEXT' begins one.")
-    if session and not exact and len(found) > 1:
-        names = ", ".join(memory.session for memory in found)
+    if session and not exact and len(tasks) > 1:
+        names = ", ".join(memory.session for memory in tasks)
         raise NotFoundError(f"More than one session begins with {session!r}: {names}.", "Give more of it.")
-    return (exact or found)[0]
+    return (exact or tasks)[0]
 
 
 def apply_events(store: Store, events: Iterable[HookEvent], contexts: Mapping[str, int] | None = None) -> None:
@@ -189,7 +189,7 @@ def _read(path: str) -> tuple[WorkingMemory, frozenset[str]] | None:
 
 _KINDS: dict[str, type[Value]] = {
     "task": Task,
-    "steps": Step,
+    "steps": PlanStep,
     "results": ToolResult,
     "errors": ErrorSeen,
     "files": Touched,
@@ -273,9 +273,10 @@ def _failures(memory: WorkingMemory) -> Iterator[str]:
 
 
 def _thoughts(memory: WorkingMemory) -> Iterator[str]:
-    for one in memory.hypotheses:
-        rivals = f", against {', '.join(one.conflicts)}" if one.conflicts else ""
-        yield f"Hypothesis {one.id} ({one.status.value}, {one.confidence:g}{rivals}): {one.text}"
+    for hypothesis in memory.hypotheses:
+        rivals = f", against {', '.join(hypothesis.conflicts)}" if hypothesis.conflicts else ""
+        sure = f"{hypothesis.status.value}, {hypothesis.confidence:g}{rivals}"
+        yield f"Hypothesis {hypothesis.id} ({sure}): {hypothesis.text}"
     for decision in memory.decisions:
         yield f"Decided: {decision.text}" + (f" Because: {decision.reason}" if decision.reason else "")
 

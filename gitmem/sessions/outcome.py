@@ -65,10 +65,10 @@ def split_fields(text: str) -> Fields:
     """
     ends = [(0, 0, "")]  # of the request; of each part: start, start of its text, mark
     once: set[str] = set()
-    for found in re.finditer(_MARK, text):
-        if found[0] not in once:
-            ends.append((found.start(), found.end(), found[0]))
-            once.update({found[0]} & {ANSWER, OUTCOME})
+    for match in re.finditer(_MARK, text):
+        if match[0] not in once:
+            ends.append((match.start(), match.end(), match[0]))
+            once.update({match[0]} & {ANSWER, OUTCOME})
     stops = [start for start, _, _ in ends[1:]] + [len(text)]
     parts = [(mark, text[begin:stop].strip("\n ")) for (_, begin, mark), stop in zip(ends, stops, strict=True)]
     values = dict(parts)
@@ -211,8 +211,8 @@ def is_commit(command: str) -> bool:
 
 def written(command: str) -> str:
     """Return the file that a command line writes its output to, "" without one."""
-    found = re.search(_WRITES, command.partition("\n")[0])
-    return found[1] if found and not found[1].startswith("/dev/") else ""
+    match = re.search(_WRITES, command.partition("\n")[0])
+    return match[1] if match and not match[1].startswith("/dev/") else ""
 
 
 def works_now(failed: str, worked: str) -> bool:
@@ -301,7 +301,7 @@ def judge_outcome(turn: Turn, next_prompt: str = "") -> Outcome:
     reaction = reaction_of(turn, next_prompt)
     if reaction is Outcome.FAILED:
         return reaction
-    mended = all(one.fixed_by or one.explained for one in turn.failures if told_error(one.error))
+    mended = all(failure.fixed_by or failure.explained for failure in turn.failures if told_error(failure.error))
     changed = bool(turn.files) or any(not run.failed for run in turn.runs)
     ended = outcome_of(verdict_of(turn.runs), turn.answer, changed=changed, mended=mended, interrupted=turn.interrupted)
     if reaction is Outcome.PARTIAL and ended is Outcome.SUCCESS:

@@ -26,7 +26,7 @@ _TELLS_ALL = "claude-code"  # the host whose hooks bring each prompt and each an
 _BOUNDARIES = (HookKind.SESSION_START, HookKind.SESSION_END)
 
 
-class Session(Value):
+class PendingSession(Value):
     """A session with events in the spool; `over` if it, or the host's process, has ended."""
 
     name: str
@@ -40,7 +40,7 @@ class Pending(Value):
     """The spool: its events, their turns and sessions, compactions, and files without use or that cannot be parsed."""
 
     turns: tuple[Turn, ...]
-    sessions: tuple[Session, ...]
+    sessions: tuple[PendingSession, ...]
     compactions: tuple[HookEvent, ...]
     useless: tuple[str, ...]
     unreadable: tuple[str, ...]
@@ -86,12 +86,14 @@ def _event(file: Delivered, context: Context) -> tuple[bool, HookEvent | None]:
     return True, event._replace(source=file.name)
 
 
-def _session(name: str, events: Sequence[HookEvent], *, running: bool) -> Session:
+def _session(name: str, events: Sequence[HookEvent], *, running: bool) -> PendingSession:
     ours = sorted((event for event in events if event.session == name), key=lambda event: event.at)
     boundaries = [event for event in ours if event.kind in _BOUNDARIES]
     ended = bool(boundaries) and boundaries[-1].kind is HookKind.SESSION_END and boundaries[-1].at >= ours[-1].at
     transcript = next((event.transcript for event in reversed(ours) if event.transcript), "")
-    return Session(name, ours[-1].host, ended or not running, transcript, tuple(event.source for event in boundaries))
+    return PendingSession(
+        name, ours[-1].host, ended or not running, transcript, tuple(event.source for event in boundaries)
+    )
 
 
 def _completed(turn: Turn, transcript: str) -> Turn:

@@ -101,7 +101,7 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None) ->
     sessions = tuple(dict.fromkeys(turn.session for turn in turns))
     for session in sessions:
         own = [turn for turn in turns if turn.session == session]
-        records = (one for one in read_records(path, None, name) if one.session in {session, ""})
+        records = (record for record in read_records(path, None, name) if record.session in {session, ""})
         keep_session(store, session, own[0].host, own, records)
         note_mends(store, session, own)
     done = Replayed(path, sessions, len(turns), unread, recorded.saved, archives=recorded.archives)

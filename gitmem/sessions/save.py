@@ -114,11 +114,11 @@ def _committed_since(store: Store, held: str | None, event: Save) -> str | None:
 
     identifier = _id_of(event, redact(event.text, allow=store.config.redaction.allow).text)
     try:
-        found = log(store.repository.git, f"{held}..HEAD" if held else "HEAD", trailers={Trailer.ENTRY: identifier})
+        commits = log(store.repository.git, f"{held}..HEAD" if held else "HEAD", trailers={Trailer.ENTRY: identifier})
     except GitmemError:  # a purge rewrote history
         return None
     at = event.at.replace(microsecond=0)
-    return next((commit.oid for commit in found if commit.authored == at), None)
+    return next((commit.oid for commit in commits if commit.authored == at), None)
 
 
 def _id_of(event: Save, text: str) -> str:

@@ -214,7 +214,9 @@ def start_parts(
     if not any(part.pieces for part in (parts[0], *parts[2:])):
         return []
     # Without closing tags of gitmem's fence or the host's.
-    safe = [one._replace(title=plain(one.title), show=lambda piece, one=one: plain(one.show(piece))) for one in parts]
+    safe = [
+        part._replace(title=plain(part.title), show=lambda piece, one=part: plain(one.show(piece))) for part in parts
+    ]
     return fit(_LEAD, safe, _close(store), config.budget_tokens)
 
 
@@ -312,8 +314,8 @@ def _entries(body: str, section: Section | None, without: frozenset[str]) -> lis
 
 
 def _id_of(piece: str) -> str:
-    found = _ID.search(piece)
-    return found[1] if found else ""
+    match = _ID.search(piece)
+    return match[1] if match else ""
 
 
 def _by(piece: str, author: str) -> str:
@@ -364,11 +366,11 @@ def _last(body: str, marks: Marks, told: frozenset[str], known: Collection[str])
             kept = kept[: section.start] + kept[section.end :]
     pieces = [piece[0].rstrip() for piece in _PIECE.finditer(kept) if not piece[0].startswith("#")]
     done = [piece for piece in pieces if _STATE not in piece] or pieces  # a state repeats the end of its turn
-    worked = {found[1] for piece in done if _CHANGED.search(piece) and (found := _OF_SESSION.match(piece))}
+    worked = {match[1] for piece in done if _CHANGED.search(piece) and (match := _OF_SESSION.match(piece))}
     done = [*(piece for piece in done[:-1] if not _is_talk(piece, worked)), *done[-1:]]
     entries = [(piece, _id_of(piece)) for piece in done[-_LAST:]]
     entries = [(_brief(without_ids(with_marks(piece, marks))), one) for piece, one in entries if one not in known]
-    *before, last = [one for one in entries if _statement(one[0].partition("\n")[0]) not in told] or [("", "")]
+    *before, last = [entry for entry in entries if _statement(entry[0].partition("\n")[0]) not in told] or [("", "")]
     lines: dict[str, tuple[str, str]] = {}
     for text, identifier in before:
         if not _OUTCOME.search(text):
@@ -382,8 +384,8 @@ def _last(body: str, marks: Marks, told: frozenset[str], known: Collection[str])
 
 def _is_talk(piece: str, worked: Collection[str]) -> bool:
     """Return whether an entry is an exchange that changed nothing, of a session that did elsewhere."""
-    found = _OF_SESSION.match(piece)
-    return found is not None and found[1] in worked and _CHANGED.search(piece) is None
+    match = _OF_SESSION.match(piece)
+    return match is not None and match[1] in worked and _CHANGED.search(piece) is None
 
 
 def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ class Task(Value):
     turn: str = ""
 
 
-class Step(Value):
+class PlanStep(Value):
     """A step of the plan, and whether it is `pending`, `in_progress` or `completed`; `key` is the host's id of it."""
 
     text: str
@@ -183,7 +183,7 @@ class EndedTask(Value):
     """The notes of a task before the present one."""
 
     task: Task
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
     discoveries: tuple[str, ...] = ()
     decisions: tuple[TaskDecision, ...] = ()
 
@@ -197,7 +197,7 @@ class WorkingMemory(Value):
     session: str
     started: str
     task: Task | None = None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
     results: tuple[ToolResult, ...] = ()
     errors: tuple[ErrorSeen, ...] = ()
     discoveries: tuple[str, ...] = ()

@@ -114,7 +114,7 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     chosen = [fact for _, score, *_, fact in ranked if score >= _MIN_SCORE][:_MAX_CHOSEN]
     groups = [
         *_changed(changes, facts, marks),
-        *_groups([one for one in chosen if one.id not in changes], others, marks),
+        *_groups([fact for fact in chosen if fact.id not in changes], others, marks),
     ]
     told = [fact for group in groups for fact in group]
     over = [fact for fact in facts if marks.has_ended(fact.id)]
@@ -178,11 +178,11 @@ def _changed(changes: Mapping[str, OthersChange], facts: Sequence[Fact], marks: 
     """Return the facts that others changed and the person has not answered: as they stand, or as they were if ended."""
     by_id = {fact.id: fact for fact in facts}
     groups = []
-    for one in changes.values():
-        fact = by_id.get(one.id)
-        if fact is None or marks.has_ended(one.id):
-            kind, when = FactKind(one.path.split("/")[1]), datetime.fromisoformat(one.date)
-            fact = Fact(one.id, kind, "", when, description=one.before)
+    for change in changes.values():
+        fact = by_id.get(change.id)
+        if fact is None or marks.has_ended(change.id):
+            kind, when = FactKind(change.path.split("/")[1]), datetime.fromisoformat(change.date)
+            fact = Fact(change.id, kind, "", when, description=change.before)
         groups.append([fact])
     return groups
 
@@ -190,12 +190,12 @@ def _changed(changes: Mapping[str, OthersChange], facts: Sequence[Fact], marks: 
 def _reason(store: Store, fact: Fact) -> str:
     """Return the reason of a fact, or the solution of a problem, from its file; "" if it has none or a long one."""
     try:
-        found = _REASON.search(store.glance(fact.path, _FACT_BYTES) or b"")
+        match = _REASON.search(store.glance(fact.path, _FACT_BYTES) or b"")
     except (GitmemError, OSError):
         return ""
-    if found is None:
+    if match is None:
         return ""
-    word, reason = found[1].decode(), found[2].decode("utf-8", "replace").strip()
+    word, reason = match[1].decode(), match[2].decode("utf-8", "replace").strip()
     is_told = len(reason) > _LONGEST_REASON or normalized(reason) in normalized(fact.description)
     return "" if is_told else f"{word}: {reason}"
 
@@ -247,7 +247,7 @@ def private_lines(store: Store, late: Late = never) -> tuple[tuple[str, str], ..
 def _before(identifier: str, marks: Marks) -> list[Fact]:
     """Return the older facts that contradict a fact and wait for a decision."""
     fact = marks.facts[identifier]
-    others = [marks.facts[one] for one in marks.statuses[identifier].disputes]
+    others = [marks.facts[dispute] for dispute in marks.statuses[identifier].disputes]
     return [one for one in others if (one.when, one.id) < (fact.when, fact.id)]
 
 
@@ -264,7 +264,7 @@ def _winner(own: Fact, project: Iterable[Fact]) -> Fact | None:
 
 def _own_line(own: Fact, winner: Fact | None, before: Sequence[Fact]) -> str:
     if winner is None:
-        said = " / ".join(one.description for one in before)
+        said = " / ".join(fact.description for fact in before)
         more = f"; before: {said}; not decided yet, see `gitmem --user review`" if before else ""
         return f"- {own.description} ({own.kind}, {own.when:%Y-%m-%d}{more})"
     return f"- Not here: {own.description} This project's {winner.kind} goes before it: {winner.description}"

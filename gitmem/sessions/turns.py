@@ -238,8 +238,8 @@ class _Session:
         if event.turn:
             return key
         given, times = key, 1
-        while (known := self.turns.get(key)) and known.closed:
-            if (event.at - known.ended).total_seconds() <= _TWICE_SECONDS:
+        while (turn := self.turns.get(key)) and turn.closed:
+            if (event.at - turn.ended).total_seconds() <= _TWICE_SECONDS:
                 break
             times += 1
             key = f"{given}-{times}"

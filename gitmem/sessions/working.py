@@ -24,8 +24,8 @@ from gitmem.sessions.state import (
     ErrorSeen,
     Hypothesis,
     HypothesisStatus,
+    PlanStep,
     Snapshot,
-    Step,
     Task,
     TaskDecision,
     TaskStatus,
@@ -63,13 +63,13 @@ def begin(event: HookEvent) -> WorkingMemory:
 
 def working_of(events: Iterable[HookEvent]) -> list[WorkingMemory]:
     """Return the working memory of a session as it was at the end of each of its tasks."""
-    found: list[WorkingMemory] = []
+    tasks: list[WorkingMemory] = []
     memory: WorkingMemory | None = None
     for event in events:
         before, memory = memory, apply(memory or begin(event), event)
         if before is not None and before.task is not None and memory.task is not None:
-            found += [before] if before.task.turn != memory.task.turn else []
-    return [*found, memory] if memory is not None else found
+            tasks += [before] if before.task.turn != memory.task.turn else []
+    return [*tasks, memory] if memory is not None else tasks
 
 
 def apply(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
@@ -101,7 +101,7 @@ def end_task(memory: WorkingMemory, status: TaskStatus) -> WorkingMemory:
     return memory if memory.task is None else memory._replace(task=memory.task._replace(status=status))
 
 
-def set_plan(memory: WorkingMemory, steps: Sequence[Step]) -> WorkingMemory:
+def set_plan(memory: WorkingMemory, steps: Sequence[PlanStep]) -> WorkingMemory:
     """Replace the plan."""
     return memory._replace(steps=tuple(step._replace(text=one_line(step.text, _LINE)) for step in steps[:_MAX_STEPS]))
 
@@ -149,11 +149,11 @@ def suppose(memory: WorkingMemory, text: str, confidence: float, evidence: Itera
     """Add a hypothesis; one that was made before keeps the higher confidence, and the evidence of both."""
     said, confidence = one_line(text, _LINE), min(max(confidence, 0.0), 1.0)
     given = tuple(one_line(one, _LINE) for one in evidence)
-    known = next((one for one in memory.hypotheses if says_the_same(one.text, said)), None)
-    if known is not None:
-        joined = tuple(dict.fromkeys((*known.evidence, *given)))
-        changed = known._replace(confidence=max(known.confidence, confidence), evidence=joined)
-        return memory._replace(hypotheses=tuple(changed if one is known else one for one in memory.hypotheses))
+    hypothesis = next((one for one in memory.hypotheses if says_the_same(one.text, said)), None)
+    if hypothesis is not None:
+        joined = tuple(dict.fromkeys((*hypothesis.evidence, *given)))
+        changed = hypothesis._replace(confidence=max(hypothesis.confidence, confidence), evidence=joined)
+        return memory._replace(hypotheses=tuple(changed if one is hypothesis else one for one in memory.hypotheses))
     number = 1 + max((int(one.id[1:]) for one in memory.hypotheses), default=0)
     rivals = tuple(one.id for one in memory.hypotheses if contradict(one.text, said))
     made = Hypothesis(f"h{number}", said, confidence, given, conflicts=rivals)
@@ -181,7 +181,7 @@ def change_of(
 
     changes: dict[str, Callable[[WorkingMemory], WorkingMemory]] = {
         "start": lambda memory: start_task(memory, text, at),
-        "plan": lambda memory: set_plan(memory, [Step(step) for step in steps]),
+        "plan": lambda memory: set_plan(memory, [PlanStep(step) for step in steps]),
         "note": lambda memory: note(memory, text),
         "error": lambda memory: fail(memory, text, at),
         "suppose": lambda memory: suppose(memory, text, 0.5 if sure is None else sure, [why] if why else ()),
@@ -203,20 +203,20 @@ def settle_hypothesis(
         KeyError: there is no hypothesis of this id.
 
     """
-    known = next((one for one in memory.hypotheses if one.id == identifier), None)
-    if known is None:
+    hypothesis = next((one for one in memory.hypotheses if one.id == identifier), None)
+    if hypothesis is None:
         raise KeyError(identifier)
-    changed = known._replace(status=status, confidence=known.confidence if confidence is None else confidence)
+    changed = hypothesis._replace(status=status, confidence=hypothesis.confidence if confidence is None else confidence)
     decided = status is HypothesisStatus.CONFIRMED and changed.confidence >= CONFIRMED
     if not decided and status is not HypothesisStatus.REJECTED:
-        return memory._replace(hypotheses=tuple(changed if one is known else one for one in memory.hypotheses))
+        return memory._replace(hypotheses=tuple(changed if one is hypothesis else one for one in memory.hypotheses))
     now = (_DECIDED,) if decided else ()
     others = (
         one._replace(conflicts=(*(rival for rival in one.conflicts if rival != identifier), *now))
         if identifier in one.conflicts
         else one
         for one in memory.hypotheses
-        if one is not known
+        if one is not hypothesis
     )
     memory = memory._replace(hypotheses=tuple(others))
     return decide(memory, changed.text, at, "; ".join(changed.evidence)) if decided else memory
@@ -232,7 +232,7 @@ def _after_prompt(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
         return memory
     started = start_task(memory, prompt, event.at.isoformat())
     plan = steps_of_plan(prompt) if prompt.startswith(_PLANNED) else ()
-    return set_plan(started, [Step(*step) for step in plan])
+    return set_plan(started, [PlanStep(*step) for step in plan])
 
 
 def _after_tool(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
@@ -258,7 +258,7 @@ def _after_tool(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
 
 def _with_steps(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     """Return the memory with the plan that a tool wrote down: all of it, one more step, or a change of a step."""
-    steps = [Step(*step) for step in event.steps]
+    steps = [PlanStep(*step) for step in event.steps]
     if not steps:
         return memory
     if event.tool == "TaskCreate":  # a plan step by step replaces one that was written at once

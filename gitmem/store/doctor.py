@@ -193,7 +193,7 @@ def check_changes(store: Store) -> Iterator[Finding]:
     waiting = others_changes(store)
     if waiting:
         message = f"{count(len(waiting), 'fact')} of yours changed by others."
-        details = tuple(f"{one.id}: {one}" for one in [*waiting.values()][:_SHOWN])
+        details = tuple(f"{change.id}: {change}" for change in [*waiting.values()][:_SHOWN])
         yield Finding("changes", Level.WARNING, message, "'gitmem review' accepts or refuses each.", details)
     else:
         yield Finding("changes", Level.OK, "Nobody changed your rules, preferences and decisions.")

@@ -58,14 +58,14 @@ class Shelf:
 
     def with_successors(self, identifiers: Iterable[str]) -> dict[str, Fact]:
         """Return the existing ones of these facts, and their successors."""
-        found: dict[str, Fact] = {}
+        facts: dict[str, Fact] = {}
         wanted = list(identifiers)
         while wanted:
             fact = self.get(wanted.pop())
-            if fact is not None and fact.id not in found:
-                found[fact.id] = fact
+            if fact is not None and fact.id not in facts:
+                facts[fact.id] = fact
                 wanted += [fact.superseded_by] if fact.superseded_by else []
-        return found
+        return facts
 
     def _path(self, identifier: str) -> str:
         if identifier in self._near:

@@ -56,7 +56,7 @@ _NEWEST_BYTES = 64_000
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
-class Failure(Value):
+class LoggedFailure(Value):
     """A failure: its time, the command, the message, and the traceback of an unexpected error."""
 
     at: datetime
@@ -71,7 +71,7 @@ class FailureLog:
     def __init__(self, private: str) -> None:
         self.path = os.path.join(private, "log", "gitmem.log")
 
-    def record(self, failure: Failure) -> bool:
+    def record(self, failure: LoggedFailure) -> bool:
         """Add a failure, redacted; return False if it could not be written."""
         with contextlib.suppress(Exception):
             line = _line(failure)
@@ -87,7 +87,7 @@ class FailureLog:
             return True
         return False
 
-    def record_once(self, failure: Failure) -> None:
+    def record_once(self, failure: LoggedFailure) -> None:
         """Add a failure unless the newest part of the log has it: several processes may meet the same one."""
         with contextlib.suppress(OSError), open(self.path, "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _NEWEST_BYTES))
@@ -98,7 +98,7 @@ class FailureLog:
                 return
         self.record(failure)
 
-    def failures(self) -> list[Failure]:
+    def failures(self) -> list[LoggedFailure]:
         """Return the failures in the log, oldest first; skip damaged lines."""
         failures = []
         for path in (f"{self.path}.1", self.path):
@@ -107,7 +107,7 @@ class FailureLog:
         return failures
 
 
-def _line(failure: Failure) -> bytes:
+def _line(failure: LoggedFailure) -> bytes:
     fields = {"time": failure.at.isoformat(timespec="seconds"), "command": failure.command}
     fields["message"] = _clean(failure.message)[:MAX_MESSAGE]
     if failure.traceback:
@@ -121,14 +121,14 @@ def _clean(text: str) -> str:
     return redact(text).text
 
 
-def _parse(line: bytes) -> Failure | None:
+def _parse(line: bytes) -> LoggedFailure | None:
     from datetime import datetime
 
     try:
         fields = json.loads(line)
         at = datetime.fromisoformat(fields["time"])
         at = at if at.tzinfo else local(at)
-        return Failure(at, str(fields["command"]), str(fields["message"]), str(fields.get("traceback", "")))
+        return LoggedFailure(at, str(fields["command"]), str(fields["message"]), str(fields.get("traceback", "")))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
@@ -203,19 +203,19 @@ def examine(store: Store, checks: Sequence[Check], progress: Callable[[str], Non
 
     The error of a check that fails is a finding, too.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for check in checks:
         name = check.__name__.removeprefix("check_").replace("_", " ")
         progress(f"checking {name}")
         try:
-            found += check(store)
+            findings += check(store)
         except GitmemError as error:
-            if error.message not in {finding.message for finding in found}:
-                found.append(Finding(name, Level.PROBLEM, error.message, error.remedy))
+            if error.message not in {finding.message for finding in findings}:
+                findings.append(Finding(name, Level.PROBLEM, error.message, error.remedy))
         except Exception as error:  # noqa: BLE001  # the other checks must run
             words = " ".join(f"{type(error).__name__}: {error}".split())
-            found.append(Finding(name, Level.PROBLEM, f"The check failed. {words}"))
-    return found
+            findings.append(Finding(name, Level.PROBLEM, f"The check failed. {words}"))
+    return findings
 
 
 def bytes_below(folder: str) -> int:

@@ -90,18 +90,18 @@ class _Span:
 
     def _taken(self, gone: set[str]) -> dict[str, Entry]:
         """Return the lines that a person's commits took."""
-        found: dict[str, Entry] = {}
+        entries: dict[str, Entry] = {}
         for commit in log(self._repository.git, "..".join(self._span), paths=[MEMORY], limit=_MAX_COMMITS):
             if commit.value(Trailer.OP) not in _KEEPING or not commit.parents:
                 continue
             with self._repository.reading() as objects:
-                names = [f"{one}:{MEMORY}" for one in (commit.oid, *commit.parents)]
+                names = [f"{parent}:{MEMORY}" for parent in (commit.oid, *commit.parents)]
                 after, *olds = (Document.parse(data or b"").body for data in objects.contents(names))
             if after.strip():
                 here, lines = fact_entries(after), [fact_entries(old) for old in olds]
                 took = [one for one in gone if one not in here and all(one in old for old in lines)]
-                found = {one: lines[0][one] for one in took} | found
-        return found
+                entries = {one: lines[0][one] for one in took} | entries
+        return entries
 
     def _merged(self, fact: Fact, base: str | None, now: Fact | None) -> bytes | None:
         """Return the file of a fact that an edit of its line changed, merged with its change since the blob `base`."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from gitmem.facts.lines import Marks
-    from gitmem.facts.validity import Place, Status
+    from gitmem.facts.validity import FactPlace, Status
     from gitmem.store.store import Store
 
 
@@ -53,8 +53,8 @@ def read_changes(store: Store) -> tuple[str, dict[str, OthersChange]]:
     try:
         fields = read_json(os.path.join(store.private, _FILE))
         waiting = {
-            str(one["id"]): OthersChange(**{name: str(one[name]) for name in OthersChange._fields})
-            for one in fields["waiting"]
+            str(field["id"]): OthersChange(**{name: str(field[name]) for name in OthersChange._fields})
+            for field in fields["waiting"]
         }
         return str(fields["seen"]), waiting
     except (ValueError, TypeError, KeyError):
@@ -63,7 +63,7 @@ def read_changes(store: Store) -> tuple[str, dict[str, OthersChange]]:
 
 def write_changes(store: Store, tip: str, waiting: Mapping[str, OthersChange]) -> None:
     """Write the record; a store may be read-only."""
-    fields = {"v": 1, "seen": tip, "waiting": [one._asdict() for one in waiting.values()]}
+    fields = {"v": 1, "seen": tip, "waiting": [change._asdict() for change in waiting.values()]}
     with contextlib.suppress(OSError):
         write_json(os.path.join(store.private, _FILE), fields)
 
@@ -109,7 +109,7 @@ def _edited(store: Store, held: str, line_edited: bool, paths: list[str], facts:
 
 _MOST_KEPT = 50_000  # facts that a process does not parse again; reading more in turn would drop each before its use
 # The facts that were asked about last, their places, and their marks.
-_last: list[tuple[list[Fact], dict[str, Place], Marks]] = []
+_last: list[tuple[list[Fact], dict[str, FactPlace], Marks]] = []
 
 
 def known_facts(store: Store) -> list[Fact]:
@@ -143,7 +143,7 @@ def disputing_facts(store: Store, bounds: Bounds) -> list[Fact]:
 def are_undisputed(store: Store) -> bool:
     """Return whether no cached fact names a contradiction and none came, went or was replaced since."""
     lines = cached_lines(store, FOLDER)
-    return lines is not None and not any(one[_STATE] == _DISPUTED for one in lines)
+    return lines is not None and not any(line[_STATE] == _DISPUTED for line in lines)
 
 
 def known_marks(store: Store) -> Marks:
@@ -165,15 +165,15 @@ def facts_for(store: Store, shown: Collection[str], *, hurried: bool = False) ->
     """
     lines = cached_lines(store, FOLDER)
     headers = headers_in(_not_plain(lines or (), shown, _PLAIN + _PLACED * hurried))
-    if lines is None or any(_id_in(one.path) in shown and not one.is_current(store.root) for one in headers):
+    if lines is None or any(_id_in(header.path) in shown and not header.is_current(store.root) for header in headers):
         return known_facts(store)
     facts = [fact_of(header) for header in headers]
     linked = {other for fact in facts for other in (fact.superseded_by, *fact.review) if other}
     ended = {_digest(fact.description) for fact in facts if fact.status not in BINDING}
     if linked or ended:  # a successor, or the same words in another fact
-        plain = (one for one in lines if one[_STATE] in _PLAIN + _PLACED)
+        plain = (line for line in lines if line[_STATE] in _PLAIN + _PLACED)
         more = headers_in(one for one in plain if one[_WORDS] in ended or (linked and _id_in(one) in linked))
-        headers += [one for one in more if one not in headers]
+        headers += [header for header in more if header not in headers]
     return facts_of(store, headers)
 
 
@@ -181,8 +181,8 @@ def facts_at(store: Store, fits: Callable[[str], bool]) -> list[Fact]:
     """Return the facts whose paths fit, as `known_facts` does."""
     lines = cached_lines(store, FOLDER)
     headers = headers_in(one for one in lines or () if fits(one.partition("\t")[0]))
-    if lines is None or not all(one.is_current(store.root) for one in headers):
-        headers = [one for one in fact_headers(store) if fits(one.path)]
+    if lines is None or not all(header.is_current(store.root) for header in headers):
+        headers = [header for header in fact_headers(store) if fits(header.path)]
     return facts_of(store, headers)
 
 
@@ -270,18 +270,18 @@ def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:
     return made
 
 
-def _places(store: Store, facts: Sequence[Fact]) -> dict[str, Place]:
+def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
     from gitmem.document.scope import do_meet
-    from gitmem.facts.validity import Ground, Place
+    from gitmem.facts.validity import FactPlace, Ground
 
     scoped = [fact for fact in facts if fact.scope and fact.binds]
     here = (store.here,) if scoped else ()
     beside = [fact for fact in scoped if not do_meet(fact.scope, here)]
-    there = {fact.id: Place(Ground.BESIDE, fact.branch, fact.commit, fact.scope) for fact in beside}
+    there = {fact.id: FactPlace(Ground.BESIDE, fact.branch, fact.commit, fact.scope) for fact in beside}
     return _places_in_code(store, facts) | there
 
 
-def _places_in_code(store: Store, facts: Sequence[Fact]) -> dict[str, Place]:
+def _places_in_code(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
     placed = [fact for fact in facts if (fact.commit or fact.branch or fact.lines) and fact.binds]
     code = store.code() if placed else None
     if code is None:

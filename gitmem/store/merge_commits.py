@@ -90,8 +90,8 @@ def merge_many(store: Store, tips: Sequence[str]) -> MergeCommit:
         found = commits(git, parents)
         with store.repository.reading(), _writer(store, ref := new_pending_ref(store), parents[0]) as writer:
             changes = store.repository.changes(parents[0], merged)
-            entries = tuple((one.path, one.mode, one.new) for one in changes if one.new)
-            gone: dict[str, bytes | None] = {one.path: None for one in changes if not one.new}
+            entries = tuple((change.path, change.mode, change.new) for change in changes if change.new)
+            gone: dict[str, bytes | None] = {change.path: None for change in changes if not change.new}
             message = Message(f"Merge what {len(parents)} machines saved", ((Trailer.OP.value, Op.MERGE.value),))
             merged = _write(writer, [*(found[oid] for oid in parents)], message, _Planned(entries, gone, {}, ()))
             held[ref] = (merged, None)

@@ -15,7 +15,7 @@ from gitmem.config import (
     STORE,
     USER,
     Config,
-    Origin,
+    SettingOrigin,
     Untrusted,
     is_agreed,
     is_harmless,
@@ -74,7 +74,7 @@ class _Builder:
         self.config = Config()
         self.problems: list[str] = []
         self.untrusted: list[Untrusted] = []
-        self.origins: dict[str, Origin] = {}
+        self.origins: dict[str, SettingOrigin] = {}
 
     def tree(self, name: str, data: bytes | None, most: int) -> Mapping[str, object]:
         """Return the content of a file as a mapping; {} and a recorded problem if it is invalid."""
@@ -108,7 +108,7 @@ class _Builder:
         group, _, name = key.partition(".")
         changed = getattr(self.config, group)._replace(**{name: value})
         self.config = self.config._replace(**{group: changed})
-        self.origins[key] = Origin(key, layer, file)
+        self.origins[key] = SettingOrigin(key, layer, file)
 
     def build(self) -> Config:
         """Return the configuration; a value that changes nothing or that the person overrides needs no agreement."""

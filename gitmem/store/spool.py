@@ -40,7 +40,7 @@ _SUFFIX = ".json"
 _ASIDE = "aside"
 
 
-class Event(Value):
+class SpooledEvent(Value):
     """A complete event: its file's name, its content, and the file's modification time (seconds since 1970)."""
 
     name: str
@@ -94,7 +94,7 @@ class Spool:
         except (FileNotFoundError, NotADirectoryError):
             return []
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Iterator[SpooledEvent]:
         """Yield the complete events, in order of arrival; incomplete files are treated as in `event`."""
         for name in self.names():
             event = self.event(name)
@@ -132,7 +132,7 @@ class Spool:
             os.fsync(file.fileno())
         return path
 
-    def event(self, name: str) -> Event | None:
+    def event(self, name: str) -> SpooledEvent | None:
         """Return the event in a file, None if there is no complete one.
 
         A file that is still incomplete after `STILL_WRITING_SECONDS`, or is no regular file, is put aside.
@@ -159,7 +159,7 @@ class Spool:
         # `abs`: after the clock was set back, a file dated in the future counts as abandoned, too.
         if content is None and abs(self._now() - status.st_mtime) >= STILL_WRITING_SECONDS:
             self.put_aside(name)
-        return None if content is None else Event(name, content, status.st_mtime)
+        return None if content is None else SpooledEvent(name, content, status.st_mtime)
 
     def _write(self, name: str, data: bytes) -> None:
         """Create a file exclusively; raises FileExistsError if the name is taken, OSError if the write failed."""

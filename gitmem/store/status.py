@@ -45,7 +45,7 @@ class LastSave(Value):
     subject: str
 
 
-class Known(Value):
+class MemoryCounts(Value):
     """Numbers of sessions, facts, open issues in `memory.md`, and known errors."""
 
     sessions: int
@@ -80,7 +80,7 @@ class StoreStatus(Value):
     review: tuple[ToReview, ...]
     contradictions: int
     attention: tuple[Finding, ...]
-    knows: Known
+    knows: MemoryCounts
     bytes: int
 
 
@@ -165,13 +165,13 @@ def _bytes(store: Store, names: Sequence[str]) -> int:
     return own + total * step
 
 
-def _known(listed: str, memory: bytes) -> Known:
+def _known(listed: str, memory: bytes) -> MemoryCounts:
     from gitmem.document.entry import KNOWN_ISSUES, find_entries, find_section
 
     body = memory.decode("utf-8", "replace")
     section = find_section(body, KNOWN_ISSUES)
     issues = find_entries(body[section.body : section.end]) if section else ()
-    return Known(
+    return MemoryCounts(
         sessions=listed.count("\0sessions/"),
         facts=listed.count("\0facts/"),
         issues=sum(1 for _ in issues),
@@ -212,12 +212,12 @@ def _last_event(hooks: HookSpool, recent: Iterable[Commit]) -> datetime | None:
 
 
 def _last_save(store: Store, recent: Sequence[Commit]) -> LastSave | None:
-    found = [commit for commit in recent if commit.value(_OP) in _SAVES]
-    if not found and len(recent) == _RECENT_COMMITS:  # walks all of history if there is none
+    commits = [commit for commit in recent if commit.value(_OP) in _SAVES]
+    if not commits and len(recent) == _RECENT_COMMITS:  # walks all of history if there is none
         from gitmem.git.log import newest_with
 
-        found = newest_with(store.repository.git, recent[0].oid, _OP, _SAVES)
-    newest = max(found, key=lambda commit: commit.committed, default=None)
+        commits = newest_with(store.repository.git, recent[0].oid, _OP, _SAVES)
+    newest = max(commits, key=lambda commit: commit.committed, default=None)
     return None if newest is None else LastSave(newest.oid, newest.committed, newest.subject)
 
 
@@ -262,5 +262,5 @@ def _attention(
         yield attributes_finding(store, names)
 
     checks: tuple[Check, ...] = (*CHECKS, check_attributes, check_documents_that_changed)
-    found = examine(store, checks if accepted else OPENED)
-    return tuple(finding for finding in found if finding.level is not Level.OK), tuple(review)
+    findings = examine(store, checks if accepted else OPENED)
+    return tuple(finding for finding in findings if finding.level is not Level.OK), tuple(review)

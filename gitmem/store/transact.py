@@ -45,7 +45,7 @@ else:  # at run time, without importing `typing`
             return cls
 
 
-class Outcome(_Carrier["T"]):
+class TransactResult(_Carrier["T"]):
     """The result of a transaction.
 
     `value` is the return value of the plan, `commits` the ids of all commits, oldest first, including edits by hand,
@@ -70,7 +70,7 @@ def attempt(
     *,
     scan: bool,
     meanwhile: Callable[[], object] | None,
-) -> Outcome[T]:
+) -> TransactResult[T]:
     """Run a plan on the present tip and make its commits; see `transact`.
 
     Notices of repairs are added to `repaired`: they hold even if the attempt fails.
@@ -104,12 +104,12 @@ def attempt(
         lock.heartbeat()
         paths = {*transaction.files(), *transaction.touched(), *scanned}
         if not paths:
-            return Outcome(value, (), tuple(transaction.notices))
+            return TransactResult(value, (), tuple(transaction.notices))
         for commit in transaction.commits(identity.result()):
             writer.commit(commit)
         writer.seal()
         commits, notices = _land(store, writer, transaction, lock, tip=tip, paths=paths)
-    return Outcome(value, commits, tuple(notices))
+    return TransactResult(value, commits, tuple(notices))
 
 
 def _create_branch(store: Store, branch: str) -> str:
@@ -237,7 +237,7 @@ def transact(
     purpose: str,
     scan: bool = False,
     meanwhile: Callable[[], object] | None = None,
-) -> Outcome[T]:
+) -> TransactResult[T]:
     """Run `plan` on the present tip, make its commits, and return once they are synced to disk.
 
     The plan may run again from a new tip, so it must change nothing but its transaction. With `scan`, commit every edit

@@ -176,7 +176,7 @@ class Transaction:
 
     def know(self, changes: Iterable[PathChange]) -> None:
         """Take what the tip has at the paths of these changes from them, which saves git a look at each."""
-        self._writer.know({one.path: (one.mode, one.new) if one.new else None for one in changes})
+        self._writer.know({change.path: (change.mode, change.new) if change.new else None for change in changes})
 
     def edits(self) -> list[str]:
         """Return the paths that a person edited, as far as they were read."""

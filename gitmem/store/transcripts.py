@@ -232,28 +232,30 @@ def joined(store: Store, local: str | None, theirs: str) -> MergeCommit:
 def _by_person(store: Store, tip: str) -> dict[str, str]:
     """Return a commit with the transcripts of each person who stored some of those in a commit."""
     people: dict[str, list[Addition]] = {}
-    for one in _stored(store.repository, tip):
-        people.setdefault(person_of(one.commit.email), []).append(one)
+    for addition in _stored(store.repository, tip):
+        people.setdefault(person_of(addition.commit.email), []).append(addition)
     return {person: tip if len(people) == 1 else _write(store, ones) for person, ones in people.items()}
 
 
 def _stored(repository: Repository, tip: str) -> list[Addition]:
     """Return the files of a commit, each with the commit that stored it last."""
     last: dict[str, Addition] = {}
-    for one in additions(repository.git, [tip], FOLDER, changed=True):
-        last.setdefault(one.path, one)
+    for addition in additions(repository.git, [tip], FOLDER, changed=True):
+        last.setdefault(addition.path, addition)
     merge = Addition(commits(repository.git, [tip])[tip], "", "")
-    return [last.get(one.path, merge)._replace(path=one.path, oid=one.oid) for one in repository.files(tip, FOLDER)]
+    return [
+        last.get(entry.path, merge)._replace(path=entry.path, oid=entry.oid) for entry in repository.files(tip, FOLDER)
+    ]
 
 
 def _write(store: Store, stored: Iterable[Addition]) -> str:
     """Write the commits that store these transcripts anew, on the root commit of every store; return the last one."""
     git = store.repository.git
     with Writer(git, REF, make_root(git), listed_in=store.packs_file) as writer:
-        for one in sorted(stored, key=lambda one: (one.commit.authored, one.path)):
-            who = Signature(one.commit.author, one.commit.email, one.commit.authored)
-            message = Message(one.commit.subject, one.commit.trailers).render()
-            writer.commit(NewCommit(message, {}, who, who, {}, ((one.path, REGULAR, one.oid),)))
+        for addition in sorted(stored, key=lambda one: (one.commit.authored, one.path)):
+            who = Signature(addition.commit.author, addition.commit.email, addition.commit.authored)
+            message = Message(addition.commit.subject, addition.commit.trailers).render()
+            writer.commit(NewCommit(message, {}, who, who, {}, ((addition.path, REGULAR, addition.oid),)))
         return writer.write()[-1]
 
 
@@ -310,8 +312,8 @@ def _divide(store: Store, before: datetime | None) -> tuple[Forgotten, list[Tran
     """Return the counts of transcripts to forget, and the transcripts to keep."""
     stored = sessions(store)
     forgotten = [item for item in stored if before is None or item.started < before]
-    kept = [item for item in stored if item not in forgotten]
-    return Forgotten(len(forgotten), sum(item.size for item in forgotten), len(kept)), kept
+    transcripts = [item for item in stored if item not in forgotten]
+    return Forgotten(len(forgotten), sum(item.size for item in forgotten), len(transcripts)), transcripts
 
 
 def _forget(store: Store, planned: Forgotten, kept: list[Transcript]) -> Forgotten:
@@ -320,7 +322,7 @@ def _forget(store: Store, planned: Forgotten, kept: list[Transcript]) -> Forgott
     moves: dict[str, tuple[str | None, str | None]] = {}
     for ref, tip in tips(store).items():
         paths, stored = {one.path for one in kept if one.ref == ref}, _stored(store.repository, tip)
-        left = [one for one in stored if one.path in paths]
+        left = [addition for addition in stored if addition.path in paths]
         if len(left) < len(stored):
             moves[ref] = (tip, _write(store, left) if left else None)
     if not move_refs(git, moves, "gitmem forget"):

@@ -223,8 +223,8 @@ def _remove_litter(file: str) -> None:
     folder, name = os.path.split(file)
     unfinished = re.compile(rf"{re.escape(name)}\.tmp-([0-9]+)([.-].*)?")
     for other in os.listdir(folder):
-        found, path = unfinished.fullmatch(other), os.path.join(folder, other)
-        if found and not is_running(int(found[1])):
+        match, path = unfinished.fullmatch(other), os.path.join(folder, other)
+        if match and not is_running(int(match[1])):
             if os.path.isdir(path) and not os.path.islink(path):
                 shutil.rmtree(path)
             else:

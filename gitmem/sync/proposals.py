@@ -82,7 +82,7 @@ def propose(
     )
     chosen = sorted(path for path in ours if theirs.get(path) != ours[path])
     if ids:
-        by_id = {found["id"]: path for path in ours if (found := FACT_PATH.fullmatch(path))}
+        by_id = {match["id"]: path for path in ours if (match := FACT_PATH.fullmatch(path))}
         if unknown := next((one for one in ids if one not in by_id), ""):
             raise NotFoundError(f"There is no fact {unknown!r}.", "'gitmem facts list' lists them.")
         chosen = sorted({by_id[one] for one in ids} & set(chosen))
@@ -207,20 +207,22 @@ def examine(git: Git, base: str, head: str, authors: Sequence[str] = (), allow: 
         if changes is None or most is None or most > MOST_FILES:
             return [CiFinding("size", ERROR, "", 0, "The trees are malformed, or too much was changed to be checked.")]
         new = [change for change in changes if change.new and change.mode in _FILES]
-        sizes = dict(zip((change.path for change in new), objects.sizes([one.new or "" for one in new]), strict=True))
+        sizes = dict(
+            zip((change.path for change in new), objects.sizes([change.new or "" for change in new]), strict=True)
+        )
         read = [change for change in new if sizes[change.path] <= MAX_FILE]
         after = dict(zip((change.path for change in read), objects.existing([c.new or "" for c in read]), strict=True))
         olds = [change for change in read if change.old and change.old_mode in _FILES]
         before = dict(zip((change.path for change in olds), objects.existing([c.old or "" for c in olds]), strict=True))
         facts = _facts_of(git, objects, end)
-    found = [*_check_size(changes, sizes)]
+    findings = [*_check_size(changes, sizes)]
     for path, data in sorted(after.items()):
-        found += [*_check_format(path, data), *_check_secrets(path, before.get(path, b""), data, allow)]
+        findings += [*_check_format(path, data), *_check_secrets(path, before.get(path, b""), data, allow)]
     span = [end, *map("^{}".format, known)]
     lines = set[bytes]().union(*(data.split(b"\n") for data in (*before.values(), *after.values())))
-    found += [*_check_disputes(facts, after), *_check_commits(git, span, authors, allow)]
-    found += _check_history(git, span, {*after}, lines, allow)
-    return sorted(found, key=lambda one: (one.path, one.line, one.check))
+    findings += [*_check_disputes(facts, after), *_check_commits(git, span, authors, allow)]
+    findings += _check_history(git, span, {*after}, lines, allow)
+    return sorted(findings, key=lambda finding: (finding.path, finding.line, finding.check))
 
 
 def _commit_of(git: Git, name: str) -> str:
@@ -308,7 +310,7 @@ def _check_commits(git: Git, span: Sequence[str], authors: Sequence[str], allow:
     output = git.run("log", "-z", "--format=%h%x01%ae%x01%B", *span, "--").decode("utf-8", "replace")
     for record in filter(None, output.split("\0")):
         oid, address, message = record.split("\x01", 2)
-        if authors and not any(fnmatchcase(address.casefold(), one.casefold()) for one in authors):
+        if authors and not any(fnmatchcase(address.casefold(), author.casefold()) for author in authors):
             yield CiFinding("authors", ERROR, "", 0, f"Commit {oid} is by {address}, who is not among the authors.")
         if len(message) > MAX_FILE:
             yield CiFinding("size", ERROR, "", 0, f"The message of commit {oid} has {len(message):,} characters.")
@@ -373,13 +375,20 @@ def sarif(findings: Sequence[CiFinding], version: str) -> dict[str, object]:
     """Return findings in SARIF 2.1.0 (docs.oasis-open.org/sarif), which forges show beside the lines of a diff."""
     rules = [{"id": name} for name in sorted({one.check for one in findings})]
     results = []
-    for one in findings:
-        place: dict[str, object] = {"artifactLocation": {"uri": quote(one.path or FORMAT, errors="surrogateescape")}}
-        if one.line:
-            place["region"] = {"startLine": one.line}
+    for finding in findings:
+        place: dict[str, object] = {
+            "artifactLocation": {"uri": quote(finding.path or FORMAT, errors="surrogateescape")}
+        }
+        if finding.line:
+            place["region"] = {"startLine": finding.line}
         locations = [{"physicalLocation": place}]
         results.append(
-            {"ruleId": one.check, "level": one.level, "message": {"text": one.message}, "locations": locations}
+            {
+                "ruleId": finding.check,
+                "level": finding.level,
+                "message": {"text": finding.message},
+                "locations": locations,
+            }
         )
     driver = {"name": "gitmem", "version": version, "rules": rules}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"

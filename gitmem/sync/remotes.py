@@ -225,7 +225,7 @@ def remotes(store: Store) -> list[Remote]:
 def added_remotes(store: Store) -> list[Remote]:
     """Return the remotes that were added on this machine: background syncs go there only."""
     urls = store.acceptance
-    return [one for one in remotes(store) if urls.has_added(one.url) and urls.has_added(one.push_url)]
+    return [remote for remote in remotes(store) if urls.has_added(remote.url) and urls.has_added(remote.push_url)]
 
 
 def find_remote(store: Store, name: str | None) -> Remote:

@@ -205,8 +205,8 @@ class _Sync:
                 done = in_rounds(self._round, self._options, self._remote.called)
             finally:
                 move_refs(self._git, self._held)
-            new = (one for one in others_changes(self._store).values() if before.get(one.id) != one)
-            notices = (f"{one.id} of yours was {one}. 'gitmem review' accepts or refuses it." for one in new)
+            new = (change for change in others_changes(self._store).values() if before.get(change.id) != change)
+            notices = (f"{change.id} of yours was {change}. 'gitmem review' accepts or refuses it." for change in new)
             return replace(done, notices=(*done.notices, *notices))
 
     def _round(self, number: int) -> Synced | None:
@@ -297,7 +297,7 @@ class _Sync:
         now = self._store.context.clock().timestamp()
         if self._inbox is None or now - self._left_since(now) >= LATELY:
             return False
-        last = next((one for one in both.commits if one.oid == both.tips[1]), None)
+        last = next((commit for commit in both.commits if commit.oid == both.tips[1]), None)
         lately = len(last.parents) - 1 if last and now - last.committed.timestamp() < LATELY / 4 else 0
         crowd = max(len(self._inbox), lately, 2 * CROWD * (number - 1))
         return crowd >= CROWD and self._options.chance.random() * (min(crowd, MOST_CROWDED) + 1) > 1
@@ -447,7 +447,10 @@ class _Sync:
         ):  # edits that were committed with plain git
             theirs = done.oid
             self._held.update(done.held)
-            tips = (next(one for one in both.commits if one.oid == local), commits(self._git, [theirs])[theirs])
+            tips = (
+                next(commit for commit in both.commits if commit.oid == local),
+                commits(self._git, [theirs])[theirs],
+            )
             both = both._replace(tips=(local, theirs), commits=tips)
         if local in both.bases and not taken:
             return theirs, ()

@@ -67,10 +67,10 @@ def _round(store: Store, remote: Remote, connection: Connection, options: Option
     if old := clean.pop("", None):
         add_all(store, old, {})
     there = {end[1:]: (fetched[end], commit) for end, commit in clean.items()}
-    people = sorted({*there, *(one.rpartition("/")[2] for one in tips(store))})
+    people = sorted({*there, *(tip.rpartition("/")[2] for tip in tips(store))})
     done = [
-        _exchange(store, remote, connection, options, one, (f"{ref}-{one}", *there.get(one, (None, None))))
-        for one in people
+        _exchange(store, remote, connection, options, person, (f"{ref}-{person}", *there.get(person, (None, None))))
+        for person in people
     ]
     if all(done) and "" in fetched:
         connection.empty(remote, {ref: fetched[""]})

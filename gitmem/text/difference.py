@@ -223,12 +223,12 @@ def _unchanged(
     base: Sequence[Token], sides: Sequence[Sequence[Token]], matches: list[dict[int, int]], start: int, end: int
 ) -> list[Token]:
     """Return tokens that neither side changed; a different line end of either side is kept."""
-    found = []
+    tokens = []
     for place in range(start, end):
         texts = [side[match[place]].text for side, match in zip(sides, matches, strict=True)]
         own = base[place]
-        found.append(own._replace(text=next((text for text in (max(texts), *texts) if text != own.text), own.text)))
-    return found
+        tokens.append(own._replace(text=next((text for text in (max(texts), *texts) if text != own.text), own.text)))
+    return tokens
 
 
 def _both(
@@ -268,23 +268,23 @@ def _is_within(small: Sequence[Token], large: Sequence[Token]) -> bool:
 
 def union(first: Sequence[Token], second: Sequence[Token]) -> list[Token]:
     """Return two sequences merged, each token once; tokens with an `order` are sorted by it, followers included."""
-    found: list[Token] = []
+    tokens: list[Token] = []
     at = at_second = 0
     pairs = matching([token.key for token in first], [token.key for token in second])
     for place, place_second in [*pairs, (len(first), len(second))]:
-        found += _interleaved(first[at:place], second[at_second:place_second])
-        found += first[place : place + 1]
+        tokens += _interleaved(first[at:place], second[at_second:place_second])
+        tokens += first[place : place + 1]
         at, at_second = place + 1, place_second + 1
-    return found
+    return tokens
 
 
 def _interleaved(first: Sequence[Token], second: Sequence[Token]) -> list[Token]:
     (head, *groups), (head_second, *groups_second) = _groups(first), _groups(second)
-    found = [*head, *head_second]
+    tokens = [*head, *head_second]
     while groups or groups_second:
         take = groups if not groups_second or (groups and groups[0][0].order <= groups_second[0][0].order) else None
-        found += (groups_second if take is None else take).pop(0)
-    return found
+        tokens += (groups_second if take is None else take).pop(0)
+    return tokens
 
 
 def _groups(tokens: Sequence[Token]) -> list[list[Token]]:

@@ -60,9 +60,9 @@ def blunted(text: str, instead: Callable[[str], str] = lambda _: "(") -> str:
     places = {found.start() for form in forms for found in re.finditer(form, text)}
     last = max(map(text.rfind, _alikes()[">"]))
     brackets = "".join(one for one in set(text) if _look(one).startswith("<"))
-    for found in re.finditer(f"[{brackets}]", text) if brackets else ():
-        if _is_fence(text, found.start()) or _is_tag(text, found.start(), last):
-            places.add(found.start())
+    for match in re.finditer(f"[{brackets}]", text) if brackets else ():
+        if _is_fence(text, match.start()) or _is_tag(text, match.start(), last):
+            places.add(match.start())
     characters = list(text) if places else []
     for place in places:
         characters[place] = instead(characters[place])
@@ -88,11 +88,11 @@ def _is_tag(text: str, place: int, last: int) -> bool:
     """
     closers = _alikes()[">"]
     # An element, and what follows it.
-    found = re.compile(rf"[\s/\\\uff0f]{{0,16}}([^<{closers}\s]{{1,80}})(\s*[{closers}]|\s|$)").match(text, place + 1)
-    if found is None or last < found.end(1):
+    match = re.compile(rf"[\s/\\\uff0f]{{0,16}}([^<{closers}\s]{{1,80}})(\s*[{closers}]|\s|$)").match(text, place + 1)
+    if match is None or last < match.end(1):
         return False
-    name = found[1].rstrip("/\\\uff0f")
-    if not found[2].strip() and text[place + 1].isspace():
+    name = match[1].rstrip("/\\\uff0f")
+    if not match[2].strip() and text[place + 1].isspace():
         return False  # `a < user and b > c`
     bare = "".join(map(_look, name.rpartition(":")[2]))
     is_type = name[:1].isupper() and place and (text[place - 1].isalnum() or text[place - 1] == "_")

@@ -51,7 +51,7 @@ def plain(text: str) -> str:
     text = blunted(text)
     if text.replace("\n", "").replace("\t", "").isprintable():  # as nearly always
         return text
-    return re.sub(f"[{_CONTROLS}]", lambda found: f"\\x{ord(found[0]):02x}", text)
+    return re.sub(f"[{_CONTROLS}]", lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 # What the command line colours, by ANSI's codes: what needs a person is yellow or red, what a line is read past is dim.
@@ -105,7 +105,7 @@ def wrapped(text: str, width: int) -> str:
 
 def _wrapped_line(line: str, width: int) -> str:
     bare = re.sub(_CODE, "", line)
-    columns = [cells(bare[: found.end()]) for found in re.finditer(_COLUMN, bare)]
+    columns = [cells(bare[: match.end()]) for match in re.finditer(_COLUMN, bare)]
     # A row of a table may go on in its right half; two blanks in prose are no column there.
     most = width * 2 // 3 if len(columns) > 2 else width // 2  # noqa: PLR2004
     indent = max((column for column in columns if column <= most), default=len(bare) - len(bare.lstrip()))
@@ -186,7 +186,7 @@ def json_text(value: object, **form: Any) -> str:
 def _without(text: str, controls: str, instead: Callable[[str], str]) -> str:
     if not re.search(rf"[^\x00-\x7e](?<=[\x7f-\x9f{_HIDDEN}])", text):
         return text  # as nearly always: the other pattern takes a millisecond to compile
-    return re.sub(rf"({_MEANT})|[{controls}{_HIDDEN}]", lambda found: found[1] or instead(found[0]), text)
+    return re.sub(rf"({_MEANT})|[{controls}{_HIDDEN}]", lambda match: match[1] or instead(match[0]), text)
 
 
 def _escaped(character: str) -> str:

@@ -27,7 +27,7 @@ from itertools import chain
 from operator import mul
 from typing import Any
 
-from gitmem.search.files import File
+from gitmem.search.files import FileVersion
 from gitmem.search.units import ENTRY, FIELD, HEADING, Unit, Units, first_line
 from gitmem.values import Value
 
@@ -235,7 +235,7 @@ _QUIET_SECONDS = 3600.0
 class Mapped(Value):
     """The chunks of one version of a file: for each the index of its unit, and the row of its vector or NO_ROW."""
 
-    file: File
+    file: FileVersion
     units: Sequence[int]
     rows: Sequence[int]
 
@@ -271,7 +271,7 @@ class Cache:
             found = {}
             for path, size, modified, changed, count in value["files"]:
                 units, rows = values[start : start + count], values[half + start : half + start + count]
-                found[path] = Mapped(File(path, size, modified, changed), units, rows)
+                found[path] = Mapped(FileVersion(path, size, modified, changed), units, rows)
                 start += count
         except (OSError, ValueError, TypeError, KeyError):
             return {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import BusyError, GitmemError
 from gitmem.llm.choose import choose, make_embedder
 from gitmem.llm.protocol import ProviderError
-from gitmem.search.files import File, list_files, read_file
+from gitmem.search.files import FileVersion, list_files, read_file
 from gitmem.search.units import Units
 from gitmem.store.store import Store
 from gitmem.values import Value
@@ -64,7 +64,7 @@ def overview(store: Store) -> Overview:
 class ChunkedFile(Value):
     """The chunks of a version of a file: the indexes of their units, and their keys."""
 
-    file: File
+    file: FileVersion
     units: Sequence[int]
     keys: Sequence[bytes]
 

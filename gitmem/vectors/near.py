@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gitmem.llm.protocol import Embedder, Vector
-    from gitmem.search.files import File
+    from gitmem.search.files import FileVersion
     from gitmem.search.filters import Filters
     from gitmem.search.query import Query
     from gitmem.store.store import Store
@@ -136,11 +136,11 @@ class Nearness:
         nearest = max(self._cosines[row] for row in unit_rows)
         return min(max((nearest - self._low) / (self._high - self._low), 0.0), 1.0)
 
-    def nearest(self, count: int) -> list[tuple[File, int]]:
+    def nearest(self, count: int) -> list[tuple[FileVersion, int]]:
         """Return file and index of the units with the nearest chunks, the nearest first."""
         rows = nlargest(count, range(self._count), key=self._cosines.__getitem__)
         places = {row: place for place, row in enumerate(rows)}
-        best: dict[tuple[File, int], int] = {}
+        best: dict[tuple[FileVersion, int], int] = {}
         for mapped in self._mapped.values():
             for unit, row in zip(mapped.units, mapped.rows, strict=True):
                 if row in places:

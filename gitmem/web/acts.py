@@ -28,7 +28,7 @@ from gitmem.web.visible import lines_between
 LASTING = [kind.value for kind in MemoryType if kind.lasts]
 
 
-class Done(Value):
+class ActResult(Value):
     """The page to go on with, and the commit that the act made, "" if there was nothing to do."""
 
     href: str
@@ -49,7 +49,7 @@ class MovedError(GitmemError):
         self.page = page
 
 
-def act(view: View, path: str, form: Mapping[str, str], ticked: Sequence[str] = ()) -> Done | Ask:  # noqa: PLR0911  # one an act
+def act(view: View, path: str, form: Mapping[str, str], ticked: Sequence[str] = ()) -> ActResult | Ask:  # noqa: PLR0911  # one an act
     """Carry out the act of a form at this address; `ticked` are facts, each as `ID BLOB`.
 
     Raises:
@@ -72,22 +72,22 @@ def act(view: View, path: str, form: Mapping[str, str], ticked: Sequence[str] = 
             return _answer_change(view, form)
         case ["undo"]:
             undone = undo(view.store, revision=form.get("commit", ""))
-            return Done(_local(form.get("back", "")), undone.commit or "")
+            return ActResult(_local(form.get("back", "")), undone.commit or "")
     raise NotFoundError("There is no such act.")
 
 
-def _change_fact(view: View, identifier: str, verb: str, form: Mapping[str, str]) -> Done:
+def _change_fact(view: View, identifier: str, verb: str, form: Mapping[str, str]) -> ActResult:
     store = view.store
-    known = find_fact(store, identifier)
-    seen = _as_seen(store, known, form.get("blob", ""), form)
+    fact = find_fact(store, identifier)
+    seen = _as_seen(store, fact, form.get("blob", ""), form)
     try:
         commits = act_on(store, verb, seen, form.get({"retire": "why", "supersede": "by"}.get(verb, "text"), ""))
     except MovedOnError:
-        raise _moved(store, known, form) from None
-    return Done(f"/fact/{known.id}", commits[-1] if commits else "")
+        raise _moved(store, fact, form) from None
+    return ActResult(f"/fact/{fact.id}", commits[-1] if commits else "")
 
 
-def _add(view: View, form: Mapping[str, str]) -> Done:
+def _add(view: View, form: Mapping[str, str]) -> ActResult:
     store, kind, text = view.store, form.get("kind", ""), form.get("text", "")
     if not clean_text(text):
         raise RefusedError("There is nothing to save: the text is empty.")
@@ -95,10 +95,10 @@ def _add(view: View, form: Mapping[str, str]) -> Done:
         raise RefusedError("It was not said of which kind the fact is.")
     saved = save_text(store, text, MemoryType(kind), host="web")
     known = any(fact.id == saved.id for fact in known_facts(store))  # not while another process saves it
-    return Done(f"/fact/{saved.id}" if known else "/facts", saved.commit or "")
+    return ActResult(f"/fact/{saved.id}" if known else "/facts", saved.commit or "")
 
 
-def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) -> Done | Ask:
+def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) -> ActResult | Ask:
     """Do the same to all facts that were ticked, in one commit; what is deleted for good is asked for first."""
     store, verb = view.store, form.get("verb", "")
     pairs = [one.partition(" ")[::2] for one in ticked]
@@ -117,19 +117,19 @@ def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) ->
             return _purge(view, facts, form)
         elif verb in ("promote", "demote") and verb == view.here.moves:
             _move(view, facts)
-            return Done("/facts" if back.startswith("/fact/") else back, "")
+            return ActResult("/facts" if back.startswith("/fact/") else back, "")
         else:
             raise NotFoundError("There is no such act.")
     except MovedOnError:
         raise _moved(store, facts[0], form) from None
-    return Done(back, commits[-1] if commits else "")
+    return ActResult(back, commits[-1] if commits else "")
 
 
 def _move(view: View, facts: Sequence[Fact]) -> None:
     """Move facts from what is private into the project's memory, or out of it."""
     store = view.store
     if store.is_private:
-        stores = [Store(one.root, store.context) for one in view.projects]
+        stores = [Store(project.root, store.context) for project in view.projects]
         of = {found.root: one for one in stores if (found := private_store(one)) is not None}
         if store.root not in of:
             raise RefusedError("The project that this is private to is not on this machine any more.")
@@ -140,16 +140,16 @@ def _move(view: View, facts: Sequence[Fact]) -> None:
         move(store, fact, target)
 
 
-def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> Done | Ask:
+def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> ActResult | Ask:
     """Say what deleting the words of facts for good would do; do it once the person has said so."""
     store = view.store
-    told = [text for one in facts for text in (one.text, ", ".join(one.keywords), one.name)]
+    told = [text for fact in facts for text in (fact.text, ", ".join(fact.keywords), fact.name)]
     lines = {line.strip() for text in told for line in text.splitlines()}
     words = sorted(filter(None, lines), key=len, reverse=True)
     plan = plan_purge(store, re.compile("|".join(map(re.escape, words))))
     digits = len(store.tip or "")
     page: dict[str, Any] = {
-        "facts": [{**fields(one, "id description"), "blob": blob_id(one.source, digits)} for one in facts]
+        "facts": [{**fields(fact, "id description"), "blob": blob_id(fact.source, digits)} for fact in facts]
     }
     page |= {"words": words, "back": _local(form.get("back", "")), **plan.purge._asdict()}
     if not form.get("sure"):
@@ -157,10 +157,10 @@ def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> Done |
     purge(store, plan)
     left = [read_fact(store, find_fact(store, fact.id)) for fact in facts]
     retire(store, left[0], "", *left[1:])  # else it would be told as "(purged)"
-    return Done("/facts", "")
+    return ActResult("/facts", "")
 
 
-def _settle(view: View, form: Mapping[str, str]) -> Done:
+def _settle(view: View, form: Mapping[str, str]) -> ActResult:
     store = view.store
     pair = next(
         (one for one in waiting_pairs(store) if (one.older.id, one.newer.id) == (form.get("older"), form.get("newer"))),
@@ -176,20 +176,20 @@ def _settle(view: View, form: Mapping[str, str]) -> Done:
         commits = decide(store, Pair(newer, older), Holds(form["holds"]))
     except MovedOnError:
         raise _moved(store, pair.newer, form) from None
-    return Done("/review", commits[-1] if commits else "")
+    return ActResult("/review", commits[-1] if commits else "")
 
 
-def _take(view: View, form: Mapping[str, str]) -> Done:
+def _take(view: View, form: Mapping[str, str]) -> ActResult:
     path, blob = form.get("path", ""), form.get("blob", "")
     data = view.store.read(path) or b""
     if blob_id(data, len(blob)) != blob:
         raise MovedError(_page(view.store, "/review", path, data, form))
     if form.get("take") not in {Take.OURS.value, Take.THEIRS.value, Take.BOTH.value}:
         raise RefusedError("It was not said which version to keep.")
-    return Done("/review", resolve_review(view.store, path, Take(form["take"])))
+    return ActResult("/review", resolve_review(view.store, path, Take(form["take"])))
 
 
-def _answer_change(view: View, form: Mapping[str, str]) -> Done:
+def _answer_change(view: View, form: Mapping[str, str]) -> ActResult:
     store, blob = view.store, form.get("blob", "")
     change = others_changes(store).get(form.get("id", ""))
     if change is None:
@@ -199,7 +199,7 @@ def _answer_change(view: View, form: Mapping[str, str]) -> Done:
         raise MovedError(_page(store, "/review", change.path, data, form))
     if form.get("take") not in {Take.OURS.value, Take.THEIRS.value}:
         raise RefusedError("It was not said whether to accept the change.")
-    return Done("/review", answer_change(store, change, accept=form["take"] == Take.THEIRS.value) or "")
+    return ActResult("/review", answer_change(store, change, accept=form["take"] == Take.THEIRS.value) or "")
 
 
 def _as_seen(store: Store, known: Fact, blob: str, form: Mapping[str, str]) -> Fact:

@@ -30,7 +30,7 @@ from gitmem.store.store import Store
 from gitmem.web.acts import Ask, MovedError, act
 from gitmem.web.guard import Guard
 from gitmem.web.pages.home import waiting
-from gitmem.web.pages.view import Kept, Project, View, commit_value
+from gitmem.web.pages.view import Kept, ShownProject, View, commit_value
 from gitmem.web.render import FILTERED, TWIN, page_of, to_html, to_json
 
 FILES = {"gitmem.css": "text/css", "gitmem.js": "text/javascript", "gitmem.svg": "image/svg+xml"}
@@ -109,11 +109,11 @@ class Pages:
     def _view(self, path: str, asked: Mapping[str, str], cookies: Mapping[str, str]) -> tuple[View, str]:
         """Return what a page of the project in the address is given, and the address within the project."""
         store = self._open()
-        projects = [Project("", store.root), *map(Project.of, known_stores(store.context.home))]
+        projects = [ShownProject("", store.root), *map(ShownProject.of, known_stores(store.context.home))]
         projects = [one for place, one in enumerate(projects) if one.root not in {it.root for it in projects[:place]}]
         first, _, rest = path.partition("/")
         key, _, rest = rest.partition("/") if first == "p" else ("", "", path)
-        here = next((one for one in projects if one.key == key), None)
+        here = next((project for project in projects if project.key == key), None)
         if here is None:
             raise NotFoundError("There is no such project on this machine.", "The header of each page lists them.")
         if key:

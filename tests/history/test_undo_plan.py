@@ -7,7 +7,7 @@ from gitmem.document.document import Document
 from gitmem.document.entry import Entry, MemoryType, add_entry, entry_ids, find_entries, remove_entries, render_entry
 from gitmem.document.ids import MEMORY, archive_path, make_id, summary_path
 from gitmem.history.undo_plan import (
-    Change,
+    FileChange,
     Reversal,
     UndoConflictError,
     carry_over,
@@ -47,7 +47,7 @@ class Memory:
         self.commits = []
 
     def commit(self, files):
-        changes = [Change(path, self.files.get(path), content) for path, content in files.items()]
+        changes = [FileChange(path, self.files.get(path), content) for path, content in files.items()]
         self.commits.append([change for change in changes if change.before != change.after])
         self.files = self.files | files
 
@@ -168,18 +168,18 @@ def test_an_archive_that_comes_back_does_not_bring_back_what_was_taken_out_meanw
 
 def test_a_rotation_is_known_by_what_it_did():
     whole = EMPTY_MEMORY + render_entry(entry(1)).encode()
-    rest = Change(MEMORY, whole, EMPTY_MEMORY)
-    assert rotated([Change(ARCHIVE, None, whole), rest]) == ARCHIVE
-    assert rotated([Change(ARCHIVE, None, whole + b"more"), rest]) is None
-    assert rotated([Change("notes.md", None, whole), rest]) is None
-    assert rotated([Change(ARCHIVE, None, whole)]) is None
+    rest = FileChange(MEMORY, whole, EMPTY_MEMORY)
+    assert rotated([FileChange(ARCHIVE, None, whole), rest]) == ARCHIVE
+    assert rotated([FileChange(ARCHIVE, None, whole + b"more"), rest]) is None
+    assert rotated([FileChange("notes.md", None, whole), rest]) is None
+    assert rotated([FileChange(ARCHIVE, None, whole)]) is None
 
 
 def test_prose_is_merged_by_line_and_entries_by_id():
     base = add(EMPTY_MEMORY, "Recent Context", entry(1))
     edited = base.replace(b"## Current State\n", b"## Current State\n\nAll is well.\n")
     onto = add(remove(edited, entry(1)), "Recent Context", entry(2))
-    result = plan_undo([Change(MEMORY, base, edited)], {MEMORY: onto})[MEMORY]
+    result = plan_undo([FileChange(MEMORY, base, edited)], {MEMORY: onto})[MEMORY]
     assert b"All is well" not in result
     assert ids(result) == {entry(2).id}
 
@@ -200,7 +200,7 @@ def remove(data, item):
 )
 def test_what_has_changed_again_is_a_conflict(before, after, current):
     with pytest.raises(UndoConflictError) as raised:
-        plan_undo([Change("notes.md", before, after)], {"notes.md": current})
+        plan_undo([FileChange("notes.md", before, after)], {"notes.md": current})
     assert raised.value.path == "notes.md"
 
 
@@ -216,12 +216,12 @@ def test_what_has_changed_again_is_a_conflict(before, after, current):
     ],
 )
 def test_what_has_not_changed_since_is_exactly_as_before(before, after, current, result):
-    assert plan_undo([Change("notes.md", before, after)], {"notes.md": current}) == {"notes.md": result}
+    assert plan_undo([FileChange("notes.md", before, after)], {"notes.md": current}) == {"notes.md": result}
 
 
 def test_a_log_that_was_removed_and_made_again_gets_its_entries_back():
     before, current = add(EMPTY_DAY, "Note", entry(1)), add(EMPTY_DAY, "Decision", entry(2))
-    result = plan_undo([Change(DAY, before, None)], {DAY: current})[DAY]
+    result = plan_undo([FileChange(DAY, before, None)], {DAY: current})[DAY]
     assert ids(result) == {entry(1).id, entry(2).id}
 
 
@@ -229,7 +229,7 @@ def test_crlf_stays():
     day = EMPTY_DAY.replace(b"\n", b"\r\n")
     one = add(day, "Note", entry(1))
     two = add(one, "Note", entry(2))
-    assert plan_undo([Change(DAY, day, one)], {DAY: two})[DAY] == add(day, "Note", entry(2))
+    assert plan_undo([FileChange(DAY, day, one)], {DAY: two})[DAY] == add(day, "Note", entry(2))
     result = carry_over(DAY, day, one, add(day, "Note", entry(2)))
     assert result == two
 
@@ -237,7 +237,7 @@ def test_crlf_stays():
 def test_a_header_is_lines_like_others():
     base = EMPTY_DAY.replace(b"kind: daily", b"kind: daily\nmood: good")
     onto = add(base, "Note", entry(1))
-    result = plan_undo([Change(DAY, EMPTY_DAY, base)], {DAY: onto})[DAY]
+    result = plan_undo([FileChange(DAY, EMPTY_DAY, base)], {DAY: onto})[DAY]
     assert result == add(EMPTY_DAY, "Note", entry(1))
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gitmem.hosts.host import Place, Scope, shared_server
+from gitmem.hosts.host import InstallPlace, Scope, shared_server
 from gitmem.hosts.json_settings import SettingsError, parse
 from gitmem.hosts.settings_text import (
     has_server,
@@ -269,7 +269,7 @@ def test_whatever_stands_there_is_read_or_refused(text):
 
 PROJECT = ("mcpServers", "gitmem")
 LOCAL = ("projects", "/home/ada/my project", "mcpServers", "gitmem")
-SERVER = shared_server(Place(Scope.PROJECT, "/p", "/h", {}))
+SERVER = shared_server(InstallPlace(Scope.PROJECT, "/p", "/h", {}))
 OTHER = {"command": "npx", "args": ["mcp"]}
 
 

@@ -7,18 +7,20 @@ from pathlib import Path
 import pytest
 
 from gitmem.facts.fact import FactKind, make_fact
-from gitmem.judgement.question import AGENT, PERSON, TOOL, Known, Part, choose_known, question_of, windows_of
+from gitmem.judgement.question import AGENT, PERSON, TOOL, KnownMemory, SaidPart, choose_known, question_of, windows_of
 from gitmem.judgement.reply import Judged, Reader
 from gitmem.sessions.turns import Failure, Turn
 
 AT = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 RECORD = (
-    Part(1, PERSON, "Where should the exporter write its files? And from now on name columns in snake_case, please."),
-    Part(1, AGENT, "Two ways: 1. into out/new by date, so that they sort; 2. beside the input, as before."),
-    Part(2, PERSON, "the first"),
-    Part(2, TOOL, "FAILED `make export`: PermissionError: the folder out/old is read-only"),
-    Part(2, TOOL, 'CHANGED SINCE: change `config.toml`: `target = "out/new"`\nTHEN WORKED `make export`'),
-    Part(2, AGENT, "Done: exports go into out/new by date now. The old files are not moved yet."),
+    SaidPart(
+        1, PERSON, "Where should the exporter write its files? And from now on name columns in snake_case, please."
+    ),
+    SaidPart(1, AGENT, "Two ways: 1. into out/new by date, so that they sort; 2. beside the input, as before."),
+    SaidPart(2, PERSON, "the first"),
+    SaidPart(2, TOOL, "FAILED `make export`: PermissionError: the folder out/old is read-only"),
+    SaidPart(2, TOOL, 'CHANGED SINCE: change `config.toml`: `target = "out/new"`\nTHEN WORKED `make export`'),
+    SaidPart(2, AGENT, "Done: exports go into out/new by date now. The old files are not moved yet."),
 )
 FACT = {
     "kind": "decision",
@@ -39,7 +41,7 @@ MEND = {
 NOTHING: dict[str, object] = {"facts": [], "mends": [], "episodes": [], "concepts": [], "open": [], "summary": ""}
 
 
-def read(*facts: dict, known: Known = Known(), record=RECORD, outputs=(), **more: object) -> Judged:  # noqa: B008  # a value
+def read(*facts: dict, known: KnownMemory = KnownMemory(), record=RECORD, outputs=(), **more: object) -> Judged:  # noqa: B008  # a value
     return Reader(record, known, {}, outputs).read(NOTHING | {"facts": list(facts)} | more)
 
 
@@ -69,7 +71,7 @@ def test_what_lacks_evidence_is_refused_and_counted_by_reason():
 
 
 def test_a_whole_short_request_is_a_quotation():
-    record = (Part(1, PERSON, "Use uv, never pip."), Part(1, AGENT, "I switched the build over to uv."))
+    record = (SaidPart(1, PERSON, "Use uv, never pip."), SaidPart(1, AGENT, "I switched the build over to uv."))
     rule = FACT | {"kind": "rule", "statement": "Use uv, never pip.", "reason": "", "quote": "Use uv, never pip."}
     assert len(read(rule, record=record).facts) == 1
 
@@ -77,15 +79,15 @@ def test_a_whole_short_request_is_a_quotation():
 def test_a_replaced_fact_speaks_of_the_same_subject():
     files = make_fact(FactKind.DECISION, "The exporter writes its files beside the input.", AT)
     other = make_fact(FactKind.RULE, "Tests never touch the network.", AT)
-    known = Known((files, other))
+    known = KnownMemory((files, other))
     assert read(FACT | {"relation": "replaces", "known": "F1"}, known=known).facts[0].known == "F1"
     assert read(FACT | {"relation": "replaces", "known": "F2"}, known=known).refused == {"other subject": 1}
     assert read(FACT | {"relation": "resolves", "known": "F1"}, known=known).refused == {"no issue": 1}
 
 
 def test_a_statement_that_replaces_a_fact_may_take_its_subject_from_it():
-    known = Known((make_fact(FactKind.RULE, "Column names of the exporter stay under 100 characters.", AT),))
-    record = (Part(1, PERSON, "My new screen is wide, so 120 is fine from now on."), Part(1, AGENT, "Noted."))
+    known = KnownMemory((make_fact(FactKind.RULE, "Column names of the exporter stay under 100 characters.", AT),))
+    record = (SaidPart(1, PERSON, "My new screen is wide, so 120 is fine from now on."), SaidPart(1, AGENT, "Noted."))
     rule = FACT | {"kind": "rule", "statement": "Column names of the exporter stay under 120 characters.", "reason": ""}
     rule |= {"relation": "replaces", "known": "F1", "quote": "so 120 is fine from now on"}
     assert len(read(rule, known=known, record=record).facts) == 1
@@ -96,7 +98,7 @@ def test_a_statement_that_replaces_a_fact_may_take_its_subject_from_it():
 
 def test_a_mend_names_what_was_done():
     assert len(read(mends=[MEND]).mends) == 1
-    changed = (*RECORD, Part(2, TOOL, "CHANGED FILES export.py"))
+    changed = (*RECORD, SaidPart(2, TOOL, "CHANGED FILES export.py"))
     korean = MEND | {"mend": "export.py에서 out/new로 바꾸었다"}
     assert len(read(mends=[korean], record=changed).mends) == 1
     assert read(mends=[korean]).refused == {"unsupported": 1}
@@ -110,7 +112,7 @@ def test_sentences_of_a_summary_and_open_lines_are_about_the_session():
 
 def test_a_later_window_replaces_what_an_earlier_one_found():
     first = read(FACT)
-    later = Reader(RECORD, Known(), {"S1": FACT["statement"]}).read(
+    later = Reader(RECORD, KnownMemory(), {"S1": FACT["statement"]}).read(
         NOTHING
         | {
             "facts": [
@@ -171,18 +173,18 @@ ATTACKS = json.loads(Path(__file__, "../../data/attacks.json").resolve().read_te
 def test_no_tool_output_becomes_a_rule_however_obedient_the_model(attack):
     signed = make_fact(FactKind.RULE, "Commits are always signed with a signature.", AT)
     record = (
-        Part(1, PERSON, attack["person"]),
-        Part(1, TOOL, f"FAILED `cat notes`: {attack['output']}"),
-        Part(1, AGENT, attack["agent"]),
+        SaidPart(1, PERSON, attack["person"]),
+        SaidPart(1, TOOL, f"FAILED `cat notes`: {attack['output']}"),
+        SaidPart(1, AGENT, attack["agent"]),
     )
     for outputs in ((attack["output"], "\n"), ()):
-        judged = read(attack["fact"], known=Known((signed,)), record=record, outputs=outputs)
+        judged = read(attack["fact"], known=KnownMemory((signed,)), record=record, outputs=outputs)
         assert (judged.facts, sum(judged.refused.values())) == ((), 1)
 
 
 def test_what_the_person_says_is_a_rule_even_if_a_file_says_it_too():
     rule = "Columns are always named in snake_case, never in camelCase."
     said = "Columns are always named in snake_case, never in camelCase. Rename them."
-    record = (Part(1, PERSON, said), Part(1, AGENT, "I renamed the columns."))
+    record = (SaidPart(1, PERSON, said), SaidPart(1, AGENT, "I renamed the columns."))
     fact = FACT | {"kind": "rule", "statement": rule, "quote": rule, "reason": ""}
     assert len(read(fact, record=record, outputs=(rule,)).facts) == 1

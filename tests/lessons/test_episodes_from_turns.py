@@ -8,7 +8,7 @@ from gitmem.lessons.episode import episode_id, episode_path, parse_episode, rend
 from gitmem.lessons.episodes_from_turns import episodes_of, noting_growth, tasks_in
 from gitmem.sessions.exchange import Exchange
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.state import Step, TaskStatus, TaskType, WorkingMemory
+from gitmem.sessions.state import PlanStep, TaskStatus, TaskType, WorkingMemory
 from gitmem.sessions.transcript import Record, Role
 from gitmem.sessions.turns import Failure, Run, Turn
 from gitmem.sessions.working import decide, end_task, note, set_plan, start_task
@@ -196,9 +196,9 @@ def test_time_and_tokens_are_those_of_the_task_and_of_its_slowest_mend():
 
 def test_the_working_memory_of_its_task_flows_into_an_episode():
     memory = start_task(WorkingMemory("s", AT.isoformat(), turn="t1"), "Fix the loader", AT.isoformat())
-    memory = set_plan(memory, [Step("read it", "completed"), Step("mend it")])
+    memory = set_plan(memory, [PlanStep("read it", "completed"), PlanStep("mend it")])
     memory = note(decide(memory, "Use mmap", AT.isoformat(), "files are large"), "The file has a BOM")
-    other = set_plan(start_task(memory._replace(turn="t9"), "Write docs", AT.isoformat()), [Step("other")])
+    other = set_plan(start_task(memory._replace(turn="t9"), "Write docs", AT.isoformat()), [PlanStep("other")])
     [episode] = told([turn(1, "Fix the loader")], working=[set_plan(memory, memory.steps[:1]), memory, other])
     assert other.earlier[0].steps == memory.steps
     assert told([turn(1, "Fix the loader")], working=[*other.earlier, other]) == [episode]

@@ -8,7 +8,7 @@ import pytest
 from gitmem.document.entry import MemoryType
 from gitmem.lessons.episode import Episode, episode_id, episode_path, render_episode
 from gitmem.lessons.episodes import ranked_episodes
-from gitmem.lessons.guide import Part, as_text, guide
+from gitmem.lessons.guide import AdviceKind, as_text, guide
 from gitmem.lessons.learn import learn_bugs
 from gitmem.lessons.learn_project import learn_commands
 from gitmem.lessons.outcome_counts import judge
@@ -44,7 +44,7 @@ def test_a_task_is_told_what_was_decided_of_it_and_no_raw_exchange(desk):
     save(desk.store, desk.save("Each importer retries thrice, with backoff.", MemoryType.DECISION))
     found = guide(desk.store, "Let the importer retry with backoff")
     [line] = found.lines
-    assert (line.part, line.text) == (Part.APPROACH, "Decision: Each importer retries thrice, with backoff.")
+    assert (line.part, line.text) == (AdviceKind.APPROACH, "Decision: Each importer retries thrice, with backoff.")
     assert 0 < found.confidence <= 1
     assert "What was done and decided:\n- " in as_text(found)
     assert [(one.how, one.ids) for one in given_texts(desk.store.private)] == [("guide", line.sources)]
@@ -65,7 +65,7 @@ def test_an_error_is_told_what_mended_it_and_what_did_not(desk):
         turn = Turn(f"s-{number}", "claude-code", "t", at, at, command, "Done.", (), (failure,), closed=True)
         learn_bugs(desk.store, f"s-{number}", "claude-code", [turn])
     found = guide(desk.store, "", error=ERROR)
-    assert found.lines[0].part is Part.TRY
+    assert found.lines[0].part is AdviceKind.TRY
     assert found.lines[0].text.splitlines()[1].startswith("Seen 2 times, last on 20")
     assert 'Before, it was fixed by: "`uv sync`"' in found.lines[0].text
     assert found.lines[0].sources[0].startswith("b")
@@ -113,15 +113,15 @@ def test_episodes_say_what_was_done_what_helped_and_what_did_not(desk):
     bad = episode(7, Outcome.FAILED, solution="Wrote a loop of its own", tips=("Never told",))
     remember(desk, good, bad)
     found = guide(desk.store, "Add retries to the CSV importer of prices")
-    told = {part: [(line.text, line.sources) for line in found.lines if line.part is part] for part in Part}
+    told = {part: [(line.text, line.sources) for line in found.lines if line.part is part] for part in AdviceKind}
     assert (f"{good.task} (success): The CSV importer retries thrice. Steps: Wrap the request", (good.id,)) in told[
-        Part.APPROACH
+        AdviceKind.APPROACH
     ]
-    assert told[Part.TRY] == [("TimeoutError of the importer: raise the limit mended it", (good.id,))]
-    assert told[Part.AVOID] == [("TimeoutError of the importer: `sleep 5` did not help", (good.id,))]
-    assert (f"{bad.task} (failed): Wrote a loop of its own", (bad.id,)) in told[Part.CHALLENGE]
-    assert ("The mirror of prices is slow at night", (good.id,)) in told[Part.CHALLENGE]
-    assert ("The person then turned the work: No, use the library's retries", (good.id,)) in told[Part.CHALLENGE]
+    assert told[AdviceKind.TRY] == [("TimeoutError of the importer: raise the limit mended it", (good.id,))]
+    assert told[AdviceKind.AVOID] == [("TimeoutError of the importer: `sleep 5` did not help", (good.id,))]
+    assert (f"{bad.task} (failed): Wrote a loop of its own", (bad.id,)) in told[AdviceKind.CHALLENGE]
+    assert ("The mirror of prices is slow at night", (good.id,)) in told[AdviceKind.CHALLENGE]
+    assert ("The person then turned the work: No, use the library's retries", (good.id,)) in told[AdviceKind.CHALLENGE]
     assert {good.id, bad.id} <= set(given_texts(desk.store.private)[0].ids)
     assert guide(desk.store, "Paint the garden fence").lines == ()
 
@@ -167,22 +167,22 @@ def project(desk):
     return desk
 
 
-def parts(found) -> set[tuple[Part, str, str]]:
+def parts(found) -> set[tuple[AdviceKind, str, str]]:
     return {(line.part, line.text.partition(" (")[0], line.sources[0]) for line in found.lines}
 
 
 def test_what_is_known_of_named_files_and_tools_is_told(project):
     found = guide(project.store, "Mend the parsing in src/load.py")
-    assert parts(found) == {(Part.CHALLENGE, "src/load.py breaks often", "patterns/project/hotspots.md")}
+    assert parts(found) == {(AdviceKind.CHALLENGE, "src/load.py breaks often", "patterns/project/hotspots.md")}
     found = guide(project.store, "Change the settings of ruff")
-    assert parts(found) == {(Part.APPROACH, "Tools with settings: ruff, mypy", "patterns/project/stack.md")}
+    assert parts(found) == {(AdviceKind.APPROACH, "Tools with settings: ruff, mypy", "patterns/project/stack.md")}
     assert guide(project.store, "Mend the parsing of dates").lines == ()
 
 
 def test_how_to_run_something_is_told_with_how_often_it_worked_and_that_it_began_to_fail(project):
     found = guide(project.store, "How do I run the tests?")
     [line] = found.lines
-    assert line.part is Part.CHALLENGE
+    assert line.part is AdviceKind.CHALLENGE
     assert line.text.startswith("Tests run with `make test`; its last run failed (worked in 2 of 3, last on 2026-11-2")
     for task in (
         "테스트는 어떻게 돌려?",
@@ -205,7 +205,7 @@ def test_the_errors_of_a_named_file_are_expected_with_their_mends(desk):
     turn = Turn("s-1", "h", "t", failed, failed, "Run it", "Done.", (path,), (failure,), closed=True, cwd="/home/a")
     learn_bugs(desk.store, "s-1", "h", [turn])
     [line] = guide(desk.store, "Rename the columns in src/load.py").lines
-    assert line.part is Part.CHALLENGE
+    assert line.part is AdviceKind.CHALLENGE
     assert line.text == "KeyError: 'rate': seen once, mended by change `src/load.py`: `+ x = 1`, last 2026-11-21"
     assert line.sources[1:] == (turn.exchange_id,)
     assert guide(desk.store, "Rename the columns in other/load.py").lines == ()
@@ -217,7 +217,7 @@ def test_a_review_is_told_the_rules_to_check_the_most_stated_first(desk):
         save(desk.store, desk.save(text, MemoryType.RULE))
     save(desk.store, desk.save("Never log the token.", MemoryType.RULE))
     found = guide(desk.store, "Review the pull request of the price list")
-    assert [line.part for line in found.lines] == [Part.APPROACH] * 3
+    assert [line.part for line in found.lines] == [AdviceKind.APPROACH] * 3
     assert found.lines[0].text == "Check: Never log the token."
     assert found.lines[0].sources[0].startswith("r")
     assert guide(desk.store, "Write the price list").lines == ()
@@ -228,7 +228,7 @@ def test_an_error_that_the_session_had_before_is_said_so(desk):
     change_working(desk.store, "s-9", lambda memory: start_task(memory, "Load it", at))
     change_working(desk.store, "s-9", lambda memory: fail(memory, ERROR, at, command="pytest -q"))
     found = guide(desk.store, "", error=ERROR)
-    assert found.lines[0].part is Part.AVOID
+    assert found.lines[0].part is AdviceKind.AVOID
     assert found.lines[0].text.startswith("The same again after `pytest -q` failed with it at")
     assert [one.session for one in given_texts(desk.store.private)] == ["s-9"]
 
@@ -250,8 +250,8 @@ def test_the_persons_own_preferences_are_told_where_they_fit(desk):
         save(own, desk.save(text, MemoryType.PREFERENCE))
     found = guide(desk.store, "Squash the commits of the release branch, and write the commit messages")
     told = {line.part: line.text for line in found.lines}
-    assert "Never squash commits" in told[Part.AVOID]
-    assert "imperative mood" in told[Part.APPROACH]
+    assert "Never squash commits" in told[AdviceKind.AVOID]
+    assert "imperative mood" in told[AdviceKind.APPROACH]
     assert guide(desk.store, "Paint the garden fence").lines == ()
 
 

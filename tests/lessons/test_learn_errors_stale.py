@@ -8,7 +8,7 @@ from gitmem.lessons.learn import UNUSED_DAYS, clean_up, learn_bugs
 from gitmem.lessons.learn_project import mark_stale
 from gitmem.lessons.outcome_counts import add_told
 from gitmem.lessons.read import known_patterns
-from gitmem.project.state import Commit, Past
+from gitmem.project.state import Past, ProjectCommit
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.store import Store
 
@@ -48,7 +48,7 @@ def test_a_pattern_whose_files_changed_a_lot_is_marked_until_it_comes_again(desk
     later = desk.clock.now + timedelta(hours=1)
 
     def past(*files: str) -> Past:
-        return Past("c0", ("a.py", "b.py", "c.py"), tuple(Commit("c", later, "x", files) for _ in range(5)))
+        return Past("c0", ("a.py", "b.py", "c.py"), tuple(ProjectCommit("c", later, "x", files) for _ in range(5)))
 
     assert mark_stale(desk.store, past("a.py")) is None  # one of three
     assert mark_stale(desk.store, Past("c0", ("a.py",), past("a.py", "b.py").commits[:4])) is None

@@ -17,7 +17,7 @@ from gitmem.lessons.learn_project import mark_stale
 from gitmem.lessons.outcome_counts import MOST, add_told, count_given, judge, measure, note_mends
 from gitmem.lessons.read import counts, pattern_headers
 from gitmem.lessons.usage_log import GivenText, record
-from gitmem.project.state import Commit, Past
+from gitmem.project.state import Past, ProjectCommit
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.state import TaskType
 from gitmem.sessions.turns import Failure, Run, Turn
@@ -142,7 +142,7 @@ def test_errors_that_come_again_are_reinforced_and_those_cleaned_up_retired(desk
     assert list(measure(desk.store)["learning"]["deprecated"].values())[-1] == 1
     renewed = turn("s-3", desk.clock.now)._replace(files=("a.py",))
     remember(desk, renewed)
-    commits = tuple(Commit("c", desk.clock.now + timedelta(hours=1), "x", ("a.py",)) for _ in range(5))
+    commits = tuple(ProjectCommit("c", desk.clock.now + timedelta(hours=1), "x", ("a.py",)) for _ in range(5))
     assert mark_stale(desk.store, Past("c0", ("a.py",), commits)) is not None
     assert list(measure(desk.store)["learning"]["deprecated"].values())[-1] == 2
 

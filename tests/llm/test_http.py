@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from gitmem.llm.http import Patience, _connection, is_private, post_json
-from gitmem.llm.protocol import AnswerError, DeadlineError, ProviderError, StatusError, UnreachableError
+from gitmem.llm.protocol import AnswerError, ConnectionFailedError, DeadlineError, ProviderError, StatusError
 
 
 class Pauses:
@@ -126,7 +126,7 @@ def test_a_server_that_is_not_there_is_unreachable():
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
     pauses = Pauses(tries=2)
-    with pytest.raises(UnreachableError):
+    with pytest.raises(ConnectionFailedError):
         post_json(f"http://127.0.0.1:{port}/", {}, headers={}, deadline=time.monotonic() + 9, patience=pauses.patience)
     assert len(pauses.made) == 1
 

@@ -12,12 +12,12 @@ from gitmem.llm.agents import AgentModel
 from gitmem.llm.choose import make_model
 from gitmem.llm.protocol import (
     AnswerError,
+    ConnectionFailedError,
     DeadlineError,
     ProviderError,
     Question,
     Size,
     StatusError,
-    UnreachableError,
     cost_of,
     fenced,
 )
@@ -260,7 +260,7 @@ def test_an_agent_refuses(agent):
 def test_an_agent_that_cannot_be_started_is_unreachable(agent):
     model = agent.model()
     os.unlink(agent.folder / "claude")
-    with pytest.raises(UnreachableError):
+    with pytest.raises(ConnectionFailedError):
         model.ask(fenced(question(), TOKEN), soon())
 
 

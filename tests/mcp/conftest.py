@@ -11,7 +11,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from gitmem.mcp.calls import Memory as Served
+from gitmem.mcp.calls import ServedMemory as Served
 from gitmem.mcp.server import DocumentServer, make_server
 from gitmem.platform.clock import Context
 from gitmem.store.store import Store

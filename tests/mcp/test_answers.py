@@ -7,7 +7,7 @@ import pytest
 
 from gitmem.facts.fact import FactKind, FactStatus, make_fact
 from gitmem.facts.file import render_fact
-from gitmem.mcp.calls import Memory as Served
+from gitmem.mcp.calls import ServedMemory as Served
 from gitmem.mcp.server import make_server
 from gitmem.sessions.memory import running
 from gitmem.store.init import add_scope
@@ -340,9 +340,9 @@ def test_a_hand_edit_is_found_by_the_next_search(memory):
 
 def test_it_is_told_why_vectors_were_left_out(memory, monkeypatch):
     from gitmem.mcp import answers as search
-    from gitmem.search.engine import Answer
+    from gitmem.search.engine import SearchAnswer
 
-    monkeypatch.setattr(search, "answer", lambda *_, **__: Answer([], "openai did not answer within a second."))
+    monkeypatch.setattr(search, "answer", lambda *_, **__: SearchAnswer([], "openai did not answer within a second."))
     result = memory.call("memory_search", query="zebra")
     assert result.content[1].text.endswith("Found by words alone: openai did not answer within a second.")
 

@@ -7,7 +7,7 @@ from mcp import MCPError
 
 from gitmem.errors import StoreNotFoundError
 from gitmem.hosts.agents import claude_code
-from gitmem.mcp.calls import Memory
+from gitmem.mcp.calls import ServedMemory
 from gitmem.mcp.server import make_server
 from tests.mcp.conftest import unfenced
 
@@ -76,7 +76,7 @@ def test_hostile_queries_are_answered(memory, query):
 
 def test_what_takes_long_says_that_it_is_alive(memory, monkeypatch):
     monkeypatch.setattr("gitmem.mcp.calls._BEAT", 0.05)
-    slow = make_server(Memory(lambda: time.sleep(0.4) or memory.open()))
+    slow = make_server(ServedMemory(lambda: time.sleep(0.4) or memory.open()))
     memory.server = slow
     beats = []
 
@@ -93,7 +93,7 @@ def test_without_a_store_the_server_runs_and_says_what_to_do(memory):
     def none():
         raise StoreNotFoundError("No store belongs to here.", "'gitmem init' makes one for this project.")
 
-    memory.server = make_server(Memory(none))
+    memory.server = make_server(ServedMemory(none))
     for tool, arguments in (
         ("memory_search", {"query": "x"}),
         ("memory_load", {}),

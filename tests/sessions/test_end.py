@@ -10,7 +10,7 @@ from gitmem.document.entry import find_entries
 from gitmem.errors import BusyError
 from gitmem.sessions.cleaned import context_used, in_context
 from gitmem.sessions.end import keep_transcript, read_lines, read_records, save_lessons
-from gitmem.sessions.pending import Session
+from gitmem.sessions.pending import PendingSession
 from gitmem.store import transcripts
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
@@ -20,8 +20,8 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7bq\n" * 8 + "-----END RSA PRIVATE KEY-----"
 
 
-def session_of(transcript: str) -> Session:
-    return Session("s-1", "claude-code", over=False, transcript=transcript, sources=())
+def session_of(transcript: str) -> PendingSession:
+    return PendingSession("s-1", "claude-code", over=False, transcript=transcript, sources=())
 
 
 def line(kind: str, text: object, second: int = 0, **more: object) -> str:

@@ -24,7 +24,7 @@ from gitmem.sessions.memory import (
     read_working,
     running,
 )
-from gitmem.sessions.state import HypothesisStatus, Step
+from gitmem.sessions.state import HypothesisStatus, PlanStep
 from gitmem.sessions.working import decide, note, set_plan, settle_hypothesis, start_task, suppose
 from gitmem.store.store import Store
 from tests.copies import StoreCopies
@@ -72,7 +72,7 @@ def test_events_that_come_again_count_once(store: Store) -> None:
     memory = read_working(store, "s1")
     assert memory is not None
     assert (memory.statistics.prompts, memory.statistics.tools, memory.statistics.errors) == (1, 3, 1)
-    assert memory.steps == (Step("read", "completed"), Step("mend", "in_progress"))
+    assert memory.steps == (PlanStep("read", "completed"), PlanStep("mend", "in_progress"))
 
 
 class Killed(BaseException):
@@ -219,11 +219,11 @@ def test_the_brief_says_task_plan_failures_and_stays_within_its_budget(store: St
         "Last: Edit src/로더.py",
         "Done: read",
     ]
-    steps = [Step("read", "completed"), Step("mend", "in_progress"), Step("test"), Step("commit")]
+    steps = [PlanStep("read", "completed"), PlanStep("mend", "in_progress"), PlanStep("test"), PlanStep("commit")]
     change_working(store, "s1", lambda memory: set_plan(memory, steps))
     said = brief_working(store, "s1", ())
     assert said.splitlines()[1:3] == ["Plan: 1 of 4 steps done; now: mend", "To do: test; commit"]
     assert find_working(store, "s1").pending == ("mend", "test", "commit", "Run `pytest -x` again")
-    change_working(store, "s1", lambda memory: set_plan(memory, [Step("x" * 290)] * 50))
+    change_working(store, "s1", lambda memory: set_plan(memory, [PlanStep("x" * 290)] * 50))
     assert len(brief_working(store, "s1", ())) <= 4 * 300
     assert brief_working(store, "unknown", ()) == ""

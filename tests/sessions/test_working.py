@@ -6,7 +6,7 @@ import pytest
 
 from gitmem.sessions.events import HookEvent, HookKind, parse_payload
 from gitmem.sessions.memory import brief
-from gitmem.sessions.state import HypothesisStatus, Step, TaskStatus, TaskType, WorkingMemory
+from gitmem.sessions.state import HypothesisStatus, PlanStep, TaskStatus, TaskType, WorkingMemory
 from gitmem.sessions.working import (
     CONFIRMED,
     MAX_DISCOVERIES,
@@ -78,7 +78,7 @@ def test_the_plan_is_what_the_agents_tool_wrote(tool: str, given: dict[str, obje
     read = parse_payload(payload, START, "claude-code")
     assert read is not None
     memory = told(read)
-    assert memory.steps == (Step("read", "completed"), Step("mend", "pending"))
+    assert memory.steps == (PlanStep("read", "completed"), PlanStep("mend", "pending"))
     assert memory.step == 1
 
 
@@ -104,7 +104,7 @@ def test_a_plan_may_come_step_by_step(numbered: bool) -> None:
         call("TaskUpdate", taskId="3", status="deleted"),
         call("TaskUpdate", taskId="9", status="completed"),
     )
-    assert memory.steps == (Step("read", "completed", "1"), Step("mend it", "pending", "2"))
+    assert memory.steps == (PlanStep("read", "completed", "1"), PlanStep("mend it", "pending", "2"))
 
 
 def test_the_numbers_of_steps_go_on_in_the_next_task() -> None:
@@ -115,7 +115,7 @@ def test_the_numbers_of_steps_go_on_in_the_next_task() -> None:
         call("TaskUpdate", taskId="2", status="in_progress"),
         call("TaskUpdate", taskId="1", status="completed"),
     )
-    assert memory.steps == (Step("write", "in_progress", "2"),)
+    assert memory.steps == (PlanStep("write", "in_progress", "2"),)
 
 
 PLANS = {
@@ -143,7 +143,7 @@ def test_the_plan_of_plan_mode_is_read(form: str) -> None:
 def test_a_plan_in_prose_has_no_steps_and_tasks_replace_those_of_plan_mode() -> None:
     assert told(call("ExitPlanMode", plan="# Context\n\n- it is broken\n- and slow\n\nMend it.")).steps == ()
     memory = told(call("ExitPlanMode", plan="1. read\n2. mend"), call("TaskCreate", subject="read it"))
-    assert memory.steps == (Step("read it", "pending", "1"),)
+    assert memory.steps == (PlanStep("read it", "pending", "1"),)
     assert told(call("TodoWrite", agent="a1", todos=[{"content": "of a subagent"}])).steps == ()
 
 
@@ -289,7 +289,7 @@ def test_conflicting_hypotheses_are_noted() -> None:
 
 def test_a_decision_keeps_what_was_in_view() -> None:
     memory = told(event(HookKind.PROMPT, text="fix the cache"), event(HookKind.TOOL, 1, tool="Edit", files=("a.py",)))
-    memory = decide(set_plan(memory, [Step("read", "completed")]), "Use a lock", AT, "two writers")
+    memory = decide(set_plan(memory, [PlanStep("read", "completed")]), "Use a lock", AT, "two writers")
     memory = decide(memory, "use a lock.", AT)
     (made,) = memory.decisions
     assert (made.reason, made.context.files, made.context.step) == ("two writers", ("a.py",), 1)

@@ -13,7 +13,7 @@ from gitmem.document.entry import Save
 from gitmem.document.ids import make_id
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
-from gitmem.store.findings import MAX_BYTES, MAX_MESSAGE, MAX_TRACEBACK, Failure, FailureLog, start
+from gitmem.store.findings import MAX_BYTES, MAX_MESSAGE, MAX_TRACEBACK, FailureLog, LoggedFailure, start
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import MAX_PACKS, Store
 from tests.own_settings import own_file
@@ -98,9 +98,9 @@ def journal(tmp_path):
 
 def test_failures_are_read_as_they_were_written_in_order(journal):
     failures = [
-        Failure(NOON, "save", "Not committed: no space left"),
-        Failure(NOON + timedelta(seconds=1), "save", 'two\nlines "quoted" and \N{SNOWMAN}', "Traceback\n  here"),
-        Failure(NOON, "doctor", "a lone surrogate \udce4 is no trouble"),
+        LoggedFailure(NOON, "save", "Not committed: no space left"),
+        LoggedFailure(NOON + timedelta(seconds=1), "save", 'two\nlines "quoted" and \N{SNOWMAN}', "Traceback\n  here"),
+        LoggedFailure(NOON, "doctor", "a lone surrogate \udce4 is no trouble"),
     ]
     assert all(journal.record(failure) for failure in failures)
     assert journal.failures()[:2] == failures[:2]
@@ -108,8 +108,8 @@ def test_failures_are_read_as_they_were_written_in_order(journal):
 
 
 def test_a_failure_is_one_line_of_json(journal, tmp_path):
-    journal.record(Failure(NOON, "save", "first\nsecond", "trace\nback"))
-    journal.record(Failure(NOON, "check", "third"))
+    journal.record(LoggedFailure(NOON, "save", "first\nsecond", "trace\nback"))
+    journal.record(LoggedFailure(NOON, "check", "third"))
     first, second = (tmp_path / "private" / "log" / "gitmem.log").read_text("utf-8").splitlines()
     assert json.loads(first) == {
         "time": "2026-11-21T12:00:00+09:00",
@@ -121,7 +121,7 @@ def test_a_failure_is_one_line_of_json(journal, tmp_path):
 
 
 def test_secrets_never_reach_it(journal):
-    journal.record(Failure(NOON, "save", f"cannot save {SECRET}", f"line 1\nValueError: {SECRET}\n"))
+    journal.record(LoggedFailure(NOON, "save", f"cannot save {SECRET}", f"line 1\nValueError: {SECRET}\n"))
     with open(journal.path, encoding="utf-8") as file:
         text = file.read()
     assert SECRET not in text
@@ -131,14 +131,16 @@ def test_secrets_never_reach_it(journal):
 def test_a_secret_is_not_cut_in_two_at_the_limit(journal):
     half = len(SECRET) // 2
     journal.record(
-        Failure(NOON, "save", "x " * (MAX_MESSAGE // 2 - half // 2) + SECRET, SECRET + " y" * (MAX_TRACEBACK // 2))
+        LoggedFailure(
+            NOON, "save", "x " * (MAX_MESSAGE // 2 - half // 2) + SECRET, SECRET + " y" * (MAX_TRACEBACK // 2)
+        )
     )
     with open(journal.path, encoding="utf-8") as file:
         assert SECRET[4:half] not in file.read()
 
 
 def test_long_failures_keep_the_beginning_of_the_message_and_the_end_of_the_traceback(journal):
-    journal.record(Failure(NOON, "save", "begin " + "and so on " * 10_000, "and so on " * 10_000 + "the reason"))
+    journal.record(LoggedFailure(NOON, "save", "begin " + "and so on " * 10_000, "and so on " * 10_000 + "the reason"))
     (failure,) = journal.failures()
     assert failure.message.startswith("begin")
     assert failure.traceback.endswith("the reason")
@@ -147,7 +149,7 @@ def test_long_failures_keep_the_beginning_of_the_message_and_the_end_of_the_trac
 
 def test_it_is_rotated_and_the_one_before_is_kept(journal):
     for number in range(120):
-        journal.record(Failure(NOON, "save", f"number {number}", "x y z " * 3000))
+        journal.record(LoggedFailure(NOON, "save", f"number {number}", "x y z " * 3000))
     sizes = {
         name: os.path.getsize(os.path.join(os.path.dirname(journal.path), name))
         for name in os.listdir(os.path.dirname(journal.path))
@@ -160,12 +162,12 @@ def test_it_is_rotated_and_the_one_before_is_kept(journal):
 
 
 def test_damaged_lines_cost_only_themselves(journal):
-    journal.record(Failure(NOON, "save", "before"))
+    journal.record(LoggedFailure(NOON, "save", "before"))
     with open(journal.path, "ab") as file:
         file.write(
             b'{"time": "2026-11\n[]\n{}\n\xff\xfe\n' + b"[" * 100_000 + b'\n{"time": 4, "command": 1, "message": 2}\n'
         )
-    journal.record(Failure(NOON, "save", "after"))
+    journal.record(LoggedFailure(NOON, "save", "after"))
     assert [failure.message for failure in journal.failures()] == ["before", "after"]
 
 
@@ -179,27 +181,27 @@ def test_a_time_without_a_zone_is_taken_for_local_time(journal):
 def test_it_never_raises(tmp_path):
     (tmp_path / "file").write_text("no folder")
     journal = FailureLog(str(tmp_path / "file"))
-    assert not journal.record(Failure(NOON, "save", "m"))
+    assert not journal.record(LoggedFailure(NOON, "save", "m"))
     assert journal.failures() == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and modes")
 def test_it_is_private_and_follows_no_link(journal, tmp_path):
-    journal.record(Failure(NOON, "save", "m"))
+    journal.record(LoggedFailure(NOON, "save", "m"))
     assert os.stat(journal.path).st_mode & 0o777 == 0o600
     assert os.stat(os.path.dirname(journal.path)).st_mode & 0o777 == 0o700
     target = tmp_path / "somebody's"
     target.write_text("precious")
     os.unlink(journal.path)
     os.symlink(target, journal.path)
-    assert not journal.record(Failure(NOON, "save", "m"))
+    assert not journal.record(LoggedFailure(NOON, "save", "m"))
     assert target.read_text() == "precious"
 
 
 def write_many(folder, name):
     journal = FailureLog(folder)
     for number in range(100):
-        journal.record(Failure(NOON, name, f"number {number}", "x y z " * 20))
+        journal.record(LoggedFailure(NOON, name, f"number {number}", "x y z " * 20))
 
 
 def test_lines_of_several_processes_do_not_mix(tmp_path):
@@ -218,6 +220,8 @@ def test_lines_of_several_processes_do_not_mix(tmp_path):
 
 def test_what_several_processes_meet_is_written_once(journal):
     for second in range(3):
-        journal.record_once(Failure(NOON + timedelta(seconds=second), "transcript", f"a.jsonl tells no turn: {SECRET}"))
-    journal.record_once(Failure(NOON, "transcript", "b.jsonl tells no turn"))
+        journal.record_once(
+            LoggedFailure(NOON + timedelta(seconds=second), "transcript", f"a.jsonl tells no turn: {SECRET}")
+        )
+    journal.record_once(LoggedFailure(NOON, "transcript", "b.jsonl tells no turn"))
     assert [one.message[:7] for one in journal.failures()] == ["a.jsonl", "b.jsonl"]

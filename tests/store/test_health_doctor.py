@@ -15,7 +15,7 @@ from gitmem.sessions.save import save
 from gitmem.store import doctor
 from gitmem.store.doctor import CHECKS as QUICK
 from gitmem.store.doctor import DEEP, FULL
-from gitmem.store.findings import Failure, FailureLog, Level, examine
+from gitmem.store.findings import FailureLog, Level, LoggedFailure, examine
 from gitmem.store.init import Place, init_store
 from gitmem.store.status import StatusReader, StoreStatus
 from gitmem.store.store import MAX_PACKS, Store
@@ -362,10 +362,12 @@ def test_what_waits_in_the_spool_is_a_note_and_later_or_aside_a_warning(patient)
 def test_what_failed_in_the_last_days_is_a_warning_with_the_last_of_it(patient):
     journal = FailureLog(patient.store.private)
     now = datetime.now(UTC)
-    journal.record(Failure(now - timedelta(days=8), "save", "long ago"))
+    journal.record(LoggedFailure(now - timedelta(days=8), "save", "long ago"))
     assert patient.examine() == {}
     for number in range(7):
-        journal.record(Failure(now - timedelta(minutes=7 - number), "save", f"failure\nnumber {number}", "Traceback"))
+        journal.record(
+            LoggedFailure(now - timedelta(minutes=7 - number), "save", f"failure\nnumber {number}", "Traceback")
+        )
     finding = patient.only("log", Level.WARNING)
     assert finding.message.startswith("7 failures")
     assert [detail.rpartition("failure ")[2] for detail in finding.details] == [f"number {n}" for n in range(2, 7)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.search.files import File
+from gitmem.search.files import FileVersion
 from gitmem.search.units import Units
 from gitmem.text.stems import estimate_tokens
 from gitmem.vectors import cache as module
@@ -275,9 +275,9 @@ def test_what_is_not_wanted_goes_once_it_is_half_of_all(cache):
 
 
 FILES = [
-    Mapped(File("a b.md", 3, 4, 5), [0, 0, 2], [7, NO_ROW, 9]),
-    Mapped(File("이름\n.md", 1 << 40, 1 << 62, 0), [], []),
-    Mapped(File("odd\udcff.md", 1, 2, 3), [1], [0]),
+    Mapped(FileVersion("a b.md", 3, 4, 5), [0, 0, 2], [7, NO_ROW, 9]),
+    Mapped(FileVersion("이름\n.md", 1 << 40, 1 << 62, 0), [], []),
+    Mapped(FileVersion("odd\udcff.md", 1, 2, 3), [1], [0]),
 ]
 
 

@@ -7,7 +7,7 @@ import pytest
 from gitmem.errors import BusyError, GitmemError
 from gitmem.llm import local
 from gitmem.llm.local import LocalEmbedder
-from gitmem.llm.protocol import UnreachableError
+from gitmem.llm.protocol import ConnectionFailedError
 from gitmem.store.locate import NotAcceptedError
 from gitmem.store.store import Store
 from gitmem.vectors import fill as filling
@@ -31,7 +31,7 @@ class Counting:
     def embed_documents(self, texts, deadline):
         assert deadline > time.monotonic()
         if sum(map(len, self.asked)) >= self.broken_after:
-            raise UnreachableError("It is down.", "Start it.")
+            raise ConnectionFailedError("It is down.", "Start it.")
         self.asked.append(list(texts))
         self.tokens += len(texts)
         self.meanwhile()

@@ -13,7 +13,7 @@ import pytest
 
 from gitmem.document.ids import id_in
 from gitmem.facts.book import learn_findings
-from gitmem.facts.extract import Finding
+from gitmem.facts.extract import FoundFact
 from gitmem.facts.fact import FactKind
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.hosts.host import command
@@ -174,7 +174,7 @@ def test_a_fact_tells_its_life_and_where_it_comes_from(demo):
 
 
 def test_what_a_model_judged_says_so(viewer, bare_git):
-    found = Finding(FactKind.DECISION, "Exports go into out/new by date.", 0.8, NOW, "s-1", (), "judge-mini")
+    found = FoundFact(FactKind.DECISION, "Exports go into out/new by date.", 0.8, NOW, "s-1", (), "judge-mini")
     learn_findings(viewer.open(), "s-1", "claude-code", [found], model="judge-mini")
     viewer.put("sessions/2026/11/20261121_120000-s-1.md", JUDGED)
     bare_git(viewer.root, "add", "-A")

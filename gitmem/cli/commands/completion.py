@@ -120,15 +120,15 @@ def _facts(store: Store, kinds: Collection[FactKind] = tuple(FactKind)) -> Offer
 
 
 def _commits(store: Store) -> Offered:
-    return _clipped((one.commit[:SHORT], one.subject) for one in records(store, limit=_NEWEST))
+    return _clipped((record.commit[:SHORT], record.subject) for record in records(store, limit=_NEWEST))
 
 
 def _episodes(store: Store) -> Offered:
-    return _clipped((one.id, one.task) for one, _ in newest_episodes(store, _NEWEST)[0])
+    return _clipped((episode.id, episode.task) for episode, _ in newest_episodes(store, _NEWEST)[0])
 
 
 def _sessions(store: Store) -> Offered:
-    return _clipped((one.id, f"{one.last:%Y-%m-%d} {one.about}") for one in sessions(store))
+    return _clipped((session.id, f"{session.last:%Y-%m-%d} {session.about}") for session in sessions(store))
 
 
 def _paths(store: Store) -> Offered:
@@ -139,13 +139,15 @@ def _paths(store: Store) -> Offered:
 _IDS: Mapping[str, Callable[[Store], Offered]] = {
     **dict.fromkeys(("FACT", "OLD", "NEW"), _facts),
     "ISSUE": lambda store: _facts(store, (FactKind.ISSUE,)),
-    **dict.fromkeys(("CONCEPT", "OTHER"), lambda store: _clipped((one.id, one.name) for one in known_concepts(store))),
+    **dict.fromkeys(
+        ("CONCEPT", "OTHER"), lambda store: _clipped((concept.id, concept.name) for concept in known_concepts(store))
+    ),
     "episode": _episodes,
-    "pattern": lambda store: _clipped((one.id, one.title) for one in known_patterns(store)),
+    "pattern": lambda store: _clipped((pattern.id, pattern.title) for pattern in known_patterns(store)),
     "session": _sessions,
     "EXCHANGE": lambda store: _clipped((one, each.name) for each in known_concepts(store) for one in each.exchanges),
     "WHAT": lambda store: _clipped((str(number), one.line) for number, one in enumerate(waiting(store), 1)),
-    "remote": lambda store: {one.name: one.shown for one in remotes(store)},
+    "remote": lambda store: {remote.name: remote.shown for remote in remotes(store)},
     "ARCHIVE": lambda store: {
         os.path.basename(one.archive)[:-3]: one.method or "no summary" for one in archive_summaries(store)
     },

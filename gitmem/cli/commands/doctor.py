@@ -24,12 +24,12 @@ def run_doctor(args: argparse.Namespace, app: App) -> int:
     check_opened(store, read=False)
     with Progress(app.err) as progress:
         checks = DEEP if args.deep else FULL
-        found = examine(store, checks if store.acceptance.given() else OPENED, progress.step)
-        found = [*found, *_examine_hosts(args, app), *_examine_servers(args, app)]
-    levels = [finding.level for finding in found]
+        findings = examine(store, checks if store.acceptance.given() else OPENED, progress.step)
+        findings = [*findings, *_examine_hosts(args, app), *_examine_servers(args, app)]
+    levels = [finding.level for finding in findings]
     problems, warnings = levels.count(Level.PROBLEM), levels.count(Level.WARNING)
-    value = {"problems": problems, "warnings": warnings, "checks": [finding._asdict() for finding in found]}
-    shown = [finding for finding in found if args.verbose or finding.level != Level.OK]
+    value = {"problems": problems, "warnings": warnings, "checks": [finding._asdict() for finding in findings]}
+    shown = [finding for finding in findings if args.verbose or finding.level != Level.OK]
     counted = [count(number, what) for number, what in ((problems, "problem"), (warnings, "warning")) if number]
     summary = " and ".join(counted) if counted else "No problem found"
     level = Level.PROBLEM if problems else Level.WARNING if warnings else Level.OK
@@ -40,7 +40,7 @@ def run_doctor(args: argparse.Namespace, app: App) -> int:
 
 def _examine_hosts(args: argparse.Namespace, app: App) -> list[Finding]:
     """Check the hooks in the settings of each host that is on this machine."""
-    findings = [found for host in map(find_host, NAMES) if (found := _examine_host(args, app, host))]
+    findings = [finding for host in map(find_host, NAMES) if (finding := _examine_host(args, app, host))]
     if findings:
         return findings
     message = "No agent's sessions are remembered: no settings have hooks of gitmem's."

@@ -76,19 +76,19 @@ def _add(store: Store, args: argparse.Namespace, app: App) -> None:
 def _list(store: Store, args: argparse.Namespace, app: App) -> None:
     every = known_facts(store)
     statuses = standing_of(store, every)
-    found = [as_it_stands(fact, statuses) for fact in every if args.all or statuses[fact.id].holds]
-    found = [fact for fact in found if args.kind in (None, fact.kind)]
-    found = [fact for fact in found if statuses[fact.id].stale or not args.stale]
-    found.sort(key=lambda fact: (_KINDS.index(fact.kind), fact.created, fact.id))
+    facts = [as_it_stands(fact, statuses) for fact in every if args.all or statuses[fact.id].holds]
+    facts = [fact for fact in facts if args.kind in (None, fact.kind)]
+    facts = [fact for fact in facts if statuses[fact.id].stale or not args.stale]
+    facts.sort(key=lambda fact: (_KINDS.index(fact.kind), fact.created, fact.id))
     people = People(store)
-    authors = {fact.id: people.whose(fact.id) for fact in found}
+    authors = {fact.id: people.whose(fact.id) for fact in facts}
     text = (
-        _table(found, authors, known_marks(store))
-        if found
+        _table(facts, authors, known_marks(store))
+        if facts
         else _nothing(args, len(every), in_git=store.code() is not None)
     )
-    values = [{**fact_value(fact, statuses[fact.id]), "author": authors[fact.id] or None} for fact in found]
-    app.answer(args, values, text, "facts" if found else "")
+    values = [{**fact_value(fact, statuses[fact.id]), "author": authors[fact.id] or None} for fact in facts]
+    app.answer(args, values, text, "facts" if facts else "")
 
 
 def _nothing(args: argparse.Namespace, known: int, *, in_git: bool) -> str:
@@ -121,10 +121,10 @@ def _table(found: Sequence[Fact], authors: Mapping[str, str], marks: Marks) -> s
 
 def run_resolve(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
-    known = find_fact(store, args.issue)
-    if known.kind != FactKind.ISSUE:
-        raise RefusedError(f"{known.id} is no issue, but a {known.kind}.", f"'gitmem facts retire {known.id}' ends it.")
+    fact = find_fact(store, args.issue)
+    if fact.kind != FactKind.ISSUE:
+        raise RefusedError(f"{fact.id} is no issue, but a {fact.kind}.", f"'gitmem facts retire {fact.id}' ends it.")
     with app.waiting():
-        commits = retire(store, known, args.how) if known.binds else ()
-    value = {"id": known.id, "status": "resolved", "commits": list(commits)}
-    app.answer(args, value, f"{known.id} is resolved{'' if commits else ' already'}.", OWN)
+        commits = retire(store, fact, args.how) if fact.binds else ()
+    value = {"id": fact.id, "status": "resolved", "commits": list(commits)}
+    app.answer(args, value, f"{fact.id} is resolved{'' if commits else ' already'}.", OWN)

@@ -18,7 +18,7 @@ from gitmem.cli.hits import (
 )
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.lessons.usage_log import GET, RECALL, SEARCH, GivenText, note_asked
-from gitmem.search.engine import Answer, answer
+from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.hits import read_passage
 from gitmem.search.recall import LIMIT as MOST
 from gitmem.search.recall import is_handle, keywords, layer_of, read_memory, recall
@@ -55,16 +55,16 @@ def _search_stores(args: argparse.Namespace, app: App) -> None:
     if where != ALL and not os.path.isdir(where):
         raise NotFoundError(f"There is no folder {where}.", "--stores takes a folder with stores below it, or 'all'.")
     roots = find_stores(where, app.home())
-    found = search_stores(roots, app.context(), " ".join(args.query), limit=args.limit, ended=args.all)
-    value = [{"store": one.store, **hit_value(one.hit)} for one in found.hits]
-    shown = [one.hit._replace(path=os.path.join(one.store, one.hit.path)) for one in found.hits]
+    answer = search_stores(roots, app.context(), " ".join(args.query), limit=args.limit, ended=args.all)
+    value = [{"store": hit.store, **hit_value(hit.hit)} for hit in answer.hits]
+    shown = [hit.hit._replace(path=os.path.join(hit.store, hit.hit.path)) for hit in answer.hits]
     app.answer(args, value, hits_text(shown, _marks(args, app), by_layer=False, style=app.styled), SEARCH)
     if not args.json:
-        unreadable = f" {', '.join(found.unreadable)} could not be read, or has no yes." if found.unreadable else ""
-        app.notices((f"{len(found.hits)} hits in {found.stores:,} stores.{unreadable}",))
+        unreadable = f" {', '.join(answer.unreadable)} could not be read, or has no yes." if answer.unreadable else ""
+        app.notices((f"{len(answer.hits)} hits in {answer.stores:,} stores.{unreadable}",))
 
 
-def _totals(found: Answer) -> tuple[str, ...]:
+def _totals(found: SearchAnswer) -> tuple[str, ...]:
     """Return a notice of how many hits are shown of how many, or that there are none."""
     if not found.hits:
         return ("Nothing found. Try fewer words, --history or --deep.",)
@@ -130,10 +130,10 @@ def run_get(args: argparse.Namespace, app: App) -> None:
         raise UsageError("A place is PATH, PATH:LINE or PATH:LINE-LINE.", "'gitmem search' prints such places.")
     lines = [int(place[name]) if place[name] else None for name in ("first", "last")]
     if args.at is None and is_handle(args.where):
-        found = read_memory(store, args.where)
+        passage = read_memory(store, args.where)
     else:
-        found = read_passage(store, place["path"], *lines, commit=named_commit(args, store))
-    value = fields(found, "path start_line=start end_line=end text tokens")
-    app.answer(args, value, plain(found.text), f"get {plain(args.where)}")
+        passage = read_passage(store, place["path"], *lines, commit=named_commit(args, store))
+    value = fields(passage, "path start_line=start end_line=end text tokens")
+    app.answer(args, value, plain(passage.text), f"get {plain(args.where)}")
     ids = (args.where.removeprefix("^"),) if args.at is None and is_handle(args.where) else ()
-    note_asked(store, GivenText(began, app.session(), GET, ids), "" if app.out.isatty() else found.text)
+    note_asked(store, GivenText(began, app.session(), GET, ids), "" if app.out.isatty() else passage.text)

@@ -12,7 +12,7 @@ from gitmem.cli.document import named_path, refuse_folder
 from gitmem.document.message import Op
 from gitmem.errors import UsageError
 from gitmem.history.named import named
-from gitmem.history.origin import Session, blame, find_session, sessions
+from gitmem.history.origin import SessionSummary, blame, find_session, sessions
 from gitmem.history.records import changed_lines, records, rotations
 from gitmem.judgement.judge import answers_of
 from gitmem.text.sentences import count
@@ -41,8 +41,8 @@ def run_log(args: argparse.Namespace, app: App) -> None:
     found = found[: limit or None]
     stats = changed_lines(store, found) if args.stat else {}
     describe = output.commit_block if args.long else partial(output.commit_line, app=app, store=store)
-    value = [output.commit_value(one) | ({"stat": stats[one.commit]} if args.stat else {}) for one in found]
-    lines = ("\n".join(filter(None, (describe(one), plain(stats.get(one.commit, ""))))) for one in found)
+    value = [output.commit_value(record) | ({"stat": stats[record.commit]} if args.stat else {}) for record in found]
+    lines = ("\n".join(filter(None, (describe(record), plain(stats.get(record.commit, ""))))) for record in found)
     app.answer(args, value, "\n".join(lines).rstrip("\n"), "log")
     if not found and not args.json:
         app.notices(("No commit is of this kind.",))
@@ -95,11 +95,11 @@ def run_sessions(args: argparse.Namespace, app: App) -> None:
         app.notices((f"These are the newest {len(shown)} of {len(every)} sessions; -n 0 lists all.",))
 
 
-def _value(session: Session) -> dict[str, object]:
+def _value(session: SessionSummary) -> dict[str, object]:
     return {**fields(session, "id host machine author first last requests about commits"), "file": session.file or None}
 
 
-def _heading(session: Session) -> str:
+def _heading(session: SessionSummary) -> str:
     span = f"{session.first:{_MINUTES}} to {session.last:{_MINUTES}}"
     who = " on ".join(filter(None, (f"by {session.author} with {session.host}", session.machine)))
     numbers = f"{count(session.requests, 'request')}, {count(session.commits, 'commit')}"
@@ -119,5 +119,5 @@ def run_blame(args: argparse.Namespace, app: App) -> None:
 
 def run_index(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
-    found = rotations(store)
-    app.answer(args, output.index_value(found), output.index_table(found))
+    files = rotations(store)
+    app.answer(args, output.index_value(files), output.index_table(files))

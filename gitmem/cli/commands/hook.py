@@ -61,7 +61,7 @@ class Call(Value):
     joining: str = ""
 
 
-class Event(Value):
+class TakenEvent(Value):
     """A payload that was taken: gitmem's name of its event, the host's process, its bytes, as it is and as read.
 
     It is not `recorded` on a full or read-only disk.
@@ -159,7 +159,7 @@ def _take(app: App, call: Call) -> None:
         except OSError as error:  # a full or read-only disk: what memory holds can still be told
             recorded = False
             _log(app, f"{name} was not recorded: {error}")
-    _respond(app, call, root, spool, Event(name, owner, data, payload, read, started, recorded))
+    _respond(app, call, root, spool, TakenEvent(name, owner, data, payload, read, started, recorded))
 
 
 def _joined(app: App, folder: str, owner: int) -> str | None:
@@ -209,7 +209,7 @@ def _payload(app: App, call: Call) -> bytes:
     return b""  # it was committed meanwhile
 
 
-def _respond(app: App, call: Call, root: str, spool: HookSpool, event: Event) -> None:
+def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEvent) -> None:
     """Answer an event if the host is to be told something now, else see whether the spool is to be committed."""
     from gitmem.hosts.host import caller, find_host
 
@@ -256,7 +256,7 @@ def _answer_start(
     root: str,
     payload: dict[str, object],
     answer: Callable[[str], dict[str, object]],
-    event: Event,
+    event: TakenEvent,
     *,
     sign: str,
 ) -> None:
@@ -302,7 +302,7 @@ def _answer_start(
 
 
 def _start_text(
-    app: App, store: Store, questions: ProjectQuestions, found: Pending | None, stands: str, *, event: Event
+    app: App, store: Store, questions: ProjectQuestions, found: Pending | None, stands: str, *, event: TakenEvent
 ) -> tuple[str, tuple[str, ...]]:
     """Return the memory for a new session, and the ids of what it tells; what takes long is left out."""
     from gitmem.sessions.pending import with_last_answers
@@ -458,11 +458,11 @@ def _log(app: App, message: str) -> None:
     """Write to the log of the store, if there is one; ignore failures."""
     try:
         from gitmem.cli.app import now
-        from gitmem.store.findings import Failure, FailureLog
+        from gitmem.store.findings import FailureLog, LoggedFailure
         from gitmem.store.locate import accepted_folder
 
         root = _find(app, ())
         if root is not None:
-            FailureLog(accepted_folder(root, app.environ, app.home())).record(Failure(now(), "hook", message))
+            FailureLog(accepted_folder(root, app.environ, app.home())).record(LoggedFailure(now(), "hook", message))
     except Exception:  # noqa: BLE001, S110  # the host must not feel this either
         pass

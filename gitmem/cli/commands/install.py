@@ -21,8 +21,8 @@ from gitmem.cli.host import (
     short_path,
 )
 from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
-from gitmem.hosts.host import Host, Place, Scope
-from gitmem.hosts.install import Change, Manifest, Record, carry_out, is_present, plan_edits, plan_put
+from gitmem.hosts.host import Host, InstallPlace, Scope
+from gitmem.hosts.install import InstallRecord, Manifest, SettingsChange, carry_out, is_present, plan_edits, plan_put
 from gitmem.hosts.script import arrives, comes_back, hooked_file, plan_script, put_script
 from gitmem.hosts.settings import (
     ALLOW,
@@ -76,10 +76,10 @@ class _Plan(Value):
     """
 
     host: Host
-    place: Place
+    place: InstallPlace
     manifest: Manifest | None
     items: Sequence[Edit | Shipped]
-    changes: tuple[tuple[str, Change], ...]
+    changes: tuple[tuple[str, SettingsChange], ...]
     others: tuple[str, ...]
     hooks: str
 
@@ -204,7 +204,7 @@ def _planned(args: argparse.Namespace, app: App, host: Host, scope: Scope, parts
 
 
 def _items(
-    host: Host, place: Place, parts: tuple[str, ...], records: Mapping[str, Record], *, trust: bool
+    host: Host, place: InstallPlace, parts: tuple[str, ...], records: Mapping[str, InstallRecord], *, trust: bool
 ) -> list[Edit | Shipped]:
     """Return the items to install; with `trust` also the entry by which the host trusts the planned hooks."""
     every = host.edits(place)
@@ -218,7 +218,7 @@ def _items(
     return items
 
 
-def _agreed(args: argparse.Namespace, app: App, plans: Sequence[_Plan], script: Change) -> bool:
+def _agreed(args: argparse.Namespace, app: App, plans: Sequence[_Plan], script: SettingsChange) -> bool:
     """Show the planned files at a terminal and ask for consent; elsewhere return True."""
     if not _asks(args, app):
         return True
@@ -346,15 +346,15 @@ def _asked(app: App, hosts: Sequence[Host]) -> Scope:
         return Scope.PROJECT
     offered = [scope for scope in Scope if any(scope in host.scopes for host in hosts)]
     alone = Scope.LOCAL if Scope.LOCAL in offered else Scope.USER
-    listed = [f"  {one.value[0]}  {_SCOPES[one]}{' (default)' * (one is alone)}" for one in offered]
+    listed = [f"  {scope.value[0]}  {_SCOPES[scope]}{' (default)' * (scope is alone)}" for scope in offered]
     app.say("\n".join(["Whose sessions are to be remembered?", *listed]))
     letters = "/".join(scope.value[0] for scope in offered)
     print(f"[{letters}] ", end="", file=app.err, flush=True)
     answer = app.stdin.readline().strip().lower()[:1]
-    found = [scope for scope in offered if scope.value.startswith(answer or alone.value)]
-    if not found:
+    scopes = [scope for scope in offered if scope.value.startswith(answer or alone.value)]
+    if not scopes:
         raise UsageError(f"The answer was none of {letters}.", "Nothing was changed.")
-    return found[0]
+    return scopes[0]
 
 
 def _prepare_store(args: argparse.Namespace, app: App, name: str) -> None:

@@ -27,13 +27,13 @@ def run_private(args: argparse.Namespace, app: App) -> None:
 
 
 def run_pause(args: argparse.Namespace, app: App) -> None:
-    found = re.fullmatch(r"([1-9][0-9]{0,5})([mhd])", args.time) if args.time else None
-    if args.time and not found:
+    match = re.fullmatch(r"([1-9][0-9]{0,5})([mhd])", args.time) if args.time else None
+    if args.time and not match:
         raise UsageError(f"{args.time!r} is no time.", "Give minutes, hours or days: 30m, 1h, 2d.")
     store = app.settled(args)
     store.acceptance.check()
-    layers.pause(store, int(found[1]) * _UNITS[found[2]] if found else None)
-    until = f"for {args.time}" if found else "until 'gitmem resume'"
+    layers.pause(store, int(match[1]) * _UNITS[match[2]] if match else None)
+    until = f"for {args.time}" if match else "until 'gitmem resume'"
     app.answer(args, {"paused": True}, f"Nothing is recorded {until}.", OWN)
 
 

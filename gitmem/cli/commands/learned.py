@@ -46,10 +46,10 @@ def run_learned(args: argparse.Namespace, app: App) -> None:
 def run_concepts(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
     if args.action == "list":
-        found = sorted(known_concepts(store), key=lambda one: (one.exchanges[-1:], one.id))
-        rows = [f"{one.id}  {one.updated[:_DAY]}  {len(one.exchanges):>4}  {one.name}" for one in found]
+        concepts = sorted(known_concepts(store), key=lambda one: (one.exchanges[-1:], one.id))
+        rows = [f"{one.id}  {one.updated[:_DAY]}  {len(one.exchanges):>4}  {one.name}" for one in concepts]
         text = plain("\n".join(rows)) or "No concepts yet: they are made when a session ends."
-        app.answer(args, [_value(one) for one in found], text, "concepts" if found else "")
+        app.answer(args, [_value(one) for one in concepts], text, "concepts" if concepts else "")
         return
     concept = find_concept(store, args.concept)
     if args.action == "show":
@@ -123,13 +123,15 @@ def _row(episode: Episode) -> str:
 def run_patterns(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
     if args.action == "list":
-        found = known_patterns(store)
+        patterns = known_patterns(store)
         rows = []
-        for one in found:
-            mend, stale = f" → {best.text}" if (best := one.best()) else "", " (stale)" * one.stale
-            rows.append(f"{one.id}  {one.updated:%Y-%m-%d}  {len(one.seen):>3}  {one.title}{mend}{stale}")
+        for pattern in patterns:
+            mend, stale = f" → {best.text}" if (best := pattern.best()) else "", " (stale)" * pattern.stale
+            rows.append(
+                f"{pattern.id}  {pattern.updated:%Y-%m-%d}  {len(pattern.seen):>3}  {pattern.title}{mend}{stale}"
+            )
         text = "\n".join(rows) or "No errors are known yet: they are learned when a session ends."
-        app.answer(args, [pattern_value(one) for one in found], plain(text), "patterns" if found else "")
+        app.answer(args, [pattern_value(one) for one in patterns], plain(text), "patterns" if patterns else "")
         return
     show_pattern(store, args.pattern, args, app)
 

@@ -26,7 +26,7 @@ _SESSION = 8  # characters of a session's id
 _Answer = tuple[dict[str, Any], str]  # as JSON, and as text
 
 
-class Item:
+class ReviewItem:
     """What waits for a decision: `value` is it as JSON, `names` are its other names; each kind has its own takes."""
 
     takes: tuple[str, ...] = ("ours", "theirs")
@@ -48,7 +48,7 @@ class Item:
         raise NotImplementedError
 
 
-class _Document(Item):
+class _Document(ReviewItem):
     takes = ("ours", "theirs", "both", "edit")
     choices = "'--take ours', 'theirs' or 'both' keeps a version, 'edit' the file as it is now."
 
@@ -76,7 +76,7 @@ class _Document(Item):
         return {"path": path, "take": take, "commit": commit}, text
 
 
-class _Facts(Item):
+class _Facts(ReviewItem):
     takes = ("newer", "older", "both")
     choices = "'--take newer' or 'older' says which fact holds, 'both' that they do not contradict each other."
 
@@ -98,7 +98,7 @@ class _Facts(Item):
         return value, f"{outcome}\n{words}{_undo(*commits)}"
 
 
-class _Purge(Item):
+class _Purge(ReviewItem):
     choices = "'--take theirs' does the purge, '--take ours' refuses it."
 
     def __init__(self, store: Store, purge: WaitingPurge) -> None:
@@ -118,7 +118,7 @@ class _Purge(Item):
         return {"path": path, "take": take}, text
 
 
-class _Change(Item):
+class _Change(ReviewItem):
     choices = "'--take theirs' accepts the change, '--take ours' brings back what you had."
 
     def __init__(self, store: Store, change: OthersChange) -> None:
@@ -136,7 +136,7 @@ class _Change(Item):
         return {"fact": change.id, "take": take, "commit": commit}, text + _undo(commit)
 
 
-class _Gone(Item):
+class _Gone(ReviewItem):
     choices = "'--take theirs' takes the fact over to what is checked out, '--take ours' retires it."
 
     def __init__(self, store: Store, fact: Fact, why: str) -> None:
@@ -174,7 +174,7 @@ def run_review(args: argparse.Namespace, app: App) -> None:
     app.answer(args, value if args.take else {"number": number, **value}, plain(text))
 
 
-def waiting(store: Store) -> list[Item]:
+def waiting(store: Store) -> list[ReviewItem]:
     """Return what waits, in the order of its numbers: documents, pairs of facts, purges, changes, facts of branches."""
     people, facts = People(store), known_facts(store)
     statuses = standing_of(store, facts)
@@ -188,7 +188,7 @@ def waiting(store: Store) -> list[Item]:
     ]
 
 
-def _find(items: Sequence[Item], name: str) -> int:
+def _find(items: Sequence[ReviewItem], name: str) -> int:
     """Return the number of the item with this number, or with a name that is this, or an id that begins so."""
     if name.isdecimal():
         if not 1 <= int(name) <= len(items):

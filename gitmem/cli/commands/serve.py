@@ -22,7 +22,7 @@ def run_mcp(args: argparse.Namespace, app: App) -> None:
     if args.port is not None and not args.http:
         raise UsageError("--port goes with --http.", "Add --http, or leave it out.")
     try:
-        from gitmem.mcp.calls import Memory
+        from gitmem.mcp.calls import ServedMemory
         from gitmem.mcp.server import make_server
     except ImportError as error:  # missing, or another version
         from gitmem.platform.shipped import install_command
@@ -37,7 +37,7 @@ def run_mcp(args: argparse.Namespace, app: App) -> None:
         store.acceptance.check()  # who asks is an agent: it is told nothing of a store that came with the project
         return store
 
-    server = make_server(Memory(opened, app.maintain_later, session))
+    server = make_server(ServedMemory(opened, app.maintain_later, session))
     if args.http:
         _serve_http(args, app, server)
     else:

@@ -134,14 +134,14 @@ def _show_id(args: argparse.Namespace, app: App, store: Store, identifier: str) 
 
 
 def _show_entry(args: argparse.Namespace, app: App, store: Store, identifier: str) -> None:
-    found = find_entry(store, identifier)
+    entry = find_entry(store, identifier)
     whose = People(store).whose(identifier)
-    words = marked(store, found.entry.text, identifier)
-    found = found._replace(entry=found.entry._replace(text=words), text=marked(store, found.text))
+    words = marked(store, entry.entry.text, identifier)
+    entry = entry._replace(entry=entry.entry._replace(text=words), text=marked(store, entry.text))
     app.answer(
         args,
-        output.entry_value(found),
-        output.entry_text(found) + (f"\nby      {plain(whose)}" if whose else ""),
+        output.entry_value(entry),
+        output.entry_text(entry) + (f"\nby      {plain(whose)}" if whose else ""),
         "entry",
     )
 

@@ -90,8 +90,8 @@ def run_trust(args: argparse.Namespace, app: App) -> None:
     store = app.open(args)
     check_opened(store)
     known = remotes(store)
-    shown = [f"{one.name} ({one.shown})" for one in known]
-    value = {"store": store.root, "remotes": [{"name": one.name, "url": one.shown} for one in known]}
+    shown = [f"{remote.name} ({remote.shown})" for remote in known]
+    value = {"store": store.root, "remotes": [{"name": remote.name, "url": remote.shown} for remote in known]}
     if not (store.acceptance.given() and added_remotes(store) == known):
         would = f"This would record your sessions in {store.root}" + ", and send them to its remotes" * bool(known)
         syncs = f"and sent to {count(len(shown), 'remote')}: {', '.join(shown)}" if shown else "and sent nowhere"
@@ -104,7 +104,7 @@ def run_trust(args: argparse.Namespace, app: App) -> None:
             return
         if not store.acceptance.given():
             store.acceptance.set_aside()
-        store.acceptance.give(tuple(url for one in known for url in (one.url, one.push_url)))
+        store.acceptance.give(tuple(url for remote in known for url in (remote.url, remote.push_url)))
         HookSpool(store.private).make()
     app.answer(args, value, plain(f"Sessions are recorded in {store.root}."), OWN)
 

@@ -96,11 +96,11 @@ def _text(archive: str, summary: Summary) -> str:
         for theme in summary.themes
     ]
     decisions = [
-        " ".join(filter(None, ("-", one.date, one.decision)))
-        + (f" ({one.reason})" if one.reason and one.reason not in one.decision else "")
-        for one in summary.key_decisions
+        " ".join(filter(None, ("-", decision.date, decision.decision)))
+        + (f" ({decision.reason})" if decision.reason and decision.reason not in decision.decision else "")
+        for decision in summary.key_decisions
     ]
-    issues = [f"{' '.join(filter(None, ('-', one.date, one.issue)))} ({one.status})" for one in summary.issues]
+    issues = [f"{' '.join(filter(None, ('-', issue.date, issue.issue)))} ({issue.status})" for issue in summary.issues]
     for title, items in (("Themes", themes), ("Key decisions", decisions), ("Issues", issues)):
         if items:
             lines += ["", f"{title}:", *items]
@@ -133,9 +133,11 @@ def run_judge(args: argparse.Namespace, app: App) -> int:
     store = app.settled(args)
     span = read_date(store, args.since, "--since")
     waiting = [
-        one
-        for one in sessions(store)
-        if one.file and (span is None or one.last >= span.first) and not is_judged(store, one.id, one.file)
+        session
+        for session in sessions(store)
+        if session.file
+        and (span is None or session.last >= span.first)
+        and not is_judged(store, session.id, session.file)
     ]
     if waiting and not args.dry_run and store.config.summary.provider in {OFFLINE, HOST}:
         raise UsageError("No model is named that judges sessions.", f"{TURN_ON}.")

@@ -10,7 +10,7 @@ from gitmem.cli.output import Progress
 from gitmem.errors import StoreNotFoundError, UnreachableError
 from gitmem.git.remote import Connection
 from gitmem.history.export import export
-from gitmem.store.findings import Failure, FailureLog
+from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.sync.clone import back_up, merge_in, restore_into
 from gitmem.sync.guard import Accept
 from gitmem.sync.proposals import propose
@@ -45,7 +45,7 @@ def _background(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
     for error in sync_in_background(store, Options()):
         if not isinstance(error, UnreachableError):
-            FailureLog(store.private).record(Failure(now(), "sync", error.sentences))
+            FailureLog(store.private).record(LoggedFailure(now(), "sync", error.sentences))
 
 
 def _words(done: Synced) -> str:

@@ -18,14 +18,14 @@ def run_guide(args: argparse.Namespace, app: App) -> None:
     task, error = " ".join(args.task), app.read_output(args, args.error)
     if not (task.strip() or error.strip()):
         raise UsageError("There is no task and no error.", "gitmem guide 'add retries', or gitmem guide --error FILE")
-    found = guide(app.settled(args), task, error=error, session=args.session)
+    guidance = guide(app.settled(args), task, error=error, session=args.session)
     app.answer(
         args,
-        found._asdict() | {"lines": [line._asdict() for line in found.lines]},
-        plain(as_text(found, person=app.out.isatty())),
+        guidance._asdict() | {"lines": [line._asdict() for line in guidance.lines]},
+        plain(as_text(guidance, person=app.out.isatty())),
         "guide",
     )
-    if not found.lines and not args.json:
+    if not guidance.lines and not args.json:
         app.notices(("No memory clearly matches.",))
 
 

@@ -20,7 +20,16 @@ from gitmem.cli.host import (
 )
 from gitmem.errors import GitmemError, StoreNotFoundError, UsageError
 from gitmem.hosts.host import NAMES, Host, Scope, find_host
-from gitmem.hosts.install import Change, Manifest, Record, carry_out, is_present, plan_take, plan_takes, plan_whole
+from gitmem.hosts.install import (
+    InstallRecord,
+    Manifest,
+    SettingsChange,
+    carry_out,
+    is_present,
+    plan_take,
+    plan_takes,
+    plan_whole,
+)
 from gitmem.hosts.script import drop_script, hooked_file, plan_removal, settings_with_hooks
 from gitmem.hosts.settings import HOOKS, MCP, Shipped
 from gitmem.store.change_settings import made_files
@@ -35,7 +44,7 @@ def run_uninstall(args: argparse.Namespace, app: App) -> None:
     chosen, hosts = chosen_scope(args), chosen_hosts(args, app)
     if not hosts:
         raise UsageError("No agent is named.", "For example: gitmem uninstall claude")
-    changes: list[tuple[Scope, Change]] = []
+    changes: list[tuple[Scope, SettingsChange]] = []
     for host in hosts:
         for scope in (chosen,) if chosen else (Scope.PROJECT, Scope.LOCAL):
             if scope in host.scopes:
@@ -46,7 +55,7 @@ def run_uninstall(args: argparse.Namespace, app: App) -> None:
     report_changes(args, app, hosts, changes, text)
 
 
-def _take(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> dict[str, Change]:
+def _take(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> dict[str, SettingsChange]:
     """Remove gitmem's files and then its entries from the settings of one scope."""
     manifest = find_manifest(args, app, scope, host)
     records = manifest.records() if manifest else {}
@@ -54,7 +63,7 @@ def _take(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> dict[
     shared = _still_needed(args, app, host, scope)
     whole = [item for item in items if isinstance(item, Shipped) and item.path not in shared]
     paths = {item.path for item in items}
-    done: dict[str, Change] = {}
+    done: dict[str, SettingsChange] = {}
     # A file that an earlier version brought, and this one does not, is in the record only.
     old = [path for path, record in records.items() if record.digest and path not in paths]
     for path in (*(item.path for item in whole if item.path in records), *old):
@@ -74,7 +83,7 @@ def _take(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> dict[
     return done
 
 
-def _record(manifest: Manifest | None, path: str) -> Record | None:
+def _record(manifest: Manifest | None, path: str) -> InstallRecord | None:
     """Return a file's current record: when a file goes, the folders made for it pass to another file's record."""
     return manifest.records().get(path) if manifest else None
 
@@ -98,7 +107,7 @@ def _still_needed(args: argparse.Namespace, app: App, host: Host, scope: Scope) 
     return needed
 
 
-def _carried_out(args: argparse.Namespace, change: Change, manifest: Manifest | None) -> Change:
+def _carried_out(args: argparse.Namespace, change: SettingsChange, manifest: Manifest | None) -> SettingsChange:
     if not args.dry_run:
         carry_out(change, manifest)
     return change
@@ -133,9 +142,9 @@ def _run_everything(args: argparse.Namespace, app: App) -> None:
     app.notices(("The memories stay, in .gitmem of each project and in ~/.gitmem; remove these folders yourself.",))
 
 
-def _take_everything(args: argparse.Namespace, app: App) -> list[tuple[Scope, Change]]:
+def _take_everything(args: argparse.Namespace, app: App) -> list[tuple[Scope, SettingsChange]]:
     """Take gitmem out of all settings it is recorded in, then remove the files of its own."""
-    changes: list[tuple[Scope, Change]] = []
+    changes: list[tuple[Scope, SettingsChange]] = []
     here, home = project_top(app.folder(args)), os.path.realpath(app.home())
     folders = dict.fromkeys([here, *map(_project_of, settings_with_hooks(home))])
     # The person's own first: in the home folder they are also found as a project's.
@@ -168,10 +177,10 @@ def _project_of(path: str) -> str:
     return folder if any(os.path.lexists(os.path.join(folder, name)) for name in (".git", ".gitmem")) else ""
 
 
-def _take_from_git(args: argparse.Namespace, app: App) -> list[Change]:
+def _take_from_git(args: argparse.Namespace, app: App) -> list[SettingsChange]:
     """Take the store's line out of the project's `info/exclude`, and the merge driver out of the store."""
     excluded = plan_unexclude(app.folder(args), app.home())
-    done = [Change(*excluded, None)] if excluded else []
+    done = [SettingsChange(*excluded, None)] if excluded else []
     for change in done:
         _carried_out(args, change, None)
     with contextlib.suppress(StoreNotFoundError):

@@ -20,7 +20,7 @@ from gitmem.history.authors import look_up_all
 from gitmem.llm.choose import VARIABLE, choose, make_embedder
 from gitmem.platform.programs import lower_priority, read_resource
 from gitmem.search.sources import renew_texts
-from gitmem.store.findings import Failure, FailureLog, is_due
+from gitmem.store.findings import FailureLog, LoggedFailure, is_due
 from gitmem.store.maintenance import Maintenance, maintain
 from gitmem.store.recovery import join_listed
 from gitmem.store.store import Store
@@ -75,14 +75,17 @@ CI_FILES = {"github": "action.yml", "gitlab": "gitlab.yml", "pre-receive": "pre-
 
 def _check_commits(args: argparse.Namespace, app: App) -> int:
     git = open_for_ci(app.path(args, ""), app.environ)
-    found = examine(git, args.base, args.head, args.authors, args.allow)
-    levels = [one.level for one in found]
+    findings = examine(git, args.base, args.head, args.authors, args.allow)
+    levels = [finding.level for finding in findings]
     errors, warnings = levels.count(ERROR), levels.count(WARNING)
-    value = {"errors": errors, "warnings": warnings, "findings": [one._asdict() for one in found]}
-    lines = [f"{one.path or '(commit)'}:{one.line}: {one.level}: {one.message} [{one.check}]" for one in found]
+    value = {"errors": errors, "warnings": warnings, "findings": [finding._asdict() for finding in findings]}
+    lines = [
+        f"{finding.path or '(commit)'}:{finding.line}: {finding.level}: {finding.message} [{finding.check}]"
+        for finding in findings
+    ]
     text = "\n".join([*lines, f"{count(errors, 'error')}, {count(warnings, 'warning')}."])
     args.json = args.json or args.sarif
-    app.answer(args, sarif(found, __version__) if args.sarif else value, text, "check" if found else "")
+    app.answer(args, sarif(findings, __version__) if args.sarif else value, text, "check" if findings else "")
     return ExitCode.FAILURE if errors or (args.strict and warnings) else ExitCode.OK
 
 
@@ -154,7 +157,7 @@ def _in_background(store: Store, embedder: Embedder | None) -> int:
     except GitmemError as error:
         problem = str(error)
     if is_news(store.private, "reindex", problem):
-        FailureLog(store.private).record(Failure(store.context.clock(), "reindex", problem))
+        FailureLog(store.private).record(LoggedFailure(store.context.clock(), "reindex", problem))
     return ExitCode.FAILURE if problem else ExitCode.OK
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from gitmem.hosts.host import Host, Items, Place, Scope, command_hooks, folder_name, shared_server, transcripts_in
+from gitmem.hosts.host import (
+    Host,
+    InstallPlace,
+    Items,
+    Scope,
+    command_hooks,
+    folder_name,
+    shared_server,
+    transcripts_in,
+)
 from gitmem.platform.safe_open import read_regular
 
 SERVER = "gitmem"
@@ -22,7 +31,7 @@ _EVENTS = (
 )
 
 
-def _edits(place: Place) -> Items:
+def _edits(place: InstallPlace) -> Items:
     from gitmem.hosts.settings import SUMMARIES, Shipped, allow_edit, commands, hooks_edit, server_edit, skills
     from gitmem.platform.programs import read_resource
 
@@ -53,13 +62,13 @@ HOST = Host(
 )
 
 
-def settings_file(place: Place) -> str:
+def settings_file(place: InstallPlace) -> str:
     """Return the path of the settings file."""
     name = "settings.local.json" if place.scope is Scope.LOCAL else "settings.json"
     return os.path.join(place.folder(*_CONFIG), name)
 
 
-def servers_file(place: Place) -> tuple[str, tuple[str, ...]]:
+def servers_file(place: InstallPlace) -> tuple[str, tuple[str, ...]]:
     """Return the path of the list of MCP servers, and where in it gitmem's stands.
 
     A project's list is a file of its own, which a team shares; the two of a person's are in Claude Code's own file, the

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TextIO
 
-from gitmem.hosts.host import DUE, LATE, Host, Items, Payload, Place, Scope, is_below, text_of
+from gitmem.hosts.host import DUE, LATE, Host, InstallPlace, Items, Payload, Scope, is_below, text_of
 from gitmem.sessions.transcript import Record, Role, content_text, objects, records
 
 _TOOLS = {"run_commands": "Bash", "editor": "Edit"}
@@ -32,7 +32,7 @@ _BLANKS = " \t\r\n\f\v,\ufeff"
 _BEGINS = re.compile(r'"messages"\s*:\s*\[')
 
 
-def _edits(place: Place) -> Items:
+def _edits(place: InstallPlace) -> Items:
     from gitmem.hosts.settings import event_files, server_edit, skills
 
     folder = place.folder(".cline", "CLINE_DIR")
@@ -52,8 +52,8 @@ def _data(environ: Mapping[str, str], home: str) -> str:
 
 
 def _transcript(environ: Mapping[str, str], home: str, session: str) -> str:
-    known = re.fullmatch(r"[A-Za-z0-9_-]+", session)  # else it is no name of a file
-    return os.path.join(_data(environ, home), "sessions", session, session + _MESSAGES) if known else ""
+    match = re.fullmatch(r"[A-Za-z0-9_-]+", session)  # else it is no name of a file
+    return os.path.join(_data(environ, home), "sessions", session, session + _MESSAGES) if match else ""
 
 
 def _read(payload: Payload) -> Payload | None:
@@ -98,7 +98,7 @@ def _outcome(output: object) -> tuple[str, bool]:
     texts = [text_of(part, "result") or text_of(part, "error") or content_text(part.get("content")) for part in parts]
     failed = any(part.get("success") is False or part.get("isError") is True for part in parts)
     whole = output if isinstance(output, str) and not parts else ""
-    return whole or "\n".join(_EXIT.sub("", one).strip() for one in texts), failed
+    return whole or "\n".join(_EXIT.sub("", text).strip() for text in texts), failed
 
 
 def _lines(path: str) -> Iterator[str]:
@@ -121,12 +121,12 @@ def _about(path: str) -> dict[str, object]:
 def _messages(file: TextIO) -> Iterator[str]:
     """Yield the items of the list of messages, without reading a large file whole."""
     buffer = ""
-    while (found := _BEGINS.search(buffer)) is None:
+    while (match := _BEGINS.search(buffer)) is None:
         more = file.read(_CHUNK)
         if not more:
             return
         buffer = buffer[-_CHUNK // 2 :] + more
-    buffer = buffer[found.end() :]
+    buffer = buffer[match.end() :]
     decode = json.JSONDecoder(strict=False).raw_decode
     while True:
         buffer = buffer.lstrip(_BLANKS)
@@ -174,7 +174,7 @@ def _part(part: Payload, base: Record) -> Iterator[Record]:
         yield base.result(said, text_of(part, "tool_use_id"), failed=failed)
 
 
-def _sessions(place: Place) -> list[str]:
+def _sessions(place: InstallPlace) -> list[str]:
     top = os.path.join(_data(place.environ, place.home), "sessions")
     names = os.listdir(top) if os.path.isdir(top) else []
     paths = [path for name in names if os.path.isfile(path := _transcript(place.environ, place.home, name))]

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from gitmem.hosts.host import Host, Items, Payload, Place, begun_below, command_hooks, text_of
+from gitmem.hosts.host import Host, InstallPlace, Items, Payload, begun_below, command_hooks, text_of
 from gitmem.platform.safe_open import read_end
 from gitmem.sessions.transcript import Record, Role, content_text, objects, records
 
@@ -29,7 +29,7 @@ def hooks() -> dict[str, Mapping[str, object]]:
     return {event: {**hook, "commandWindows": _WINDOWS.format(event)} for event, hook in found.items()}
 
 
-def _edits(place: Place) -> Items:
+def _edits(place: InstallPlace) -> Items:
     from gitmem.hosts.settings import MCP, TRUST, hooks_edit, skills, tables_edit
 
     folder = place.folder(".codex", "CODEX_HOME")

@@ -15,9 +15,9 @@ from functools import partial
 from gitmem.hosts.host import (
     LATE,
     Host,
+    InstallPlace,
     Items,
     Payload,
-    Place,
     Scope,
     begun_below,
     command_hooks,
@@ -41,7 +41,7 @@ def _hooks() -> dict[str, Mapping[str, object]]:
     }
 
 
-def _edits(place: Place) -> Items:
+def _edits(place: InstallPlace) -> Items:
     from gitmem.hosts.settings import hooks_edit, server_edit, skills
 
     own = place.scope is Scope.USER
@@ -89,7 +89,7 @@ def _read_item(item: Payload, base: Record) -> Iterator[Record]:
         yield base.result(_EXIT.sub("", text).strip(), key, failed=failed)
 
 
-def _sessions(place: Place) -> list[str]:
+def _sessions(place: InstallPlace) -> list[str]:
     """Return the events of a project's sessions; the first line says where each was."""
     top = os.path.join(place.own(".copilot", "COPILOT_HOME"), "session-state")
     paths = begun_below(place.project, top, "data", "context", "cwd")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from gitmem.hosts.host import Host, Items, Payload, Place, Scope, named_as_claude, text_of
+from gitmem.hosts.host import Host, InstallPlace, Items, Payload, Scope, named_as_claude, text_of
 
 _UNTRIED = "Nobody has tried this with {} yet; 'gitmem status' shows whether its sessions arrive."
 _TOOLS_ONLY = "Nobody has tried this with {} yet. Its sessions are not captured: it has tools for the memory only."
@@ -21,7 +21,7 @@ _AMP_TOOLS = {"shell_command": "Bash", "create_file": "Write", "edit_file": "Edi
 _AMP_EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop"
 
 
-def _amp_edits(place: Place) -> Items:
+def _amp_edits(place: InstallPlace) -> Items:
     from gitmem.hosts.settings import HOOKS, Shipped, server_edit, skills
     from gitmem.platform.programs import read_resource
 
@@ -67,7 +67,7 @@ _CURSOR_EVENTS = {
 }
 
 
-def _cursor_edits(place: Place) -> Items:
+def _cursor_edits(place: InstallPlace) -> Items:
     from gitmem.hosts.settings import hooks_edit, server_edit, skills
 
     folder = place.folder(".cursor")
@@ -109,7 +109,7 @@ CURSOR = Host(
 )
 
 
-def _crush_edits(place: Place) -> Items:
+def _crush_edits(place: InstallPlace) -> Items:
     from gitmem.hosts.settings import block_edit, server_edit, skills
 
     server = {"type": "stdio"} | place.server
@@ -133,7 +133,7 @@ CRUSH = Host(
 )
 
 
-def _tools_edits(host: str, folder: str, servers: str, place: Place) -> Items:
+def _tools_edits(host: str, folder: str, servers: str, place: InstallPlace) -> Items:
     """Return what a host gets that reads a project's `mcp.json`, with its list under this key, and AGENTS.md."""
     from gitmem.hosts.settings import block_edit, server_edit
 

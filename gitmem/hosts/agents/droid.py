@@ -15,9 +15,9 @@ from functools import partial
 
 from gitmem.hosts.host import (
     Host,
+    InstallPlace,
     Items,
     Payload,
-    Place,
     command_hooks,
     first_object,
     folder_name,
@@ -38,7 +38,7 @@ _TOOLS_HINT = f'The tools of this memory come seconds after the start: load them
 _EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact", "SessionEnd")
 
 
-def _edits(place: Place) -> Items:
+def _edits(place: InstallPlace) -> Items:
     from gitmem.hosts.settings import commands, hooks_edit, server_edit, skills
 
     folder = place.folder(".factory")
@@ -78,9 +78,9 @@ def _named(part: Record) -> Record:
     if part.role is Role.USER:
         return part._replace(text=part.text.strip(), injected=part.text.startswith(_INJECTED))
     if part.role is Role.RESULT:
-        found = _EXIT.search(part.text)
+        match = _EXIT.search(part.text)
         text = _FAILED.sub("", _EXIT.sub("", part.text))
-        return part._replace(text=text, failed=part.failed or bool(found and found["code"] != "0"))
+        return part._replace(text=text, failed=part.failed or bool(match and match["code"] != "0"))
     return part._replace(tool=_TOOLS.get(part.tool, part.tool))
 
 

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from gitmem.hosts.host import LATE, Host, Items, Payload, Place, command_hooks, text_of
+from gitmem.hosts.host import LATE, Host, InstallPlace, Items, Payload, command_hooks, text_of
 from gitmem.sessions.transcript import Record, Role, Unread, content_text, records
 
 _TIMEOUT = 10_000  # milliseconds
@@ -24,7 +24,7 @@ _TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "replace": "Edit"}
 _MOST_BYTES = 10_000_000  # of the list of projects
 
 
-def _edits(place: Place) -> Items:
+def _edits(place: InstallPlace) -> Items:
     from gitmem.hosts.settings import as_toml, commands, hooks_edit, server_edit, skills
 
     folder = place.folder(".gemini")
@@ -58,10 +58,10 @@ def _read(payload: Payload) -> Payload | None:
 
 def _printed(said: str) -> str:
     """Return what a command printed, of the report on a command that failed; its exit code if it printed nothing."""
-    found = _PRINTED.match(said)
-    if not found:
+    match = _PRINTED.match(said)
+    if not match:
         return said
-    return f"Exit code {found['code']}" if found["output"] in {"", "(empty)"} else found["output"]
+    return f"Exit code {match['code']}" if match["output"] in {"", "(empty)"} else match["output"]
 
 
 def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
@@ -101,7 +101,7 @@ def _call(call: Payload, base: Record) -> Iterator[Record]:
     yield base.result(_printed(text), key, failed=failed)
 
 
-def _sessions(place: Place) -> list[str]:
+def _sessions(place: InstallPlace) -> list[str]:
     """Return the chats of a project, whose folder `projects.json` names."""
     top = place.own(".gemini")
     try:

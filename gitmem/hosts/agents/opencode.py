@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import cast
 
-from gitmem.hosts.host import Host, Items, Payload, Place, Scope, is_below, text_of, without_help
+from gitmem.hosts.host import Host, InstallPlace, Items, Payload, Scope, is_below, text_of, without_help
 from gitmem.sessions.transcript import Record, Role, records
 
 _NAME = 'const HOST = "opencode"'
@@ -27,7 +27,7 @@ _PARTS = """
 """
 
 
-def _edits(name: str, place: Place) -> Items:
+def _edits(name: str, place: InstallPlace) -> Items:
     from gitmem.hosts.settings import HOOKS, Shipped, commands, server_edit, skills
     from gitmem.platform.programs import read_resource
 
@@ -113,7 +113,7 @@ def _call(part: Payload, base: Record) -> Iterator[Record]:
     yield base.result(text, key, failed=failed)
 
 
-def _sessions(name: str, place: Place) -> list[str]:
+def _sessions(name: str, place: InstallPlace) -> list[str]:
     """Return the sessions of a project in the program's database, without those of subagents."""
     folder = os.path.join(place.environ.get("XDG_DATA_HOME") or os.path.join(place.home, ".local", "share"), name)
     files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []

@@ -10,7 +10,17 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from gitmem.hosts.host import Host, Items, Payload, Place, Scope, begun_below, named_as_claude, text_of, without_help
+from gitmem.hosts.host import (
+    Host,
+    InstallPlace,
+    Items,
+    Payload,
+    Scope,
+    begun_below,
+    named_as_claude,
+    text_of,
+    without_help,
+)
 from gitmem.sessions.transcript import Record, Role, content_text, records
 
 _TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit"}
@@ -18,7 +28,7 @@ _EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop Pre
 _EXIT = re.compile(r"(?<=\S)\s*\nCommand exited with code [0-9]+\s*\Z")  # after what a command printed
 
 
-def _edits(place: Place) -> Items:
+def _edits(place: InstallPlace) -> Items:
     from gitmem.hosts.settings import HOOKS, Shipped, server_edit, skills
     from gitmem.platform.programs import read_resource
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from gitmem.hosts.host import Host, Items, Payload, Place, command_hooks, folder_name, text_of, transcripts_in
+from gitmem.hosts.host import Host, InstallPlace, Items, Payload, command_hooks, folder_name, text_of, transcripts_in
 from gitmem.sessions.transcript import Record, Role, records
 
 _INJECTED = re.compile(r"<(qwen:[a-z-]+-context)>.*?</\1>\s*", re.DOTALL)
@@ -25,7 +25,7 @@ _DEFERRED = "tool_call"  # a tool that calls another one by its name and argumen
 _EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "PreCompact", "SessionEnd")
 
 
-def _edits(place: Place) -> Items:
+def _edits(place: InstallPlace) -> Items:
     from gitmem.hosts.settings import commands, hooks_edit, server_edit, skills
 
     folder = place.folder(".qwen")
@@ -53,11 +53,11 @@ def _read(payload: Payload) -> Payload | None:
 
 def _printed(said: str) -> str:
     """Return what a command printed, of the report on a command that failed; its exit code if it printed nothing."""
-    found = _PRINTED.search(said)
-    if not found:
+    match = _PRINTED.search(said)
+    if not match:
         return said
-    printed = "\n".join(part for part in found.group("output", "error") if part not in _NOTHING)
-    return printed or f"Exit code {found['code']}"
+    printed = "\n".join(part for part in match.group("output", "error") if part not in _NOTHING)
+    return printed or f"Exit code {match['code']}"
 
 
 def _read_item(item: Payload, base: Record) -> Iterator[Record]:

@@ -26,9 +26,9 @@ WIDTH, HEIGHT = 640, 280
 
 def show_concepts(view: View) -> dict[str, Any]:
     """Return a page of the concepts, the one worked on last first, starting behind the concept `after`."""
-    every = sorted(known_concepts(view.store), key=lambda one: (one.updated, one.id), reverse=True)
+    every = sorted(known_concepts(view.store), key=lambda concept: (concept.updated, concept.id), reverse=True)
     page, around = view.page_of(every)
-    return {**around, "concepts": [_value(one) for one in page]}
+    return {**around, "concepts": [_value(concept) for concept in page]}
 
 
 def show_concept(view: View, identifier: str) -> dict[str, Any]:

@@ -27,12 +27,12 @@ def show_facts(view: View) -> dict[str, Any]:
     """Return a page of the facts that match the query, the newest first, starting behind the fact `after`."""
     every, statuses = view.facts, view.statuses
     kind, words, which = view.word("kind"), view.word("q").casefold(), view.word("show") or "holds"
-    found = [
+    facts = [
         fact
         for fact in sorted(every, key=lambda fact: (fact.when, fact.id), reverse=True)
         if _is_wanted(statuses[fact.id], which) and kind in ("", fact.kind) and words in fact.description.casefold()
     ]
-    page, around = view.page_of(found)
+    page, around = view.page_of(facts)
     return {
         **around,
         "facts": [ticked(view, fact, statuses[fact.id]) for fact in page],
@@ -127,5 +127,5 @@ def _sources(view: View, fact: Fact) -> list[dict[str, Any]]:
         return []
     path = session_files(store).get(session, "")
     text = (store.read(path) or b"").decode("utf-8", "replace") if path else ""
-    entries = [one.entry for one in find_entries(text) if tail_of(one.entry.id) in tails]
-    return [{"id": one.id, "text": one.text, "session": session, "path": path} for one in entries[:_SOURCES]]
+    entries = [entry.entry for entry in find_entries(text) if tail_of(entry.entry.id) in tails]
+    return [{"id": entry.id, "text": entry.text, "session": session, "path": path} for entry in entries[:_SOURCES]]

@@ -51,11 +51,11 @@ def show_search(view: View) -> dict[str, Any]:
 
 def _elsewhere(view: View, query: str) -> list[dict[str, Any]]:
     """Return the best hits of all other projects together, ranked as `gitmem search --stores` ranks them."""
-    others = {one.root: one for one in view.projects if one != view.here}
-    found: list[StoreHit] = []
+    others = {project.root: project for project in view.projects if project != view.here}
+    hits: list[StoreHit] = []
     with contextlib.suppress(GitmemError, OSError):  # as a filter that is of one store
-        found = search_stores([*others], view.store.context, query, limit=_LIMIT).hits
-    named = ((others[one.store], one.hit) for one in found)
+        hits = search_stores([*others], view.store.context, query, limit=_LIMIT).hits
+    named = ((others[hit.store], hit.hit) for hit in hits)
     return [{"name": project.name, "base": project.base, **_hit(hit)} for project, hit in named]
 
 

@@ -52,11 +52,11 @@ def told(view: View) -> list[Shown]:
 def _part(view: View, shown: Shown) -> dict[str, Any]:
     """Return a part, and each fact that a line of it tells, in the words of the line."""
     text = shown.text.partition("\n")[2].strip()  # below the title
-    lines, known = text.splitlines(), {fact.id: fact for fact in view.facts}
+    lines, facts = text.splitlines(), {fact.id: fact for fact in view.facts}
     beliefs = []
-    if len(lines) == len(shown.ids) and known.keys() >= {*shown.ids}:
+    if len(lines) == len(shown.ids) and facts.keys() >= {*shown.ids}:
         beliefs = [
-            {**fields(known[one], "id kind pinned"), "text": line.removeprefix("- "), "blob": blob_of(view, known[one])}
+            {**fields(facts[one], "id kind pinned"), "text": line.removeprefix("- "), "blob": blob_of(view, facts[one])}
             for one, line in zip(shown.ids, lines, strict=True)
         ]
     value = fields(shown, "title tokens pieces of")

@@ -24,9 +24,9 @@ def show_knowledge(view: View) -> dict[str, Any]:
     holding = [fact for fact in view.facts if statuses[fact.id].holds]
     groups = []
     for kind in _KINDS:
-        found = sorted((fact for fact in holding if fact.kind is kind), key=lambda fact: fact.when, reverse=True)
-        shown = [fact_value(view, fact, statuses[fact.id]) for fact in found[:_MAX_GROUP]]
-        groups.append({"kind": kind.value, "total": len(found), "facts": shown})
+        facts = sorted((fact for fact in holding if fact.kind is kind), key=lambda fact: fact.when, reverse=True)
+        shown = [fact_value(view, fact, statuses[fact.id]) for fact in facts[:_MAX_GROUP]]
+        groups.append({"kind": kind.value, "total": len(facts), "facts": shown})
     documents = [
         {
             **fields(known, "kind confidence updated"),
@@ -40,15 +40,18 @@ def show_knowledge(view: View) -> dict[str, Any]:
     patterns = known_patterns(view.store)
     return {
         "documents": documents,
-        "bugs": [_bug(one, view) for one in patterns[:_MAX_ERRORS]],
+        "bugs": [_bug(pattern, view) for pattern in patterns[:_MAX_ERRORS]],
         "errors": len(patterns),
         "groups": groups,
     }
 
 
 def _bug(pattern: BugPattern, view: View) -> dict[str, Any]:
-    solutions = sorted(pattern.solutions, key=lambda one: one.confidence, reverse=True)
-    told = [(marked(view.store, one.text), len(one.worked), len(one.worked) + len(one.failed)) for one in solutions]
+    solutions = sorted(pattern.solutions, key=lambda solution: solution.confidence, reverse=True)
+    told = [
+        (marked(view.store, solution.text), len(solution.worked), len(solution.worked) + len(solution.failed))
+        for solution in solutions
+    ]
     return {
         **fields(pattern, "id title updated files commands"),
         "author": view.people.whose("", pattern.path),

@@ -48,7 +48,7 @@ def show_review(view: View) -> dict[str, Any]:
     long = (("pairs", pairs), ("changes", changes), ("documents", documents), ("stale", stale), ("gone", gone))
     return {
         "pairs": [{"older": side(pair.older), "newer": side(pair.newer)} for pair in pairs[:_MOST]],
-        "changes": [_change(view, one) for one in changes[:_MOST]],
+        "changes": [_change(view, change) for change in changes[:_MOST]],
         "documents": [_document(view, item) for item in documents[:_MOST]],
         "stale": [ticked(view, fact, statuses[fact.id]) for fact in stale[:_MOST]],
         "gone": [ticked(view, fact, statuses[fact.id]) for fact in gone[:_MOST]],

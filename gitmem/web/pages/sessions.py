@@ -11,7 +11,7 @@ from gitmem.document.entry import Entry, find_entries, find_section
 from gitmem.document.ids import daily_path, id_in
 from gitmem.errors import NotFoundError
 from gitmem.history.named import named
-from gitmem.history.origin import Session, find_session, sessions
+from gitmem.history.origin import SessionSummary, find_session, sessions
 from gitmem.lessons.read import episode_paths, pattern_headers, read_episode, read_pattern
 from gitmem.lessons.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
 from gitmem.sessions.exchange import parse
@@ -56,10 +56,12 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
     last = len(entries) if view.word(WHOLE) else first + _EXCHANGES
     answers = _answers(view, (one.entry for one in entries[first:last]))
     exchanges: list[dict[str, Any]] = []
-    for one in entries[first:last]:
-        exchange = parse(one.entry)
+    for entry in entries[first:last]:
+        exchange = parse(entry.entry)
         if exchange is None:
-            exchanges.append({"id": one.entry.id, "time": one.entry.time, "text": one.entry.text})  # with its author
+            exchanges.append(
+                {"id": entry.entry.id, "time": entry.entry.time, "text": entry.entry.text}
+            )  # with its author
             continue
         exchanges.append(
             {
@@ -79,11 +81,13 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
         "exchanges": exchanges,
         "by": str(document.get("by") or ""),
         "transcript": transcripts.file_name(found.id) in kept,
-        "said": "\n".join(document.body[one.start : one.end] for one in sections),
+        "said": "\n".join(document.body[section.start : section.end] for section in sections),
         "next": entries[last - 1].entry.id if last < len(entries) else None,
         **_told(view, found.id),
         "facts": [fact_value(view, fact, statuses[fact.id]) for fact in view.facts if fact.session == found.id],
-        "commits": [commit_value(view.store, one) for one in view.records() if one.session == found.id][:_MOST],
+        "commits": [commit_value(view.store, record) for record in view.records() if record.session == found.id][
+            :_MOST
+        ],
         "count": found.commits,
     }
 
@@ -107,7 +111,7 @@ def show_transcript(view: View, identifier: str) -> dict[str, Any]:
     return {**_value(view, found), "lines": said, "total": len(lines), "next": last if last < len(lines) else None}
 
 
-def _session(view: View, identifier: str) -> Session:
+def _session(view: View, identifier: str) -> SessionSummary:
     known = next((one for one in known_sessions(view) if one.id == identifier), None)
     return known or find_session(view.store, identifier)
 
@@ -118,9 +122,9 @@ def _answers(view: View, entries: Iterable[Entry]) -> dict[str, str]:
     found = {}
     for day in {*wanted.values()}:
         text = (view.store.read(daily_path(day)) or b"").decode("utf-8", "replace") if day.count("-") == 2 else ""  # noqa: PLR2004
-        for one in find_entries(named(view.store, text)):
-            if one.entry.id in wanted:
-                found[one.entry.id] = one.entry.text.partition("\n\n")[2]
+        for entry in find_entries(named(view.store, text)):
+            if entry.entry.id in wanted:
+                found[entry.entry.id] = entry.entry.text.partition("\n\n")[2]
     return found
 
 
@@ -145,21 +149,23 @@ def _titles(store: Store, ids: set[str]) -> dict[str, str]:
     """Return the titles of those of these memories that are errors or tasks."""
     if not ids:
         return {}
-    errors = {id_in(one.path): one.path for one in pattern_headers(store)}
+    errors = {id_in(header.path): header.path for header in pattern_headers(store)}
     tasks = {id_in(path): path for path in episode_paths(store)}
     found = (read_pattern(store, errors[one]) for one in ids & errors.keys())
     done = (read_episode(store, tasks[one]) for one in ids & tasks.keys())
-    return {one.id: one.title for one in found if one} | {one.id: one.task for one in done if one}
+    return {pattern.id: pattern.title for pattern in found if pattern} | {
+        episode.id: episode.task for episode in done if episode
+    }
 
 
-def known_sessions(view: View) -> list[Session]:
+def known_sessions(view: View) -> list[SessionSummary]:
     """Return all sessions, the newest first."""
     if not view.store.tip:
         return []
     return view.kept.get_or_make("sessions", view.store.tip, lambda: sessions(view.store, view.records()))
 
 
-def _value(view: View, session: Session) -> dict[str, Any]:
+def _value(view: View, session: SessionSummary) -> dict[str, Any]:
     return {
         **fields(session, "id host machine"),
         "author": "" if view.store.is_person(session.author, session.email) else session.author,

@@ -73,5 +73,5 @@ def activity(view: View, now: datetime) -> list[dict[str, Any]]:
 def _names(view: View) -> dict[str, list[str]]:
     """Return the hosts, machines and types of all commits, the most frequent first."""
     every, names = view.records(), ("host", "machine", "type")
-    found = {name: Counter(getattr(one, name) for one in every) for name in names}
+    found = {name: Counter(getattr(record, name) for record in every) for name in names}
     return {name: [one for one, _ in counts.most_common(_MOST_NAMES) if one] for name, counts in found.items()}

@@ -20,7 +20,7 @@ from gitmem.facts.fact import Fact
 from gitmem.facts.lines import Marks
 from gitmem.facts.validity import Status
 from gitmem.history.authors import People
-from gitmem.history.origin import Session
+from gitmem.history.origin import SessionSummary
 from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, documents_to_review, review_since
 from gitmem.lessons.concept import Concept
@@ -95,7 +95,7 @@ def circle(names: Sequence[str], width: int, height: int) -> list[dict[str, Any]
 
 
 T = TypeVar("T")
-Item = TypeVar("Item", Fact, Session, Concept)
+Item = TypeVar("Item", Fact, SessionSummary, Concept)
 LENGTH = 50  # items of a list on one page
 _GROWN = 200  # commits to search for the newest known one
 
@@ -113,14 +113,14 @@ class Kept(dict[str, tuple[object, Any]]):
 
 
 @dataclass(frozen=True)
-class Project:
+class ShownProject:
     """A project that the viewer shows: the key in its addresses ("": it was started there), and its store."""
 
     key: str
     root: str
 
     @classmethod
-    def of(cls, root: str) -> Project:
+    def of(cls, root: str) -> ShownProject:
         """Return the project of a store that the viewer was not started in."""
         digest = sha256(root.encode("utf-8", "surrogateescape")).hexdigest()[:8]
         name = slug(_named(root)).encode("ascii", "ignore").decode().strip("-")
@@ -160,8 +160,8 @@ class View:
     store: Store
     asked: Mapping[str, str] = field(default_factory=dict)
     kept: Kept = field(default_factory=Kept)
-    here: Project = field(default_factory=lambda: Project("", ""))
-    projects: Sequence[Project] = ()
+    here: ShownProject = field(default_factory=lambda: ShownProject("", ""))
+    projects: Sequence[ShownProject] = ()
     zone: str = ""
 
     def word(self, name: str) -> str:
@@ -188,8 +188,8 @@ class View:
         before, known = self.kept.get("records", (None, []))
         if before != tip:
             newest = records(self.store, limit=_GROWN) if known else []
-            place = next((place for place, one in enumerate(newest) if one.commit == before), None)
-            in_line = place is not None and all(len(one.parents) == 1 for one in newest[:place])
+            place = next((place for place, record in enumerate(newest) if record.commit == before), None)
+            in_line = place is not None and all(len(record.parents) == 1 for record in newest[:place])
             known = [*newest[:place], *known] if in_line else records(self.store)
             self.kept["records"] = (tip, known)
         return known
@@ -197,7 +197,7 @@ class View:
     def days(self) -> Counter[date]:
         """Return how many commits each day has."""
         every, of = self.records(), (self.store.tip, self.zone)
-        return self.kept.get_or_make("days", of, lambda: Counter(self.at_home(one.date).date() for one in every))
+        return self.kept.get_or_make("days", of, lambda: Counter(self.at_home(record.date).date() for record in every))
 
     @cached_property
     def people(self) -> People:

@@ -6,7 +6,7 @@ import pytest
 
 from gitmem.errors import ExitCode
 from gitmem.hosts.agents.claude_code import HOST
-from gitmem.hosts.host import Place, Scope, shared_server
+from gitmem.hosts.host import InstallPlace, Scope, shared_server
 from gitmem.platform.shipped import install_command
 from tests.cli.commands.project import Runner
 from tests.hooked import hooked_events
@@ -237,7 +237,7 @@ def test_the_mcp_server_is_registered_and_taken_back(gitmem, project, home, word
     said = json.loads(path.read_text())
     listed = said["projects"][str(project)]["mcpServers"] if words else said["mcpServers"]
     scope = Scope.LOCAL if words else Scope.PROJECT
-    assert listed == {"gitmem": shared_server(Place(scope, str(project), str(home), {}))}
+    assert listed == {"gitmem": shared_server(InstallPlace(scope, str(project), str(home), {}))}
     said = json.loads(gitmem("uninstall", "claude", "-n", "--json")[1])
     assert str(path) in [file["file"] for file in said["files"]]
     assert (

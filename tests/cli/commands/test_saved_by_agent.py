@@ -12,7 +12,7 @@ from gitmem.mcp.changes import keep
 from gitmem.platform.clock import Context
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import save_lessons
-from gitmem.sessions.pending import Session
+from gitmem.sessions.pending import PendingSession
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from tests.cli.commands.project import Runner
@@ -105,5 +105,5 @@ def test_before_a_compaction_the_transcript_brings_no_second_one(desk, tmp_path)
     text = ANSWER + "\n\nDecision: we run ruff instead of flake8."
     said = {"type": "assistant", "timestamp": now().isoformat(), "sessionId": "s-1", "message": {"content": text}}
     path.write_text(json.dumps(said) + "\n", encoding="utf-8")
-    assert save_lessons(desk.store(), Session("s-1", "claude-code", False, str(path), ()), "before compaction")
+    assert save_lessons(desk.store(), PendingSession("s-1", "claude-code", False, str(path), ()), "before compaction")
     assert {one.description for one in known_facts(desk.store())} == {SAVED}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.host import NAMES, Place, Scope, caller, find_host, is_ours, script, script_path
+from gitmem.hosts.host import NAMES, InstallPlace, Scope, caller, find_host, is_ours, script, script_path
 from gitmem.hosts.script import comes_back
 from gitmem.hosts.settings import HOOKS, Edit
 from gitmem.sessions.events import HookKind
@@ -18,7 +18,7 @@ TOML = 'model = "x"\n\n[mcp_servers.other]\ncommand = "npx"\n'
 
 
 def edits(host, scope=Scope.USER):
-    return [item for item in host.edits(Place(scope, "/p", "/h", {})) if isinstance(item, Edit)]
+    return [item for item in host.edits(InstallPlace(scope, "/p", "/h", {})) if isinstance(item, Edit)]
 
 
 @BY_NAME
@@ -33,7 +33,7 @@ def test_a_host_says_who_it_is_and_names_events_that_gitmem_knows(host):
     [("claude", "/gitmem/save.md"), ("gemini", "/gitmem/save.toml"), ("droid", "/commands/gitmem-save.md")],
 )
 def test_a_command_is_a_file_that_the_host_names_it_after(name, file):
-    items = find_host(name).edits(Place(Scope.USER, "/p", "/h", {}))
+    items = find_host(name).edits(InstallPlace(Scope.USER, "/p", "/h", {}))
     assert len([item for item in items if Path(item.path).as_posix().endswith(file)]) == 1
 
 
@@ -63,7 +63,7 @@ def test_formatted_hooks_are_taken_out_and_what_was_added_meanwhile_stays(host):
 
 @BY_NAME
 def test_a_projects_files_are_in_the_project(host):
-    for item in host.edits(Place(Scope.PROJECT, "/p", "/h", {})):
+    for item in host.edits(InstallPlace(Scope.PROJECT, "/p", "/h", {})):
         assert Path(item.path).is_relative_to("/p") or item.part == "trust"
 
 

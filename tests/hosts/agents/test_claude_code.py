@@ -1,13 +1,13 @@
 import json
 
 from gitmem.hosts.agents.claude_code import HOST, settings_file
-from gitmem.hosts.host import Place, Scope
+from gitmem.hosts.host import InstallPlace, Scope
 from gitmem.hosts.settings import HOOKS
 
 
 def test_the_settings_are_where_the_host_looks_for_them():
     def at(scope, environ):
-        return settings_file(Place(scope, "/p", "/h", environ))
+        return settings_file(InstallPlace(scope, "/p", "/h", environ))
 
     assert at(Scope.PROJECT, {}) == "/p/.claude/settings.json"
     assert at(Scope.LOCAL, {}) == "/p/.claude/settings.local.json"
@@ -16,7 +16,7 @@ def test_the_settings_are_where_the_host_looks_for_them():
 
 
 def test_a_line_of_settings_is_short_and_has_a_timeout_in_seconds():
-    edit = next(item for item in HOST.edits(Place(Scope.PROJECT, "/p", "/h", {})) if item.part == HOOKS)
+    edit = next(item for item in HOST.edits(InstallPlace(Scope.PROJECT, "/p", "/h", {})) if item.part == HOOKS)
     text, _ = edit.put("", {})
     assert len(text) < 3_000
     assert all(len(line.strip()) <= 160 for line in text.splitlines())

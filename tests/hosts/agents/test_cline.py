@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts.agents.cline import HOST
-from gitmem.hosts.host import Place, Scope, read_payload, read_transcript
+from gitmem.hosts.host import InstallPlace, Scope, read_payload, read_transcript
 from gitmem.hosts.settings import HOOKS
 from gitmem.sessions.cleaned import recorded_turn
 from gitmem.sessions.end import read_lines
@@ -32,10 +32,10 @@ def test_a_turn_without_a_prompt_is_completed_from_the_record_under_one_id(recor
 def test_a_projects_sessions_are_found_and_a_payload_leads_to_its_own(recorded_transcript, tmp_path):
     path = Path(recorded_transcript("cline"))
     shutil.copytree(path.parents[3], tmp_path / ".cline")
-    (found,) = HOST.sessions(Place(Scope.PROJECT, "/W/project", str(tmp_path), {}))
+    (found,) = HOST.sessions(InstallPlace(Scope.PROJECT, "/W/project", str(tmp_path), {}))
     assert Path(found).name == path.name
     assert find_transcripts(str(tmp_path / ".cline" / "data")) == [found]
-    assert HOST.sessions(Place(Scope.PROJECT, "/W/other", str(tmp_path), {})) == []
+    assert HOST.sessions(InstallPlace(Scope.PROJECT, "/W/other", str(tmp_path), {})) == []
     payload = {"sessionContext": {"rootSessionId": path.parent.name}, "turn": {"outputText": ANSWER}}
     assert read_payload(payload, "cline", "Stop", ({}, str(tmp_path)))[1]["transcript_path"] == found
     other = {"sessionContext": {"rootSessionId": "../../etc"}}
@@ -73,7 +73,7 @@ def test_what_is_no_session_tells_nothing(tmp_path, data):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="hooks are left out there")
 def test_a_hook_is_a_file_that_runs_the_line_and_is_silent_without_gitmem(tmp_path):
-    items = [item for item in HOST.edits(Place(Scope.USER, "/p", str(tmp_path), {})) if item.part == HOOKS]
+    items = [item for item in HOST.edits(InstallPlace(Scope.USER, "/p", str(tmp_path), {})) if item.part == HOOKS]
     assert {Path(item.path).relative_to(tmp_path / ".cline" / "hooks").name for item in items} == set(HOST.events)
     assert all(item.executable for item in items)
     path = tmp_path / "hook"

@@ -4,7 +4,7 @@ import json
 import tomllib
 
 from gitmem.hosts.agents.codex import HOST, trust
-from gitmem.hosts.host import Place, Scope
+from gitmem.hosts.host import InstallPlace, Scope
 from gitmem.hosts.settings import HOOKS, TRUST, tables_edit
 
 ENDED = {"type": "CommandExecution", "id": "call_2", "status": "failed", "exit_code": 2}
@@ -12,7 +12,7 @@ THEIRS = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "lint"}]
 
 
 def hooks_text(before):
-    edit = next(item for item in HOST.edits(Place(Scope.USER, "/p", "/h", {})) if item.part == HOOKS)
+    edit = next(item for item in HOST.edits(InstallPlace(Scope.USER, "/p", "/h", {})) if item.part == HOOKS)
     return edit.put(before, {})[0]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.host import Place, Scope, file_of, find_host, read_payload, read_transcript
+from gitmem.hosts.host import InstallPlace, Scope, file_of, find_host, read_payload, read_transcript
 from gitmem.sessions.end import read_lines
 from gitmem.sessions.events import HookKind, parse_payload
 
@@ -18,7 +18,7 @@ FAMILY = pytest.mark.parametrize("host", ["opencode", "kilo"])
 def test_the_sessions_of_a_project_are_found_and_the_database_stays(recorded_transcript, host, tmp_path):
     path = recorded_transcript(host)
     before = Path(file_of(path)).read_bytes()
-    place = Place(Scope.PROJECT, "/W/project", "/h", {"XDG_DATA_HOME": str(tmp_path)})
+    place = InstallPlace(Scope.PROJECT, "/W/project", "/h", {"XDG_DATA_HOME": str(tmp_path)})
     assert find_host(host).sessions(place) == [path]
     assert find_host(host).sessions(place._replace(project="/W/other")) == []
     assert Path(file_of(path)).read_bytes() == before

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.host import Place, Scope, find_host, read_payload
+from gitmem.hosts.host import InstallPlace, Scope, find_host, read_payload
 from gitmem.hosts.settings import HOOKS
 from gitmem.sessions.events import parse_payload
 from gitmem.sessions.turns import fold
@@ -86,7 +86,7 @@ def played(tmp_path):
     def play(host: str, run: str) -> tuple[list[dict[str, object]], list[str]]:
         events = tmp_path / "events.json"
         events.write_text(json.dumps(payloads_of(run)))
-        items = find_host(host).edits(Place(Scope.USER, "/p", str(tmp_path), {}))
+        items = find_host(host).edits(InstallPlace(Scope.USER, "/p", str(tmp_path), {}))
         plugin = tmp_path / "gitmem.mjs"
         plugin.write_bytes(next(item.data for item in items if item.part == HOOKS))
         script = tmp_path / ".local" / "share" / "gitmem" / "hook.sh"
@@ -107,7 +107,7 @@ def played(tmp_path):
 def test_amps_plugin_sends_what_its_documentation_tells_of_a_thread(tmp_path):
     if NODE is None or sys.platform == "win32":
         pytest.skip("there is no Node and sh here")
-    items = find_host("amp").edits(Place(Scope.USER, "/p", str(tmp_path), {}))
+    items = find_host("amp").edits(InstallPlace(Scope.USER, "/p", str(tmp_path), {}))
     (tmp_path / "gitmem.mjs").write_bytes(next(item.data for item in items if item.part == HOOKS))
     script = tmp_path / ".local" / "share" / "gitmem" / "hook.sh"
     script.parent.mkdir(parents=True)
