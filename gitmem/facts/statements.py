@@ -204,15 +204,22 @@ def _options_of(answer: str) -> dict[str, str]:
 
 
 def _chosen(left: str, options: dict[str, str], asked: str) -> list[str]:
-    """Return the options that a pick names by number, letter or words, or the side it takes of "Redis or Postgres?"."""
+    """Return the options that a pick names by number, letter, place or words, or its side of "Redis or Postgres?"."""
     if keys := _KEYS.fullmatch(left):
         return [options[key.casefold()] for key in keys.groups() if key and key.casefold() in options]
+    if phrases(CUES, "ordinal").fullmatch(left):
+        return [*options.values()][_place(left.casefold()) :][:1]
     sides = [*options.values()] or phrases(CUES, "or").split(asked)
     words = _words(left)
     named = [side for side in sides if words and words <= _words(side)]
     if len(named) != 1 or len(sides) < 2 or count_words(left) > _MOST_WORDS:  # noqa: PLR2004  # a choice
         return []
     return named if options else [left]
+
+
+def _place(ordinal: str) -> int:
+    told = (row.phrases for language in languages() for row in rows(language, CUES) if row.kind == "ordinal")
+    return next(ordinals.index(ordinal) for ordinals in told if ordinal in ordinals)
 
 
 def _words(text: str) -> frozenset[str]:

@@ -47,10 +47,10 @@ def test_a_reason_is_parted_from_what_it_is_for(language, row):
     assert [bool(one.why) for text in (row.example, row.counter) for one in statements_of(text)] == [True, False]
 
 
-@of_kind("pick")
+@of_kind("pick ordinal")
 def test_a_pick_says_nothing_but_its_option(language, row):
     left = [_left_of(text) for text in (row.example, row.counter)]
-    is_key = [one.isdigit() for one in left]
+    is_key = [one.isdigit() or bool(phrases(CUES, "ordinal").fullmatch(one)) for one in left]
     assert is_key == [True, False]
 
 
@@ -65,7 +65,7 @@ def test_a_question_that_names_no_subject(language, row):
 
 
 def test_each_kind_of_row_is_tested():
-    tested = "preference decision rule label leave points back opening lead why pick or hollow"
+    tested = "preference decision rule label leave points back opening lead why pick ordinal or hollow"
     assert {row.kind for _, row in EVERY} == {*tested.split()}
 
 

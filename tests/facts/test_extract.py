@@ -164,6 +164,8 @@ def test_a_choice_is_told_with_its_question():
     assert [one.text for one in find_facts(turns, ("/p",))] == [
         "Where should visits be counted? In a counter in Redis.\n\n**Why:** It is one line."
     ]
+    second = [turns[0], turn("the second one, please")]
+    assert [fact.text for fact in find_facts(second, ("/p",))] == ["Where should visits be counted? In the database."]
     named = [turn("Go.", "Should sessions live in Redis or in Postgres?"), turn("Postgres, please")]
     assert [one.text for one in find_facts(named, ("/p",))] == [
         "Should sessions live in Redis or in Postgres? Postgres."
