@@ -102,7 +102,6 @@ class Transcript:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="transcripts have paths and shells as on POSIX")
 @pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.md")), ids=lambda path: path.stem)
-@pytest.mark.few(14)
 def test_commands_print_what_the_transcript_says(path, tmp_path, home, environ):
     transcript, text = Transcript(tmp_path, environ), path.read_text(encoding="utf-8")
     played = _BLOCK.sub(lambda block: transcript.play(block[0]), text)
