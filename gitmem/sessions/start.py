@@ -126,6 +126,7 @@ _LONG_HEAD = re.compile(
     r"^- \[([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{5})(?::[0-9]{2})?\] "
     r"(?:\*\*(?:Exchange|Decision|Issue)\*\*(?: #[\w/-]+)*: |(\*\*[^*\n]{1,40}\*\*)(?: #[\w/-]+)*)"
 )
+_DAY = re.compile(r"^(- \[[0-9-]{10}) [0-9:]{5}\] ")  # of a decision, whose minute says nothing
 _NOTHING = re.compile(r"\n[ \t]+(?:(?:Keywords|키워드): [^\n]*|(?:Outcome: success|결과: 성공)(?=\n|$))")
 # An exchange with its session, and one that changed files or whose tests ran.
 _OF_SESSION = re.compile(r"^- \[[^\]\n]{1,40}\] \*\*Exchange\*\*[^:\n]{0,200}? #([0-9a-z-]{8})(?=[ :])")
@@ -334,11 +335,8 @@ def _unless(told: frozenset[str], people: People) -> Callable[[str], str]:
 
     def show(piece: str) -> str:
         entry = without_ids(piece)
-        return (
-            ""
-            if _statement(entry) in told
-            else _by(_brief(entry).partition("\n")[0], people.whose(_id_of(piece), MEMORY))
-        )
+        line = _DAY.sub(r"\1] ", _brief(entry).partition("\n")[0], count=1)
+        return "" if _statement(entry) in told else _by(line, people.whose(_id_of(piece), MEMORY))
 
     return show
 
