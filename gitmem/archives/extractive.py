@@ -125,7 +125,7 @@ _LABELS = {kind.label: role for kind, role in _ROLES.items()}
 _SECTIONS = {CORE_DECISIONS.casefold(): SentenceRole.DECISION, KNOWN_ISSUES.casefold(): SentenceRole.ISSUE}
 
 
-class ArchiveItem(Value):
+class TextBlock(Value):
     """An entry or other block of text; `whole` is its text on one line, `kept` whether a rotation keeps it.
 
     `session` is the tag of a session, or where that is not known the day; both and `day` may be "".
@@ -142,7 +142,7 @@ class ArchiveItem(Value):
 class Reading(Value):
     """The items of an archive, in order, and the number of its sections."""
 
-    items: tuple[ArchiveItem, ...]
+    items: tuple[TextBlock, ...]
     section_count: int
     left_out: int = 0  # characters in the middle, of a text longer than `MOST_CHARACTERS`
 
@@ -157,7 +157,7 @@ def read(text: str) -> Reading:
     parts = sections(body)
     titled = [("", body[: parts[0].start if parts else len(body)])]
     titled += [(part.title, body[part.body : part.end]) for part in parts]
-    items: list[ArchiveItem] = []
+    items: list[TextBlock] = []
     for title, part_text in titled:
         position = 0
         for entry in find_entries(part_text):
@@ -174,7 +174,7 @@ def day_of(text: str) -> str:
     return match[1] if match else ""
 
 
-def _of_entry(entry: Entry, title: str) -> list[ArchiveItem]:
+def _of_entry(entry: Entry, title: str) -> list[TextBlock]:
     if entry.label in _SKIPPED:
         return []
     day = day_of(entry.time) or day_of(title)
@@ -182,10 +182,10 @@ def _of_entry(entry: Entry, title: str) -> list[ArchiveItem]:
     if entry.label in _TURNS:
         session = entry.tags[0] if entry.tags else day
         whole = _on_one_line(without_labels(entry.text))
-        return [ArchiveItem(SentenceRole.DONE, whole, tuple(_of_turn(entry.text)), day, session, kept)]
+        return [TextBlock(SentenceRole.DONE, whole, tuple(_of_turn(entry.text)), day, session, kept)]
     role = _LABELS.get(entry.label) or _SECTIONS.get(title.casefold(), SentenceRole.OTHER)
     spoken = tuple((role, sentence) for sentence in split(entry.text))
-    return [ArchiveItem(role, _on_one_line(entry.text), spoken, day, day, kept)]
+    return [TextBlock(role, _on_one_line(entry.text), spoken, day, day, kept)]
 
 
 # What the lines of a turn are, by how they begin; None for what is no prose.
@@ -222,7 +222,7 @@ def _stated(sentence: str, cues: Sequence[Cue]) -> tuple[SentenceRole, str] | No
     return None
 
 
-def _free(text: str, title: str) -> Iterator[ArchiveItem]:
+def _free(text: str, title: str) -> Iterator[TextBlock]:
     """Yield the blocks of a text outside entries; a day in the heading above applies to them."""
     if not text.strip():
         return
@@ -236,7 +236,7 @@ def _free(text: str, title: str) -> Iterator[ArchiveItem]:
         role = by_title or SentenceRole.OTHER
         spoken = tuple(_stated(sentence, cues) or (role, sentence) for sentence in sentences_of(block))
         own_day = day_of(block.text[:_DATED_START]) or day
-        yield ArchiveItem(role, block.text, spoken, own_day, own_day, title.casefold() in KEPT_SECTIONS)
+        yield TextBlock(role, block.text, spoken, own_day, own_day, title.casefold() in KEPT_SECTIONS)
 
 
 _DATED_START = 30  # characters at the start of a line searched for its date: "[2026-01-10] ..."
@@ -367,7 +367,7 @@ def _issues(reading: Reading) -> tuple[Issue, ...]:
     return tuple(issue for *_, issue in sorted(kept, key=lambda one: -one[1]))
 
 
-def _told(reading: Reading, role: SentenceRole) -> list[tuple[ArchiveItem, str]]:
+def _told(reading: Reading, role: SentenceRole) -> list[tuple[TextBlock, str]]:
     """Return the texts with a role: whole items of that role, single sentences of others."""
     found = []
     for item in reading.items:
@@ -378,9 +378,9 @@ def _told(reading: Reading, role: SentenceRole) -> list[tuple[ArchiveItem, str]]
     return [(item, text) for item, text in found if text.strip()]
 
 
-def _distinct(found: Iterable[tuple[ArchiveItem, str]]) -> list[tuple[ArchiveItem, str]]:
+def _distinct(found: Iterable[tuple[TextBlock, str]]) -> list[tuple[TextBlock, str]]:
     """Return texts without those of the same words; the first of each stays."""
-    kept: dict[object, tuple[ArchiveItem, str]] = {}
+    kept: dict[object, tuple[TextBlock, str]] = {}
     for item, text in found:
         kept.setdefault(stems(text) or text.casefold(), (item, text))
     return list(kept.values())
@@ -416,7 +416,7 @@ def _themes(reading: Reading) -> tuple[Theme, ...]:
     return tuple(themes)
 
 
-def _theme_text(told: Sequence[ArchiveItem], weight: Mapping[str, float]) -> str:
+def _theme_text(told: Sequence[TextBlock], weight: Mapping[str, float]) -> str:
     """Return the most telling sentences of a theme's items."""
     pool = [
         Sentence(text, _WORTH[role])
