@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from functools import partial
 
 from gitmem.errors import GitmemError, UnreadableError
 from gitmem.platform.programs import is_running
 from gitmem.platform.safe_open import read_text
 from gitmem.sessions.capture import Captured, capture, is_due
-from gitmem.sessions.pending import look
+from gitmem.sessions.pending import lacks_answer, look
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.spool import HookSpool
 from gitmem.store.transact import transact
@@ -33,6 +34,7 @@ _TENDED = "tended"  # file: the day of the last daily upkeep
 _UNREAD = "unread"  # folder: by session, a byte for each failed read of its transcript
 _READ_TRIES = 3
 _PATIENCE = 60.0  # seconds to see what became of branches
+_WRITTEN_LATE, _PAUSE = 4.0, 0.05  # seconds that an answer may be written late, and between two looks
 _MARKS = "half"  # folder: by session, a mark that lessons were saved at half of the context
 
 
@@ -43,7 +45,7 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> Ca
         return Captured()  # nothing is committed before it is known whose it is
     if not spool.names():
         return Captured()
-    pending = look(store, alive)
+    pending = _look_again(store, alive)
     steps = _Steps(store)
     steps.run("working memory", partial(_follow, store, pending))
     over, now = pending.over(), store.context.clock()
@@ -57,6 +59,20 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> Ca
     for session in pending.sessions:
         _end_or_go_on(store, steps, session, answered)
     return steps.captured
+
+
+def _look_again(store: Store, alive: Callable[[int], bool]) -> Pending:
+    """Return the content of the spool, once a turn that ended just now has its answer, or after a while.
+
+    Copilot CLI writes an answer to its transcript a moment after the hook that says that the turn is over.
+    """
+    until = time.monotonic() + _WRITTEN_LATE
+    while True:
+        pending, now = look(store, alive), store.context.clock()
+        paths = {session.name: session.transcript for session in pending.sessions}
+        if time.monotonic() > until or not any(lacks_answer(turn, paths[turn.session], now) for turn in pending.turns):
+            return pending
+        time.sleep(_PAUSE)
 
 
 def _end_or_go_on(store: Store, steps: _Steps, session: PendingSession, answered: set[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from gitmem.hosts.host import read_payload
 from gitmem.platform.clock import timedelta
 from gitmem.platform.programs import is_running
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 
+_JUST_NOW = timedelta(seconds=5)
 IDLE = timedelta(hours=1)  # after which a session counts as over
 _MAX_PAYLOADS, _MAX_BYTES = 1_000, 1 << 23  # that are read at a session's start
 _TELLS_ALL = "claude-code"  # the host whose hooks bring each prompt and each answer
@@ -108,6 +111,12 @@ def _completed(turn: Turn, transcript: str) -> Turn:
         return turn
     answer = turn.answer or (found.answer if turn.closed else "")
     return turn._replace(key=turn.key or found.key, prompt=turn.prompt or found.prompt, answer=answer)
+
+
+def lacks_answer(turn: Turn, transcript: str, now: datetime) -> bool:
+    """Return whether a turn that ended just now has no answer, though its host tells answers in a transcript."""
+    is_late = turn.closed and not turn.answer and turn.host != _TELLS_ALL and now - turn.ended < _JUST_NOW
+    return is_late and os.path.isdir(os.path.dirname(transcript))
 
 
 def glance(store: Store) -> Pending | None:

@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -65,6 +66,18 @@ def test_what_hooks_leave_out_is_read_from_the_transcript_when_the_turn_ends(des
     deliver(host, "claude", until="Stop")
     (turn,) = look(desk.store, lambda _: True).turns
     assert (turn.prompt, turn.answer, turn.host) == (PROMPT, ANSWER, host)
+
+
+def test_an_answer_that_is_written_a_moment_after_the_hook_is_waited_for(desk, deliver, tmp_path):
+    deliver("copilot", "copilot", until="Stop")
+    (path,) = (tmp_path / "home-of-host").rglob("events.jsonl")
+    aside = path.rename(path.with_suffix(".later"))
+    writer = Timer(0.3, aside.rename, [path])
+    writer.start()
+    process_spool(desk.store, lambda _: True)
+    writer.join()
+    (exchange,) = exchanges(desk)
+    assert "uv" in exchange
 
 
 @pytest.mark.parametrize("host", BY_THEIR_OWN)
