@@ -128,15 +128,15 @@ _LONG_HEAD = re.compile(
 )
 _DAY = re.compile(r"^(- \[[0-9-]{10}) [0-9:]{5}\] ")  # of a decision, whose minute says nothing
 _NOTHING = re.compile(r"\n[ \t]+(?:(?:Keywords|키워드): [^\n]*|(?:Outcome: success|결과: 성공)(?=\n|$))")
-# An exchange with its session, and one that changed files or whose tests ran.
-_OF_SESSION = re.compile(r"^- \[[^\]\n]{1,40}\] \*\*Exchange\*\*[^:\n]{0,200}? #([0-9a-z-]{8})(?=[ :])")
+# An exchange with its session, such a state as well, and an exchange that changed files or whose tests ran.
+_OF_SESSION, _EXCHANGE_OR_STATE = (
+    re.compile(rf"^- \[[^\]\n]{{1,40}}\] \*\*(?:{labels})\*\*[^:\n]{{0,200}}? #([0-9a-z-]{{8}})(?=[ :])")
+    for labels in ("Exchange", "Exchange|State")
+)
+_CHANGED = re.compile(r"\n[ \t]+(?:Files|파일): |\((?:tests (?:pass|fail)|테스트 (?:통과|실패))\)\.?(?: \^|\n|$)")
 _SESSION_FILE = re.compile(
     r"sessions/[0-9]{4}/[0-9]{2}/([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})[0-9]{2}-([^/]{1,8})[^/]*\.md"
 )
-_EXCHANGE_OR_STATE = re.compile(
-    r"^- \[[^\]\n]{1,40}\] \*\*(?:Exchange|State)\*\*[^:\n]{0,200}? #([0-9a-z-]{8})(?=[ :])"
-)
-_CHANGED = re.compile(r"\n[ \t]+(?:Files|파일): |\((?:tests (?:pass|fail)|테스트 (?:통과|실패))\)\.?(?: \^|\n|$)")
 # From the first line of an entry to the details of what was done, which fill up its line.
 _DETAIL = re.compile(r"(?:\n[ \t]+(?:Asked|요청): [^\n]*)?\n[ \t]+(?:Done|한 일): ")
 _OUTCOME = re.compile(r"\n[ \t]+(?:Outcome|결과): \S+$")
