@@ -18,7 +18,7 @@ def run() -> None:
         open_missing_streams()
     sys.path[:] = trusted(sys.path)
     if sys.argv[1:] == ["statusline"] or (sys.argv[1:2], sys.argv[3:]) == (["-C"], ["statusline"]):
-        from gitmem.cli.sign import tell_sign
+        from gitmem.cli.recall_hooks import tell_sign
 
         tell_sign(sys.argv[2] if sys.argv[3:] else "")
         sys.stdout.flush()

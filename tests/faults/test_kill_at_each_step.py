@@ -169,7 +169,7 @@ def test_a_rotation(project: Project, victims: Victims, how: str, every: int, co
 
 @sampled(alone=83, slow=3)
 def test_an_undo(project: Project, victims: Victims, how: str, every: int):
-    pytest.importorskip("gitmem.cli.commands.changes")
+    pytest.importorskip("gitmem.cli.commands.history")
     project.save(project.text())
     identifier = ""
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli.recall_hooks import PROMPT, help_for
-from gitmem.cli.sign import sign_of_use
+from gitmem.cli.recall_hooks import PROMPT, help_for, sign_of_use
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.errors import RefusedError

@@ -1,4 +1,4 @@
-"""`gitmem hook`: take an event from an agent's host.
+"""What programs start: `gitmem hook` for an event of an agent's host, status lines, and the merge driver of git.
 
 A hook never makes its host fail or wait (docs/spec.md, R12): whatever goes wrong, the exit code is 0, stdout holds
 only the answer, and the failure is in the log that `gitmem doctor` shows.
@@ -11,7 +11,11 @@ import os
 import time
 from functools import partial
 
+from gitmem.cli.recall_hooks import follow_settings, help_for, sign_of_use, tell, tell_refused
 from gitmem.errors import ExitCode, RefusedError
+from gitmem.hosts.host import caller, find_host, read_payload
+from gitmem.store.locate import NotAcceptedError, accepted_folder, find_project, find_store, private_folder
+from gitmem.store.spool import MAX_EVENT_BYTES, HookSpool, hold, may_answer, parse, release
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -23,7 +27,6 @@ if TYPE_CHECKING:
     from gitmem.cli.app import App
     from gitmem.project.state import ProjectQuestions
     from gitmem.sessions.pending import Pending
-    from gitmem.store.spool import HookSpool
     from gitmem.store.store import Store
 
 
@@ -91,9 +94,25 @@ def hook(argv: Sequence[str], app: App) -> int:
 
 
 def run_statusline(args: argparse.Namespace, app: App) -> None:
-    from gitmem.cli.sign import tell_sign
+    from gitmem.cli.recall_hooks import tell_sign
 
     tell_sign(app.folder(args))
+
+
+def run_merge_driver(args: argparse.Namespace, app: App) -> int:
+    from gitmem.store.init import drive
+
+    base, ours, theirs = (os.path.join(app.folder(args), name) for name in (args.base, args.ours, args.theirs))
+    texts = []
+    for path in (base, ours, theirs):
+        with open(path, "rb") as file:
+            texts.append(file.read())
+    merged = drive(args.path, *texts)
+    if merged is None:
+        return ExitCode.FAILURE
+    with open(ours, "wb") as out:
+        out.write(merged)
+    return ExitCode.OK
 
 
 def parse_call(argv: Sequence[str]) -> Call:
@@ -118,9 +137,6 @@ def _taken(words: list[str], option: str) -> str:
 
 def _take(app: App, call: Call) -> None:
     """Put a payload into the spool unless it is there, and answer a session's start, a prompt or an error."""
-    from gitmem.hosts.host import read_payload
-    from gitmem.store.spool import parse
-
     started = time.monotonic()
     data = _payload(app, call)
     payload = parse(data)
@@ -141,15 +157,9 @@ def _take(app: App, call: Call) -> None:
     try:
         spool = _spool(app, root)
     except RefusedError as error:
-        from gitmem.store.locate import NotAcceptedError
-        from gitmem.store.spool import hold
-
         if not isinstance(error, NotAcceptedError):
             hold(app.home(), root, name, owner, data)
         if name == _ANSWERED:
-            from gitmem.cli.recall_hooks import tell_refused
-            from gitmem.hosts.host import caller
-
             tell_refused(app.out, caller(payload, call.host), payload, error)
         return
     recorded = not app.read_only
@@ -168,7 +178,6 @@ def _joined(app: App, folder: str, owner: int) -> str | None:
     The clone goes on then, and this session is told with a prompt. Only a project that git knows gets a store unasked.
     """
     from gitmem.store.findings import start_detached
-    from gitmem.store.locate import find_project
 
     start = folder if os.path.isabs(folder) else app.cwd
     if find_project(start, app.home()).common_dir is None:
@@ -186,7 +195,6 @@ def _joined(app: App, folder: str, owner: int) -> str | None:
 def _join(app: App, owner: int) -> None:
     """Clone the memory that the environment names without its history, and note that an agent is to be told it."""
     from gitmem.store.init import Place
-    from gitmem.store.spool import HookSpool
     from gitmem.store.store import READ_ONLY
     from gitmem.sync.clone import clone_store
     from gitmem.sync.remotes import absolute_address
@@ -200,8 +208,6 @@ def _join(app: App, owner: int) -> None:
 
 def _payload(app: App, call: Call) -> bytes:
     """Return the payload: from standard input, or from the file that the script has made of it."""
-    from gitmem.store.spool import MAX_EVENT_BYTES
-
     if not call.delivered:
         return app.stdin.buffer.read(MAX_EVENT_BYTES + 1)
     with contextlib.suppress(OSError), open(call.delivered, "rb") as file:
@@ -211,8 +217,6 @@ def _payload(app: App, call: Call) -> bytes:
 
 def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEvent) -> None:
     """Answer an event if the host is to be told something now, else see whether the spool is to be committed."""
-    from gitmem.hosts.host import caller, find_host
-
     host, owner = find_host(caller(event.payload, call.host)), event.owner
     read = host.recorded(event.read)
     name = str(read["hook_event_name"])
@@ -229,8 +233,6 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEven
         if name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:
             _settle_later(_open(app, root))
         return
-    from gitmem.store.locate import private_folder
-    from gitmem.store.spool import may_answer
 
     if starts:
         spool.set_untold(owner, untold=False)
@@ -244,8 +246,6 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEven
         if starts:
             _answer_start(app, root, read, answer, event, sign=host.sign)
         else:
-            from gitmem.cli.recall_hooks import follow_settings, help_for, tell
-
             store = _hurried(app, root, read.get("cwd"))
             tell(app.out, answer, help_for(store, name, read))
             follow_settings(store, spool)
@@ -264,8 +264,6 @@ def _answer_start(
 
     `sign` is the key under which the host shows the person a line, "" if it shows none.
     """
-    from gitmem.cli.recall_hooks import tell
-    from gitmem.cli.sign import sign_of_use
     from gitmem.project.state import ProjectQuestions
 
     cwd = payload.get("cwd")
@@ -323,8 +321,6 @@ def _start_text(
 
 def _tell_with_help(store: Store, say: Callable[[str], None], text: str, payload: dict[str, object]) -> None:
     """Print the memory for a session, and help with the prompt or the error of the event unless it takes long."""
-    from gitmem.cli.recall_hooks import help_for
-
     more = ""
     try:
         with _time_limit(TOLD_SECONDS, lambda: say(text)):
@@ -370,7 +366,6 @@ def _drain(app: App) -> None:
             os.setsid()
     root = _find(app, (app.cwd,))
     if root is not None:
-        from gitmem.cli.recall_hooks import follow_settings
         from gitmem.sessions.background import do_upkeep, process_spool
 
         _spool(app, root)  # raises for a store that was not accepted
@@ -412,8 +407,6 @@ def _time_limit(seconds: float, say: Callable[[], None]) -> AbstractContextManag
 
 def _find(app: App, folders: Sequence[str]) -> str | None:
     """Return the store of the first folder that has one: these, the host's project folder, the current folder."""
-    from gitmem.store.locate import find_store
-
     for folder in (*folders, app.environ.get("CLAUDE_PROJECT_DIR", ""), app.cwd):
         if os.path.isabs(folder) and "\0" not in folder:
             with contextlib.suppress(RefusedError):
@@ -425,9 +418,6 @@ def _find(app: App, folders: Sequence[str]) -> str | None:
 
 def _spool(app: App, root: str) -> HookSpool:
     """Return the spool of an accepted store, with the events that were held elsewhere while git refused the store."""
-    from gitmem.store.locate import accepted_folder
-    from gitmem.store.spool import HookSpool, release
-
     spool = HookSpool(accepted_folder(root, app.environ, app.home()))
     release(app.home(), root, spool)
     return spool
@@ -459,7 +449,6 @@ def _log(app: App, message: str) -> None:
     try:
         from gitmem.cli.app import now
         from gitmem.store.findings import FailureLog, LoggedFailure
-        from gitmem.store.locate import accepted_folder
 
         root = _find(app, ())
         if root is not None:
