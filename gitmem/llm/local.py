@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gitmem.llm.protocol import DeadlineError, ProviderError, unit_vectors
-from gitmem.platform.shipped import install_command
+from gitmem.platform.programs import install_command
 from gitmem.text.stems import estimate_tokens
 
 if TYPE_CHECKING:

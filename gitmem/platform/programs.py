@@ -1,4 +1,4 @@
-"""Find programs and shipped files, and look at processes.
+"""Find programs and shipped files, look at processes, and say how this gitmem was installed, for hints that work.
 
 gitmem works in folders that a project or a remote filled, so it ignores relative and empty entries of `PATH` and
 `PYTHONPATH`. In the source tree `hooks/` and `templates/` stand beside the package; a wheel carries them inside it.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+from gitmem.values import Value
 
 _LOWEST = 19
 _SESSION = "/proc/self/autogroup"  # the priority of this session among all (sched(7), "The autogroup feature")
@@ -133,3 +135,87 @@ def read_resource(*parts: str) -> bytes:
     """Return the content of a shipped file."""
     with open(resource(*parts), "rb") as file:
         return file.read()
+
+
+_NAME = "gitmem-store"
+_GONE = "/path/to/a/clone"  # stands for a folder that was installed from and is gone
+_EXTRA = r"([\w.-]+)[^;]*;.*\bextra == ['\"](\w+)['\"]"
+
+
+class Installed(Value):
+    """Where gitmem is installed, by which installer, from which source ("": an index), and with which extras."""
+
+    prefix: str
+    python: str
+    installer: str
+    source: str
+    editable: bool
+    extras: tuple[str, ...]
+
+    def command(self, extra: str = "") -> str:
+        """Return the command that installs gitmem again, with one more extra, or else upgraded."""
+        from shlex import quote
+
+        tool = "uv tool" if self._has("uv-receipt.toml") else "pipx" if self._has("pipx_metadata.json") else ""
+        if tool and not extra:
+            return f"{tool} upgrade {_NAME}"
+        extras = ",".join(sorted({*self.extras, extra} - {""}))
+        bracket = f"[{extras}]" if extras else ""
+        repository = self.source.startswith("git+")
+        what = f"{_NAME}{bracket} @ {self.source}" if repository else f"{self.source or _NAME}{bracket}"
+        by_pip = f"{quote(self.python)} -m pip install"
+        by_uv = f"uv pip install --python {quote(self.python)}"
+        by_tool = {"uv tool": "uv tool install", "pipx": "pipx install --force"}
+        install = by_tool.get(tool) or (by_uv if self.installer == "uv" else by_pip)
+        options = " --upgrade" * (not extra) + " --editable" * self.editable
+        return f"{install}{options} {quote(what)}"
+
+    def _has(self, name: str) -> bool:
+        return os.path.exists(os.path.join(self.prefix, name))
+
+
+def install_command(extra: str = "") -> str:
+    """Return the command by which the person's installer adds an extra to this gitmem, or without one upgrades it."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        about = distribution(_NAME)
+    except PackageNotFoundError:
+        return Installed(sys.prefix, sys.executable, "", "", editable=False, extras=()).command(extra)
+    source, editable = _source(about.read_text("direct_url.json") or "{}")
+    installer = (about.read_text("INSTALLER") or "").strip()
+    extras = _extras(about.requires or ())
+    return Installed(sys.prefix, sys.executable, installer, source, editable=editable, extras=extras).command(extra)
+
+
+def _source(direct_url: str) -> tuple[str, bool]:
+    """Return the source in a `direct_url.json` as an installer reads it, and whether it is installed as editable."""
+    import json
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    given = json.loads(direct_url)
+    url = str(given.get("url", ""))
+    if "vcs_info" in given:
+        return f"{given['vcs_info'].get('vcs', 'git')}+{url}", False
+    if not url.startswith("file:"):
+        return url, False
+    path = url2pathname(urlsplit(url).path)
+    editable = bool(given.get("dir_info", {}).get("editable"))
+    return (path, editable) if os.path.exists(path) else (_GONE, False)
+
+
+def _extras(requires: Iterable[str]) -> tuple[str, ...]:
+    """Return the extras whose packages are all installed, which a new installation would drop."""
+    import re
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    found: dict[str, bool] = {}
+    for requirement in requires:
+        if match := re.match(_EXTRA, requirement):
+            name, extra = match.groups()
+            try:
+                found[extra] = found.get(extra, True) and bool(distribution(name))
+            except PackageNotFoundError:
+                found[extra] = False
+    return tuple(extra for extra, complete in found.items() if complete and extra != "dev")

@@ -1,7 +1,7 @@
 """Start a process with pipes through `posix_spawn`: the part of `subprocess` that git and rg need.
 
-Importing `subprocess` (with `selectors`, `signal` and `threading`) costs a save 8 of its 50 ms. The fallback without
-`posix_spawn` is gitmem.platform.popen, which passes the same tests. As in `subprocess`, the child inherits the three
+Importing `subprocess` (with `selectors`, `signal` and `threading`) costs a save 8 of its 50 ms. Windows, which has no
+`posix_spawn`, gets a class on `subprocess` that passes the same tests. As in `subprocess`, the child inherits the three
 standard streams and nothing else, and the signals that Python ignores are restored.
 """
 
@@ -231,4 +231,39 @@ if sys.platform != "win32":
         return found
 
 else:
-    from gitmem.platform.popen import Child
+    import subprocess  # noqa: TID251  # the one that gitmem.git.process starts git by
+    from typing import IO
+
+    class Child(subprocess.Popen[bytes]):
+        """The same by `subprocess`."""
+
+        stdout: IO[bytes]
+        stderr: IO[bytes]
+
+        def __init__(self, argv: Sequence[str], environ: Mapping[str, str], *, stdin: bool) -> None:
+            super().__init__(
+                tuple(argv),
+                stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=dict(environ),
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),  # no console window flashes
+            )
+
+        def __exit__(self, *exc: object) -> None:
+            self.close()
+            self.wait()
+
+        def communicate(self, data: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
+            """See the other `Child`."""
+            try:
+                return super().communicate(data, timeout)
+            except subprocess.TimeoutExpired as expired:
+                raise ExpiredError(expired.stderr or b"") from None
+
+        def close(self) -> None:
+            """Close the pipes."""
+            for pipe in (self.stdin, self.stdout, self.stderr):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):  # a broken pipe: it has ended, and its status says why
+                        pipe.close()

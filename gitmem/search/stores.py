@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from gitmem.document.ids import FORMAT
 from gitmem.errors import GitmemError, UsageError
 from gitmem.history.authors import People
-from gitmem.platform.popen import Child
 from gitmem.platform.programs import find_program
+from gitmem.platform.spawn import Child
 from gitmem.search.dedupe import BUDGET, Rarity
 from gitmem.search.engine import LIMIT, fits, literals_of, marked, once, rank, with_authors, without_views
 from gitmem.search.files import is_searched, list_paths, read_file

@@ -311,7 +311,7 @@ class Store:
         """Raise StoreFormatError if this `FORMAT.md` names a version that this gitmem does not know."""
         version = format_version(document)
         if version not in {None, FORMAT_VERSION}:
-            from gitmem.platform.shipped import install_command
+            from gitmem.platform.programs import install_command
 
             raise StoreFormatError(
                 f"The store at {self.root} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",

@@ -99,7 +99,7 @@ def check_version(repository: Repository, source: str, changes: Iterable[PathCha
     document = next((change.new for change in changes if change.path == FORMAT), None)
     version = format_version(repository.blob(document)) if document else None
     if version not in {None, FORMAT_VERSION}:
-        from gitmem.platform.shipped import install_command
+        from gitmem.platform.programs import install_command
 
         raise StoreFormatError(
             f"The memory at {source} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",

@@ -202,7 +202,7 @@ class Embedding:
             self.problem = f"{self._embedder.name} gives vectors of another dimension now: 'gitmem reindex --afresh'."
             return None
         if not is_comparable(vectors):
-            from gitmem.platform.shipped import install_command
+            from gitmem.platform.programs import install_command
 
             much = f"{vectors.count:,} vectors take too long to compare without numpy"
             self.problem = f"{much}, which the extra 'local' brings: {install_command('local')}"

@@ -1,5 +1,6 @@
-"""Whether a process runs."""
+"""Whether a process runs; hints that install something name the installer in use, and a source that is there."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.platform.programs import is_running, start_time
+from gitmem.platform import programs as installed
+from gitmem.platform.programs import Installed, install_command, is_running, start_time
 
 
 def test_a_process_that_runs_and_one_that_does_not():
@@ -36,3 +38,52 @@ def test_the_lowest_priority_counts_beside_other_sessions():
     assert "autogroup" not in own or own.strip().endswith("nice 19")
     shared = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
     assert not shared.startswith("19\n")  # a person's terminal keeps its priority
+
+
+PYTHON = "/py/bin/python"
+
+
+def made(folder, *, by="pip\n", direct=None, receipt="", extras=("mcp",)) -> Installed:
+    if receipt:
+        (folder / receipt).write_text("")
+    source, editable = installed._source(json.dumps(direct or {}))
+    return Installed(str(folder), PYTHON, by.strip(), source, editable=editable, extras=extras)
+
+
+CASES = {
+    "pip": ({}, f"{PYTHON} -m pip install 'gitmem-store[mcp,web]'", f"{PYTHON} -m pip install --upgrade"),
+    "uv": ({"by": "uv"}, f"uv pip install --python {PYTHON} 'gitmem-store[mcp,web]'", "uv pip install --python"),
+    "uv tool": ({"receipt": "uv-receipt.toml"}, "uv tool install 'gitmem-store[mcp,web]'", "uv tool upgrade gitmem"),
+    "pipx": ({"receipt": "pipx_metadata.json"}, "pipx install --force 'gitmem-store[mcp,web]'", "pipx upgrade gitmem"),
+    "a repository": (
+        {"direct": {"url": "https://example.org/g.git", "vcs_info": {"vcs": "git"}}},
+        f"{PYTHON} -m pip install 'gitmem-store[mcp,web] @ git+https://example.org/g.git'",
+        f"{PYTHON} -m pip install --upgrade 'gitmem-store[mcp] @ git+",
+    ),
+    "a folder that is gone": (
+        {"direct": {"url": "file:///gone/clone", "dir_info": {}}},
+        f"{PYTHON} -m pip install '/path/to/a/clone[mcp,web]'",
+        f"{PYTHON} -m pip install --upgrade '/path/to/a/clone[mcp]'",
+    ),
+}
+
+
+@pytest.mark.parametrize("given, extra, upgrade", CASES.values(), ids=CASES.keys())
+def test_the_command_is_that_of_the_installer(tmp_path, given, extra, upgrade):
+    one = made(tmp_path, **given)
+    assert one.command("web") == extra
+    assert one.command().startswith(upgrade)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="paths of POSIX")
+def test_a_clone_is_installed_from_again(tmp_path):
+    clone = tmp_path / "a clone"
+    clone.mkdir()
+    url = clone.as_uri()
+    there = made(tmp_path, direct={"url": url, "dir_info": {"editable": True}}, extras=())
+    assert there.command("mcp") == f"{PYTHON} -m pip install --editable '{clone}[mcp]'"
+
+
+def test_this_installation_is_read():
+    assert "install" in install_command("mcp")
+    assert "mcp" in install_command("mcp")

@@ -1,5 +1,6 @@
 """What starts a process: `posix_spawn`, and `subprocess` in its place. Both go through the same tests."""
 
+import importlib.util
 import os
 import signal
 import sys
@@ -8,18 +9,29 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.platform import popen
 from gitmem.platform import spawn as spawned
-from gitmem.platform.spawn import Child, ExpiredError
+from gitmem.platform.spawn import Child
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRON = dict(os.environ)
 BIG = os.urandom(1 << 20) * 8  # more than any pipe holds
-MAKERS = [popen.Child]
-if sys.platform != "win32":
-    MAKERS.append(spawned.Child)
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX semantics")
 pytestmark = pytest.mark.timeout(60)
+
+
+def on_windows():
+    """Return the module as Windows has it."""
+    spec = importlib.util.spec_from_file_location("spawn_on_windows", spawned.__file__)
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "platform", "win32")
+        spec.loader.exec_module(module)
+    return module
+
+
+WINDOWS = on_windows()
+MAKERS = [WINDOWS.Child, *[spawned.Child] * (sys.platform != "win32")]
+EXPIRED = (WINDOWS.ExpiredError, spawned.ExpiredError)
 
 
 @pytest.fixture(params=MAKERS, ids=lambda maker: maker.__module__.rpartition(".")[2])
@@ -138,7 +150,7 @@ def test_the_time_can_be_over_and_what_was_said_is_kept(start):
         "import sys, time; print('stuck', file=sys.stderr, flush=True); print('ready', flush=True); time.sleep(60)"
     )
     wait_for("ready", running)
-    with pytest.raises(ExpiredError) as caught:
+    with pytest.raises(EXPIRED) as caught:
         running.communicate(b"x", timeout=0.3)
     assert caught.value.stderr.strip() == b"stuck"
     assert running.returncode is None
@@ -152,7 +164,7 @@ def test_after_the_time_was_over_it_goes_on_where_it_was():
     running = spawned.Child(
         python("import sys, time; time.sleep(1); print(len(sys.stdin.read()))"), ENVIRON, stdin=True
     )
-    with pytest.raises(ExpiredError):
+    with pytest.raises(EXPIRED):
         running.communicate(b"x" * len(BIG), timeout=0.2)
     assert running.communicate()[0].strip() == b"%d" % len(BIG)
     assert running.returncode == 0
@@ -161,7 +173,7 @@ def test_after_the_time_was_over_it_goes_on_where_it_was():
 @needs_posix
 def test_one_that_closed_its_outputs_and_goes_on_is_waited_for_no_longer_than_allowed(start):
     running = start("import os, time; os.close(1); os.close(2); time.sleep(60)")
-    with pytest.raises(ExpiredError):
+    with pytest.raises(EXPIRED):
         running.communicate(timeout=0.5)
     running.kill()
     assert running.wait() == -9

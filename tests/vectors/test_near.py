@@ -6,7 +6,7 @@ import pytest
 
 from gitmem.config import EmbeddingConfig
 from gitmem.llm.choose import make_embedder
-from gitmem.platform.shipped import install_command
+from gitmem.platform.programs import install_command
 from gitmem.search.engine import answer
 from gitmem.vectors.fill import Filled, fill
 

@@ -25,7 +25,7 @@ def run_mcp(args: argparse.Namespace, app: App) -> None:
         from gitmem.mcp.calls import ServedMemory
         from gitmem.mcp.server import make_server
     except ImportError as error:  # missing, or another version
-        from gitmem.platform.shipped import install_command
+        from gitmem.platform.programs import install_command
 
         remedy = f"Run {install_command('mcp')}"
         raise GitmemError(f"The MCP server needs the official SDK: {error}.", remedy) from error
@@ -67,7 +67,7 @@ def run_web(args: argparse.Namespace, app: App) -> None:
         from gitmem.web.app import serve
         from gitmem.web.export import export
     except ImportError as error:  # missing, or another version
-        from gitmem.platform.shipped import install_command
+        from gitmem.platform.programs import install_command
 
         remedy = f"Run {install_command('web')}"
         raise GitmemError(f"The viewer needs packages that are not installed: {error}.", remedy) from error
