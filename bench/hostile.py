@@ -28,8 +28,8 @@ from gitmem.lessons.risk import is_risky  # noqa: E402
 from gitmem.redact.redact import redact  # noqa: E402
 from gitmem.sessions.cues import find_cues, is_resolved  # noqa: E402
 from gitmem.sessions.turns import Turn  # noqa: E402
-from gitmem.text.keywords import keywords  # noqa: E402
 from gitmem.text.sentences import shorten, split  # noqa: E402
+from gitmem.text.stems import keywords  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

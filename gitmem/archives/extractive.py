@@ -33,9 +33,8 @@ from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, Entry, MemoryTyp
 from gitmem.sessions.cues import Cue, find_cues, is_prose, is_resolved, reports, without_label
 from gitmem.sessions.outcome import ANSWER, ERROR, FILES, OUTCOME, SAID, without_labels
 from gitmem.text.data import matcher
-from gitmem.text.keywords import keywords
 from gitmem.text.sentences import Kind, blocks, sentences_of, shorten, split
-from gitmem.text.stems import utf8_size
+from gitmem.text.stems import keywords, utf8_size
 from gitmem.values import Value
 
 # Share of the words of the shorter of two sentences that make one a repetition of the other.

@@ -246,8 +246,7 @@ class App(Value):
 
             shown = json_text(value, indent=2)
         elif source != OWN and not self.out.isatty():
-            from gitmem.text.fence import fenced
-            from gitmem.text.terminal import plain
+            from gitmem.text.terminal import fenced, plain
 
             shown = fenced(plain(text), source or args.command)
         if shown and args.json:

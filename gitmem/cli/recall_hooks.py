@@ -77,8 +77,7 @@ def tell(
 def tell_refused(out: TextIO, host: str, payload: Mapping[str, object], error: GitmemError) -> None:
     """Tell a session that starts that its store is refused, so that nothing of it is recorded, and what to run."""
     from gitmem.hosts.host import find_host
-    from gitmem.text.fence import fenced
-    from gitmem.text.terminal import plain
+    from gitmem.text.terminal import fenced, plain
 
     agent = find_host(host)
     if not agent.tells_later("SessionStart"):

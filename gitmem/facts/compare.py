@@ -19,9 +19,8 @@ from gitmem.document.scope import do_meet
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.statements import cue_words
 from gitmem.text.data import files_of, matcher, table, words
-from gitmem.text.keywords import keywords
 from gitmem.text.sentences import mask_code
-from gitmem.text.stems import hangul_stem, stem
+from gitmem.text.stems import hangul_stem, keywords, stem
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

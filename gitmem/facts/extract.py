@@ -18,8 +18,8 @@ from gitmem.sessions.cues import MENDED, is_resolved
 from gitmem.sessions.entries import relative_files
 from gitmem.sessions.turns import human_text, is_restated
 from gitmem.text.data import table
-from gitmem.text.keywords import keywords
 from gitmem.text.sentences import blocks, is_korean, sentences_of
+from gitmem.text.stems import keywords
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

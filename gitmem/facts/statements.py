@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-CUES = "cues"
 WHY = "**Why:**"
 _KINDS = {"preference": FactKind.PREFERENCE, "decision": FactKind.DECISION, "rule": FactKind.RULE}
 _OWN_WORDS = 2_500  # characters of a prompt; a longer one is a plan or a paste
@@ -85,7 +84,7 @@ def _of_sentence(sentence: str) -> Iterator[Statement]:
 
 def _of_clause(clause: str, sentence: str) -> Statement | None:
     """Return what a clause states for good, as far as it stands alone; `sentence` is masked."""
-    label = phrases(CUES, "label").match(without_opening(clause))
+    label = phrases("label").match(without_opening(clause))
     if label:
         told = without_opening(clause)[label.end() :].lstrip(" :\uff1a,")
         return _standing(FactKind.RULE, told, told)
@@ -95,9 +94,9 @@ def _of_clause(clause: str, sentence: str) -> Statement | None:
         return None
     language, kind, at = found
     before = clause[:at]
-    if _JOINT.search(before) and not (len(before) <= _LED and phrases(CUES, "lead", language).match(before)):
+    if _JOINT.search(before) and not (len(before) <= _LED and phrases("lead", language).match(before)):
         clause = without_opening(clause[at:])
-    leaves, why = phrases(CUES, "leave", language), phrases(CUES, "why")
+    leaves, why = phrases("leave", language), phrases("why")
     if any(leaves.search(why.split(text, maxsplit=1)[0]) for text in (_masked(clause), without_opening(sentence))):
         return None  # a question, a supposition, a report, or for now only
     return _standing(kind, clause, _masked(clause))
@@ -109,7 +108,7 @@ def _cue(masked: str) -> tuple[str, FactKind, int] | None:
         (match.start() + len(match[0]) - len(match[0].lstrip(" ,")), number, language, kind)
         for language in languages()
         for number, (name, kind) in enumerate(_KINDS.items())
-        if (match := phrases(CUES, name, language).search(masked))
+        if (match := phrases(name, language).search(masked))
     ]
     if not found:
         return None
@@ -120,7 +119,7 @@ def _cue(masked: str) -> tuple[str, FactKind, int] | None:
 
 def _standing(kind: FactKind, clause: str, masked: str) -> Statement | None:
     """Return a clause as a statement, without its reason; None if it needs what stands around it."""
-    why = phrases(CUES, "why").search(masked, 8)
+    why = phrases("why").search(masked, 8)
     told, reason = (clause[: why.start()], clause[why.end() :]) if why else (clause, "")
     told, reason = told.strip(_CLOSING), reason.strip(_CLOSING)
     if stands_alone(told):
@@ -131,15 +130,15 @@ def _standing(kind: FactKind, clause: str, masked: str) -> Statement | None:
 def stands_alone(text: str) -> bool:
     """Return whether a text is understood without what was said before it."""
     masked = _masked(text)
-    if len(text) > _LONGEST or count_words(text) < _FEWEST_WORDS or phrases(CUES, "points").search(masked):
+    if len(text) > _LONGEST or count_words(text) < _FEWEST_WORDS or phrases("points").search(masked):
         return False
-    pronoun = phrases(CUES, "back").search(masked)
+    pronoun = phrases("back").search(masked)
     return pronoun is None or count_words(masked[: pronoun.start()]) > _ANTECEDENT
 
 
 def without_opening(text: str) -> str:
     """Return a text without words such as "ok, and also" that lead over to it."""
-    while match := phrases(CUES, "opening").match(text):
+    while match := phrases("opening").match(text):
         rest = _OPENING_END.match(text, match.end())
         if rest is None:
             break
@@ -160,7 +159,7 @@ def with_reason(statement: str, why: str) -> str:
 @cache
 def cue_words() -> frozenset[str]:
     """Return the words of the cues that say *that* something holds, not what: they tell no subject."""
-    told = (row for language in languages() for row in rows(language, CUES) if row.kind in ("decision", "rule"))
+    told = (row for language in languages() for row in rows(language) if row.kind in ("decision", "rule"))
     return frozenset(word.strip("^~$,").casefold() for row in told for phrase in row.phrases for word in phrase.split())
 
 
@@ -173,7 +172,7 @@ def picks_of(prompt: str, answer: str) -> list[Statement]:
     said = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
     if not answer or len(prompt) > _LONGEST_PROMPT or said.endswith(_ASKS):
         return []
-    reason = phrases(CUES, "why").search(said)
+    reason = phrases("why").search(said)
     why = said[reason.end() :].strip(" ,.!") if reason else ""
     left = _left_of(said[: reason.start()] if reason else said)
     answer = answer[-_LOOK_AT:]
@@ -186,7 +185,7 @@ def picks_of(prompt: str, answer: str) -> list[Statement]:
 def _left_of(said: str) -> str:
     """Return what is left of "let's go with option 2, please": the number, or the words that name an option."""
     said = without_opening(f"{said} ").strip(" .,!")
-    left = phrases(CUES, "pick").sub(" ", re.sub(r"(?<=[0-9])(?=[가-힣])", " ", said))
+    left = phrases("pick").sub(" ", re.sub(r"(?<=[0-9])(?=[가-힣])", " ", said))
     return " ".join(left.split()).strip(" .,!")
 
 
@@ -207,9 +206,9 @@ def _chosen(left: str, options: dict[str, str], asked: str) -> list[str]:
     """Return the options that a pick names by number, letter, place or words, or its side of "Redis or Postgres?"."""
     if keys := _KEYS.fullmatch(left):
         return [options[key.casefold()] for key in keys.groups() if key and key.casefold() in options]
-    if phrases(CUES, "ordinal").fullmatch(left):
+    if phrases("ordinal").fullmatch(left):
         return [*options.values()][_place(left.casefold()) :][:1]
-    sides = [*options.values()] or phrases(CUES, "or").split(asked)
+    sides = [*options.values()] or phrases("or").split(asked)
     words = _words(left)
     named = [side for side in sides if words and words <= _words(side)]
     if len(named) != 1 or len(sides) < 2 or count_words(left) > _MOST_WORDS:  # noqa: PLR2004  # a choice
@@ -218,7 +217,7 @@ def _chosen(left: str, options: dict[str, str], asked: str) -> list[str]:
 
 
 def _place(ordinal: str) -> int:
-    told = (row.phrases for language in languages() for row in rows(language, CUES) if row.kind == "ordinal")
+    told = (row.phrases for language in languages() for row in rows(language) if row.kind == "ordinal")
     return next(ordinals.index(ordinal) for ordinals in told if ordinal in ordinals)
 
 
@@ -236,4 +235,4 @@ def _question(answer: str, asked: Sequence[str]) -> str:
 
 def has_subject(question: str) -> bool:
     """Return whether a question names what it is about, unlike "Which option would you prefer?"."""
-    return count_words(phrases(CUES, "hollow").sub(" ", mask_code(question))) > _FEWEST_OF_SUBJECT
+    return count_words(phrases("hollow").sub(" ", mask_code(question))) > _FEWEST_OF_SUBJECT

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import chain
 
-from gitmem.text.fence import FENCE
+from gitmem.text.terminal import FENCE
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

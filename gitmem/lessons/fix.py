@@ -8,9 +8,8 @@ from gitmem.lessons.read import counts, match
 from gitmem.lessons.risk import from_other
 from gitmem.lessons.usage_log import ERROR, GivenText, known_to, note_asked
 from gitmem.store.known_facts import marked
-from gitmem.text.fence import FENCE, opening
 from gitmem.text.sentences import seen_times
-from gitmem.text.terminal import plain
+from gitmem.text.terminal import FENCE, opening, plain
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

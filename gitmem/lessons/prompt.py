@@ -20,9 +20,8 @@ from gitmem.search.units import bare_text, fields_in
 from gitmem.sessions.outcome import OUTCOME
 from gitmem.sessions.state import TaskType, classify, follows_up
 from gitmem.sessions.turns import human_text, is_trivial
-from gitmem.text.fence import FENCE, opening
 from gitmem.text.stems import estimate_tokens
-from gitmem.text.terminal import plain
+from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -28,9 +28,8 @@ from gitmem.sessions.memory import apply_events, brief, change_working, find_wor
 from gitmem.sessions.pending import glance
 from gitmem.sessions.working import change_of
 from gitmem.store.store import Store
-from gitmem.text.fence import FENCE_TOKENS, fenced
 from gitmem.text.stems import BYTES_PER_TOKEN, estimate_tokens
-from gitmem.text.terminal import fields, json_text
+from gitmem.text.terminal import FENCE_TOKENS, fenced, fields, json_text
 
 SEARCH_LIMIT = 6  # docs/spec.md J4
 

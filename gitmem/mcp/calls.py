@@ -16,8 +16,7 @@ from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.locate import NotAcceptedError
 from gitmem.store.store import Store
-from gitmem.text.fence import fenced
-from gitmem.text.terminal import plain
+from gitmem.text.terminal import fenced, plain
 from gitmem.values import Value
 
 T = TypeVar("T")

@@ -19,10 +19,9 @@ from gitmem.search.units import FIELD, FRAME, HEADING, bare_text, first_line
 from gitmem.sessions.outcome import without_labels
 from gitmem.store.locate import has_home_stores
 from gitmem.store.store import own_store
-from gitmem.text.fence import FENCE, opening
-from gitmem.text.keywords import keywords as words_of
 from gitmem.text.stems import BYTES_PER_TOKEN, estimate_tokens
-from gitmem.text.terminal import plain
+from gitmem.text.stems import keywords as words_of
+from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -17,9 +17,8 @@ from gitmem.history.authors import People
 from gitmem.sessions.told import PRIVATE_TITLE, SHARE, TITLE, choose_facts, own_lines, private_lines
 from gitmem.store.headers import never
 from gitmem.sync.attempts import failures
-from gitmem.text.fence import FENCE, opening
 from gitmem.text.stems import estimate_tokens
-from gitmem.text.terminal import plain
+from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -15,7 +15,7 @@ from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
 from gitmem.sessions.events import PLACE, HookEvent, HookKind
 from gitmem.sessions.outcome import has_effect, works_now, written
 from gitmem.text.data import table
-from gitmem.text.fence import FENCE
+from gitmem.text.terminal import FENCE
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

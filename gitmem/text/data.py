@@ -66,26 +66,24 @@ class Row(Value):
 
 
 @cache
-def languages(name: str = "cues") -> tuple[str, ...]:
-    """Return the languages that have a list."""
-    return tuple(path.partition("/")[0] for path in files_of(f"{name}.tsv"))
+def languages() -> tuple[str, ...]:
+    """Return the languages that have cues."""
+    return tuple(path.partition("/")[0] for path in files_of("cues.tsv"))
 
 
 @cache
-def rows(language: str, name: str) -> tuple[Row, ...]:
-    """Return the rows of a list; none if the language lacks it."""
-    if language not in languages(name):
-        return ()
-    return tuple(Row(kind, tuple(said.split(" | ")), *more) for kind, said, *more in table(f"{language}/{name}.tsv"))
+def rows(language: str) -> tuple[Row, ...]:
+    """Return the cues of a language."""
+    return tuple(Row(kind, tuple(said.split(" | ")), *more) for kind, said, *more in table(f"{language}/cues.tsv"))
 
 
 @cache
-def phrases(name: str, kind: str, language: str = "") -> re.Pattern[str]:
-    """Return a pattern for the phrases of a kind in one language, or in all; case is ignored."""
+def phrases(kind: str, language: str = "") -> re.Pattern[str]:
+    """Return a pattern for the phrases of a kind of cues in one language, or in all; case is ignored."""
     import re
 
-    wanted = (language,) if language else languages(name)
-    found = [phrase for one in wanted for row in rows(one, name) if row.kind == kind for phrase in row.phrases]
+    wanted = (language,) if language else languages()
+    found = [phrase for one in wanted for row in rows(one) if row.kind == kind for phrase in row.phrases]
     longest_first = sorted(dict.fromkeys(found), key=len, reverse=True)
     return re.compile("|".join(map(form, longest_first)) or "(?!)", re.IGNORECASE)
 

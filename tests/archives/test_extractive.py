@@ -6,8 +6,8 @@ from gitmem.archives.extractive import digest, summarise
 from gitmem.archives.summary import Issue, KeyDecision, parse_document, render_document
 from gitmem.document.entry import Entry, render_entry
 from gitmem.document.ids import ALPHABET
-from gitmem.text.keywords import keywords
 from gitmem.text.sentences import split
+from gitmem.text.stems import keywords
 
 ARCHIVE = "archive/memory_20260113_112700.md"
 HEAD = "---\nid: memory\nkind: memory\ncreated: 2026-01-01T00:00:00Z\n---\n# Memory\n"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gitmem.facts.statements import CUES, _left_of, has_subject, statements_of, without_opening
+from gitmem.facts.statements import _left_of, has_subject, statements_of, without_opening
 from gitmem.text.data import languages, phrases, rows
 
-EVERY = [(language, row) for language in languages() for row in rows(language, CUES)]
+EVERY = [(language, row) for language in languages() for row in rows(language)]
 
 
 def of_kind(kinds: str):
@@ -27,7 +27,7 @@ def test_a_statement_has_its_kind(language, row):
 def test_what_makes_a_statement_none(language, row):
     assert statements_of(row.example) == []
     assert len(statements_of(row.counter)) == 1
-    assert phrases(CUES, row.kind, language).search(without_opening(row.example))
+    assert phrases(row.kind, language).search(without_opening(row.example))
 
 
 @of_kind("opening")
@@ -50,13 +50,13 @@ def test_a_reason_is_parted_from_what_it_is_for(language, row):
 @of_kind("pick ordinal")
 def test_a_pick_says_nothing_but_its_option(language, row):
     left = [_left_of(text) for text in (row.example, row.counter)]
-    is_key = [one.isdigit() or bool(phrases(CUES, "ordinal").fullmatch(one)) for one in left]
+    is_key = [one.isdigit() or bool(phrases("ordinal").fullmatch(one)) for one in left]
     assert is_key == [True, False]
 
 
 @of_kind("or")
 def test_two_sides_of_a_question(language, row):
-    assert [len(phrases(CUES, "or").split(text)) for text in (row.example, row.counter)] == [2, 1]
+    assert [len(phrases("or").split(text)) for text in (row.example, row.counter)] == [2, 1]
 
 
 @of_kind("hollow")

@@ -14,7 +14,7 @@ from gitmem.sessions.events import HookKind, parse_payload
 from gitmem.sessions.transcript import Record, Role, hook_events, l1_lines, objects
 from gitmem.sessions.transcript import records as claude_records
 from gitmem.sessions.turns import fold
-from gitmem.text.fence import FENCE
+from gitmem.text.terminal import FENCE
 from tests.recorded import EVERY_EVENT, EVERY_EVENT_TRANSCRIPT, SESSIONS, payloads_in, transcript_of
 
 STAMP = "2026-11-21T14:03:22.500Z"

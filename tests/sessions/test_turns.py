@@ -17,7 +17,7 @@ from gitmem.sessions.turns import (
     program,
     without_elements,
 )
-from gitmem.text.fence import FENCE
+from gitmem.text.terminal import FENCE
 
 BOOT = """# CLAUDE.md
 

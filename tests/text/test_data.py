@@ -5,7 +5,7 @@ import re
 import pytest
 
 from gitmem.sessions.outcome import has_effect, works_now
-from gitmem.text.data import files_of, matcher, table
+from gitmem.text.data import files_of, form, languages, matcher, rows, table
 
 FORMS = [
     (path, row)
@@ -50,3 +50,31 @@ def test_a_form_of_a_command_is_found_in_its_example_alone(row):
     _, form, example, other = row
     assert re.search(form, example, re.MULTILINE)
     assert not re.search(form, other, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "phrase, found, not_found",
+    [
+        ("from now on", "use uv from  now on.", "from nowon"),
+        ("^always", "Always use uv", "use always uv"),
+        ("this $", "do this.", "this one"),
+        ("we moved * from", "we moved the queue from Redis", "we moved from"),
+        ("~기로 했", "쓰기로 했어", "쓰기로 해"),
+        ("앞으로", "앞으로 써줘", "눈앞으로"),
+    ],
+)
+def test_a_phrase_is_plain_words(phrase, found, not_found):
+    pattern = re.compile(form(phrase), re.IGNORECASE)
+    assert pattern.search(found)
+    assert not pattern.search(not_found)
+
+
+@pytest.mark.parametrize("language", languages())
+def test_steps_grow_with_the_length_of_a_text(grows_linearly, language):
+    forms = [re.compile(form(phrase), re.IGNORECASE) for row in rows(language) for phrase in row.phrases]
+    pieces = [" ".join(phrase.strip("^$ ").replace("*", "a").split()[:-1]) + " " for phrase in ("we moved * from",)]
+
+    def read(text: str) -> object:
+        return [one.search(text) for one in forms]
+
+    grows_linearly(read, lambda size: pieces[0] * (size // len(pieces[0])))
