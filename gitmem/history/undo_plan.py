@@ -1,28 +1,19 @@
 """Undo of a commit in files that have changed since, and which commits were undone (spec G3).
 
-A change is applied in parts: entries by their ids, wherever they are now; sections that only held such entries; all
-other lines by a three-way merge. Nothing is guessed: where a merge fails, `UndoConflictError` names the file.
+An undo is a merge: of what there is now with what was before the commit, from what the commit made. So entries are
+found by their ids, and fields, sections and lines by themselves. Where a merge of two machines keeps two versions, an
+undo guesses nothing: `UndoConflictError` names the file.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gitmem.document.document import Document
-from gitmem.document.entry import (
-    LINKS,
-    Entry,
-    Section,
-    entry_ids,
-    find_entries,
-    find_section,
-    restore_entries,
-    sections,
-)
-from gitmem.document.ids import ARCHIVE, BUGS, MEMORY, is_fact_id, summary_path
+from gitmem.document.entry import entry_ids, find_entries, remove_entries
+from gitmem.document.ids import ARCHIVE, BUGS, MEMORY, SUMMARIES, is_fact_id, summary_path
 from gitmem.document.message import Trailer
 from gitmem.facts.fact import PATH, is_fact_path
 from gitmem.facts.file import parse_fact
@@ -30,10 +21,8 @@ from gitmem.git.log import Commit, log
 from gitmem.git.objects import Objects
 from gitmem.git.process import Git
 from gitmem.git.repository import Repository, is_object_id
-from gitmem.lessons.pattern import FOLDER as PATTERNS
 from gitmem.lessons.pattern import parse_pattern, render_pattern, unseen
-from gitmem.merge.documents import merge_headers
-from gitmem.text.difference import merge_lines
+from gitmem.merge.documents import MergeStatus, merge
 from gitmem.values import Value
 
 _BLANK = " \t\r\n"
@@ -131,51 +120,45 @@ def plan_undo(changes: Sequence[FileChange], current: Mapping[str, bytes | None]
     return {path: None if content is None else _without(content, new) for path, content in result.items()}
 
 
-def carry_over(path: str, base: bytes, changed: bytes, onto: bytes) -> bytes:
+def carry_over(path: str, base: bytes | None, changed: bytes | None, onto: bytes | None) -> bytes | None:
     """Return `onto`, the file at `path`, with the changes from `base` to `changed`.
 
     Raises:
-        UndoConflictError: lines that differ there are changed in `onto`, too.
+        UndoConflictError: both changed the same words, or a file is gone that the other one changed.
 
     """
     if onto == base:
         return changed
     if changed in (base, onto):
         return onto
-    gone, come = ids_in([base]) - ids_in([changed]), ids_in([changed]) - ids_in([base])
-    # A section that only held these entries was added or removed with them.
-    made, unmade = _sections_of(base, gone) - _titles(changed), _sections_of(changed, come) - _titles(base)
-    ours, ancestor = (_without_sections(_without(text, gone), made) for text in (onto, base))
-    theirs = _without_sections(_without(changed, come), unmade)
-    if _lines(ancestor) != _lines(theirs):
-        merged = merge_lines(ours, ancestor, theirs, both_add=False)
-        if merged is None:
-            ours, ancestor, theirs = _with_one_header(path, ours, ancestor, theirs)
-            merged = merge_lines(ours, ancestor, theirs, both_add=False)
-        if merged is None and not path.startswith(f"{PATTERNS}/"):  # their bodies follow from their headers
-            raise UndoConflictError(path)
-        ours = merged or ours
-    return _with(ours, changed, come)
+    derived = path.startswith(f"{SUMMARIES}/") or _field_differs(base, changed, onto)
+    end = b"\r\n" if onto and b"\r\n" in onto else b"\n"  # a blank line at each end: an empty section may be the last
+    merged = merge(path, *(None if data is None else data + end for data in (base, onto, changed)))
+    took_a_side = merged.status is MergeStatus.TAKEN or (base is None and _has_prose(changed) and _has_prose(onto))
+    if derived or took_a_side or merged.status is MergeStatus.REVIEW:
+        raise UndoConflictError(path)
+    if merged.data and onto and merged.data.split() == onto.split():  # of such an entry, only blank lines are left
+        return onto
+    return merged.data and merged.data.removesuffix(end)
 
 
-def _with_one_header(path: str, *versions: bytes) -> list[bytes]:
-    """Return the versions of a document (now, base, changed) with their headers merged by field.
+def _field_differs(*versions: bytes | None) -> bool:
+    """Return whether a field of the header, other than a list, a table or `updated`, differs in all three versions."""
+    base, changed, onto = (Document.parse(data).metadata if data else {} for data in versions)
+    return all(versions) and any(
+        key != "updated"
+        and not isinstance(now, list | dict)
+        and now != changed.get(key)
+        and base.get(key) not in (now, changed.get(key))
+        for key, now in onto.items()
+    )
 
-    Raises:
-        UndoConflictError: a field has other values in all three, or a header cannot be read.
 
-    """
-    documents = [Document.parse(data) for data in versions]
-    fields = [document.metadata for document in documents]
-    for key in fields[0]:
-        now, base, changed = (field.get(key) for field in fields)
-        if key != "updated" and not isinstance(now, list | dict) and now != changed and base not in (now, changed):
-            raise UndoConflictError(path)
-    try:
-        header = merge_headers(documents[1].header, documents[2].header, documents[0].header, documents[0].newline)
-    except ValueError:
-        raise UndoConflictError(path) from None
-    return [Document(header, document.body, document.opening, document.closing).render() for document in documents]
+def _has_prose(data: bytes | None) -> bool:
+    """Return whether a document holds more than headings and entries."""
+    body = Document.parse(data or b"").body
+    rest = remove_entries(body, entry_ids(body)).split("\n")
+    return any(not line.startswith("#") for line in rest if line.strip(_BLANK))
 
 
 def _place(change: FileChange, current: Mapping[str, bytes | None]) -> str:
@@ -202,29 +185,7 @@ def _undone(change: FileChange, current: bytes | None) -> bytes | None:
         return None
     if after and current and change.path.startswith(f"{BUGS}/") and (learned := _unlearned(before, after, current)):
         return learned[0]
-    return _reverted(change, current)
-
-
-def _reverted(change: FileChange, current: bytes | None) -> bytes | None:
-    """Return a file that has changed since a commit without what the commit did."""
-    before, after = change.before, change.after
-    if before is None and _is_frame(after or b""):  # created by the commit, and changed since
-        return _without_made(after or b"", current or b"")
-    if before is not None and after is not None and current is not None:
-        return carry_over(change.path, after, before, current)
-    # The file was added or removed: only entries can be merged.
-    come = ids_in([before]) - ids_in([after])
-    if before is not None and _is_frame(before):
-        left = _without(before, ids_in([after])) if current is None and come else current
-        return None if left is None else _with(left, before, come)
-    if (
-        before is not None
-        and after is not None
-        and not come
-        and _lines(_without(after, ids_in([after]))) == _lines(_without(before, ids_in([before])))
-    ):
-        return None  # the commit only added entries
-    raise UndoConflictError(change.path)
+    return carry_over(change.path, after, before, current)
 
 
 def _unlearned(before: bytes | None, after: bytes, current: bytes) -> tuple[bytes | None] | None:
@@ -255,57 +216,14 @@ def _is_fact_gone(change: FileChange, current: bytes | None) -> bool:
     return then is not None and now is not None and (then.text, then.status) == (now.text, now.status)
 
 
-def _without_made(made: bytes, current: bytes) -> bytes | None:
-    """Return a log without the entries it was created with; None if nothing but links was added."""
-    ids = ids_in([made])
-    titles = _sections_of(made, ids)
-    frame, left = (_without_sections(_without(text, ids), titles) for text in (made, current))
-    log = Document.parse(left)
-    links = find_section(log.body, LINKS)
-    rest = _cut(left, log, [(links.start, links.end)]) if links else left
-    return None if _lines(frame) == _lines(rest) else left
-
-
-def _with(data: bytes, source: bytes, ids: Collection[str]) -> bytes:
-    """Return a log with entries of another one, each in its section there."""
-    if not ids:
-        return data
-    log = Document.parse(data)
-    entries = _placed(Document.parse(source).body, ids)
-    return log.with_body(restore_entries(log.body, entries, log.newline)).render()
-
-
-def _placed(body: str, ids: Collection[str]) -> list[tuple[str, Entry]]:
-    """Return the entries with these ids, each with its section's title."""
-    parts = sections(body)
-    starts = [part.start for part in parts]
-    places = ((bisect_right(starts, entry.start), entry.entry) for entry in find_entries(body))
-    return [(parts[place - 1].title if place else "", entry) for place, entry in places if entry.id in ids]
-
-
 def _without(data: bytes, ids: Collection[str]) -> bytes:
     """Return a log without entries and the blank lines around them."""
     log = Document.parse(data)
-    found = find_entries(log.body) if ids else ()
-    return _cut(data, log, [(entry.start, entry.end) for entry in found if entry.entry.id in ids])
-
-
-def _without_sections(data: bytes, names: Collection[str]) -> bytes:
-    """Return a log without those of the sections that are empty."""
-    log = Document.parse(data)
-    parts = _empty_sections(log.body) if names else ()
-    return _cut(data, log, [(part.start, part.end) for part in parts if part.title.casefold() in names])
-
-
-def _cut(data: bytes, log: Document, spans: Sequence[tuple[int, int]]) -> bytes:
     body = log.body
-    for start, end in reversed(spans):
-        body = _joined(body[:start], body[end:])
-    return log.with_body(body).render() if spans else data
-
-
-def _empty_sections(body: str) -> list[Section]:
-    return [part for part in sections(body) if not body[part.body : part.end].strip(_BLANK)]
+    gone = [found for found in find_entries(body) if found.entry.id in ids] if ids else []
+    for found in reversed(gone):
+        body = _joined(body[: found.start], body[found.end :])
+    return log.with_body(body).render() if gone else data
 
 
 def _joined(head: str, tail: str) -> str:
@@ -317,28 +235,6 @@ def _joined(head: str, tail: str) -> str:
         return head[:last]
     line = _BLANK_LINE.match(tail)
     return head + (tail[line.end() :] if line else tail)
-
-
-def _titles(data: bytes) -> set[str]:
-    return {part.title.casefold() for part in sections(Document.parse(data).body)}
-
-
-def _sections_of(data: bytes, ids: Collection[str]) -> set[str]:
-    """Return the sections that hold nothing but entries with these ids, and at least one."""
-    body = Document.parse(data).body
-    held = {title.casefold() for title, _ in _placed(body, ids)}
-    rest = Document.parse(_without(data, ids)).body
-    return held & {part.title.casefold() for part in _empty_sections(rest)}
-
-
-def _is_frame(data: bytes) -> bool:
-    """Return whether a log holds only headings and entries."""
-    rest = _without(data, ids_in([data]))
-    return all(line.startswith("#") for line in Document.parse(rest).body.split("\n") if line.strip(_BLANK))
-
-
-def _lines(data: bytes) -> list[bytes]:
-    return [line for line in data.split(b"\n") if line.strip()]
 
 
 def reversals(git: Git, revision: str) -> list[Reversal]:
