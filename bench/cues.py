@@ -33,9 +33,8 @@ from typing import Any
 
 from gitmem.platform.clock import Context
 from gitmem.search.engine import answer
-from gitmem.sessions.end import read_records
+from gitmem.sessions.end import find_transcripts, read_records, replay
 from gitmem.sessions.entries import relative_files
-from gitmem.sessions.replay import find_transcripts, replay
 from gitmem.sessions.start import start_parts, start_text
 from gitmem.sessions.transcript import hook_events
 from gitmem.sessions.turns import Turn, fold, human_text

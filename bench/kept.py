@@ -25,7 +25,7 @@ import precision
 
 from gitmem.platform.clock import Context
 from gitmem.sessions import entries
-from gitmem.sessions.replay import replay
+from gitmem.sessions.end import replay
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 

@@ -47,7 +47,7 @@ from gitmem.lessons.fix import mends_of
 from gitmem.lessons.prompt import remembered
 from gitmem.lessons.read import known_patterns, match
 from gitmem.platform.clock import Context
-from gitmem.sessions.replay import replay
+from gitmem.sessions.end import replay
 from gitmem.sessions.start import start_parts
 from gitmem.store.init import Place, init_store
 from gitmem.store.known_facts import fact_headers, facts_of

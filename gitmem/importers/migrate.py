@@ -45,7 +45,7 @@ from gitmem.importers.split import (
     reverse_days,
     without_said,
 )
-from gitmem.sessions.logs import day_log, memory_of, new_daily
+from gitmem.sessions.save import day_log, memory_of, new_daily
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

@@ -32,10 +32,9 @@ from gitmem.facts.book import FactBook
 from gitmem.git.trust import GITMEM
 from gitmem.sessions.cleaned import boot_lines, redacted
 from gitmem.sessions.entries import EXCHANGE, Placed, Remembered, joined_exchange, remember
-from gitmem.sessions.logs import day_log, day_of, memory_of, memory_text, new_daily
 from gitmem.sessions.outcome import Fields, join_fields, render_fields, split_fields
 from gitmem.sessions.pending import Pending
-from gitmem.sessions.save import rotate_if_full
+from gitmem.sessions.save import day_log, day_of, memory_of, memory_text, new_daily, rotate_if_full
 from gitmem.store.spool import HookSpool
 from gitmem.store.transact import transact
 from gitmem.values import Value

@@ -6,22 +6,35 @@ An event that is delivered or drained twice is recognized by its id in the daily
 
 from __future__ import annotations
 
+import contextlib
 import os
 from functools import cache, partial
 
 from gitmem.archives.plans import Limits, needs_rotation
-from gitmem.document.entry import Save, UnknownEventError, parse_event
-from gitmem.document.ids import MEMORY, TAIL_BYTES, make_id
+from gitmem.document.entry import (
+    TIMELINE,
+    Entry,
+    Save,
+    UnknownEventError,
+    add_entry,
+    clean_text,
+    entry_ids,
+    parse_event,
+)
+from gitmem.document.ids import MEMORY, TAIL_BYTES, daily_path, make_id, milliseconds_of
+from gitmem.document.message import Message, Op, Trailer
 from gitmem.document.scope import scope_tags, scopes_in
 from gitmem.errors import BusyError, DoesNotFitError, GitmemError, RefusedError
+from gitmem.platform.clock import UTC, datetime, timedelta
 from gitmem.store.transact import transact
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gitmem.document.entry import MemoryType
     from gitmem.facts.book import FactBook
-    from gitmem.sessions.logs import Added
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
 
@@ -108,7 +121,6 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
 
 def _committed_since(store: Store, held: str | None, event: Save) -> str | None:
     """Return the commit of an event that another process committed since the tip was `held`, None if there is none."""
-    from gitmem.document.message import Trailer
     from gitmem.git.log import log
     from gitmem.redact.redact import redact
 
@@ -125,7 +137,6 @@ def _id_of(event: Save, text: str) -> str:
     """Return the id of the entry that a save with this redacted text becomes."""
     if not event.type.lasts:
         return event.id
-    from gitmem.document.entry import clean_text
     from gitmem.facts.book import fact_of
 
     fact = fact_of(event, clean_text(text))
@@ -148,7 +159,7 @@ def drain(store: Store, *, scan: bool = False) -> Drained:
     refused: dict[str, RefusedError] = {}
     added: dict[str, Added] = {}
     while True:
-        outcome = transact(store, partial(plan_saves, store), purpose="save", scan=scan, meanwhile=_import_entries)
+        outcome = transact(store, partial(plan_saves, store), purpose="save", scan=scan)
         batch: _Batch = outcome.value
         ours = outcome.commits[len(outcome.commits) - batch.drafts :]
         commits |= {name: ours[index] for name, index in batch.placed.items()}
@@ -171,10 +182,6 @@ def drain(store: Store, *, scan: bool = False) -> Drained:
         scan = False
 
 
-def _import_entries() -> None:
-    import gitmem.sessions.logs  # noqa: F401
-
-
 class _Batch(Value):
     """What one transaction over the spool planned, by event name; `placed` are places of commits among its `drafts`."""
 
@@ -189,8 +196,6 @@ class _Batch(Value):
 
 def plan_saves(store: Store, transaction: Transaction) -> _Batch:
     """Add a commit for each event."""
-    from gitmem.sessions.logs import add_save
-
     batch = _Batch({}, {}, [], [], {}, [])
 
     @cache
@@ -231,3 +236,106 @@ def rotate_if_full(transaction: Transaction, store: Store) -> str | None:
     from gitmem.archives.rotate import rotate
 
     return rotate(transaction, store).archive
+
+
+_NEW = 3600.0  # seconds; a newer event has not been delivered from another time zone before
+_RECENT = timedelta(days=2)  # newer days are never consolidated
+_ZONES = (-12, 0, 14)  # hours from UTC: the extreme time zones
+
+
+class Added(Value):
+    """An added entry: its id, and the number of redacted secrets and private passages by kind."""
+
+    id: str
+    redacted: dict[str, int]
+
+
+def add_save(transaction: Transaction, store: Store, event: Save, lasting: Callable[[], FactBook]) -> Added | None:
+    """Add the commit of a save, with its fact if it lasts; None if it is there already."""
+    day = event.at.strftime("%Y-%m-%d")
+    path = daily_path(day)
+    daily = transaction.read(path) or new_daily(day)
+    if event.id.encode() in daily and event.id in entry_ids(daily.decode("utf-8", "surrogateescape")):
+        return None
+    if any(event.id in entry_ids(day_log(store, transaction, other)) for other in _other_logs(transaction, event)):
+        return None
+    from gitmem.redact.redact import kinds_of, redact
+
+    redacted = redact(event.text, allow=store.config.redaction.allow)
+    text = clean_text(redacted.text)
+    identifier, facts = lasting().keep_save(event, text) if event.type.lasts else (event.id, {})
+    if facts is None:
+        return None
+    entry = Entry(identifier, event.at.strftime("%H:%M:%S"), event.type.label, text, event.tags)
+    dated = entry._replace(time=f"{day} {entry.time}")
+    trailers = (
+        (Trailer.OP.value, Op.SAVE.value),
+        (Trailer.TYPE.value, event.type.value),
+        (Trailer.ENTRY.value, identifier),
+        (Trailer.SESSION.value, event.session),
+        (Trailer.HOST.value, event.host),
+    )
+    message = Message(f"Save {event.type.label.lower()}: {text}", trailers)
+    changes = {
+        path: _with(daily, event.type.label, entry),
+        MEMORY: _with(memory_of(transaction), event.type.section, dated),
+        **facts,
+    }
+    if not transaction.commit(message, changes, when=event.at):
+        return None
+    return Added(identifier, kinds_of(redacted.findings))
+
+
+def day_of(path: str) -> str:
+    """Return the day of a daily log."""
+    return path[-len("2026-01-13.md") : -len(".md")]
+
+
+def day_log(store: Store, transaction: Transaction, path: str) -> str:
+    """Return the text of a daily log, or of the last version of one that was consolidated, "" if there is none."""
+    daily = transaction.read(path)
+    if daily is None and day_of(path) < (transaction.now - _RECENT).strftime("%Y-%m-%d"):
+        from gitmem.archives.rotate import log_before
+
+        daily = log_before(store, transaction, datetime.fromisoformat(day_of(path)).date())
+    return (daily or b"").decode("utf-8", "surrogateescape")
+
+
+def _other_logs(transaction: Transaction, event: Save) -> set[str]:
+    """Return the daily logs that may hold an old event, delivered from another time zone; none for a new event."""
+    then = milliseconds_of(event.id) / 1000
+    if abs(transaction.now.timestamp() - then) < _NEW:
+        return set()
+    with contextlib.suppress(OverflowError, ValueError, OSError):  # out of the calendar's range
+        moments = (datetime.fromtimestamp(then + hours * 3600, UTC) for hours in _ZONES)
+        return {daily_path(moment.strftime("%Y-%m-%d")) for moment in moments}
+    return set()
+
+
+def _with(data: bytes, section: str, entry: Entry) -> bytes:
+    from gitmem.document.document import Document
+
+    document = Document.parse(data)
+    return document.with_body(add_entry(document.body, section, entry, document.newline)).render()
+
+
+def memory_of(transaction: Transaction) -> bytes:
+    """Return `memory.md`, or a new one."""
+    memory = transaction.read(MEMORY)
+    if memory is None:
+        from gitmem.store.init import new_memory
+
+        return new_memory(transaction.now)
+    return memory
+
+
+def memory_text(transaction: Transaction) -> str:
+    """Return the text of `memory.md`, or of a new one."""
+    return memory_of(transaction).decode("utf-8", "surrogateescape")
+
+
+def new_daily(day: str) -> bytes:
+    """Return a new daily log, the same bytes on every machine (docs/format.md, "Documents")."""
+    return (
+        f"---\nid: day-{day}\nkind: daily\ncreated: {day}T00:00:00Z\ndate: {day}\n---\n# {day}\n\n## {TIMELINE}\n"
+    ).encode()

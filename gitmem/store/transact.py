@@ -69,7 +69,6 @@ def attempt(
     repaired: list[str],
     *,
     scan: bool,
-    meanwhile: Callable[[], object] | None,
 ) -> TransactResult[T]:
     """Run a plan on the present tip and make its commits; see `transact`.
 
@@ -89,8 +88,8 @@ def attempt(
         if scan and store.marked() == tip:  # else a repair may add files to look for
             look.start()
         remove_litter(store, branch)  # while git starts
-        if meanwhile is not None:
-            meanwhile()
+        import gitmem.store.transaction  # noqa: F401  # and what it imports, while git starts
+
         _check_format(store, writer)
         transaction = _repaired(store, writer, tip, repaired)
         if scan:
@@ -236,13 +235,11 @@ def transact(
     *,
     purpose: str,
     scan: bool = False,
-    meanwhile: Callable[[], object] | None = None,
 ) -> TransactResult[T]:
     """Run `plan` on the present tip, make its commits, and return once they are synced to disk.
 
     The plan may run again from a new tip, so it must change nothing but its transaction. With `scan`, commit every edit
-    by hand in the store, not only those in files that the plan reads. `meanwhile` is called while git starts, for
-    instance to import modules.
+    by hand in the store, not only those in files that the plan reads.
 
     Raises:
         BusyError: another process kept the lock for longer than `lock.wait_seconds`.
@@ -263,7 +260,7 @@ def transact(
         repaired: list[str] = []
         for number in range(ATTEMPTS):
             try:
-                outcome = attempt(store, plan, lock, identity, repaired, scan=scan, meanwhile=meanwhile)
+                outcome = attempt(store, plan, lock, identity, repaired, scan=scan)
             except TipLockedError as error:
                 clear_left_behind(error.lock)
                 busy = BusyError(f"Another git command holds {error.lock}.", "If none is running, remove that file.")

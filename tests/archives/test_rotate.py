@@ -14,8 +14,8 @@ from gitmem.lessons.concept import begun, line_of, render_new
 from gitmem.search.engine import answer
 from gitmem.search.recall import recall
 from gitmem.sessions.background import do_upkeep
+from gitmem.sessions.end import replay
 from gitmem.sessions.exchange import Exchange
-from gitmem.sessions.replay import replay
 from gitmem.sessions.save import save
 from gitmem.store.findings import FailureLog
 from gitmem.store.init import add_scope

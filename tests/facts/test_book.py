@@ -13,7 +13,7 @@ from gitmem.facts.validity import Standing, in_force, what_holds
 from gitmem.history.undo import undo
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.capture import capture_turn
-from gitmem.sessions.replay import replay
+from gitmem.sessions.end import replay
 from gitmem.sessions.save import drain, save
 from gitmem.sessions.turns import Turn
 from gitmem.store.known_facts import known_facts

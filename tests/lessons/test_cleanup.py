@@ -17,8 +17,8 @@ from gitmem.lessons.error import MATCH
 from gitmem.lessons.learn import RETRIEVALS, UNUSED_DAYS, clean_up
 from gitmem.lessons.outcome_counts import add_told, judge, machine_path
 from gitmem.lessons.read import counts, episode_paths, read_episode
+from gitmem.sessions.end import replay
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.replay import replay
 from gitmem.sessions.working import CONFIRMED, MAX_DISCOVERIES, MAX_ERRORS, MAX_RESULTS
 
 verdicts = st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0]))

@@ -8,8 +8,8 @@ import pytest
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.history.undo import undo
 from gitmem.lessons.concepts import find_concept, group, known_concepts, merge, split
+from gitmem.sessions.end import replay
 from gitmem.sessions.exchanges import save_exchanges
-from gitmem.sessions.replay import replay
 from gitmem.sessions.turns import Turn
 from gitmem.store.store import Store
 

@@ -13,11 +13,10 @@ from gitmem.lessons.episodes import save_episodes
 from gitmem.lessons.read import known_patterns, last_episode, read_episode
 from gitmem.search.engine import answer
 from gitmem.sessions.background import process_spool
-from gitmem.sessions.end import read_records
+from gitmem.sessions.end import read_records, replay
 from gitmem.sessions.exchanges import turns_of
 from gitmem.sessions.memory import TOKENS as BRIEF
 from gitmem.sessions.memory import brief_episode, change_working, running
-from gitmem.sessions.replay import replay
 from gitmem.sessions.state import TaskType
 from gitmem.sessions.working import note
 from gitmem.store.known_facts import known_facts

@@ -8,7 +8,7 @@ from gitmem.cli.recall_hooks import ERROR, help_for
 from gitmem.lessons.counts import ALPHA, BEGINS
 from gitmem.lessons.read import counts, known_patterns
 from gitmem.sessions.background import process_spool
-from gitmem.sessions.replay import replay
+from gitmem.sessions.end import replay
 from gitmem.store.store import Store
 from tests.desk import BEGAN, Recorder
 

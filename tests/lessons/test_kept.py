@@ -11,7 +11,7 @@ from gitmem.lessons.learn import UNUSED_DAYS, clean_up
 from gitmem.lessons.outcome_counts import judge
 from gitmem.lessons.read import counts, known_patterns, read_episode
 from gitmem.platform.clock import Context
-from gitmem.sessions.replay import replay
+from gitmem.sessions.end import replay
 from gitmem.store.init import Place
 from gitmem.store.store import Store
 from gitmem.sync.clone import back_up, merge_in, restore_into

@@ -11,8 +11,8 @@ from gitmem.lessons.error import MATCH
 from gitmem.lessons.guide import guide
 from gitmem.lessons.learn import learn_bugs, learn_lessons
 from gitmem.lessons.read import known_patterns, match
+from gitmem.sessions.end import replay
 from gitmem.sessions.exchanges import save_exchanges
-from gitmem.sessions.replay import replay
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store

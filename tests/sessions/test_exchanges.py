@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from gitmem.document.entry import find_entries
 from gitmem.history.undo import undo
 from gitmem.sessions.background import process_spool
+from gitmem.sessions.end import replay
 from gitmem.sessions.exchange import Outcome, parse
 from gitmem.sessions.exchanges import summarize_exchange
-from gitmem.sessions.replay import replay
 from gitmem.sessions.turns import Run
 from gitmem.store.store import Store
 from tests.own_settings import own_settings

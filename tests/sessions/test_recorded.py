@@ -10,7 +10,7 @@ import pytest
 
 from gitmem.facts.fact import FactKind
 from gitmem.hosts.host import find_host, writer
-from gitmem.sessions.replay import replay
+from gitmem.sessions.end import replay
 from gitmem.sessions.transcript import Role, Unread, hook_events, records
 from gitmem.sessions.turns import fold
 

@@ -9,8 +9,8 @@ from gitmem.document.entry import find_entries
 from gitmem.errors import BusyError
 from gitmem.sessions import end as capture
 from gitmem.sessions.background import process_spool
+from gitmem.sessions.end import find_transcripts, replay
 from gitmem.sessions.outcome import split_fields
-from gitmem.sessions.replay import find_transcripts, replay
 from gitmem.store import transcripts
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store

@@ -21,7 +21,7 @@ from gitmem.lessons.outcome_counts import add_told
 from gitmem.lessons.usage_log import GivenText, ToldMends, record, record_mends
 from gitmem.platform.programs import resource
 from gitmem.search.stores import search_stores
-from gitmem.sessions.replay import replay
+from gitmem.sessions.end import replay
 from gitmem.store.known_facts import known_facts
 from gitmem.sync.remotes import REFS, add_remote
 from gitmem.web.export import export

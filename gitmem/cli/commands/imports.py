@@ -17,7 +17,7 @@ from gitmem.importers.migrate import Migrated, migrate
 from gitmem.importers.plan import SourceKind
 from gitmem.importers.read import Source, find_sources, kind_of, places_of
 from gitmem.importers.rivals import DATABASE
-from gitmem.sessions.replay import Replayed, find_transcripts, replay
+from gitmem.sessions.end import Replayed, find_transcripts, replay
 from gitmem.store.locate import find_project
 from gitmem.store.store import Store
 from gitmem.text.sentences import count

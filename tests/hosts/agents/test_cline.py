@@ -13,8 +13,7 @@ from gitmem.hosts.agents.cline import HOST
 from gitmem.hosts.host import InstallPlace, Scope, read_payload, read_transcript
 from gitmem.hosts.settings import HOOKS
 from gitmem.sessions.cleaned import recorded_turn
-from gitmem.sessions.end import read_lines
-from gitmem.sessions.replay import find_transcripts
+from gitmem.sessions.end import find_transcripts, read_lines
 from gitmem.sessions.transcript import hook_events
 from gitmem.sessions.turns import Turn, fold
 
