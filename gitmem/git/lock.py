@@ -4,8 +4,11 @@ The lock only saves wasted work: commits are correct because the branch moves by
 heartbeat for `STALE_SECONDS` loses the lock, so it checks `held()` before it writes the work tree.
 
 The kernel releases the file `lock` when its holder dies. A holder without a heartbeat cannot be forced to, so its file
-is retired: the lock is `lock.N` with the highest number. (Windows renames no file over one that is open.) Files are
-taken and retired under `lock.guard`, for microseconds.
+is removed and a new one made; Windows removes no open file, so there such a holder has to be ended.
+
+The ref `refs/gitmem/lock`, for a folder that several machines share, moves by compare-and-swap from a blob that says
+"free" to one that names the holder, and back. It is never deleted: git would remove its empty folder while others write
+there.
 """
 
 from __future__ import annotations
@@ -20,8 +23,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from enum import Enum
 
-from gitmem.errors import BusyError, GitmemError
+from gitmem.errors import BusyError, GitFailedError, GitmemError
 from gitmem.git.process import Git
+from gitmem.git.repository import LEFT_BEHIND_SECONDS, clear_left_behind, common_dir_of
 from gitmem.platform.programs import is_running, namespace, start_time
 from gitmem.values import Value
 
@@ -32,11 +36,9 @@ else:
 
 
 STALE_SECONDS = 60.0  # without a heartbeat for so long a holder loses the lock (docs/spec.md, R11)
-_NEVER = float("inf")
-RECORD_LIMIT = 4096  # bytes; a longer one is no record
+LOCK_REF = "refs/gitmem/lock"
+_RECORD_LIMIT = 4096  # bytes; a longer one is no record
 _BEAT_SECONDS = 15.0  # well under `STALE_SECONDS`
-_QUEUE = "lock.queue"  # since when the longest waiter waits, rewritten by it regularly
-_QUEUE_SECONDS = 0.2  # after which that is stale
 _LOCKED_BYTE = 1 << 30  # Windows keeps others from reading locked bytes: lock one beyond the record
 # Another machine, or the host of a virtual one, may hold a lock that this kernel calls free. All of FUSE, except
 # `fuseblk`, a disk.
@@ -99,14 +101,9 @@ class Holder(Value):
 
 
 class Lock(ABC):
-    """A lock that one process at a time holds; acquired with `with lock.acquire(timeout):` or released by hand.
-
-    First come, first served as a rule: only the longest waiter tries. One that stops is skipped after a moment;
-    correctness does not depend on `lock.queue`.
-    """
+    """A lock that one process at a time holds; acquired with `with lock.acquire(timeout):` or released by hand."""
 
     _PAUSE = 0.001  # seconds between two attempts, about
-    _PAUSE_IN_QUEUE = 0.005  # between two reads of the queue
 
     def __init__(self, folder: str, *, purpose: str, machine: str, clock: Clock) -> None:
         self._folder = folder
@@ -128,37 +125,13 @@ class Lock(ABC):
         """
         end = self._clock.monotonic() + timeout
         self._token = os.urandom(8).hex()
-        self._seen = None
-        since, shown = round(self._clock.wall(), 6), -_NEVER  # as in `lock.queue`
-        while True:
+        while not self._attempt():
             left = end - self._clock.monotonic()
-            turn = left <= 0 or not self._others_wait_longer(since)
-            if turn and self._attempt():
-                break
             if left <= 0:
-                raise self._busy()
-            if turn and self._clock.monotonic() - shown > _QUEUE_SECONDS / 4:
-                shown = self._clock.monotonic()
-                self._show_waiting(since)
-            pause = self._PAUSE if turn else self._PAUSE_IN_QUEUE
-            self._clock.sleep(min(left, pause * (0.5 + os.urandom(1)[0] / 255)))  # so that waiters do not try in step
-        if shown > -_NEVER:
-            self._show_waiting(_NEVER)
+                holder = Holder.from_bytes(self._seen or b"")
+                raise BusyError(f"The store is held by {holder or 'another process'}.", "Try again when it is done.")
+            self._clock.sleep(min(left, self._PAUSE * (0.5 + os.urandom(1)[0] / 255)))  # waiters must not try in step
         return self
-
-    def _others_wait_longer(self, since: float) -> bool:
-        try:
-            with open(os.path.join(self._folder, _QUEUE), "rb") as file:
-                age = self._clock.wall() - os.fstat(file.fileno()).st_mtime
-                return 0 <= age < _QUEUE_SECONDS and float(file.read(20)) < since
-        except (OSError, ValueError):
-            return False
-
-    def _show_waiting(self, since: float) -> None:
-        """Write since when this one waits; infinity: no longer."""
-        file = os.open(os.path.join(self._folder, _QUEUE), os.O_WRONLY | os.O_CREAT, 0o600)
-        os.write(file, b"%20.6f" % since)  # in place: ext4 would sync a truncated file on close
-        os.close(file)
 
     @abstractmethod
     def _attempt(self) -> bool:
@@ -187,16 +160,10 @@ class Lock(ABC):
     def __exit__(self, *_: object) -> None:
         self.release()
 
-    def _busy(self) -> BusyError:
-        holder = Holder.from_bytes(self._seen or b"") or "another process"
-        return BusyError(f"The store is held by {holder}.", "Try again when it is done.")
-
-    def _record(self, beat: float) -> bytes:
-        started = start_time(os.getpid())
-        holder = Holder(
-            self._machine, os.getpid(), started, self._place, self._token, self._purpose, self._clock.wall(), beat
-        )
-        return holder.to_bytes()
+    def _record(self) -> bytes:
+        clock, started = self._clock, start_time(os.getpid())
+        where = (self._machine, os.getpid(), started, self._place)
+        return Holder(*where, self._token, self._purpose, clock.wall(), clock.monotonic()).to_bytes()
 
     def _silent(self, text: bytes, beat: float | None) -> bool:
         """Return whether a holder's lock is stale; `beat` is None if its clock is not comparable."""
@@ -214,38 +181,31 @@ def alive(holder: Holder) -> bool:
 class FileLock(Lock):
     """A file lock; see the module's docstring."""
 
-    def __init__(self, folder: str, *, purpose: str, machine: str, clock: Clock) -> None:
-        super().__init__(folder, purpose=purpose, machine=machine, clock=clock)
-        self._file = -1
-        self._number = 0
+    _file = -1
 
     def _attempt(self) -> bool:
-        with _guarded(self._folder) as guarded:
-            if not guarded:
+        path = os.path.join(self._folder, "lock")
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            if _lock(file):
+                _write(file, self._record())
+                self._file, file = file, -1
+                if not self.held():  # another process removed it meanwhile
+                    self.release()
+                return self._file >= 0
+            os.lseek(file, 0, os.SEEK_SET)
+            text = os.read(file, _RECORD_LIMIT)
+            # The kernel holds the lock, so the holder lives on this machine and shares its monotonic clock.
+            holder = Holder.from_bytes(text)
+            if not self._silent(text, holder.beat if holder else None):
                 return False
-            number = self._current()
-            file = _open(self._path(number))
-            try:
-                if not _lock(file):
-                    if not self._retires(_read(file)):
-                        return False
-                    number += 1
-                    os.close(file)
-                    file = _open(self._path(number))
-                    if not _lock(file):
-                        return False
-                _write(file, self._record(self._clock.monotonic()))
-                self._file, self._number, file = file, number, -1
-            finally:
-                if file >= 0:
-                    os.close(file)
-            self._remove_retired()
-            return True
-
-    def _retires(self, text: bytes) -> bool:
-        # The kernel holds the lock, so the holder lives on this machine and shares its monotonic clock.
-        holder = Holder.from_bytes(text)
-        return self._silent(text, holder.beat if holder else None)
+            with contextlib.suppress(OSError):
+                if os.path.samestat(os.fstat(file), os.stat(path)):
+                    os.unlink(path)
+            return not os.path.exists(path) and self._attempt()
+        finally:
+            if file >= 0:
+                os.close(file)
 
     def release(self) -> None:
         """See `Lock.release`."""
@@ -257,33 +217,113 @@ class FileLock(Lock):
     def heartbeat(self) -> None:
         """See `Lock.heartbeat`."""
         if self._file >= 0:
-            _write(self._file, self._record(self._clock.monotonic()))
+            _write(self._file, self._record())
 
     def held(self) -> bool:
         """See `Lock.held`."""
-        if self._file < 0:
-            return False
         try:
-            same = os.path.samestat(os.fstat(self._file), os.stat(self._path(self._number)))
-            return same and self._current() == self._number
+            place = os.stat(os.path.join(self._folder, "lock"))
+            return self._file >= 0 and os.path.samestat(os.fstat(self._file), place)
         except OSError:  # the file or the folder was removed
             return False
 
-    def _path(self, number: int) -> str:
-        return os.path.join(self._folder, f"lock.{number}" if number else "lock")
 
-    def _current(self) -> int:
-        return max(self._numbers(), default=0)
+class RefLock(Lock):
+    """A lock that is a git ref; see the module's docstring. `folder` is on the repository's file system."""
 
-    def _numbers(self) -> list[int]:
-        suffixes = (name[5:] for name in os.listdir(self._folder) if name.startswith("lock."))
-        return [int(suffix) for suffix in suffixes if suffix.isascii() and suffix.isdecimal()]
+    _PAUSE = 0.010  # each attempt is a process
 
-    def _remove_retired(self) -> None:
-        for number in (0, *self._numbers()) if self._number else ():
-            if number < self._number:
-                with contextlib.suppress(OSError):  # gone already; or, on Windows, its holder still has it open
-                    os.unlink(self._path(number))
+    def __init__(self, git: Git, folder: str, *, purpose: str, machine: str, clock: Clock) -> None:
+        super().__init__(folder, purpose=purpose, machine=machine, clock=clock)
+        self._git = git
+        self._common = common_dir_of(git.git_dir or "")
+        self._blob = ""  # names this process as the holder
+        self._free = ""  # says "free"
+        self._holding = False
+
+    def acquire(self, timeout: float) -> Lock:
+        """See `Lock.acquire`."""
+        self._blob = ""
+        return super().acquire(timeout)
+
+    def _attempt(self) -> bool:
+        old, text = self._look()
+        if self._takes(old, text):
+            self._blob = self._blob or self._write(self._record())
+            self._holding = self._move(self._blob, old)
+            self._free = old if text.startswith(b"free") else ""
+        left = os.path.join(self._common, LOCK_REF + ".lock")  # perhaps of a killed git
+        if not self._holding and os.path.exists(left) and self._age(LOCK_REF + ".lock") >= LEFT_BEHIND_SECONDS:
+            clear_left_behind(left)
+        return self._holding
+
+    def release(self) -> None:
+        """See `Lock.release`. If git fails, the lock is stale once this process has ended."""
+        if self._holding:
+            self._holding = False
+            with contextlib.suppress(GitmemError):
+                if not (self._free and self._move(self._free, self._blob)):  # it may be pruned or damaged
+                    self._move(self._write(f"free {self._token}\n".encode()), self._blob)
+
+    def heartbeat(self) -> None:
+        """See `Lock.heartbeat`."""
+        if self._holding:
+            blob = self._write(self._record())
+            if self._move(blob, self._blob):
+                self._blob = blob
+
+    def held(self) -> bool:
+        """See `Lock.held`."""
+        return self._holding and self._tip() == self._blob
+
+    def _takes(self, old: str, text: bytes) -> bool:
+        """Return whether the lock may be taken from the state `old`, whose blob is `text`."""
+        if not old or text.startswith(b"free"):
+            return True
+        holder = Holder.from_bytes(text)
+        if holder and holder.token == self._token:
+            return True  # our own move, after which git was stopped or failed
+        if holder and holder.place and holder.place == self._place:
+            return self._silent(text, holder.beat) or not alive(holder)
+        # Another machine's, or nobody's: use the shared file system's clock, or our own observation.
+        return self._silent(text, None) or self._age(LOCK_REF, "packed-refs") >= STALE_SECONDS
+
+    def _look(self) -> tuple[str, bytes]:
+        """Return the ref's value ("": missing) and the blob's content (empty if unreadable)."""
+        answer = self._git.run("cat-file", "--batch", stdin=LOCK_REF.encode() + b"\n")
+        header, _, text = answer.partition(b"\n")
+        oid, *fields = header.decode().split()
+        return (oid, text[: min(int(fields[1]), _RECORD_LIMIT)]) if len(fields) > 1 else (self._tip(), b"")
+
+    def _tip(self) -> str:
+        return self._git.run("rev-parse", "--verify", "--quiet", LOCK_REF, ok=(0, 1, 128)).decode().strip()
+
+    def _write(self, text: bytes) -> str:
+        return self._git.run("hash-object", "-w", "--stdin", stdin=text).decode().strip()
+
+    def _move(self, new: str, old: str) -> bool:
+        try:
+            self._git.run("update-ref", LOCK_REF, new, old or "0" * len(new))
+        except GitFailedError as error:
+            if any(reason in error.stderr for reason in ("Permission denied", "Read-only file system", "No space")):
+                raise
+            return False
+        return True
+
+    def _age(self, *names: str) -> float:
+        """Return the seconds since the youngest of these files of the repository changed; 0 where there is none.
+
+        By the clock of the file system that stamped them, since the clocks of two machines may differ.
+        """
+        from tempfile import TemporaryFile  # 6 ms
+
+        stamps = []
+        for name in names:
+            with contextlib.suppress(OSError):
+                stamps.append(os.stat(os.path.join(self._common, name)).st_mtime)
+        with TemporaryFile(dir=self._folder) as probe:
+            now = os.fstat(probe.fileno()).st_mtime
+        return now - max(stamps, default=now)
 
 
 def file_locks_serve(folder: str) -> bool:
@@ -310,25 +350,6 @@ def _file_system(folder: str) -> str:
                 if fields[2] == name:
                     return fields[fields.index("-") + 1]
     return ""
-
-
-@contextlib.contextmanager
-def _guarded(folder: str) -> Iterator[bool]:
-    file = _open(os.path.join(folder, "lock.guard"))
-    try:
-        yield _lock(file)
-    finally:
-        _unlock(file)
-        os.close(file)
-
-
-def _open(path: str) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-
-
-def _read(file: int) -> bytes:
-    os.lseek(file, 0, os.SEEK_SET)
-    return os.read(file, RECORD_LIMIT)
 
 
 def _write(file: int, text: bytes) -> None:
@@ -406,8 +427,6 @@ def open_lock(
     """
     place, time_source = os.fspath(folder), clock or Clock()
     if choose_kind(kind, place) is LockKind.REF:
-        from gitmem.git.ref_lock import RefLock
-
         return RefLock(git, place, purpose=purpose, machine=machine, clock=time_source)
     return FileLock(place, purpose=purpose, machine=machine, clock=time_source)
 

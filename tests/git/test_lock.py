@@ -1,6 +1,5 @@
 import errno
 import json
-import math
 import os
 import random
 import shutil
@@ -15,9 +14,8 @@ import pytest
 
 from gitmem.errors import BusyError
 from gitmem.git import lock as file
-from gitmem.git.lock import STALE_SECONDS, Clock, FileLock, Holder, Lock, LockKind, open_lock
+from gitmem.git.lock import LOCK_REF, STALE_SECONDS, Clock, FileLock, Holder, Lock, LockKind, RefLock, open_lock
 from gitmem.git.process import Git
-from gitmem.git.ref_lock import LOCK_REF, RefLock
 from gitmem.git.repository import LEFT_BEHIND_SECONDS
 from tests.conftest import RunsGit
 
@@ -221,41 +219,6 @@ def test_the_lock_of_a_dead_holder_is_taken_at_once(make, other, reaped):
             other.close()
 
 
-@pytest.mark.parametrize(
-    "since, age, waits",
-    [(-1, 0.05, True), (1, 0.05, False), (-1, 5.0, False), (-1, -5.0, False)],
-    ids=["longer", "shorter", "no more", "in the future"],
-)
-def test_nobody_goes_before_one_who_waits_longer(make, project, since, age, waits):
-    queue = project / ".git" / "gitmem" / "lock.queue"
-    queue.touch()
-    now = queue.stat().st_mtime + age
-    queue.write_text(str(now + since))
-    os.utime(queue, (now - age, now - age))
-    times = FakeTime()
-    with make(times.clock()._replace(wall=lambda: now)).acquire(10):
-        assert (times.now >= 1010) is waits  # and after that, nobody is kept from a free lock
-    with make(times.clock()._replace(wall=lambda: now)).acquire(0) as lock:
-        assert lock.held()
-
-
-@pytest.mark.parametrize("text", [b"", b"nonsense", b"nan", b"\xff"])
-def test_a_queue_that_is_nonsense_stops_nobody(make, project, text):
-    (project / ".git" / "gitmem" / "lock.queue").write_bytes(text)
-    assert make().acquire(1000).held()
-
-
-def test_a_waiter_leaves_the_queue_with_the_lock(make, project):
-    queue = project / ".git" / "gitmem" / "lock.queue"
-    holder = make().acquire(0)
-    waited = []
-    since = 1_700_000_000.0
-    waiting = Clock(wall=lambda: since, sleep=lambda _: (waited.append(float(queue.read_text())), holder.release()))
-    with make(waiting).acquire(100):
-        assert waited == [since]
-        assert float(queue.read_text()) == math.inf
-
-
 def test_a_live_holder_keeps_its_lock_for_its_time_and_no_longer(make):
     times = FakeTime(), FakeTime()
     holder, waiter = make(times[0].clock()), make(times[1].clock())
@@ -370,7 +333,7 @@ def test_retired_files_are_removed(private):
     for _ in range(4):
         file_lock(private, moving.clock()).acquire(0)
         moving.now += STALE_SECONDS
-    assert sorted(path.name for path in private.iterdir()) == ["lock.3", "lock.guard"]
+    assert sorted(path.name for path in private.iterdir()) == ["lock"]
 
 
 def test_a_removed_file_or_folder_is_a_lost_lock(private):
@@ -382,13 +345,6 @@ def test_a_removed_file_or_folder_is_a_lost_lock(private):
     shutil.rmtree(private)
     assert not lock.held()
     lock.release()
-
-
-def test_the_lock_is_not_taken_while_somebody_decides_about_it(private):
-    with file._guarded(str(private)) as guarded:
-        assert guarded
-        with pytest.raises(BusyError):
-            file_lock(private).acquire(0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
@@ -432,7 +388,7 @@ def test_the_ref_is_never_deleted_and_keeps_no_log(git, project, bare_git):
     for _ in range(2):
         with lock.acquire(0):
             assert json.loads(git.run("cat-file", "blob", LOCK_REF))["pid"] == os.getpid()
-        assert git.run("cat-file", "blob", LOCK_REF) == b"free\n"
+        assert git.run("cat-file", "blob", LOCK_REF).startswith(b"free")
     assert not (project / ".git" / "logs" / LOCK_REF).exists()
     assert not list((project / ".git" / "gitmem").iterdir())
 
@@ -516,19 +472,12 @@ def test_what_a_running_git_holds_is_not_cleared(git, project):
     assert held.exists()
 
 
-def test_a_pruned_or_damaged_repository_gives_the_lock_back(git, project, bare_git):
-    for damage in ("prune", "damage", "damage"):
-        lock = ref_lock(git, project).acquire(0)
-        free = project / ".git" / "objects" / "7f" / "2b810e2e03bf62e8aa7aa05adf5b1e1b71c188"
-        if damage == "prune":
-            bare_git(project, "gc", "-q", "--prune=now")
-            assert not free.exists()
-        else:
-            free.chmod(0o644)
-            free.write_bytes(b"")
-        assert lock.held()
-        lock.release()
-        assert not lock.held()
+def test_a_pruned_repository_gives_the_lock_back(git, project, bare_git):
+    lock = ref_lock(git, project).acquire(0)
+    bare_git(project, "gc", "-q", "--prune=now")
+    assert lock.held()
+    lock.release()
+    assert not lock.held()
     assert ref_lock(git, project).acquire(0).held()
 
 

@@ -249,7 +249,7 @@ def test_killed_between_two_steps_it_leaves_a_whole_store_and_the_next_one_ends_
     done = maintain(store)
     assert (done.after.packs, grown.loose()) == (len(grown.packs()), [])
     assert done.after.packs <= 2  # a small one beside the large one is as it should be
-    assert sorted(os.listdir(grown.root / ".git" / "gitmem" / "maintenance")) == ["joined", "lock", "lock.guard"]
+    assert sorted(os.listdir(grown.root / ".git" / "gitmem" / "maintenance")) == ["joined", "lock"]
     grown.assert_whole(ids)
 
 
