@@ -1,9 +1,10 @@
-"""Acts of a person on a page. Each act calls an operation of `memory` or `store`, and is one commit."""
+"""Acts of a person on a page. Each act calls an operation of the memory, and is one commit."""
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gitmem.document.entry import MemoryType, clean_text
@@ -21,35 +22,37 @@ from gitmem.store.layers import private_store
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields
 from gitmem.values import Value
-from gitmem.web.pages.facts import blob_id
-from gitmem.web.pages.view import View
+from gitmem.web.facts import blob_id
+from gitmem.web.view import View
 from gitmem.web.visible import lines_between
 
 LASTING = [kind.value for kind in MemoryType if kind.lasts]
 
 
 class ActResult(Value):
-    """The page to go on with, and the commit that the act made, "" if there was nothing to do."""
+    """The page to go on with, and the commit that was made, "" if none; or `ask`: a page that asks whether to do it."""
 
     href: str
-    commit: str
-
-
-class Ask(Value):
-    """A page that says what an act would do and asks whether to do it."""
-
-    page: dict[str, Any]
+    commit: str = ""
+    ask: dict[str, Any] | None = None
 
 
 class MovedError(GitmemError):
-    """The content behind a form has changed meanwhile: `page` shows it beside the person's text."""
+    """The file behind a form has changed meanwhile: `page` shows how, beside the person's text."""
 
-    def __init__(self, page: dict[str, Any]) -> None:
+    def __init__(self, store: Store, href: str, path: str, form: Mapping[str, str]) -> None:
         super().__init__("It has been changed meanwhile, and nothing was overwritten.", "Look at it again.")
-        self.page = page
+        blob = form.get("blob", "")
+        try:
+            before = store.repository.blob(blob) if blob.isalnum() else b""
+        except GitmemError:  # it was never committed
+            before = b""
+        texts = (data.decode("utf-8", "replace") for data in (before, store.read(path) or b""))
+        lines = [line for line in lines_between(*texts) if line["sign"] != " "]
+        self.page = {"href": href, "path": path, "lines": lines, "text": form.get("text", form.get("why", ""))}
 
 
-def act(view: View, path: str, form: Mapping[str, str], ticked: Sequence[str] = ()) -> ActResult | Ask:  # noqa: PLR0911  # one an act
+def act(view: View, path: str, form: Mapping[str, str], ticked: Sequence[str] = ()) -> ActResult:
     """Carry out the act of a form at this address; `ticked` are facts, each as `ID BLOB`.
 
     Raises:
@@ -64,12 +67,8 @@ def act(view: View, path: str, form: Mapping[str, str], ticked: Sequence[str] = 
             return _add(view, form)
         case ["facts", "many"]:
             return _change_facts(view, ticked, form)
-        case ["review", "settle"]:
-            return _settle(view, form)
-        case ["review", "take"]:
-            return _take(view, form)
-        case ["review", "change"]:
-            return _answer_change(view, form)
+        case ["review", what] if what in _REVIEWS:
+            return ActResult("/review", _REVIEWS[what](view.store, form) or "")
         case ["undo"]:
             undone = undo(view.store, revision=form.get("commit", ""))
             return ActResult(_local(form.get("back", "")), undone.commit or "")
@@ -78,27 +77,23 @@ def act(view: View, path: str, form: Mapping[str, str], ticked: Sequence[str] = 
 
 def _change_fact(view: View, identifier: str, verb: str, form: Mapping[str, str]) -> ActResult:
     store = view.store
-    fact = find_fact(store, identifier)
-    seen = _as_seen(store, fact, form.get("blob", ""), form)
-    try:
-        commits = act_on(store, verb, seen, form.get({"retire": "why", "supersede": "by"}.get(verb, "text"), ""))
-    except MovedOnError:
-        raise _moved(store, fact, form) from None
+    fact = _as_seen(store, find_fact(store, identifier), form.get("blob", ""), form)
+    with _unmoved(store, fact, form):
+        commits = act_on(store, verb, fact, form.get({"retire": "why", "supersede": "by"}.get(verb, "text"), ""))
     return ActResult(f"/fact/{fact.id}", commits[-1] if commits else "")
 
 
 def _add(view: View, form: Mapping[str, str]) -> ActResult:
-    store, kind, text = view.store, form.get("kind", ""), form.get("text", "")
+    store, text = view.store, form.get("text", "")
     if not clean_text(text):
         raise RefusedError("There is nothing to save: the text is empty.")
-    if kind not in LASTING:
-        raise RefusedError("It was not said of which kind the fact is.")
+    kind = _chosen(form, "kind", LASTING, "It was not said of which kind the fact is.")
     saved = save_text(store, text, MemoryType(kind), host="web")
     known = any(fact.id == saved.id for fact in known_facts(store))  # not while another process saves it
     return ActResult(f"/fact/{saved.id}" if known else "/facts", saved.commit or "")
 
 
-def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) -> ActResult | Ask:
+def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) -> ActResult:
     """Do the same to all facts that were ticked, in one commit; what is deleted for good is asked for first."""
     store, verb = view.store, form.get("verb", "")
     pairs = [one.partition(" ")[::2] for one in ticked]
@@ -106,7 +101,7 @@ def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) ->
         raise RefusedError("No fact is ticked.", "Tick some in the list, then repeat what you did.")
     facts = [_as_seen(store, find_fact(store, identifier), blob, form) for identifier, blob in pairs]
     back = _local(form.get("back", ""))
-    try:
+    with _unmoved(store, facts[0], form):
         if verb == "retire":
             commits = retire(store, facts[0], "", *facts[1:])
         elif verb == "confirm":
@@ -116,115 +111,106 @@ def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) ->
         elif verb == "purge":
             return _purge(view, facts, form)
         elif verb in ("promote", "demote") and verb == view.here.moves:
-            _move(view, facts)
-            return ActResult("/facts" if back.startswith("/fact/") else back, "")
+            target = _other_layer(view)
+            for fact in facts:
+                move(store, fact, target)
+            return ActResult("/facts" if back.startswith("/fact/") else back)
         else:
             raise NotFoundError("There is no such act.")
-    except MovedOnError:
-        raise _moved(store, facts[0], form) from None
     return ActResult(back, commits[-1] if commits else "")
 
 
-def _move(view: View, facts: Sequence[Fact]) -> None:
-    """Move facts from what is private into the project's memory, or out of it."""
+def _other_layer(view: View) -> Store:
+    """Return the project's store for one of what is private, and the other way round."""
     store = view.store
-    if store.is_private:
-        stores = [Store(project.root, store.context) for project in view.projects]
-        of = {found.root: one for one in stores if (found := private_store(one)) is not None}
-        if store.root not in of:
-            raise RefusedError("The project that this is private to is not on this machine any more.")
-        target = of[store.root]
-    else:
-        target = store.for_session("", private=True)
-    for fact in facts:
-        move(store, fact, target)
+    if not store.is_private:
+        return store.for_session("", private=True)
+    stores = (Store(project.root, store.context) for project in view.projects)
+    team = next((one for one in stores if (own := private_store(one)) and own.root == store.root), None)
+    if team is None:
+        raise RefusedError("The project that this is private to is not on this machine any more.")
+    return team
 
 
-def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> ActResult | Ask:
+def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> ActResult:
     """Say what deleting the words of facts for good would do; do it once the person has said so."""
     store = view.store
     told = [text for fact in facts for text in (fact.text, ", ".join(fact.keywords), fact.name)]
     lines = {line.strip() for text in told for line in text.splitlines()}
     words = sorted(filter(None, lines), key=len, reverse=True)
     plan = plan_purge(store, re.compile("|".join(map(re.escape, words))))
-    digits = len(store.tip or "")
-    page: dict[str, Any] = {
-        "facts": [{**fields(fact, "id description"), "blob": blob_id(fact.source, digits)} for fact in facts]
-    }
-    page |= {"words": words, "back": _local(form.get("back", "")), **plan.purge._asdict()}
     if not form.get("sure"):
-        return Ask(page)
+        digits = len(store.tip or "")
+        shown = [{**fields(fact, "id description"), "blob": blob_id(fact.source, digits)} for fact in facts]
+        page = {"facts": shown, "words": words, "back": _local(form.get("back", "")), **plan.purge._asdict()}
+        return ActResult("", ask=page)
     purge(store, plan)
     left = [read_fact(store, find_fact(store, fact.id)) for fact in facts]
     retire(store, left[0], "", *left[1:])  # else it would be told as "(purged)"
-    return ActResult("/facts", "")
+    return ActResult("/facts")
 
 
-def _settle(view: View, form: Mapping[str, str]) -> ActResult:
-    store = view.store
-    pair = next(
-        (one for one in waiting_pairs(store) if (one.older.id, one.newer.id) == (form.get("older"), form.get("newer"))),
-        None,
-    )
+def _settle(store: Store, form: Mapping[str, str]) -> str:
+    named = form.get("older"), form.get("newer")
+    pair = next((one for one in waiting_pairs(store) if (one.older.id, one.newer.id) == named), None)
     if pair is None:
         raise NotFoundError("This pair does not wait any more.", "Look at the list again.")
-    if form.get("holds") not in {holds.value for holds in Holds}:
-        raise RefusedError("It was not said which fact holds.")
+    holds = _chosen(form, "holds", list(Holds), "It was not said which fact holds.")
     older = _as_seen(store, pair.older, form.get("older_blob", ""), form)
     newer = _as_seen(store, pair.newer, form.get("newer_blob", ""), form)
-    try:
-        commits = decide(store, Pair(newer, older), Holds(form["holds"]))
-    except MovedOnError:
-        raise _moved(store, pair.newer, form) from None
-    return ActResult("/review", commits[-1] if commits else "")
+    with _unmoved(store, pair.newer, form):
+        return "".join(decide(store, Pair(newer, older), Holds(holds))[-1:])
 
 
-def _take(view: View, form: Mapping[str, str]) -> ActResult:
-    path, blob = form.get("path", ""), form.get("blob", "")
-    data = view.store.read(path) or b""
-    if blob_id(data, len(blob)) != blob:
-        raise MovedError(_page(view.store, "/review", path, data, form))
-    if form.get("take") not in {Take.OURS.value, Take.THEIRS.value, Take.BOTH.value}:
-        raise RefusedError("It was not said which version to keep.")
-    return ActResult("/review", resolve_review(view.store, path, Take(form["take"])))
+def _take(store: Store, form: Mapping[str, str]) -> str:
+    path = form.get("path", "")
+    _read_as_seen(store, "/review", path, form.get("blob", ""), form)
+    takes = (Take.OURS, Take.THEIRS, Take.BOTH)
+    return resolve_review(store, path, Take(_chosen(form, "take", takes, "It was not said which version to keep.")))
 
 
-def _answer_change(view: View, form: Mapping[str, str]) -> ActResult:
-    store, blob = view.store, form.get("blob", "")
+def _answer_change(store: Store, form: Mapping[str, str]) -> str | None:
     change = others_changes(store).get(form.get("id", ""))
     if change is None:
         raise NotFoundError("This change does not wait any more.", "Look at the list again.")
-    data = store.read(change.path) or b""
+    _read_as_seen(store, "/review", change.path, form.get("blob", ""), form)
+    take = _chosen(form, "take", (Take.OURS, Take.THEIRS), "It was not said whether to accept the change.")
+    return answer_change(store, change, accept=take == Take.THEIRS)
+
+
+_REVIEWS = {"settle": _settle, "take": _take, "change": _answer_change}
+
+
+def _chosen(form: Mapping[str, str], name: str, values: Sequence[str], otherwise: str) -> str:
+    """Return the value of a field that must be one of these."""
+    if form.get(name) not in values:
+        raise RefusedError(otherwise)
+    return form[name]
+
+
+def _read_as_seen(store: Store, href: str, path: str, blob: str, form: Mapping[str, str]) -> bytes:
+    """Return the content of a file if it still is the form's blob, else raise."""
+    data = store.read(path) or b""
     if blob_id(data, len(blob)) != blob:
-        raise MovedError(_page(store, "/review", change.path, data, form))
-    if form.get("take") not in {Take.OURS.value, Take.THEIRS.value}:
-        raise RefusedError("It was not said whether to accept the change.")
-    return ActResult("/review", answer_change(store, change, accept=form["take"] == Take.THEIRS.value) or "")
+        raise MovedError(store, href, path, form)
+    return data
 
 
 def _as_seen(store: Store, known: Fact, blob: str, form: Mapping[str, str]) -> Fact:
-    """Return a fact if its file still is the form's blob, else raise; operations check it again under the lock."""
-    data = store.read(known.path) or b""
-    fact = parse_fact(data, known.path)
-    if fact is None or blob_id(data, len(blob)) != blob:
-        raise _moved(store, known, form)
+    """Return a fact as the form showed it, else raise; operations check it again under the lock."""
+    fact = parse_fact(_read_as_seen(store, f"/fact/{known.id}", known.path, blob, form), known.path)
+    if fact is None:
+        raise MovedError(store, f"/fact/{known.id}", known.path, form)
     return fact
 
 
-def _moved(store: Store, known: Fact, form: Mapping[str, str]) -> MovedError:
-    data = store.read(known.path) or b""
-    return MovedError(_page(store, f"/fact/{known.id}", known.path, data, form))
-
-
-def _page(store: Store, href: str, path: str, now: bytes, form: Mapping[str, str]) -> dict[str, Any]:
-    blob = form.get("blob", "")
+@contextlib.contextmanager
+def _unmoved(store: Store, fact: Fact, form: Mapping[str, str]) -> Iterator[None]:
+    """Show what became of a fact if an operation finds that it has changed."""
     try:
-        before = store.repository.blob(blob) if blob.isalnum() else b""
-    except GitmemError:  # it was never committed
-        before = b""
-    texts = before.decode("utf-8", "replace"), now.decode("utf-8", "replace")
-    lines = [line for line in lines_between(*texts) if line["sign"] != " "]
-    return {"href": href, "path": path, "lines": lines, "text": form.get("text", form.get("why", ""))}
+        yield
+    except MovedOnError:
+        raise MovedError(store, f"/fact/{fact.id}", fact.path, form) from None
 
 
 def _local(back: str) -> str:

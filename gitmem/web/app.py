@@ -27,11 +27,11 @@ from gitmem.store.known_facts import standing_of
 from gitmem.store.locate import known_stores
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
-from gitmem.web.acts import Ask, MovedError, act
+from gitmem.web.acts import MovedError, act
 from gitmem.web.guard import Guard
-from gitmem.web.pages.home import waiting
-from gitmem.web.pages.view import Kept, ShownProject, View, commit_value
+from gitmem.web.overview import waiting
 from gitmem.web.render import FILTERED, TWIN, page_of, to_html, to_json
+from gitmem.web.view import Kept, ShownProject, View, commit_value
 
 FILES = {"gitmem.css": "text/css", "gitmem.js": "text/javascript", "gitmem.svg": "image/svg+xml"}
 _MAX_FORM = 256_000  # bytes
@@ -145,8 +145,8 @@ class Pages:
             return self._trouble(RefusedError("The form cannot be read.", "Nothing was changed."), view)
         except (GitmemError, OSError) as error:
             return self._trouble(error, view)
-        if isinstance(done, Ask):
-            return self._html("purge", done.page, view)
+        if done.ask is not None:
+            return self._html("purge", done.ask, view)
         parts = urlsplit(done.href)
         query = [*(pair for pair in parse_qs(parts.query).items() if pair[0] != DONE)]
         query += [(DONE, [done.commit])] if done.commit else []

@@ -12,9 +12,9 @@ from gitmem.errors import GitmemError, RefusedError
 from gitmem.platform.programs import read_resource
 from gitmem.store.store import Store
 from gitmem.web.app import FILES
-from gitmem.web.pages.sessions import WHOLE
-from gitmem.web.pages.view import Kept, View
+from gitmem.web.history import WHOLE
 from gitmem.web.render import MENU, page_of, to_html
+from gitmem.web.view import Kept, View
 
 _ITEMS = {"facts": "fact", "sessions": "session", "concepts": "concept"}
 _SAFE = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,99}")  # an id that is a file's name as it is

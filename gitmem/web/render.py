@@ -17,16 +17,10 @@ from gitmem.errors import NotFoundError
 from gitmem.platform.programs import resource
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import json_text
-from gitmem.web.pages.concepts import show_concept, show_concepts
-from gitmem.web.pages.facts import KINDS, show_fact, show_facts
-from gitmem.web.pages.find import show_search
-from gitmem.web.pages.home import show_home
-from gitmem.web.pages.knowledge import show_knowledge
-from gitmem.web.pages.review import show_review
-from gitmem.web.pages.sessions import show_session, show_sessions, show_transcript
-from gitmem.web.pages.stats import show_stats, show_sync
-from gitmem.web.pages.timeline import show_commit, show_timeline
-from gitmem.web.pages.view import View, in_zone
+from gitmem.web.facts import KINDS, show_concept, show_concepts, show_fact, show_facts, show_knowledge, show_review
+from gitmem.web.history import show_commit, show_session, show_sessions, show_timeline, show_transcript
+from gitmem.web.overview import show_home, show_search, show_stats, show_sync
+from gitmem.web.view import View, in_zone
 from gitmem.web.visible import inline, markdown, marked_words, visible
 
 TWIN = ".json"

@@ -85,7 +85,7 @@ def test_it_is_recording_where_an_agent_has_hooks_not_where_somebody_saved_once(
 
 
 def test_facts_are_filtered_and_go_on_behind_the_last_one(viewer, monkeypatch):
-    monkeypatch.setattr("gitmem.web.pages.view.LENGTH", 2)
+    monkeypatch.setattr("gitmem.web.view.LENGTH", 2)
     ids = {viewer.add(f"Fact {word} is of its own.").id for word in ("apple", "river", "candle", "mountain", "paper")}
     seen, path = [], "/facts.json"
     while path:
@@ -101,7 +101,7 @@ def test_facts_are_filtered_and_go_on_behind_the_last_one(viewer, monkeypatch):
 
 
 def test_the_timeline_goes_on_behind_a_commit_though_others_are_of_the_same_second(viewer, monkeypatch):
-    monkeypatch.setattr("gitmem.web.pages.timeline.LENGTH", 2)
+    monkeypatch.setattr("gitmem.web.history.LENGTH", 2)
     for word in ("apple", "river", "candle", "mountain"):
         viewer.add(f"Fact {word} is of its own.")
     every = subprocess.run(
@@ -193,7 +193,7 @@ def test_figures_say_how_a_model_is_asked(viewer):
 
 
 def test_a_long_session_goes_on_behind_an_exchange(demo, monkeypatch):
-    monkeypatch.setattr("gitmem.web.pages.sessions._EXCHANGES", 2)
+    monkeypatch.setattr("gitmem.web.history._EXCHANGES", 2)
     session = demo.json("/sessions.json")["sessions"][0]
     whole = demo.json(f"/session/{session['id']}.json?whole=1")
     first = demo.json(f"/session/{session['id']}.json")

@@ -1,9 +1,12 @@
-"""The list of sessions, one session with its requests, answers, errors and files, and its transcript."""
+"""The pages of history: commits by day, sessions with their exchanges, transcripts."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections import Counter
 from collections.abc import Iterable
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from gitmem.document.document import Document
@@ -12,14 +15,15 @@ from gitmem.document.ids import daily_path, id_in
 from gitmem.errors import NotFoundError
 from gitmem.history.named import named
 from gitmem.history.origin import SessionSummary, find_session, sessions
+from gitmem.history.records import difference, read_records, records, resolve
 from gitmem.lessons.read import episode_paths, pattern_headers, read_episode, read_pattern
 from gitmem.lessons.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
 from gitmem.sessions.exchange import parse
 from gitmem.store import transcripts
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields
-from gitmem.web.pages.facts import fact_value
-from gitmem.web.pages.view import View, commit_value
+from gitmem.web.facts import fact_value
+from gitmem.web.view import LENGTH, View, commit_value
 
 _EXCHANGES = 20  # on one page
 _LINES = 100  # of a transcript, on one page
@@ -172,3 +176,54 @@ def _value(view: View, session: SessionSummary) -> dict[str, Any]:
         **fields(session, "first last requests about commits"),
         "file": session.file or None,
     }
+
+
+DAYS = 91  # of the strip
+_MOST_NAMES = 30
+_MAX_DIFF = 24_000  # characters
+
+
+def show_timeline(view: View) -> dict[str, Any]:
+    """Return a page of the commits, the newest first, starting behind the commit `after`."""
+    given = {name: view.word(name) for name in ("session", "type", "host", "machine", "op", "day")}
+    filters: dict[str, Any] = {name: given[name] or None for name in ("session", "host", "machine", "op")}
+    start, now = None, view.store.context.clock()
+    with contextlib.suppress(ValueError):
+        start = date.fromisoformat(given["day"]) if given["day"] else None
+    if start:
+        filters["since"] = datetime.combine(start, time.min, view.at_home(now).tzinfo)
+        filters["until"] = datetime.combine(start, time.max, view.at_home(now).tzinfo)
+    after, made, today = view.word("after"), view.days(), view.at_home(now).date()
+    strip = [today - timedelta(days=back) for back in reversed(range(DAYS))]
+    try:
+        after = resolve(view.store, after) if after else ""
+        found = records(view.store, kind=given["type"] or None, limit=LENGTH + 1, after=after or None, **filters)
+    except NotFoundError:
+        found = []
+    found = [record for record in found if record.parents]  # the first commit of every store is dated 1970
+    days: dict[str, list[dict[str, Any]]] = {}
+    for record in found[:LENGTH]:
+        days.setdefault(view.at_home(record.date).date().isoformat(), []).append(commit_value(view.store, record))
+    return {
+        "filters": given,
+        "days": [{"day": day, "commits": commits} for day, commits in days.items()],
+        "next": found[LENGTH - 1].commit if len(found) > LENGTH else None,
+        "strip": [{"day": day.isoformat(), "commits": made[day]} for day in strip],
+        "known": view.kept.get_or_make("names", view.store.tip, lambda: _names(view)),
+        "sessions": [fields(one, "id about") for one in known_sessions(view)[:_MOST_NAMES]],
+    }
+
+
+def show_commit(view: View, revision: str) -> dict[str, Any]:
+    """Return one commit with its difference."""
+    oid = resolve(view.store, revision)
+    record = commit_value(view.store, read_records(view.store, [oid])[oid])
+    text = difference(view.store, None, oid).text.decode("utf-8", "replace")
+    return {**record, "diff": text[:_MAX_DIFF], "cut": len(text) > _MAX_DIFF}
+
+
+def _names(view: View) -> dict[str, list[str]]:
+    """Return the hosts, machines and types of all commits, the most frequent first."""
+    every, names = view.records(), ("host", "machine", "type")
+    found = {name: Counter(getattr(record, name) for record in every) for name in names}
+    return {name: [one for one, _ in counts.most_common(_MOST_NAMES) if one] for name, counts in found.items()}

@@ -1,0 +1,331 @@
+"""The pages of what lasts: facts and their lives, decisions that wait, concepts, project knowledge."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import math
+import re
+from collections import Counter
+from datetime import date
+from typing import Any
+
+from gitmem.archives.archives import pending_archives
+from gitmem.document.document import Document
+from gitmem.document.entry import find_entries
+from gitmem.document.ids import tail_of
+from gitmem.errors import GitmemError, NotFoundError
+from gitmem.facts.edit import find_fact, read_fact
+from gitmem.facts.fact import Fact, FactKind
+from gitmem.facts.file import parse_fact
+from gitmem.facts.validity import Status
+from gitmem.history.changes_by_others import others_changes
+from gitmem.history.named import named
+from gitmem.history.origin import session_files
+from gitmem.history.records import records
+from gitmem.history.review import ToReview, sides_of, waiting_pairs
+from gitmem.lessons.concept import SECTION, Concept, affinity
+from gitmem.lessons.concepts import find_concept, known_concepts
+from gitmem.lessons.learn_project import known_knowledge
+from gitmem.lessons.pattern import BugPattern
+from gitmem.lessons.read import known_patterns
+from gitmem.purge.purge import preview_purge, waiting_purges
+from gitmem.store.known_facts import OthersChange, marked
+from gitmem.text.terminal import fields
+from gitmem.web.view import View, commit_value, over_time
+from gitmem.web.visible import STEPS, life, lines_between
+
+KINDS = [kind.value for kind in FactKind]
+_MAX_CODE = 12_000  # characters of a difference of code
+_SOURCES = 3  # exchanges that are shown
+_CHOICES = 200  # facts that one can be superseded by
+
+
+def show_facts(view: View) -> dict[str, Any]:
+    """Return a page of the facts that match the query, the newest first, starting behind the fact `after`."""
+    every, statuses = view.facts, view.statuses
+    kind, words, which = view.word("kind"), view.word("q").casefold(), view.word("show") or "holds"
+    facts = [
+        fact
+        for fact in sorted(every, key=lambda fact: (fact.when, fact.id), reverse=True)
+        if _is_wanted(statuses[fact.id], which) and kind in ("", fact.kind) and words in fact.description.casefold()
+    ]
+    page, around = view.page_of(facts)
+    return {
+        **around,
+        "facts": [ticked(view, fact, statuses[fact.id]) for fact in page],
+        "show": which,
+        "kind": kind,
+        "q": view.word("q"),
+    }
+
+
+def show_fact(view: View, identifier: str) -> dict[str, Any]:
+    """Return one fact with its text, status, life, source exchanges, and the code of its files."""
+    store = view.store
+    known = next((one for one in view.facts if one.id == identifier), None) or find_fact(store, identifier)
+    fact = read_fact(store, known)
+    facts = {one.id: one for one in view.facts}
+    status = view.statuses[known.id]
+    code = store.code() if status.stale else None
+    try:
+        found = records(store, path=known.path, limit=STEPS) if store.tip else []
+    except NotFoundError:  # made in an editor, and not committed yet
+        found = []
+    steps = [
+        {"act": step["act"], "changes": step["changes"], **commit_value(view.store, step["record"])}
+        for step in life(store, known, found)
+    ]
+    links = (("contradicts", status.disputes), ("superseded by", (status.successor,)), ("supersedes", fact.supersedes))
+    return {
+        **fact_value(view, known, status),
+        "text": fact.text,
+        "blob": blob_id(fact.source, len(store.tip or "")),
+        "links": [
+            {"how": how, "id": one, "text": facts[one].description} for how, ids in links for one in ids if one in facts
+        ],
+        "life": steps,
+        "origin": dict(fact.origin),
+        "keywords": list(fact.keywords),
+        "sources": _sources(view, fact),
+        "code": code.difference(fact)[:_MAX_CODE] if code else "",
+        "choices": [
+            {"id": one.id, "text": one.description}
+            for one in sorted(facts.values(), key=lambda one: one.when, reverse=True)
+            if one.kind == fact.kind and one.binds and one.id != fact.id
+        ][:_CHOICES],
+        "path": known.path,
+        "edit": bool(view.word("edit")),
+    }
+
+
+def ticked(view: View, fact: Fact, status: Status) -> dict[str, Any]:
+    """Return a fact for a list in which it can be ticked."""
+    return {**fact_value(view, fact, status), "blob": blob_of(view, fact)}
+
+
+def fact_value(view: View, fact: Fact, status: Status) -> dict[str, Any]:
+    """Return a fact for a list; `author` is the name of another person who brought it, or ""."""
+    return {
+        **fields(fact, "id kind description pinned"),
+        "mark": view.marks.mark(fact.id),
+        **fields(status, "standing holds since stale"),
+        **fields(fact, "created updated=when confidence session files commit branch scope"),
+        "author": view.people.whose(fact.id),
+        "by": fact.origin.get("by", ""),
+    }
+
+
+def blob_id(data: bytes, digits: int) -> str:
+    """Return the id of the blob that git makes of this content; ids of SHA-256 have 64 digits."""
+    blob = b"blob %d\0" % len(data) + data
+    return (
+        hashlib.sha256(blob).hexdigest() if digits == 64 else hashlib.sha1(blob, usedforsecurity=False).hexdigest()  # noqa: PLR2004
+    )
+
+
+def blob_of(view: View, fact: Fact) -> str:
+    """Return the id of the content that a fact's file has now, for a form."""
+    return blob_id(view.store.read(fact.path) or b"", len(view.store.tip or ""))
+
+
+def _is_wanted(status: Status, which: str) -> bool:
+    if which == "stale":
+        return bool(status.stale)
+    if which == "disputed":
+        return bool(status.disputes)
+    return which == "all" or status.holds == (which != "ended")
+
+
+def _sources(view: View, fact: Fact) -> list[dict[str, Any]]:
+    """Return the first source exchanges of a fact, with their texts from its session's file."""
+    store, session = view.store, fact.session
+    tails = {tail_of(name) for name in (fact.origin.get("exchange", ""), *fact.sources) if name}
+    if not (session and tails and store.tip):
+        return []
+    path = session_files(store).get(session, "")
+    text = (store.read(path) or b"").decode("utf-8", "replace") if path else ""
+    entries = [entry.entry for entry in find_entries(text) if tail_of(entry.entry.id) in tails]
+    return [{"id": entry.id, "text": entry.text, "session": session, "path": path} for entry in entries[:_SOURCES]]
+
+
+_MOST = 20  # of each kind on the page; the others follow when these are answered
+_MAX_DOCUMENT = 20_000  # characters of a document side by side
+
+
+def show_review(view: View) -> dict[str, Any]:
+    """Return the decisions that wait for a person."""
+    store = view.store
+    if not store.tip:
+        kinds = ("pairs", "changes", "documents", "stale", "gone", "purges", "summaries")
+        return {**dict.fromkeys(kinds, ()), "more": {}}
+    statuses = view.statuses
+    disputed = any(status.disputes for status in statuses.values())
+    pairs, documents = waiting_pairs(store) if disputed else [], view.documents_to_review()
+    stale = [fact for fact in view.facts if statuses[fact.id].stale]
+    gone = [fact for fact in view.facts if statuses[fact.id].waits]
+
+    def side(known: Any) -> dict[str, Any]:
+        fact = read_fact(store, known)
+        origin = view.people.origin(known.id) if store.tip else None
+        return {
+            **fact_value(view, known, statuses[known.id]),
+            "text": fact.text,
+            "blob": blob_id(fact.source, len(store.tip or "")),
+            "author": origin.author if origin else "",
+            "machine": origin.machine if origin else "",
+        }
+
+    changes = [*others_changes(store).values()]
+    long = (("pairs", pairs), ("changes", changes), ("documents", documents), ("stale", stale), ("gone", gone))
+    return {
+        "pairs": [{"older": side(pair.older), "newer": side(pair.newer)} for pair in pairs[:_MOST]],
+        "changes": [_change(view, change) for change in changes[:_MOST]],
+        "documents": [_document(view, item) for item in documents[:_MOST]],
+        "stale": [ticked(view, fact, statuses[fact.id]) for fact in stale[:_MOST]],
+        "gone": [ticked(view, fact, statuses[fact.id]) for fact in gone[:_MOST]],
+        "purges": [_purge(view, one.path, one.why) for one in waiting_purges(store)[:_MOST]],
+        "summaries": pending_archives(store, _MOST),
+        "more": {name: len(found) - _MOST for name, found in long if len(found) > _MOST},
+    }
+
+
+def _change(view: View, change: OthersChange) -> dict[str, Any]:
+    """Return a change with the fact's words as they are now, "" if its file is gone."""
+    store = view.store
+    data = store.read(change.path)
+    fact = parse_fact(data, change.path) if data else None
+    return {
+        **fields(change, "id act author date before"),
+        "now": fact.text if fact else "",
+        "commit": change.commit,
+        "blob": blob_id(data or b"", len(store.tip or "")),
+    }
+
+
+def _document(view: View, item: ToReview) -> dict[str, Any]:
+    store = view.store
+    value: dict[str, Any] = {"path": item.path, "places": list(item.places), "lines": [], "ours": "", "theirs": ""}
+    data = store.read(item.path) or b""
+    value["blob"] = blob_id(data, len(store.tip or ""))
+    try:
+        sides = sides_of(store, item.path)
+    except GitmemError as error:
+        return {**value, "trouble": error.message}
+    ours, theirs = (
+        (store.repository.read(commit, item.path) or b"").decode("utf-8", "replace")[:_MAX_DOCUMENT]
+        for commit in (sides.ours, sides.theirs)
+    )
+    value |= {"ours": ", ".join(sides.our_machines), "theirs": ", ".join(sides.their_machines)}
+    return {**value, "lines": [line for line in lines_between(theirs, ours) if line["sign"] != " "]}
+
+
+def _purge(view: View, path: str, why: str) -> dict[str, Any]:
+    try:
+        preview = preview_purge(view.store, path)
+    except GitmemError as error:
+        return {"path": path, "why": why, "texts": 0, "files": [], "trouble": error.message}
+    return {"path": path, "why": why, "texts": preview.texts, "files": list(preview.files)}
+
+
+_LINE = re.compile(
+    r"^- (?P<day>[0-9-]{10}) \[(?P<text>.*)\]\(\S*/[0-9]{8}_[0-9]{6}-(?P<session>[^/\s]+)\.md\) (?P<id>\w+)$",
+    re.MULTILINE,
+)
+_NEIGHBOURS = 8
+_LEAST = 0.05  # affinity of a neighbour
+
+
+def show_concepts(view: View) -> dict[str, Any]:
+    """Return a page of the concepts, the one worked on last first, starting behind the concept `after`."""
+    every = sorted(known_concepts(view.store), key=lambda concept: (concept.updated, concept.id), reverse=True)
+    page, around = view.page_of(every)
+    return {**around, "concepts": [_value(concept) for concept in page]}
+
+
+def show_concept(view: View, identifier: str) -> dict[str, Any]:
+    """Return a concept with its exchanges, and the concepts it has most in common with."""
+    concept = find_concept(view.store, identifier)
+    others = [(affinity(concept, one), one) for one in known_concepts(view.store) if one.id != concept.id]
+    others = [(score, one) for score, one in others if score >= _LEAST]
+    near = sorted(others, key=lambda pair: (-pair[0], pair[1].id))[:_NEIGHBOURS]
+    body = named(view.store, Document.parse(view.store.read(concept.path) or b"").body)
+    days = Counter(day for line in _LINE.finditer(body) if (day := _day(line["day"])))
+    return {
+        **_value(concept),
+        "author": view.people.whose("", concept.path),
+        "text": _LINE.sub("", body.partition(f"## {SECTION}")[2] or body).strip(),
+        "times": [
+            {"day": line["day"], "text": line["text"].replace("\\", ""), "session": line["session"], "id": line["id"]}
+            for line in _LINE.finditer(body)
+        ],
+        "chart": over_time("Exchanges over time", "exchanges", days, min(days), max(days)) if days else None,
+        "neighbours": [
+            {**_value(one), "affinity": round(score, 2), **_place(at, len(near))}
+            for at, (score, one) in enumerate(near)
+        ],
+    }
+
+
+def _place(at: int, of: int) -> dict[str, Any]:
+    """Return a point on an ellipse of 640 by 280, and whether its label ends there."""
+    angle = 2 * math.pi * at / of - math.pi / 2
+    x, y = 320 + 192 * math.cos(angle), 140 + 112 * math.sin(angle)
+    return {"x": round(x, 1), "y": round(y, 1), "end": x < 319}  # noqa: PLR2004
+
+
+def _value(concept: Concept) -> dict[str, Any]:
+    return {**fields(concept, "id name keywords files created updated"), "exchanges": len(concept.exchanges)}
+
+
+def _day(text: str) -> date | None:
+    with contextlib.suppress(ValueError):
+        return date.fromisoformat(text)
+    return None
+
+
+_KINDS = (FactKind.PATTERN, FactKind.CORE_LOGIC, FactKind.SOLUTION, FactKind.ISSUE)
+_MAX_LINES = 15
+_MAX_GROUP, _MAX_ERRORS = 10, 30
+
+
+def show_knowledge(view: View) -> dict[str, Any]:
+    """Return project knowledge by kind, errors with their solutions, and facts about the project."""
+    statuses = view.statuses
+    holding = [fact for fact in view.facts if statuses[fact.id].holds]
+    groups = []
+    for kind in _KINDS:
+        facts = sorted((fact for fact in holding if fact.kind is kind), key=lambda fact: fact.when, reverse=True)
+        shown = [fact_value(view, fact, statuses[fact.id]) for fact in facts[:_MAX_GROUP]]
+        groups.append({"kind": kind.value, "total": len(facts), "facts": shown})
+    documents = [
+        {
+            **fields(known, "kind confidence updated"),
+            "author": view.people.whose("", known.kind.path),
+            "lines": list(known.lines[:_MAX_LINES]),
+            "more": max(len(known.lines) - _MAX_LINES, 0),
+        }
+        for known, _ in known_knowledge(view.store)
+        if known.lines
+    ]
+    patterns = known_patterns(view.store)
+    return {
+        "documents": documents,
+        "bugs": [_bug(pattern, view) for pattern in patterns[:_MAX_ERRORS]],
+        "errors": len(patterns),
+        "groups": groups,
+    }
+
+
+def _bug(pattern: BugPattern, view: View) -> dict[str, Any]:
+    solutions = sorted(pattern.solutions, key=lambda solution: solution.confidence, reverse=True)
+    told = [
+        (marked(view.store, solution.text), len(solution.worked), len(solution.worked) + len(solution.failed))
+        for solution in solutions
+    ]
+    return {
+        **fields(pattern, "id title updated files commands"),
+        "author": view.people.whose("", pattern.path),
+        "seen": len(pattern.seen),
+        "solutions": [{"text": text, "worked": worked, "tried": tried} for text, worked, tried in told],
+    }

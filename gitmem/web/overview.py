@@ -1,0 +1,273 @@
+"""The first page with what needs a person, the search page, sync with other machines, and figures."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+from gitmem.document.entry import without_ids
+from gitmem.document.ids import id_in
+from gitmem.document.message import Op
+from gitmem.errors import GitmemError
+from gitmem.facts.validity import Standing
+from gitmem.history.changes_by_others import others_changes
+from gitmem.history.records import records, resolve
+from gitmem.hosts.script import recorded_agents
+from gitmem.judgement.ask import spending
+from gitmem.lessons.outcome_counts import measure
+from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON
+from gitmem.project.state import ProjectQuestions
+from gitmem.purge.purge import waiting_purges
+from gitmem.search.engine import answer
+from gitmem.search.hits import Hit, is_fact
+from gitmem.search.stores import StoreHit, search_stores
+from gitmem.sessions.pending import glance, with_last_answers
+from gitmem.sessions.start import Shown, start_parts, start_text
+from gitmem.store.findings import FailureLog
+from gitmem.store.spool import HookSpool
+from gitmem.sync.attempts import failures
+from gitmem.sync.sync import states
+from gitmem.text.sentences import count
+from gitmem.text.stems import estimate_tokens
+from gitmem.text.terminal import fields
+from gitmem.web.facts import blob_of
+from gitmem.web.view import View, columns, moment, over_time
+
+_SAVES = {Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value}
+_RECENT = 50  # commits in which the last save is looked for
+_FAILURES = 3
+
+
+def show_home(view: View) -> dict[str, Any]:
+    """Return the parts of the next session's start, open tasks for the person, and the state of recording."""
+    store = view.store
+    shown = told(view)
+    tokens = estimate_tokens(start_text(store, shown))
+    return {
+        "tokens": tokens,
+        "budget": store.config.session.budget_tokens,
+        "parts": [_part(view, one) for one in shown],
+        "frame": tokens - sum(one.tokens for one in shown),
+        "needs": [one for one in _needs(view) if one["count"]],
+        "recording": _recording(view),
+    }
+
+
+def told(view: View) -> list[Shown]:
+    """Return the parts of the next session's start."""
+    store = view.store
+    pending = glance(store)
+    with ProjectQuestions(view.project(), store.context.environ) as questions:
+        return start_parts(store, with_last_answers(pending) if pending else (), questions.answer(), ())
+
+
+def _part(view: View, shown: Shown) -> dict[str, Any]:
+    """Return a part, and each fact that a line of it tells, in the words of the line."""
+    text = shown.text.partition("\n")[2].strip()  # below the title
+    lines, facts = text.splitlines(), {fact.id: fact for fact in view.facts}
+    beliefs = []
+    if len(lines) == len(shown.ids) and facts.keys() >= {*shown.ids}:
+        beliefs = [
+            {**fields(facts[one], "id kind pinned"), "text": line.removeprefix("- "), "blob": blob_of(view, facts[one])}
+            for one, line in zip(shown.ids, lines, strict=True)
+        ]
+    value = fields(shown, "title tokens pieces of")
+    return {**value, "text": text, "beliefs": beliefs}
+
+
+def waiting(view: View) -> int:
+    """Return how many things need a person, as they were when the store was last changed."""
+    return view.kept.get_or_make("waiting", view.store.tip, lambda: sum(int(one["count"]) for one in _needs(view)))
+
+
+def _needs(view: View) -> list[dict[str, Any]]:
+    store = view.store
+    if not store.tip:
+        return []
+    statuses = view.statuses
+    stale = [status for status in statuses.values() if status.stale]
+    gone = sum(status.waits for status in statuses.values())
+    disputes = sum(len(status.disputes) for status in statuses.values()) // 2  # each side names the other
+    spool, hooks = store.spool, HookSpool(store.private)
+    found = (
+        (disputes, "pair", "of facts that contradict each other", "/review"),
+        (len(others_changes(store)), "fact", "of yours that others changed", "/review"),
+        (len(view.documents_to_review()), "document", "that two machines changed", "/review"),
+        (len(stale), "fact", "whose code has changed since", "/facts?show=stale"),
+        (gone, "fact", "of branches that are gone and were never merged", "/review"),
+        (len(waiting_purges(store)), "purge", "of other machines to answer", "/review"),
+        (len(failures(store.private)), "remote", "that could not be reached", "/sync"),
+        (len(spool.aside()) + len(hooks.aside()), "event", "that could not be read", "/sync"),
+    )
+    return [
+        {"what": f"{count(number, noun)} {rest}", "count": number, "href": href} for number, noun, rest, href in found
+    ]
+
+
+def _recording(view: View) -> dict[str, Any]:
+    store, context = view.store, view.store.context
+    newest = records(store, limit=_RECENT) if store.tip else []
+    last = next((record for record in newest if record.op in _SAVES), None)
+    log = FailureLog(store.private).failures()[-_FAILURES:]
+    return {
+        "agents": recorded_agents(view.project(), context.home, context.environ),
+        "last": moment(last.committed) if last else None,
+        "subject": last.subject if last else "",
+        "host": last.host if last else None,
+        "waiting": len(store.spool.names()),
+        "unfinished": HookSpool(store.private).unfinished(),
+        "failures": [fields(one, "at command message") for one in log[::-1]],
+    }
+
+
+_LIMIT, _MOST = 20, 200
+_WITH_TIME = len("2026-11-21 12:00:00")
+_TEXT = 1_200  # characters of a hit
+_OVER = {Standing.SUPERSEDED.value, Standing.RETIRED.value, Standing.RESOLVED.value}
+
+
+def show_search(view: View) -> dict[str, Any]:
+    """Return the hits of a search, as `gitmem search` finds them, and the facts left out since they ended."""
+    store, query = view.store, view.word("q")
+    back = int(view.word("back")) if view.word("back").isdecimal() else 0
+    deep, history = bool(view.word("deep")), bool(view.word("history"))
+    many = _MOST if view.word("more") else _LIMIT
+    value: dict[str, Any] = {"q": query, "back": back, "oldest": _oldest(view), "hits": [], "left_out": [], "total": 0}
+    value |= {"deep": deep, "history": history, "trouble": "", "at": None, "more": many == _MOST}
+    value |= {"everywhere": bool(view.word("everywhere")), "others": []}
+    if not query:
+        return value
+    if view.word("everywhere"):
+        value["others"] = _elsewhere(view, query)
+    try:
+        day = (store.context.clock() - timedelta(days=back)).date().isoformat() if back else ""
+        at = resolve(store, day) if day else None
+        found = answer(store, query, limit=many, at=at, deep=deep, history=history)
+        ended = answer(store, query, limit=many, ended=True, deep=deep, history=history).hits if found.left_out else []
+    except (GitmemError, OverflowError) as error:
+        return {**value, "trouble": getattr(error, "message", "There was nothing yet.")}
+    value |= {"hits": [_hit(hit) for hit in found.hits], "total": found.total, "at": day or None}
+    value["left_out"] = [_hit(hit) for hit in ended if hit.status in _OVER]
+    return value
+
+
+def _elsewhere(view: View, query: str) -> list[dict[str, Any]]:
+    """Return the best hits of all other projects together, ranked as `gitmem search --stores` ranks them."""
+    others = {project.root: project for project in view.projects if project != view.here}
+    hits: list[StoreHit] = []
+    with contextlib.suppress(GitmemError, OSError):  # as a filter that is of one store
+        hits = search_stores([*others], view.store.context, query, limit=_LIMIT).hits
+    named = ((others[hit.store], hit.hit) for hit in hits)
+    return [{"name": project.name, "base": project.base, **_hit(hit)} for project, hit in named]
+
+
+def _oldest(view: View) -> int:
+    """Return how many days ago the oldest memory was made."""
+    store = view.store
+    if not store.tip:
+        return 0
+    now = store.context.clock()
+
+    def make() -> datetime:  # the first commit of every store is dated 1970
+        return min((record.date for record in view.records() if record.parents), default=now)
+
+    first: datetime = view.kept.get_or_make("first", store.tip, make)
+    return max((now.date() - first.astimezone(now.tzinfo).date()).days, 0)
+
+
+def _hit(hit: Hit) -> dict[str, Any]:
+    return {
+        **fields(
+            hit,
+            "path line=start layer type=label tags date session author entry tokens status? part? others weak commit?",
+        ),
+        "heading": hit.heading or hit.field,
+        "at": datetime.fromisoformat(hit.date).astimezone().isoformat() if len(hit.date) == _WITH_TIME else hit.date,
+        "fact": hit.entry if is_fact(hit.entry) else None,
+        "score": round(hit.score, 2),
+        "href": _page_of(hit),
+        "snippet": hit.shown(hit.snippet),
+        "text": hit.shown(without_ids(hit.passage or hit.text)[:_TEXT]),
+    }
+
+
+def _page_of(hit: Hit) -> str:
+    """Return the address of the page on which a hit stands, "" if none shows it."""
+    if is_fact(hit.entry):
+        return f"/fact/{hit.entry}"
+    if hit.commit:
+        return f"/commit/{hit.commit}"
+    if hit.path.startswith("concepts/"):
+        return f"/concept/{id_in(hit.path)}"
+    if hit.session:
+        at = f"?at={hit.entry}#{hit.entry}" if hit.entry else ""
+        return f"/session/{quote(hit.session, safe='')}{at}"
+    return "/knowledge" if hit.path.startswith("patterns/") else ""
+
+
+_WEEKS = 26
+_TOKENS = ("start", "injected", "recalled", "models")
+_FAILURES = 30
+
+
+def show_sync(view: View) -> dict[str, Any]:
+    """Return the remotes, the machines with their last commits, and failures."""
+    store = view.store
+    log = FailureLog(store.private).failures()[-_FAILURES:][::-1]
+    return {
+        "machine": store.context.machine,
+        "remotes": [state.as_value() for state in states(store, behind=True)] if store.tip else [],
+        "machines": _machines(view),
+        "failures": [fields(one, "at command message") for one in log],
+        "waiting": len(store.spool.names()),
+        "aside": len(store.spool.aside()),
+    }
+
+
+def show_stats(view: View) -> dict[str, Any]:
+    """Return the figures of `gitmem stats` with charts of growth, tokens and answers."""
+    store = view.store
+    figures = measure(store, view.records(), view.facts)
+    today = store.context.clock().date()
+    first = today - timedelta(weeks=_WEEKS - 1)
+    learned = Counter(fact.created.astimezone().date() for fact in view.facts)
+    asked = {how: one for how, one in figures["retrieval"].items() if one["asked"]}
+    answers = {
+        "answered": [one["found"] for one in asked.values()],
+        "nothing known": [one["asked"] - one["found"] for one in asked.values()],
+    }
+    tokens = {name: list(figures["tokens"][name].values()) for name in _TOKENS}
+    return {
+        **figures,
+        "facts": dict(Counter(status.standing.value for status in view.statuses.values())),
+        "models": spending(store)._asdict(),
+        "turn_on": TURN_ON if store.config.summary.provider in {OFFLINE, HOST} else "",
+        "growth": [
+            over_time("Commits a week", "commits", view.days(), first, today),
+            over_time("Facts learned a week", "facts", learned, first, today),
+        ],
+        "spent": columns("Tokens a week", list(figures["tokens"]["sessions"]), tokens, "week"),
+        "answers": columns("Questions, and how many had an answer", list(asked), answers, "way") if asked else None,
+    }
+
+
+def _machines(view: View) -> list[dict[str, Any]]:
+    """Return the machines that committed here, each with the time of its last commit."""
+    store = view.store
+    if not store.tip:
+        return []
+
+    def make() -> list[dict[str, Any]]:
+        last: dict[str, dict[str, Any]] = {}
+        for record in view.records():
+            if not record.machine and not record.parents:  # the first commit of every store
+                continue
+            name = record.machine or record.author
+            machine = last.setdefault(name, {"name": name, "last": moment(record.committed), "commits": 0})
+            machine["commits"] += 1
+        return list(last.values())
+
+    return view.kept.get_or_make("machines", store.tip, make)

@@ -1,1 +1,0 @@
-"""What each page shows, as values: its template and its JSON twin are made of the same."""
