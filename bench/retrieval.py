@@ -38,7 +38,7 @@ from gitmem.search.engine import answer
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.vectors import near
-from gitmem.vectors.fill import fill
+from gitmem.vectors.cache import fill
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval"
 SETS = ("locomo-turn", "locomo-chunk", "korquad", "cosqa")

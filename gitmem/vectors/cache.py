@@ -1,161 +1,35 @@
-"""The cache of vectors, in the folder `vectors` of the private folder: bounded, never committed (docs/spec.md J13).
+"""The cache of vectors, in the folder `vectors` of the private folder: bounded, never committed (spec J10, J13).
 
-Each model has two files. NAME.vec has the vectors by the hash of the embedded text, appended in batches. NAME.map has,
-for a version of each file, the vectors of its chunks; it is replaced as a whole, and holds the number of its NAME.vec.
-A file of vectors is mapped into memory: a header, then records of one size.
-
-    key 16 | scale, a float | components, a signed byte each, padded to words | sum of all words before it
-
-A record with a wrong sum was torn and counts as no vector. A chunk is a unit, or a part of at most about 400 tokens of
-a long one; a heading without text goes into the next chunk. Writers hold a lock; readers need none. The folder can be
-deleted at any time.
+Each model has one SQLite file: vectors by the hash of the embedded text, and for a version of each file its chunks. A
+chunk is a unit, or a part of at most about 400 tokens of a long one; a heading without text goes into the next chunk.
+One process at a time fills the cache. A damaged file counts as none. The folder can be deleted at any time.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
-import mmap
 import os
 import re
-import struct
+import sqlite3
 import time
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import mul
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gitmem.search.files import FileVersion
+from gitmem.errors import BusyError, GitmemError
+from gitmem.llm.choose import choose, make_embedder
+from gitmem.llm.protocol import ProviderError
+from gitmem.search.files import FileVersion, list_files, read_file
 from gitmem.search.units import ENTRY, FIELD, HEADING, Unit, Units, first_line
+from gitmem.store.store import Store
 from gitmem.values import Value
 
+if TYPE_CHECKING:
+    from gitmem.llm.protocol import Embedder
+
 KEY_BYTES = 16
-_FORMAT = 2  # 1 had the mean of the vectors in the header, and their signs in the records
-_MAGIC = b"gitmem-v"
-_HEAD = struct.Struct("<8sII8s")  # magic, format, dimensions, number
-_SALT = 0x9E3779B9  # so that a record of zeros has a wrong sum
-_FILE_WORD = 0xFFFFFFFF
-_MOST_DIMENSIONS = 1 << 16
-_MOST_LOOPED = 10_000_000  # components that are compared without numpy, in 0.6 s
-_BLOCK = 4_096  # vectors that numpy compares at a time
-
-
-def record_size(dimensions: int) -> int:
-    """Return the bytes of a record, whose components are padded to whole words."""
-    return KEY_BYTES + 4 + -(-dimensions // 4) * 4 + 4
-
-
-class Vectors:
-    """The vectors of a file, as they were when it was opened; `number` tells one version of it from another."""
-
-    def __init__(self, path: str) -> None:
-        """Open a file of vectors.
-
-        Raises:
-            OSError: it cannot be read.
-            ValueError: it is not a file of vectors, or has another format.
-
-        """
-        with open(path, "rb") as file:
-            head = file.read(_HEAD.size)
-            if len(head) < _HEAD.size:
-                raise ValueError(path)
-            magic, version, dimensions, self.number = _HEAD.unpack(head)
-            if magic != _MAGIC or version != _FORMAT or not 0 < dimensions < _MOST_DIMENSIONS:
-                raise ValueError(path)
-            self.dimensions, self.record_size = dimensions, record_size(dimensions)
-            size = os.fstat(file.fileno()).st_size
-            self.data = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
-        self.count = (size - _HEAD.size) // self.record_size
-
-    def rows(self) -> dict[bytes, int]:
-        """Return the row of each key whose record is whole."""
-        return {self.record(row)[:KEY_BYTES]: row for row in range(self.count) if is_whole(self.record(row))}
-
-    def vector(self, row: int) -> array[float]:
-        """Return a vector, as exactly as it was kept."""
-        scale, components = _scaled(self.record(row), self.dimensions)
-        return array("f", [scale * component for component in components])
-
-    def close(self) -> None:
-        """Unmap the file: Windows replaces no file that is mapped."""
-        self.data.close()
-
-    def record(self, row: int) -> bytes:
-        """Return the record in a row."""
-        start = _HEAD.size + row * self.record_size
-        return self.data[start : start + self.record_size]
-
-
-def is_comparable(vectors: Vectors) -> bool:
-    """Return whether a search may wait for the comparison with all of these vectors."""
-    return vectors.count * vectors.dimensions <= _MOST_LOOPED or _numpy() is not None
-
-
-def cosines(vectors: Vectors, query: Sequence[float], rows: Sequence[int]) -> list[float]:
-    """Return the cosines of a vector of length 1 with those in some rows; -1 for a torn record."""
-    numpy = _numpy()
-    if numpy is None:
-        dots = []
-        for record in map(vectors.record, rows):
-            scale, components = _scaled(record, len(query))
-            dots.append(float(scale * sum(map(mul, components, query))) if is_whole(record) else -1.0)
-        return dots
-    found: list[float] = []
-    for start in range(0, len(rows), _BLOCK):
-        found += _block_cosines(numpy, vectors, query, rows[start : start + _BLOCK])
-    return found
-
-
-def _numpy() -> Any:
-    """Return numpy, or None: the extra `local` brings it, the other providers do without."""
-    try:
-        import numpy as np
-    except ImportError:
-        return None
-    return np
-
-
-def _scaled(record: bytes, dimensions: int) -> tuple[float, memoryview[int]]:
-    """Return a record's scale and its components."""
-    scale: float = struct.unpack_from("<f", record, KEY_BYTES)[0]
-    return scale, memoryview(record)[KEY_BYTES + 4 :][:dimensions].cast("b")
-
-
-def _block_cosines(numpy: Any, vectors: Vectors, query: Sequence[float], rows: Sequence[int]) -> list[float]:
-    data = numpy.frombuffer(vectors.data, numpy.uint8, vectors.count * vectors.record_size, _HEAD.size)
-    records = data.reshape(vectors.count, vectors.record_size)[numpy.asarray(rows, dtype=numpy.intp)]
-    words = records.view("<u4")
-    scales = words[:, KEY_BYTES // 4].view("<f4")
-    components = records[:, KEY_BYTES + 4 :][:, : vectors.dimensions].view(numpy.int8)
-    found = components.astype(numpy.float32) @ numpy.asarray(query, dtype=numpy.float32) * scales
-    sums = words[:, :-1].sum(axis=1, dtype=numpy.uint32) + numpy.uint32(_SALT)
-    found[sums != words[:, -1]] = -1.0
-    cosines: list[float] = found.tolist()
-    return cosines
-
-
-def record_bytes(key: bytes, vector: Sequence[float]) -> bytes:
-    """Return the record of a vector of length 1."""
-    scale = max(map(abs, vector)) / 127 or 1.0
-    components = array("b", [round(number / scale) for number in vector]).tobytes()
-    body = (key + struct.pack("<f", scale) + components).ljust(record_size(len(vector)) - 4, b"\0")
-    return body + struct.pack("<I", _sum(body))
-
-
-def is_whole(record: bytes) -> bool:
-    """Return whether a record is as it was written."""
-    return len(record) > 4 and _sum(record[:-4]) == int.from_bytes(record[-4:], "little")  # noqa: PLR2004  # a word
-
-
-def _sum(body: bytes) -> int:
-    words: tuple[int, ...] = struct.unpack(f"<{len(body) // 4}I", body)
-    return (sum(words) + _SALT) & _FILE_WORD
-
-
-VERSION = 2  # of the cutting: maps of another version are ignored
 BYTES = 1_600  # 400 tokens (gitmem.text.stems), which is less than the 512 most models read
 _LEAST = 0.5  # of a full chunk, before the first cut
 _WORD = r"\w"
@@ -228,20 +102,29 @@ def _split(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 FOLDER = "vectors"
 MOST_BYTES = 256_000_000  # of the vectors of a model: 550,000 of 384 dimensions, 145,000 of 1,536
 MOST_MODELS = 2  # the models used last keep their vectors
-NO_ROW = 0xFFFFFFFF  # of a chunk that has no vector yet
+_VERSION = 3  # of the tables and the cutting: a file of another one is none
+_SUFFIX = ".sqlite"
+_TABLES = """
+    CREATE TABLE IF NOT EXISTS blocks (dimensions INTEGER, keys BLOB, scales BLOB, components BLOB);
+    CREATE TABLE IF NOT EXISTS files (path BLOB, size, modified, changed, units BLOB, keys BLOB);
+"""
+_INSERT = "INSERT INTO blocks VALUES (?, ?, ?, ?)"
+_BLOCK = 4_096  # vectors in a row: reading one a row takes ten times as long as comparing them
+_MOST_ROWS = 100  # beyond those that are needed; then they are joined
+_MOST_LOOPED = 10_000_000  # components that are compared without numpy, in 0.6 s
 _QUIET_SECONDS = 3600.0
 
 
-class Mapped(Value):
-    """The chunks of one version of a file: for each the index of its unit, and the row of its vector or NO_ROW."""
+class ChunkedFile(Value):
+    """The chunks of a version of a file: the indexes of their units, and their keys."""
 
     file: FileVersion
     units: Sequence[int]
-    rows: Sequence[int]
+    keys: Sequence[bytes]
 
 
 class Cache:
-    """The vectors of one model in one store."""
+    """The vectors of one model in one store, each as signed bytes with a scale."""
 
     def __init__(self, private: str, provider: str, model: str) -> None:
         self.folder = os.path.join(private, FOLDER)
@@ -249,109 +132,134 @@ class Cache:
         if plain != model:  # a hash keeps changed names apart
             plain += f"-{hashlib.blake2b(model.encode(), digest_size=4).hexdigest()}"
         self.stem = f"{provider}-{plain}"
-        self._vectors = os.path.join(self.folder, f"{self.stem}.vec")
-        self._map = os.path.join(self.folder, f"{self.stem}.map")
+        self.path = os.path.join(self.folder, f"{self.stem}{_SUFFIX}")
 
-    def open(self) -> Vectors | None:
-        """Return the vectors, or None without a valid file."""
-        try:
-            return Vectors(self._vectors)
-        except (OSError, ValueError):
-            return None
+    def size(self) -> tuple[int, int]:
+        """Return the number of vectors and their dimensions; zeros if there are none."""
+        size, dimensions = next(self._rows("SELECT sum(length(keys)), max(dimensions) FROM blocks"), (0, 0))
+        return (size or 0) // KEY_BYTES, dimensions or 0
 
-    def read_map(self, number: bytes) -> dict[str, Mapped]:
-        """Return the mapped files by path; none if the map is damaged or belongs to other vectors."""
-        try:
-            with open(self._map, "rb") as file:
-                head, _, data = file.read().partition(b"\n")
-            value, values = json.loads(head), array("I", data)
-            if (value["number"], value["version"]) != (number.hex(), VERSION):
-                return {}
-            half, start = len(values) // 2, 0
-            found = {}
-            for path, size, modified, changed, count in value["files"]:
-                units, rows = values[start : start + count], values[half + start : half + start + count]
-                found[path] = Mapped(FileVersion(path, size, modified, changed), units, rows)
-                start += count
-        except (OSError, ValueError, TypeError, KeyError):
-            return {}
-        return found if start == half and len(values) == 2 * half else {}
+    def keys(self) -> set[bytes]:
+        """Return the keys that have a vector."""
+        return {key for (keys,) in self._rows("SELECT keys FROM blocks") for key in _split_keys(keys)}
 
-    def write_map(self, number: bytes, files: Iterable[Mapped]) -> None:
-        """Replace the map."""
-        units, rows = array("I"), array("I")
-        entries = []
-        for mapped in files:
-            units.extend(mapped.units)
-            rows.extend(mapped.rows)
-            file = mapped.file
-            entries.append([file.path, file.size, file.modified, file.changed, len(mapped.units)])
-        head = json.dumps({"version": VERSION, "number": number.hex(), "files": entries}, separators=(",", ":"))
-        _replace(self._map, (head.encode(), b"\n", units.tobytes(), rows.tobytes()))
+    def cosines(self, query: Sequence[float]) -> dict[bytes, float]:
+        """Return the cosine of a vector of length 1 with each vector, by its key."""
+        numpy = _numpy()
+        found: dict[bytes, float] = {}
+        for dimensions, keys, scales, components in self._rows("SELECT * FROM blocks"):
+            if numpy is None:
+                view = memoryview(components).cast("b")
+                starts = range(0, len(components), dimensions)
+                dots = [sum(map(mul, view[start : start + dimensions], query)) for start in starts]
+                values = [scale * dot for scale, dot in zip(array("f", scales), dots, strict=True)]
+            else:
+                matrix = numpy.frombuffer(components, numpy.int8).reshape(-1, dimensions).astype(numpy.float32)
+                dots = matrix @ numpy.asarray(query, dtype=numpy.float32)
+                values = (dots * numpy.frombuffer(scales, numpy.float32)).tolist()
+            found.update(zip(_split_keys(keys), values, strict=True))
+        return found
+
+    def files(self) -> dict[str, ChunkedFile]:
+        """Return the chunks of files by their paths."""
+        found = {}
+        for name, size, modified, changed, units, keys in self._rows("SELECT * FROM files"):
+            path = os.fsdecode(name)
+            found[path] = ChunkedFile(FileVersion(path, size, modified, changed), array("I", units), _split_keys(keys))
+        return found
+
+    def put_files(self, files: Iterable[ChunkedFile]) -> None:
+        """Replace the chunks of all files. Raises OSError and sqlite3.Error, as all that write."""
+        with self._writing() as database:
+            database.execute("DELETE FROM files")
+            database.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", map(_file_row, files))
 
     def add(self, vectors: Sequence[tuple[bytes, Sequence[float]]]) -> None:
-        """Append vectors by their keys; start a new file if there is none, or one of another dimension.
+        """Add vectors of length 1 by their keys; of another dimension, they replace all others."""
+        dimensions, scales, components = len(vectors[0][1]), array("f"), array("b")
+        for _, vector in vectors:
+            scales.append(max(map(abs, vector)) / 127 or 1.0)
+            components.extend(round(number / scales[-1]) for number in vector)
+        keys = b"".join(key for key, _ in vectors)
+        with self._writing() as database:
+            database.execute("DELETE FROM blocks WHERE dimensions != ?", (dimensions,))
+            database.execute(_INSERT, (dimensions, keys, scales.tobytes(), components.tobytes()))
 
-        Raises:
-            OSError: the write failed.
+    def tidy(self, wanted: Collection[bytes]) -> None:
+        """Delete the vectors that are not wanted if they are half of all or more, and join rows if they are many."""
+        with self._writing() as database:
+            rows = [row for (row,) in database.execute("SELECT rowid FROM blocks")]
+            there = self.keys()
+            if 2 * len(there.intersection(wanted)) >= len(there) and len(rows) <= len(there) // _BLOCK + _MOST_ROWS:
+                return
+            block = [b"", b"", b""]
+            for row in rows:
+                dimensions, *parts = database.execute("SELECT * FROM blocks WHERE rowid = ?", (row,)).fetchone()
+                database.execute("DELETE FROM blocks WHERE rowid = ?", (row,))
+                places = [place for place, key in enumerate(_split_keys(parts[0])) if key in wanted]
+                for number, size in enumerate((KEY_BYTES, 4, dimensions)):
+                    kept = (parts[number][place * size : (place + 1) * size] for place in places)
+                    block[number] = b"".join([block[number], *kept])
+                if block[0] and (row == rows[-1] or len(block[0]) >= _BLOCK * KEY_BYTES):
+                    database.execute(_INSERT, (dimensions, *block))
+                    block = [b"", b"", b""]
 
-        """
-        stored = self.open()
-        if stored is None or stored.dimensions != len(vectors[0][1]):
-            if stored is not None:
-                stored.close()
-            self._write(vectors)
-            return
-        data = b"".join(record_bytes(key, vector) for key, vector in vectors)
-        descriptor = os.open(self._vectors, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
-        try:
-            # Truncate a partial record of a killed process, which would misalign later records.
-            end = _HEAD.size + stored.count * stored.record_size
-            if os.fstat(descriptor).st_size > end:
-                os.ftruncate(descriptor, end)
-            if os.write(descriptor, data) < len(data):
-                raise OSError(28, "No room for all vectors", self._vectors)
-        finally:
-            os.close(descriptor)
-
-    def tidy(self, wanted: Callable[[bytes], bool]) -> bool:
-        """Write the file anew if half of it is unwanted, torn or a copy; True if so: the map is then out of date."""
-        stored = self.open()
-        if stored is None:
-            return False
-        rows = {key: row for key, row in stored.rows().items() if wanted(key)}
-        if len(rows) * 2 >= stored.count:
-            return False
-        vectors = [(key, stored.vector(row)) for key, row in rows.items()]
-        stored.close()
-        try:
-            self._write(vectors) if vectors else self.remove()
-        except PermissionError:  # on Windows, while another process has it open; the next run tries again
-            return False
-        return True
+    def is_damaged(self) -> bool:
+        """Return whether there is a file that is no database, or one of another version."""
+        return os.path.lexists(self.path) and [*self._rows("PRAGMA quick_check")] != [("ok",)]
 
     def remove(self) -> None:
         """Delete the vectors of this model."""
-        for path in (self._map, self._vectors):
+        for path in (self.path, f"{self.path}-journal"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
 
     def remove_others(self) -> None:
         """Delete the vectors of all other models but the one used last."""
         with contextlib.suppress(OSError):
-            used = {}
-            for name in os.listdir(self.folder):
-                if name.endswith(".vec") and name != f"{self.stem}.vec":
-                    used[name] = os.stat(os.path.join(self.folder, name)).st_mtime_ns
-            for name in sorted(used, key=lambda name: -used[name])[MOST_MODELS - 1 :]:
-                for suffix in (".vec", ".map"):
-                    with contextlib.suppress(OSError):
-                        os.unlink(os.path.join(self.folder, name[:-4] + suffix))
+            paths = [entry.path for entry in os.scandir(self.folder) if entry.name.endswith(_SUFFIX)]
+            used = sorted(paths, key=lambda path: (path == self.path, os.stat(path).st_mtime_ns))
+            for path in used[:-MOST_MODELS]:
+                os.unlink(path)
 
-    def _write(self, vectors: Sequence[tuple[bytes, Sequence[float]]]) -> None:
+    def _rows(self, query: str) -> Iterator[Any]:
+        """Yield the rows of a query, none from a file that is missing, damaged or of another version."""
+        if os.path.isfile(self.path):
+            with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(self.path)) as database:
+                if database.execute("PRAGMA user_version").fetchone() == (_VERSION,):
+                    yield from database.execute(query)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Commit what is written unless it fails."""
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        records = (record_bytes(key, vector) for key, vector in vectors)
-        _replace(self._vectors, chain([_HEAD.pack(_MAGIC, _FORMAT, len(vectors[0][1]), os.urandom(8))], records))
+        with contextlib.closing(sqlite3.connect(self.path)) as database, database:
+            database.executescript(f"{_TABLES} PRAGMA user_version = {_VERSION}")
+            yield database
+
+
+def _file_row(of_file: ChunkedFile) -> tuple[object, ...]:
+    file = of_file.file
+    version = os.fsencode(file.path), file.size, file.modified, file.changed
+    return *version, array("I", of_file.units).tobytes(), b"".join(of_file.keys)
+
+
+def _split_keys(keys: bytes) -> list[bytes]:
+    return [keys[start : start + KEY_BYTES] for start in range(0, len(keys), KEY_BYTES)]
+
+
+def is_comparable(number: int, dimensions: int) -> bool:
+    """Return whether a search may wait for the comparison with so many vectors."""
+    return number * dimensions <= _MOST_LOOPED or _numpy() is not None
+
+
+def _numpy() -> Any:
+    """Return numpy, or None: the extra `local` brings it, the other providers do without."""
+    try:
+        import numpy as np
+    except ImportError:
+        return None
+    return np
 
 
 def is_news(private: str, place: str, problem: str) -> bool:
@@ -375,13 +283,168 @@ def is_news(private: str, place: str, problem: str) -> bool:
     return bool(problem)
 
 
-def _replace(path: str, parts: Iterable[bytes]) -> None:
-    temporary = f"{path}.{os.getpid()}"
+_REQUEST_SECONDS = 45.0  # for one batch with all tries: less than the time after which a lock is stale
+
+
+class Filled(Value):
+    """The result of filling: chunks in the store, those embedded now, those without a vector, tokens and US dollars.
+
+    `cost` is None if the price is unknown; `problem` says why filling ended early, or is "".
+    """
+
+    chunks: int
+    embedded: int
+    left: int
+    tokens: int
+    cost: float | None
+    problem: str
+
+
+class Overview(Value):
+    """The state of vectors: provider, model and the reason for them, the number of vectors, and any problem."""
+
+    provider: str
+    model: str
+    reason: str
+    vectors: int
+    trouble: str
+
+
+def overview(store: Store) -> Overview:
+    """Return the state of a store's vectors, without a request and without loading a model."""
+    chosen = choose(store.config.embedding, store.context.environ)
     try:
-        with open(temporary, "wb") as file:
-            file.writelines(parts)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+        embedder = make_embedder(store.config.embedding, store.context.environ)
+    except ProviderError as error:
+        return Overview(chosen.provider, "", chosen.reason, 0, error.sentences)
+    if embedder is None:
+        return Overview(chosen.provider, "", chosen.reason, 0, "")
+    number, _ = Cache(store.private, embedder.name, embedder.model).size()
+    return Overview(chosen.provider, embedder.model, chosen.reason, number, "")
+
+
+def fill(
+    store: Store,
+    embedder: Embedder,
+    *,
+    seconds: float,
+    afresh: bool = False,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Filled:
+    """Embed chunks without a vector, for about so many seconds; with `afresh` delete all vectors of the model first.
+
+    `progress` gets the numbers of embedded and of all missing chunks. Embedded chunks stay, also after an error.
+
+    Raises:
+        BusyError: another process fills the cache.
+        GitmemError: the cache cannot be written.
+        NotAcceptedError: the store is opened: its texts are sent nowhere.
+
+    """
+    store.acceptance.check()
+    cache = Cache(store.private, embedder.name, embedder.model)
+    try:
+        os.makedirs(cache.folder, mode=0o700, exist_ok=True)
+        lock = store.folder_lock(cache.folder, "reindex")
+        try:
+            lock.acquire(0)
+        except BusyError as error:
+            raise BusyError(f"The vectors are being made. {error.message}", error.remedy) from None
+        with lock:
+            if afresh or cache.is_damaged():
+                cache.remove()
+            return _fill(store, embedder, cache, beat=lock.heartbeat, progress=progress, end=time.monotonic() + seconds)
+    except (OSError, sqlite3.Error) as error:
+        raise GitmemError(
+            f"The vectors could not be written: {error} ({cache.path}).", "Free disk space, or allow access."
+        ) from error
+
+
+def _fill(
+    store: Store,
+    embedder: Embedder,
+    cache: Cache,
+    *,
+    beat: Callable[[], None],
+    progress: Callable[[int, int], None],
+    end: float,
+) -> Filled:
+    files = _chunked(store, cache)
+    cache.put_files(files)
+    wanted = {key for of_file in files for key in of_file.keys}
+    cache.tidy(wanted)
+    there = cache.keys()
+    (_, dimensions), missing = cache.size(), len(wanted - there)
+    embedded, problem = 0, ""
+    try:
+        for batch in _batches(store, embedder, files, there):
+            if time.monotonic() >= end:
+                problem = "The time given is over."
+                break
+            beat()
+            texts = [safe_text(text, embedder, store) for text in batch.values()]
+            vectors = embedder.embed_documents(texts, min(end, time.monotonic() + _REQUEST_SECONDS))
+            if len(vectors[0]) != dimensions:
+                dimensions, missing = len(vectors[0]), len(wanted)
+                there.clear()
+            if (len(there) + len(batch)) * (KEY_BYTES + dimensions) > MOST_BYTES:
+                problem = "The cache is full; the oldest files have no vectors."
+                break
+            cache.add([*zip(batch, vectors, strict=True)])
+            there.update(batch)
+            embedded += len(batch)
+            progress(embedded, missing)
+    except ProviderError as error:
+        problem = error.sentences
+    cache.remove_others()
+    left = len(wanted - there)
+    return Filled(
+        chunks=len(wanted),
+        embedded=embedded,
+        left=left,
+        tokens=embedder.tokens,
+        cost=None if embedder.price is None else embedder.price * embedder.tokens / 1_000_000,
+        problem=problem or ("Files changed meanwhile; the next run embeds the rest." if left else ""),
+    )
+
+
+def _chunked(store: Store, cache: Cache) -> list[ChunkedFile]:
+    """Return the chunks of all files, the newest file first; read changed files only."""
+    before, found = cache.files(), []
+    for file in sorted(list_files(store.root), key=lambda file: -file.modified):
+        old = before.get(file.path)
+        if old is None or old.file != file:
+            cut = chunks(Units(file.path, read_file(store.root, file.path)))
+            old = ChunkedFile(file, [chunk.index for chunk in cut], [chunk.key() for chunk in cut])
+        found.append(old)
+    return found
+
+
+def _batches(
+    store: Store, embedder: Embedder, files: Iterable[ChunkedFile], there: Collection[bytes]
+) -> Iterator[dict[bytes, str]]:
+    """Yield batches of texts to embed by their keys, as large as the provider takes."""
+    batch: dict[bytes, str] = {}
+    size = 0
+    for file in (one.file for one in files if not all(key in there for key in one.keys)):
+        for chunk in chunks(Units(file.path, read_file(store.root, file.path))):
+            key = chunk.key()
+            if key in there or key in batch:
+                continue
+            if batch and (len(batch) >= embedder.batch or size + len(chunk.text) > embedder.batch_bytes):
+                yield batch
+                batch, size = {}, 0
+            batch[key] = chunk.text
+            size += len(chunk.text.encode("utf-8", "replace"))
+    if batch:
+        yield batch
+
+
+def safe_text(text: str, embedder: Embedder, store: Store) -> str:
+    """Return a text to embed; redact it if it leaves the machine, as it may not be committed yet."""
+    text = text.encode("utf-8", "replace").decode()
+    if not embedder.remote:
+        return text
+    from gitmem.redact.redact import redact
+
+    return redact(text, allow=store.config.redaction.allow).text or "-"

@@ -16,18 +16,18 @@ from gitmem.search.filters import excluded
 from gitmem.search.rank import FAR, NOTHING, UNKNOWN, WINDOW, Ranked, leaning
 from gitmem.search.units import ENTRY, HEADING, Units
 from gitmem.store.findings import start
-from gitmem.vectors.cache import Cache, cosines, is_comparable, is_news
+from gitmem.vectors.cache import Cache, is_comparable, is_news, safe_text
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gitmem.llm.protocol import Embedder, Vector
+    from gitmem.llm.protocol import Vector
     from gitmem.search.files import FileVersion
     from gitmem.search.filters import Filters
     from gitmem.search.query import Query
     from gitmem.store.store import Store
-    from gitmem.vectors.cache import Mapped, Vectors
+    from gitmem.vectors.cache import ChunkedFile
 
 
 # Of a unit that no word matches: above the nearest hits of questions about other stores (docs/search.md, "Weak hits").
@@ -99,53 +99,50 @@ _LEAST_SPAN = 0.05
 
 
 class Nearness:
-    """How near the chunks of a store's files are to a query, from 0 to 1.
+    """How near the chunks of a store's files are to a query, from 0 to 1, by the cosines of their vectors.
 
     `calibrated` is false in a small store of a model whose usual cosines are unknown: 0 is then no sign of another
     subject.
     """
 
     def __init__(
-        self, vectors: Vectors, mapped: Mapping[str, Mapped], query: Vector, calibration: tuple[float, float] | None
+        self,
+        cosines: Mapping[bytes, float],
+        files: Mapping[str, ChunkedFile],
+        calibration: tuple[float, float] | None,
     ) -> None:
-        self._count = vectors.count
-        self._mapped = mapped
-        self._cosines = cosines(vectors, query, range(self._count))
-        self._rows: dict[str, dict[int, list[int]]] = {}
-        self.calibrated = calibration is not None or self._count >= _ENOUGH
+        self._cosines = cosines
+        self._files = files
+        self._best: dict[str, dict[int, float]] = {}
+        self.calibrated = calibration is not None or len(cosines) >= _ENOUGH
         # The cosines of unrelated texts and of texts about the same. Most texts of a store are unrelated to a
         # query, so the first is the median. A small store may have one subject: there the calibration counts.
-        if calibration and self._count < _ENOUGH:
+        if calibration and len(cosines) < _ENOUGH:
             self._low, self._high = calibration
         else:
-            sample = sorted(self._cosines[:: max(self._count // _SAMPLE, 1)])
+            sample = sorted([*cosines.values()][:: max(len(cosines) // _SAMPLE, 1)])
             self._low = sample[len(sample) // 2] if sample else 0.0
             self._high = self._low + max(1 - self._low, _LEAST_SPAN) * _REACH
 
     def of(self, path: str, index: int) -> float | None:
         """Return how near the nearest chunk of a unit is, or None if unknown."""
-        if path not in self._rows:
-            rows = self._rows[path] = {}
-            if mapped := self._mapped.get(path):
-                for unit, row in zip(mapped.units, mapped.rows, strict=True):
-                    if row < self._count:
-                        rows.setdefault(unit, []).append(row)
-        unit_rows = self._rows[path].get(index)
-        if not unit_rows:
-            return None
-        nearest = max(self._cosines[row] for row in unit_rows)
-        return min(max((nearest - self._low) / (self._high - self._low), 0.0), 1.0)
+        if path not in self._best:
+            best = self._best[path] = {}
+            if of_file := self._files.get(path):
+                for unit, key in zip(of_file.units, of_file.keys, strict=True):
+                    if key in self._cosines:
+                        best[unit] = max(self._cosines[key], best.get(unit, -1.0))
+        nearest = self._best[path].get(index)
+        return None if nearest is None else min(max((nearest - self._low) / (self._high - self._low), 0.0), 1.0)
 
     def nearest(self, count: int) -> list[tuple[FileVersion, int]]:
         """Return file and index of the units with the nearest chunks, the nearest first."""
-        rows = nlargest(count, range(self._count), key=self._cosines.__getitem__)
-        places = {row: place for place, row in enumerate(rows)}
+        places = {key: place for place, key in enumerate(nlargest(count, self._cosines, key=self._cosines.__getitem__))}
         best: dict[tuple[FileVersion, int], int] = {}
-        for mapped in self._mapped.values():
-            for unit, row in zip(mapped.units, mapped.rows, strict=True):
-                if row in places:
-                    key = mapped.file, unit
-                    best[key] = min(places[row], best.get(key, count))
+        for of_file in self._files.values():
+            for unit, key in zip(of_file.units, of_file.keys, strict=True):
+                if key in places:
+                    best[of_file.file, unit] = min(places[key], best.get((of_file.file, unit), count))
         return sorted(best, key=best.__getitem__)
 
 
@@ -191,32 +188,22 @@ class Embedding:
 
     def _compare(self, vector: Vector) -> Nearness | None:
         cache = Cache(self._store.private, self._embedder.name, self._embedder.model)
-        vectors = cache.open()
-        if vectors is None:
+        number, dimensions = cache.size()
+        if not number:
             self.problem = MISSING
             # The first search with this model starts it; later each commit does.
             if is_news(self._store.private, "start", cache.stem):
                 start(self._store, "reindex", "--background")
             return None
-        if vectors.dimensions != len(vector):
+        if dimensions != len(vector):
             self.problem = f"{self._embedder.name} gives vectors of another dimension now: 'gitmem reindex --afresh'."
             return None
-        if not is_comparable(vectors):
+        if not is_comparable(number, dimensions):
             from gitmem.platform.programs import install_command
 
-            much = f"{vectors.count:,} vectors take too long to compare without numpy"
+            much = f"{number:,} vectors take too long to compare without numpy"
             self.problem = f"{much}, which the extra 'local' brings: {install_command('local')}"
             return None
         now = {file.path: file for file in list_files(self._store.root)}
-        mapped = {path: one for path, one in cache.read_map(vectors.number).items() if now.get(path) == one.file}
-        return Nearness(vectors, mapped, vector, self._embedder.calibration)
-
-
-def safe_text(text: str, embedder: Embedder, store: Store) -> str:
-    """Return a text to embed; redact it if it leaves the machine, as it may not be committed yet."""
-    text = text.encode("utf-8", "replace").decode()
-    if not embedder.remote:
-        return text
-    from gitmem.redact.redact import redact
-
-    return redact(text, allow=store.config.redaction.allow).text or "-"
+        files = {path: of_file for path, of_file in cache.files().items() if now.get(path) == of_file.file}
+        return Nearness(cache.cosines(vector), files, self._embedder.calibration)

@@ -53,7 +53,7 @@ def shelf_of_two(home, environ, tmp_path):
     from gitmem.platform.clock import Context
     from gitmem.search.engine import answer
     from gitmem.store.init import Place, init_store
-    from gitmem.vectors.fill import fill
+    from gitmem.vectors.cache import fill
 
     environ["GITMEM_EMBEDDING_PROVIDER"] = "local"
     context = Context(environ, str(home), "box", lambda: datetime(2026, 11, 21, tzinfo=UTC))

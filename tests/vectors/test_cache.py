@@ -2,8 +2,10 @@ import math
 import os
 import random
 import re
-import struct
+import sqlite3
 import sys
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,8 +14,7 @@ from hypothesis import strategies as st
 from gitmem.search.files import FileVersion
 from gitmem.search.units import Units
 from gitmem.text.stems import estimate_tokens
-from gitmem.vectors import cache as module
-from gitmem.vectors.cache import BYTES, NO_ROW, Cache, Mapped, chunks, cosines, is_comparable, is_news
+from gitmem.vectors.cache import BYTES, Cache, ChunkedFile, chunks, is_comparable, is_news
 
 ENTRY = "- [2026-11-20 09:00:00] **Note** #tag: {} ^01m7v7spn00wqb23tam1\n"
 LINES = st.sampled_from(
@@ -116,9 +117,6 @@ def test_no_chunk_is_much_more_than_it_should_be(text):
         assert len(chunk.text.encode()) <= 3 * BYTES
 
 
-FORMAT_1 = b"gitmem-v" + struct.pack("<IIII8s", 1, 2, 0, 0, b"12345678") + bytes(8)
-
-
 def unit(numbers):
     length = math.sqrt(sum(number * number for number in numbers))
     return [number / length for number in numbers]
@@ -152,24 +150,9 @@ def how(request, monkeypatch):
     return request.param
 
 
-def path_of(cache: Cache, suffix: str) -> str:
-    return os.path.join(cache.folder, f"{cache.stem}{suffix}")
-
-
-def test_what_was_added_is_there_by_its_key(cache):
-    added = some(20)
-    cache.add(added[:7])
-    cache.add(added[7:])
-    there = cache.open()
-    assert there.rows() == {key: row for row, (key, _) in enumerate(added)}
-    for row, (_, vector) in enumerate(added):
-        assert cosine(there.vector(row), vector) > 0.99
-
-
 def test_nothing_there_is_nothing(cache, tmp_path):
-    assert cache.open() is None
-    assert cache.read_map(b"12345678") == {}
-    assert not cache.tidy(lambda _: True)
+    assert (cache.size(), cache.keys(), cache.files(), cache.cosines([1.0])) == ((0, 0), set(), {}, {})
+    assert not cache.is_damaged()
     cache.remove()
     cache.remove_others()
     assert list(tmp_path.iterdir()) == []
@@ -177,132 +160,96 @@ def test_nothing_there_is_nothing(cache, tmp_path):
 
 def test_cosines_are_right_to_the_second_digit(cache, how):
     added = some(50)
-    cache.add(added)
+    cache.add(added[:7])
+    cache.add(added[7:])
     query = added[3][1]
-    there = cache.open()
-    assert cosines(there, query, []) == []
-    values = cosines(there, query, range(50))
-    for row, value in enumerate(values):
-        assert value == pytest.approx(cosine(query, added[row][1]), abs=0.01)
-    assert max(range(50), key=values.__getitem__) == 3
-    assert cosines(there, query, [9, 3]) == pytest.approx([values[9], values[3]], abs=1e-6)
+    values = cache.cosines(query)
+    assert cache.keys() == {*values} == {key for key, _ in added}
+    for key, vector in added:
+        assert values[key] == pytest.approx(cosine(query, vector), abs=0.01)
+    assert max(values, key=values.__getitem__) == added[3][0]
 
 
-def test_numpy_compares_many_vectors_block_by_block(cache, how, monkeypatch):
-    monkeypatch.setattr(module, "_BLOCK", 7)
-    added = some(50)
-    cache.add(added)
-    values = cosines(cache.open(), added[3][1], range(50))
-    assert values == pytest.approx([cosine(added[3][1], vector) for _, vector in added], abs=0.01)
+def test_more_vectors_than_a_search_may_wait_for_take_numpy(how, monkeypatch):
+    assert is_comparable(10, 48)
+    monkeypatch.setattr("gitmem.vectors.cache._MOST_LOOPED", 9 * 48)
+    assert is_comparable(10, 48) == (how == "numpy")
 
 
-def test_more_vectors_than_a_search_may_wait_for_take_numpy(cache, how, monkeypatch):
-    cache.add(some(10))
-    assert is_comparable(cache.open())
-    monkeypatch.setattr(module, "_MOST_LOOPED", 9 * 48)
-    assert is_comparable(cache.open()) == (how == "numpy")
-
-
-def test_a_torn_record_is_none_and_what_is_added_after_it_is_whole(cache, how):
-    added = some(6)
-    cache.add(added[:3])
-    path = path_of(cache, ".vec")
-    whole = os.path.getsize(path)
-    with open(path, "ab") as file:
-        file.write(b"\xff" * 40)
-    assert cache.open().count == 3
-    cache.add(added[3:4])
-    assert (os.path.getsize(path) - whole) == cache.open().record_size
-    with open(path, "r+b") as file:
-        file.seek(whole - 30)
-        file.write(b"\0" * 30)
-    there = cache.open()
-    assert set(there.rows()) == {added[0][0], added[1][0], added[3][0]}
-    assert cosines(there, added[2][1], [2]) == [-1.0]
-
-
-def test_zeros_that_a_power_cut_leaves_are_no_vectors(cache, how):
-    cache.add(some(2))
-    with open(path_of(cache, ".vec"), "ab") as file:
-        file.write(bytes(2 * cache.open().record_size))
-    there = cache.open()
-    assert there.count == 4
-    assert len(there.rows()) == 2
-    assert cosines(there, some(1)[0][1], [2, 3]) == [-1.0, -1.0]
-
-
-@pytest.mark.parametrize("damage", [b"", b"x", b"gitmem-v", b"gitmem-v" + b"\xff" * 500, bytes(5000), FORMAT_1])
-def test_a_file_that_is_none_is_not_used_and_begun_anew(cache, damage):
-    cache.add(some(2))
-    with open(path_of(cache, ".vec"), "wb") as file:
-        file.write(damage)
-    assert cache.open() is None
-    cache.add(some(3))
-    assert cache.open().count == 3
-
-
-def test_vectors_of_another_dimension_begin_anew(cache):
+def test_vectors_of_another_dimension_replace_all(cache):
     cache.add(some(5))
-    before = cache.open().number
     cache.add(some(2, dimensions=7))
-    there = cache.open()
-    assert (there.count, there.dimensions) == (2, 7)
-    assert there.number != before
+    assert cache.size() == (2, 7)
 
 
 def test_who_reads_is_not_disturbed_by_who_writes(cache):
-    cache.add(some(5))
-    there = cache.open()
-    cache.add(some(9)[5:])
-    cache.tidy(lambda key: key < some(2)[1][0])
-    assert there.count == 5
-    assert cosine(there.vector(4), some(5)[4][1]) > 0.99
+    added = some(30)
+    for one in added:
+        cache.add([one])
+    with closing(sqlite3.connect(cache.path)) as database:
+        rows = database.execute("SELECT * FROM blocks")
+        first = rows.fetchone()
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            cache.tidy(set())
+        assert len([first, *rows]) == 30
+    cache.tidy(set())
+    assert cache.size() == (0, 0)
 
 
-def test_what_is_not_wanted_goes_once_it_is_half_of_all(cache):
+def test_what_is_not_wanted_goes_once_it_is_half_of_all(cache, how):
     added = some(10)
-    cache.add(added)
-    number = cache.open().number
+    for one in added:
+        cache.add([one])
     keys = [key for key, _ in added]
-    assert not cache.tidy(keys[:5].__contains__)
-    assert cache.tidy(keys[:4].__contains__)
-    there = cache.open()
-    assert set(there.rows()) == set(keys[:4])
-    assert there.number != number
-    assert cosine(there.vector(2), added[2][1]) > 0.999
-    assert cache.tidy(lambda _: False)
-    assert cache.open() is None
+    before = cache.cosines(added[2][1])
+    cache.tidy(keys[:5])
+    assert cache.keys() == {*keys}
+    cache.tidy(keys[:4])
+    assert cache.cosines(added[2][1]) == pytest.approx({key: before[key] for key in keys[:4]})
 
 
-FILES = [
-    Mapped(FileVersion("a b.md", 3, 4, 5), [0, 0, 2], [7, NO_ROW, 9]),
-    Mapped(FileVersion("이름\n.md", 1 << 40, 1 << 62, 0), [], []),
-    Mapped(FileVersion("odd\udcff.md", 1, 2, 3), [1], [0]),
-]
+def test_many_rows_are_joined_and_mean_the_same(cache, how, monkeypatch):
+    monkeypatch.setattr("gitmem.vectors.cache._MOST_ROWS", 8)
+    monkeypatch.setattr("gitmem.vectors.cache._BLOCK", 7)
+    added = some(20)
+    for one in added:
+        cache.add([one])
+    before = cache.cosines(added[2][1])
+    cache.tidy({key for key, _ in added})
+    assert cache.cosines(added[2][1]) == pytest.approx(before)
+    with closing(sqlite3.connect(cache.path)) as database:
+        assert [row for (row,) in database.execute("SELECT length(keys) / 16 FROM blocks")] == [7, 7, 6]
 
 
-def test_the_map_says_what_was_written(cache):
-    cache.add(some(1))
-    number = cache.open().number
-    cache.write_map(number, FILES)
-    found = cache.read_map(number)
-    assert {path: (one.file, list(one.units), list(one.rows)) for path, one in found.items()} == {
-        one.file.path: (one.file, list(one.units), list(one.rows)) for one in FILES
+@pytest.mark.parametrize("damage", [b"x", b"SQLite format 3\0" + b"\xff" * 500, bytes(5000), "torn", "version"])
+def test_a_damaged_file_counts_as_none_and_is_known(cache, damage):
+    cache.add(some(500))
+    whole = Path(cache.path).read_bytes()
+    if damage == "version":
+        with closing(sqlite3.connect(cache.path)) as database:
+            database.execute("PRAGMA user_version = 2")
+    else:
+        Path(cache.path).write_bytes(damage if isinstance(damage, bytes) else whole[: len(whole) // 2])
+    assert cache.is_damaged()
+    assert len(cache.keys()) <= 500
+    assert len(cache.cosines(some(1)[0][1])) <= 500
+    cache.remove()
+    cache.add(some(3))
+    assert (cache.size(), cache.is_damaged()) == ((3, 48), False)
+
+
+def test_the_chunks_of_files_are_those_that_were_written(cache):
+    files = [
+        ChunkedFile(FileVersion("a b.md", 3, 4, 5), [0, 0, 2], [bytes(16), b"x" * 16, bytes(16)]),
+        ChunkedFile(FileVersion("이름\n.md", 1 << 40, 1 << 62, 0), [], []),
+        ChunkedFile(FileVersion("odd\udcff.md", 1, 2, 3), [1], [b"y" * 16]),
+    ]
+    cache.put_files(files[:1])
+    cache.put_files(files)
+    found = cache.files()
+    assert {path: (one.file, list(one.units), list(one.keys)) for path, one in found.items()} == {
+        one.file.path: (one.file, list(one.units), list(one.keys)) for one in files
     }
-    assert cache.read_map(b"another!") == {}
-
-
-@pytest.mark.parametrize("keep", [0, 10, -1, -8])
-def test_a_damaged_map_is_none(cache, keep):
-    cache.add(some(1))
-    number = cache.open().number
-    cache.write_map(number, FILES)
-    path = path_of(cache, ".map")
-    with open(path, "rb") as file:
-        data = file.read()
-    with open(path, "wb") as file:
-        file.write(data[:keep])
-    assert cache.read_map(number) == {}
 
 
 def test_models_have_files_of_their_own_and_only_those_used_last_are_kept(tmp_path):
@@ -311,16 +258,10 @@ def test_models_have_files_of_their_own_and_only_those_used_last_are_kept(tmp_pa
     assert len({cache.stem for cache in caches}) == 4
     for age, cache in enumerate(caches):
         cache.add(some(1))
-        cache.write_map(cache.open().number, [])
-        os.utime(path_of(cache, ".vec"), (1000 + age, 1000 + age))
+        os.utime(cache.path, (1000 + age, 1000 + age))
     caches[0].remove_others()
-    assert [cache.open() is not None for cache in caches] == [True, False, False, True]
-    assert sorted(os.path.splitext(name)[1] for name in os.listdir(caches[0].folder)) == [
-        ".map",
-        ".map",
-        ".vec",
-        ".vec",
-    ]
+    assert [cache.size()[0] for cache in caches] == [1, 0, 0, 1]
+    assert len(os.listdir(caches[0].folder)) == 2
 
 
 def test_trouble_is_news_once_an_hour(tmp_path):

@@ -8,7 +8,7 @@ from gitmem.config import EmbeddingConfig
 from gitmem.llm.choose import make_embedder
 from gitmem.platform.programs import install_command
 from gitmem.search.engine import answer
-from gitmem.vectors.fill import Filled, fill
+from gitmem.vectors.cache import Filled, fill
 
 ROOT = Path(__file__).resolve().parents[2]
 LOG = """# 2026-11-20

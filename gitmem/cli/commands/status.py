@@ -25,7 +25,7 @@ from gitmem.values import Value
 if TYPE_CHECKING:
     from gitmem.judgement.ask import Spending
     from gitmem.sync.sync import RemoteState
-    from gitmem.vectors.fill import Overview
+    from gitmem.vectors.cache import Overview
 
 _SHOWN = 5
 _DAYS = 7
@@ -95,7 +95,7 @@ def _used_words(more: _More) -> str:
 def _vectors(store: Store) -> Overview | None:
     if not os.path.isdir(os.path.join(store.private, VECTORS)):
         return None
-    from gitmem.vectors.fill import overview
+    from gitmem.vectors.cache import overview
 
     return overview(store)
 

@@ -35,8 +35,7 @@ from gitmem.sync.clone import check_opened
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.stems import tokens_of_size
 from gitmem.text.terminal import fields
-from gitmem.vectors.cache import is_news
-from gitmem.vectors.fill import fill
+from gitmem.vectors.cache import fill, is_news
 
 if TYPE_CHECKING:
     from gitmem.llm.protocol import Embedder

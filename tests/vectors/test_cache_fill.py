@@ -10,9 +10,8 @@ from gitmem.llm.local import LocalEmbedder
 from gitmem.llm.protocol import ConnectionFailedError
 from gitmem.store.locate import NotAcceptedError
 from gitmem.store.store import Store
-from gitmem.vectors import fill as filling
-from gitmem.vectors.cache import Cache
-from gitmem.vectors.fill import fill
+from gitmem.vectors import cache as filling
+from gitmem.vectors.cache import Cache, fill
 
 
 class Counting:
@@ -135,12 +134,12 @@ def test_one_at_a_time(many, embedder):
 
 
 def test_a_full_cache_keeps_the_newest(many, embedder, monkeypatch):
-    monkeypatch.setattr(filling, "MOST_BYTES", 200)
+    monkeypatch.setattr(filling, "MOST_BYTES", 100)
     filled = fill(many.store, embedder, seconds=60)
     assert filled.left > 0
     assert "full" in filled.problem
     cache = Cache(many.store.private, embedder.name, embedder.model)
-    assert cache.open().count * cache.open().record_size <= 200
+    assert 0 < cache.size()[0] * (16 + 3) <= 100
 
 
 def test_a_file_that_changes_meanwhile_fills_no_cache(many, embedder):
@@ -160,19 +159,24 @@ def test_what_is_gone_from_the_files_goes_from_the_cache(many, embedder):
         (many.root / "knowledge" / f"part-{number}.md").unlink()
     filled = fill(many.store, embedder, seconds=60)
     cache = Cache(many.store.private, embedder.name, embedder.model)
-    assert cache.open().count == filled.chunks < 5
-    mapped = cache.read_map(cache.open().number)
-    assert all(row < cache.open().count for one in mapped.values() for row in one.rows)
+    assert cache.size()[0] == filled.chunks < 5
+    assert {key for one in cache.files().values() for key in one.keys} == cache.keys()
+
+
+def test_what_may_come_back_stays_until_it_is_half_of_all(many, embedder):
+    fill(many.store, Counting(), seconds=60)
+    (many.root / "knowledge" / "part-3.md").unlink()
+    fill(many.store, embedder, seconds=60)
+    many.put("knowledge/part-3.md", "# Part 3\n\ntext of 3\n")
+    fill(many.store, embedder, seconds=60)
+    assert embedder.texts == []
 
 
 def test_a_cache_that_was_spoilt_is_made_good(many, embedder):
-    fill(many.store, Counting(), seconds=60)
-    cache = Cache(many.store.private, embedder.name, embedder.model)
-    (vectors,) = (many.root / ".git" / "gitmem" / "vectors").glob("*.vec")
-    data = bytearray(vectors.read_bytes())
-    data[-2 * cache.open().record_size :] = bytes(2 * cache.open().record_size)
-    vectors.write_bytes(data)
-    assert fill(many.store, embedder, seconds=60).embedded == 2
+    first = fill(many.store, Counting(), seconds=60)
+    path = Path(Cache(many.store.private, embedder.name, embedder.model).path)
+    path.write_bytes(path.read_bytes()[:5000])
+    assert fill(many.store, embedder, seconds=60).embedded == first.chunks
 
 
 def test_a_store_is_clean_after_it(many, embedder, bare_git):
