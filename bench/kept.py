@@ -67,7 +67,7 @@ def main() -> int:
     kept = total = size = before = 0
     for session in sessions:
         words, more = remembered(session.path)
-        with mock.patch.object(entries, "said", return_value=()):
+        with mock.patch.object(entries, "texts_between", return_value=()):
             before += remembered(session.path)[1]
         size += more
         for line in said(session.path) if session.path.suffix == ".jsonl" else ():
