@@ -31,6 +31,7 @@ from gitmem.store.store import Store
 from gitmem.sync.remotes import FETCHED
 from gitmem.values import Value
 
+_OLD = f"{REF}-old"  # the one ref of all persons, under another name: none can be below `REF` while that is a ref
 ATTEMPTS = 50  # under the lock, only a user's git command or a fetch can move the ref
 _STAMP = "%Y%m%d_%H%M%S"
 _PATH = re.compile(rf"{FOLDER}/[0-9]{{4}}/[0-9]{{2}}/([0-9]{{8}}_[0-9]{{6}})-([^/]+){re.escape(SUFFIX)}")
@@ -75,6 +76,7 @@ def put(
     new = NewCommit(_message(store, session, data.count(b"\n")), {}, who._replace(when=when or now), who, {})
     ref = f"{REF}/{person_of(identity.email)}"
     obstacle = f"the ref {ref} was moved by another git command {ATTEMPTS} times"
+    take_apart(store)
     with _locked(store) as lock:
         for _ in range(ATTEMPTS):
             tip = _tip_or_root(store, ref)
@@ -108,7 +110,7 @@ def sessions(store: Store) -> list[Transcript]:
 
 def tips(store: Store) -> dict[str, str]:
     """Return the refs with transcripts, and their commits."""
-    return read_refs(store.repository.git, f"{REF}/")
+    return read_refs(store.repository.git, REF, _OLD)
 
 
 def person_of(email: str) -> str:
@@ -189,12 +191,50 @@ def _commit(store: Store, lock: Lock, place: tuple[str, str], new: NewCommit) ->
     return commit
 
 
+def take_apart(store: Store) -> None:
+    """Move what an older version put on one ref for all to the refs of those who stored it.
+
+    Raises:
+        BusyError: another process kept the lock.
+        NotSavedError: the store cannot be written.
+
+    """
+    if tips(store).keys() & {REF, _OLD}:
+        git = store.repository.git
+        with _locked(store):
+            found = tips(store)
+            if tip := found.get(REF):
+                move_refs(git, {REF: (tip, None), _OLD: (None, tip)}, "gitmem")
+            if tip := tip or found.get(_OLD):
+                add_all(store, tip, {_OLD: (tip, None)})
+
+
+def add_all(store: Store, tip: str, moves: dict[str, tuple[str | None, str | None]]) -> None:
+    """Add the transcripts of a commit, of several persons, to their refs, and make these other moves of refs."""
+    moves = dict(moves)
+    for person, theirs in _by_person(store, tip).items():
+        ref = f"{REF}/{person}"
+        local = store.repository.tip(ref)
+        merge = joined(store, local, theirs)
+        moves |= {**merge.held, ref: (local, merge.oid)}
+    if not move_refs(store.repository.git, moves, "gitmem"):
+        raise BusyError("Another process stored a transcript meanwhile.", "Try again.")
+
+
 def joined(store: Store, local: str | None, theirs: str) -> MergeCommit:
     """Return the merge of a person's transcripts here, if any, and elsewhere; perhaps one of the two."""
     both = None if local is None else fork(store.repository.git, local, theirs)
     if both is None or local in both.bases:
         return MergeCommit(theirs, (), {})
     return MergeCommit(both.tips[0], (), {}) if theirs in both.bases else merge_commits(store, both)
+
+
+def _by_person(store: Store, tip: str) -> dict[str, str]:
+    """Return a commit with the transcripts of each person who stored some of those in a commit."""
+    people: dict[str, list[Addition]] = {}
+    for addition in _stored(store.repository, tip):
+        people.setdefault(person_of(addition.commit.email), []).append(addition)
+    return {person: tip if len(people) == 1 else _write(store, ones) for person, ones in people.items()}
 
 
 def _stored(repository: Repository, tip: str) -> list[Addition]:
@@ -263,6 +303,7 @@ def forget_transcripts(store: Store, before: datetime | None = None, *, dry_run:
             "Transcripts are synced here: the next sync would bring them back.",
             "'gitmem config sync.transcripts false', on each machine, then delete the remote's branches gitmem-l1-….",
         )
+    take_apart(store)
     with store.lock("forget").acquire(store.config.lock.wait_seconds) as lock, beating(lock):
         return _forget(store, *_divide(store, before))  # again: one may have been stored before the lock was held
 

@@ -43,7 +43,7 @@ from gitmem.store.merge_commits import merge_bases
 from gitmem.store.settings import personal_folder
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
-from gitmem.store.transcripts import tips
+from gitmem.store.transcripts import take_apart, tips
 from gitmem.sync import remotes
 from gitmem.sync.attempts import SyncRecord, write_record
 from gitmem.sync.guard import Accept, check_extent, check_incoming
@@ -190,6 +190,7 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
     target, notes = signed(store, tip)
     if target != tip:
         fast_forward(store, tip, target, purpose="backup", notes=notes)
+    take_apart(store)
     refs = [branch, *(tips(store) if transcripts else [])]
     unfinished = f"{file}.tmp-{os.getpid()}"
     places = {unfinished: file}

@@ -1,4 +1,8 @@
-"""Sync raw transcripts with a remote, where `sync.transcripts` is set (spec G6): a branch there for each person."""
+"""Sync raw transcripts with a remote, where `sync.transcripts` is set (spec G6): a branch there for each person.
+
+Older versions had one branch for all. What lies on it is moved to the branches of those who stored it, and it is
+deleted; a machine that still has such a version makes it again, and the next sync of another one does the same.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from gitmem.git.treediff import read_tree
 from gitmem.purge.rewrite import clean_incoming, sweep
 from gitmem.store.maintenance import REF, other_files
 from gitmem.store.store import Store
-from gitmem.store.transcripts import joined, tips
+from gitmem.store.transcripts import add_all, joined, take_apart, tips
 from gitmem.sync.guard import check_extent, check_losses
 from gitmem.sync.remotes import FETCHED
 from gitmem.sync.rounds import Options, in_rounds
@@ -23,13 +27,14 @@ from gitmem.sync.signed import check_signed, signed
 REMOTE_REF = "refs/heads/gitmem-l1"  # `-` and the name of a person's ref follow; branches, as some remotes want
 PART = 4 << 20  # bytes of objects that one push carries, unless a commit has more: over 50 kB/s a minute and a half
 Fetched = tuple[str, str | None, str | None]  # a ref of the remote, its commit, and that without purged texts
-_ENDS = re.compile("[-/][0-9a-f]{12}")  # of a person's ref on a remote and in a backup
+_ENDS = re.compile("|[-/][0-9a-f]{12}")  # of the ref of all persons, of one person's on a remote and in a backup
 
 
 def sync_transcripts(
     store: Store, remote: Remote, connection: Connection, options: Options, *, ref: str = REMOTE_REF
 ) -> None:
     """Sync the transcripts with the refs of a remote that begin with `ref`. Raises as `gitmem.sync.rounds.sync`."""
+    take_apart(store)
     in_rounds(lambda _: _round(store, remote, connection, options, ref) or None, options, remote.called)
 
 
@@ -59,12 +64,16 @@ def _round(store: Store, remote: Remote, connection: Connection, options: Option
     for oid in fetched.values():
         check_signed(store, remote, oid, known.values())
     clean = {end: _checked(store, remote, oid, known) for end, oid in fetched.items()}
+    if old := clean.pop("", None):
+        add_all(store, old, {})
     there = {end[1:]: (fetched[end], commit) for end, commit in clean.items()}
     people = sorted({*there, *(tip.rpartition("/")[2] for tip in tips(store))})
     done = [
         _exchange(store, remote, connection, options, person, (f"{ref}-{person}", *there.get(person, (None, None))))
         for person in people
     ]
+    if all(done) and "" in fetched:
+        connection.empty(remote, {ref: fetched[""]})
     if any(fetched[end] != commit for end, commit in clean.items()):
         sweep(store)
     return all(done)
