@@ -40,7 +40,7 @@ from gitmem.git.remote import Connection
 from gitmem.history.export import export as export_lines
 from gitmem.platform.clock import Context
 from gitmem.project.code import checked_out, cite, places_of
-from gitmem.project.files import project_code
+from gitmem.project.state import project_code
 from gitmem.search.stores import find_stores, search_stores
 from gitmem.sessions.save import save
 from gitmem.store.init import Place, init_store

@@ -33,7 +33,7 @@ from gitmem.facts.file import parse_changeable, render_fact
 from gitmem.facts.lines import marks_of, state_as_of_now
 from gitmem.facts.validity import dispute, ended, in_force, revived, supersede, what_holds
 from gitmem.project.code import checked_out, cite
-from gitmem.project.files import project_code
+from gitmem.project.state import project_code
 from gitmem.sessions.cleaned import boot_lines, redacted
 from gitmem.sessions.entries import relative_files
 from gitmem.sessions.turns import derived_id, is_restated
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from gitmem.document.entry import Entry, Save
     from gitmem.history.authors import People
-    from gitmem.project.files import ProjectCode
+    from gitmem.project.state import ProjectCode
     from gitmem.sessions.turns import Turn
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction

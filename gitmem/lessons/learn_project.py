@@ -26,8 +26,7 @@ from gitmem.lessons.project_knowledge import (
     with_commands,
 )
 from gitmem.lessons.read import known_patterns
-from gitmem.project.files import list_files, project_code
-from gitmem.project.state import Past, read_past
+from gitmem.project.state import Past, list_files, project_code
 from gitmem.store.transact import transact
 from gitmem.text.sentences import count
 
@@ -86,7 +85,7 @@ def learn_project(store: Store) -> str | None:
     code = project_code(root, store.context.environ)
     if code is not None and code.root != os.path.realpath(root):
         code = None  # the project is a folder of some other repository
-    past = read_past(code) if code is not None else Past()
+    past = code.past() if code is not None else Past()
     mark_stale(store, past)
     found = [known for known in _read_project(store, os.path.realpath(root), past) if known.lines]
 

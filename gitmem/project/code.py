@@ -22,8 +22,8 @@ from gitmem.git.repository import Layout, Repository, is_object_id, read_refs
 from gitmem.git.treediff import tree_changes
 from gitmem.platform.clock import time_limit
 from gitmem.platform.safe_open import read_json, read_text, write_json
-from gitmem.project.files import COMMIT, LINE_BREAKS, SHORT, sizes_of
-from gitmem.project.files import read_text as read_project_file
+from gitmem.project.state import COMMIT, LINE_BREAKS, SHORT, is_file
+from gitmem.project.state import read_text as read_project_file
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from gitmem.facts.fact import Fact
     from gitmem.git.objects import Info
-    from gitmem.project.files import ProjectCode
+    from gitmem.project.state import ProjectCode
 
 
 _BLOB = 12  # digits of a blob's id
@@ -77,7 +77,7 @@ def cite(code: ProjectCode, fact: Fact, branch: str, commit: str) -> Fact:
     spans: dict[str, tuple[int, int]] = {}
     for named in _NAMED.finditer(fact.text):
         path = named["path"].removeprefix("./")
-        if ("/" in path or "." in path) and len(spans) < _MOST_FILES and _is_file(code.root, path):
+        if ("/" in path or "." in path) and len(spans) < _MOST_FILES and is_file(code.root, path):
             first = int(named["first"] or 0)
             spans.setdefault(path, (first, max(int(named["last"] or 0), first)))
     words = set(_WORD.findall(fact.text))
@@ -94,10 +94,6 @@ def cite(code: ProjectCode, fact: Fact, branch: str, commit: str) -> Fact:
     return fact._replace(files=files, lines=tuple(items), branch=branch, commit=commit[:SHORT])
 
 
-def _is_file(root: str, path: str) -> bool:
-    return path in sizes_of(root, (path,))
-
-
 def _with_words(lines: Sequence[str], words: Iterable[str]) -> list[str]:
     found = [[place for place, line in enumerate(lines) if word in line] for word in words]
     return [lines[place] for place in sorted({place for places in found if len(places) <= _COMMON for place in places})]
@@ -107,22 +103,7 @@ def _digest(line: str) -> str:
     return f"{zlib.crc32(line.strip().encode('utf-8', 'replace')):08x}"
 
 
-class _Branches(Value):
-    """What is checked out, and the tips of other branches of facts, here or as last fetched."""
-
-    branch: str
-    head: str
-    tips: Mapping[str, str]
-
-
-class _Kept(Value):
-    """Earlier answers: by fact its key, ground and changed files; by what was not merged then the files it brought.
-
-    None stands for files that are many or unknown.
-    """
-
-    facts: dict[str, list[str]]
-    brought: dict[str, list[str] | None]
+_Answers = dict[str, list[str]]  # by fact its key, its ground and the files that changed, as they are kept
 
 
 def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: float = SECONDS) -> dict[str, FactPlace]:
@@ -135,40 +116,39 @@ def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: fl
     branch, head = checked_out(code)
     if not head:
         return {}
-    there = _Branches(branch, head, _tips(code, {fact.branch for fact in facts} - {"", branch}))
-    kept = _Kept({}, {})
+    tips = _tips(code, {fact.branch for fact in facts} - {"", branch})
+    kept: _Answers = {}
+    brought: dict[str, list[str] | None] = {}
     with contextlib.suppress(ValueError, TypeError, KeyError, OSError):
         read = read_json(cached)
-        kept = _Kept(dict(read["facts"]), dict(read.get("brought", {})))
-    keys = {fact.id: _key(fact, there) for fact in facts}
-    due = [fact for fact in facts if kept.facts.get(fact.id, ("",))[0] != keys[fact.id]]
+        kept, brought = dict(read["facts"]), dict(read.get("brought", {}))
+    keys = {fact.id: f"{head} {_said(fact):x} {tips.get(fact.branch, '')} {branch}" for fact in facts}
+    due = [fact for fact in facts if kept.get(fact.id, ("",))[0] != keys[fact.id]]
     if due:
         with (
             contextlib.suppress(GitmemError, OSError, ValueError),
             Objects(code.git) as objects,
             time_limit(seconds + _GRACE, objects.kill),
         ):
-            question = _Question(code, objects, there, kept, keys, seconds)
+            question = _Question(code, objects, branch, head, tips, kept, brought, keys, seconds)
             certain, likely = question.answer(due)
-            kept.facts.update(certain)
+            kept.update(certain)
             if certain:
-                write_json(cached, {"v": 1, **kept._asdict()})
-            kept.facts.update(likely)
+                write_json(cached, {"v": 1, "facts": kept, "brought": brought})
+            kept.update(likely)
     by_id = {fact.id: fact for fact in facts}
     return {
         one: FactPlace(Ground(ground), by_id[one].branch, by_id[one].commit, tuple(files))
         for one, key in keys.items()
-        if (answer := kept.facts.get(one)) and answer[0] == key
+        if (answer := kept.get(one)) and answer[0] == key
         for ground, *files in (answer[1:],)
         if ground != Ground.HERE
     }
 
 
-def _key(fact: Fact, there: _Branches) -> str:
+def _said(fact: Fact) -> int:
     said = "\0".join((fact.commit, fact.branch, *fact.lines, *fact.files))
-    return (
-        f"{there.head} {zlib.crc32(said.encode('utf-8', 'replace')):x} {there.tips.get(fact.branch, '')} {there.branch}"
-    )
+    return zlib.crc32(said.encode("utf-8", "replace"))
 
 
 def _tips(code: ProjectCode, branches: Iterable[str]) -> dict[str, str]:
@@ -201,19 +181,21 @@ def _tips(code: ProjectCode, branches: Iterable[str]) -> dict[str, str]:
     return found
 
 
-_Answers = dict[str, list[str]]  # by fact its key, its ground and the files that changed, as they are kept
-
-
 class _Question(Value):
     """Whether facts hold on what is checked out, asked of one git that reads all objects, and of another about merges.
 
-    In a hurry git looks for merges only of what no earlier answer is known of.
+    In a hurry git looks for merges only of what no earlier answer is known of. `tips` are those of other branches of
+    facts, here or as last fetched; `kept` are earlier answers, and `brought` says which files that which was not merged
+    then brought, None for files that are many or unknown.
     """
 
     code: ProjectCode
     objects: Objects
-    there: _Branches
-    kept: _Kept
+    branch: str
+    head: str
+    tips: Mapping[str, str]
+    kept: _Answers
+    brought: dict[str, list[str] | None]
     keys: Mapping[str, str]
     seconds: float
 
@@ -223,28 +205,28 @@ class _Question(Value):
         is_hurried = self.seconds < _UNHURRIED
         certain, new = self._carried(facts)
         asked = [fact for fact in facts if fact.id not in certain]
-        read = _Read(self.objects, asked, self.there.head)
+        read = _Read(self.objects, asked, self.head)
         likely: _Answers = {}
         unclear: dict[str, tuple[Fact, tuple[str, ...]]] = {}
         for fact in asked:
-            changed = tuple(path for path in read.cited[fact.id] if not read.stands(fact, path, self.there.head))
-            if lines_stand(fact, self.there.branch, changed):
+            changed = tuple(path for path in read.cited[fact.id] if not read.stands(fact, path, self.head))
+            if lines_stand(fact, self.branch, changed):
                 certain[fact.id] = [self.keys[fact.id], Ground.HERE.value]
             elif is_hurried and new and new.isdisjoint(self._own(fact)) and self._before(fact)[:1] not in _ASKED_ALWAYS:
                 likely[fact.id] = self._likely(fact, changed)
             else:
                 unclear[fact.id] = fact, changed
         commits = read.commits([fact for fact, _ in unclear.values()])
-        inside = _ancestors(self.code, {*commits.values()} - {""}, self.there.head, self.seconds + _GRACE)
+        inside = _ancestors(self.code, {*commits.values()} - {""}, self.head, self.seconds + _GRACE)
         read.load_commits([fact for fact, changed in unclear.values() if changed and commits[fact.id] in inside])
-        merged = cache(_Merges(self.code, self.objects, self.there.head, deadline, self.kept.brought).has)
+        merged = cache(_Merges(self.code, self.objects, self.head, deadline, self.brought).has)
         for fact, changed in unclear.values():
-            oid, tip = commits[fact.id], self.there.tips.get(fact.branch, "")
+            oid, tip = commits[fact.id], self.tips.get(fact.branch, "")
             targets = tuple(filter(None, (oid if oid not in inside else "", tip)))
             seen = Sight(
-                branch=self.there.branch,
+                branch=self.branch,
                 known=bool(oid),
-                is_head=oid == self.there.head,
+                is_head=oid == self.head,
                 is_ancestor=oid in inside,
                 branch_exists=bool(tip),
                 is_tip=bool(tip) and tip == oid,
@@ -260,12 +242,12 @@ class _Question(Value):
 
     def _before(self, fact: Fact) -> list[str]:
         """Return the answer for another commit that was checked out while the fact and its branch were as now."""
-        key, *answer = self.kept.facts.get(fact.id, ("",))
+        key, *answer = self.kept.get(fact.id, ("",))
         return answer if key.partition(" ")[2] == self.keys[fact.id].partition(" ")[2] else []
 
     def _own(self, fact: Fact) -> set[str]:
         """Return the short ids of the fact's commit and of the tip of its branch."""
-        return {oid[:SHORT] for oid in (fact.commit, self.there.tips.get(fact.branch, "")) if oid}
+        return {oid[:SHORT] for oid in (fact.commit, self.tips.get(fact.branch, "")) if oid}
 
     def _likely(self, fact: Fact, changed: Sequence[str]) -> list[str]:
         was = (self._before(fact) or [Ground.LEARNED])[0]
@@ -281,10 +263,10 @@ class _Question(Value):
         old: dict[str, list[Fact]] = {}
         for fact in facts:
             if self._before(fact):
-                old.setdefault(self.kept.facts[fact.id][0].partition(" ")[0], []).append(fact)
+                old.setdefault(self.kept[fact.id][0].partition(" ")[0], []).append(fact)
         before = max(old, key=lambda head: len(old[head]), default="")
-        new = _new_commits(self.code, self.objects, before, self.there.head, self.seconds)
-        changes = tree_changes(self.objects, before, self.there.head) if new else None
+        new = _new_commits(self.code, self.objects, before, self.head, self.seconds)
+        changes = tree_changes(self.objects, before, self.head) if new else None
         if changes is None:
             return {}, set()
         changed = {change.path for change in changes}
@@ -298,10 +280,10 @@ class _Question(Value):
             if ground in (Ground.HERE, Ground.STALE):
                 return not (fact.commit and before.startswith(fact.commit))
             own = self._own(fact)
-            files = [self.kept.brought.get(oid, []) for oid in own]
+            files = [self.brought.get(oid, []) for oid in own]
             return new.isdisjoint(own) and all(of_one is not None and changed.isdisjoint(of_one) for of_one in files)
 
-        answers = ((fact, self.kept.facts[fact.id][1:]) for fact in old[before])
+        answers = ((fact, self.kept[fact.id][1:]) for fact in old[before])
         return {fact.id: [self.keys[fact.id], *was] for fact, was in answers if goes_on(fact, was[0])}, new
 
 

@@ -1,28 +1,96 @@
-"""The state and past of the user's project, as git tells them."""
+"""The user's project, which is not trusted: its files, read within bounds, its state, and its past as its git tells it.
+
+Nothing that the project's configuration names is run.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import re
+import stat
 import time
-from datetime import UTC, datetime
+from itertools import islice
 
-from gitmem.errors import GitmemError
+from gitmem.errors import GitmemError, RefusedError
 from gitmem.git.process import Git, filters_off
-from gitmem.git.repository import common_dir_of
+from gitmem.git.repository import common_dir_of, linked_git_dir
 from gitmem.git.trust import check_owner
+from gitmem.platform.clock import UTC, datetime
+from gitmem.platform.safe_open import enter, read_open, split
 from gitmem.platform.spawn import Child, ExpiredError
-from gitmem.project.files import work_tree_of
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Self
 
-    from gitmem.project.files import ProjectCode
+    from gitmem.facts.fact import Fact
 
 
-PAST_SECONDS = 30.0
+def work_tree_of(folder: str) -> tuple[str, str]:
+    """Return the top of the work tree that a folder is in and its git dir, or "" and ""."""
+    folder = os.path.realpath(folder)
+    while True:
+        dot_git = os.path.join(folder, ".git")
+        git_dir = dot_git if os.path.isdir(dot_git) else linked_git_dir(folder)
+        if git_dir:
+            return folder, git_dir
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return "", ""
+        folder = parent
+
+
+MAX_BYTES = 1 << 18
+_MAX_NAMES = 5_000
+_DEEPEST = 4
+_LEFT_OUT = frozenset({"node_modules", "vendor", "dist", "build", "target", "__pycache__", "venv"})
+
+
+def read_text(root: str, path: str, most: int = MAX_BYTES) -> str:
+    """Return the text of a file, "" if there is none, it is larger than `most` bytes, or a link leads to it."""
+    try:
+        *folders, name = split(path)
+        with enter(root, folders) as folder, open(folder.open(name), "rb") as file:
+            data = read_open(file, most + 1) or b""
+    except (OSError, RefusedError, ValueError):
+        return ""
+    return data.decode("utf-8", "replace") if len(data) <= most else ""
+
+
+def list_files(root: str) -> tuple[str, ...]:
+    """Return the paths of a folder's files, of no more than some thousand and four levels, hidden ones left out."""
+    return tuple(sorted(islice(_below(root, ()), _MAX_NAMES)))
+
+
+def is_file(root: str, path: str) -> bool:
+    """Return whether a path is, letter by letter, that of a file, to which no link leads."""
+    with contextlib.suppress(OSError, RefusedError, ValueError):
+        *folders, name = split(path)
+        with enter(root, folders) as folder:
+            return name in folder.names() and stat.S_ISREG(folder.status(name).st_mode)
+    return False
+
+
+def _below(root: str, parts: tuple[str, ...]) -> Iterator[str]:
+    folders: list[str] = []
+    with contextlib.suppress(OSError, RefusedError), enter(root, parts) as folder, folder.scan() as entries:
+        for entry in islice(entries, _MAX_NAMES):
+            if entry.is_file(follow_symlinks=False):
+                yield "/".join((*parts, entry.name))
+            elif entry.is_dir(follow_symlinks=False) and entry.name[0] != "." and entry.name not in _LEFT_OUT:
+                folders.append(entry.name)
+    for name in folders if len(parts) < _DEEPEST else ():
+        yield from _below(root, (*parts, name))
+
+
+_PATIENT = 30.0  # seconds
+COMMIT = re.compile(r"[0-9a-f]{7,64}")
+SHORT = 12  # digits of a commit's id in a fact
+LINE_BREAKS = re.compile(r"[\n\r\0]")
+_STATUS = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
 _COMMITS = 500
 _MAX_FILES = 50_000  # of the project that are looked at
 _FORMAT = "--format=%x01%h%x02%ct%x02%s"
@@ -45,20 +113,74 @@ class Past(Value):
     commits: tuple[ProjectCommit, ...] = ()
 
 
-def read_past(code: ProjectCode) -> Past:
-    """Return a project's past; an empty one where git does not answer. Nothing of it is run."""
+class ProjectCode(Value):
+    """The git repository of a project: its work tree and its common git folder."""
+
+    root: str
+    common_dir: str
+    git: Git
+
+    def as_of(self, when: datetime) -> tuple[str, frozenset[str]]:
+        """Return the last commit made by then and its files; "" and no files if there is none.
+
+        Files with uncommitted changes are left out: a fact about them speaks of no commit yet.
+        """
+        try:
+            commit = self.git.run("rev-list", "-1", f"--before={when.isoformat()}", "HEAD", "--", timeout=_PATIENT)
+            oid = commit.decode().strip()
+            if not oid:
+                return "", frozenset()
+            status = self.git.run(*_STATUS, env=filters_off(self.git, self.common_dir))
+            return oid[:SHORT], frozenset(self._names(oid)) - {line[3:] for line in _split(status)}
+        except GitmemError:
+            return "", frozenset()
+
+    def difference(self, fact: Fact) -> str:
+        """Return the unified diff of a fact's files from its commit to HEAD, "" if git cannot tell."""
+        named = [file for file in fact.files if not LINE_BREAKS.search(file)]
+        if not named or not COMMIT.fullmatch(fact.commit):
+            return ""
+        options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
+        command = ("diff", *options, "--end-of-options", fact.commit, "HEAD", "--", *named)
+        try:
+            output = self.git.run(
+                "--literal-pathspecs", *command, env=filters_off(self.git, self.common_dir), timeout=_PATIENT
+            )
+        except GitmemError:
+            return ""
+        return output.decode("utf-8", "replace")
+
+    def past(self) -> Past:
+        """Return the project's past; an empty one where git does not answer."""
+        options = (f"-{_COMMITS}", "--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--name-only", "-z")
+        try:
+            files = tuple(self._names("HEAD")[:_MAX_FILES])
+            log = self.git.run("log", *options, _FORMAT, "HEAD", "--", timeout=_PATIENT)
+        except GitmemError:
+            return Past()
+        records = log.decode("utf-8", "replace").split("\x01")[1:]
+        commits = tuple(filter(None, map(_commit, records)))
+        return Past(commits[0].id if commits else "", files, commits)
+
+    def _names(self, tree: str) -> list[str]:
+        return _split(self.git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", tree, timeout=_PATIENT))
+
+
+def project_code(folder: str, environ: Mapping[str, str]) -> ProjectCode | None:
+    """Return the repository a folder is in, None if it is in none, or in one that git refuses to use."""
     try:
-        listed = code.git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD", timeout=PAST_SECONDS)
-        log = code.git.run(
-            *("log", f"-{_COMMITS}", "--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv"),
-            *("--name-only", "-z", _FORMAT, "HEAD", "--"),
-            timeout=PAST_SECONDS,
-        )
-    except GitmemError:
-        return Past()
-    commits = tuple(filter(None, map(_commit, _text(log).split("\x01")[1:])))
-    files = tuple(_text(listed).split("\0")[:-1][:_MAX_FILES])
-    return Past(commits[0].id if commits else "", files, commits)
+        root, git_dir = work_tree_of(folder)
+        if not git_dir:
+            return None
+        check_owner(environ, git_dir, root)
+        return ProjectCode(root, common_dir_of(git_dir), Git(git_dir, root, environ))
+    except (GitmemError, OSError, ValueError):
+        return None
+
+
+def _split(output: bytes) -> list[str]:
+    """Split git's `-z` output."""
+    return output.decode("utf-8", "surrogateescape").split("\0")[:-1]
 
 
 def _commit(record: str) -> ProjectCommit | None:
@@ -70,17 +192,13 @@ def _commit(record: str) -> ProjectCommit | None:
     return ProjectCommit(identifier, datetime.fromtimestamp(int(at), UTC), subject.strip("\n"), names)
 
 
-def _text(output: bytes) -> str:
-    return output.decode("utf-8", "replace")
-
-
 SECONDS = 0.3  # for all questions together; without an answer by then the project is left out
 _STATE_COMMITS = 3
 _FILES, _MAX_NAME = 5, 100  # changed files that are named, and characters of a name
 _MAX_SUBJECT = 300  # characters of a line that `git log` prints
 _COMMANDS = (
     ("symbolic-ref", "--short", "--quiet", "HEAD"),
-    ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all"),
+    _STATUS,
     ("log", f"-{_STATE_COMMITS}", "--format=%h %s"),
 )
 

@@ -12,8 +12,7 @@ import pytest
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.git import process as run
 from gitmem.project.code import places_of
-from gitmem.project.files import project_code
-from gitmem.project.state import ProjectQuestions
+from gitmem.project.state import ProjectQuestions, project_code
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are POSIX shell")

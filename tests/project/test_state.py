@@ -1,9 +1,26 @@
+"""Where the project is, its files, its state, and its past as its git tells it; its configuration runs nothing."""
+
 import os
+import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from gitmem.project.state import ProjectQuestions, ProjectState
+from gitmem.project.state import (
+    MAX_BYTES,
+    Past,
+    ProjectQuestions,
+    ProjectState,
+    is_file,
+    list_files,
+    project_code,
+    read_text,
+    work_tree_of,
+)
+
+NOW = datetime.now(UTC) + timedelta(hours=1)
+AS_ROOT = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")
 
 
 def ask(folder: Path | str, environ) -> ProjectState | None:
@@ -51,10 +68,12 @@ def test_a_repository_without_a_commit(tmp_path, environ, bare_git):
     bare_git(tmp_path, "init", "-q")
     state = ask(tmp_path, environ)
     assert (state.branch, state.commits) == ("main", ())
+    code = project_code(str(tmp_path), environ)
+    assert (code.as_of(NOW), code.past()) == (("", frozenset()), Past())
 
 
 def test_no_repository(tmp_path, environ):
-    assert ask(tmp_path, environ) is None
+    assert ask(tmp_path, environ) is project_code(str(tmp_path), environ) is None
 
 
 @pytest.mark.parametrize("folder", ["/a\0b", "\ud800", "/" + "x" * 5_000, "/no/such", "/dev/null"])
@@ -68,12 +87,13 @@ def test_a_repository_that_is_broken(project, environ):
     assert state is None or state.commits == ()
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")
+@AS_ROOT
 def test_a_project_of_another_user(project, environ, bare_git):
     os.lchown(project / ".git", 65534, 65534)
-    assert ask(project, environ) is None
+    assert ask(project, environ) is project_code(str(project), environ) is None
     bare_git(project.parent, "config", "--global", "--add", "safe.directory", str(project))
     assert ask(project, environ).branch == "main"
+    assert project_code(str(project), environ).root == str(project)
 
 
 def test_a_leaked_git_environment_is_not_asked(project, environ, tmp_path, bare_git):
@@ -100,3 +120,94 @@ def test_a_git_that_does_not_answer_is_left(project, environ, tmp_path, monkeypa
     for pid in asked:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+def test_the_nearest_work_tree_is_returned(tmp_path, bare_git, home):
+    outer, inner = tmp_path / "outer 한글", tmp_path / "outer 한글" / "inner"
+    (inner / "src").mkdir(parents=True)
+    bare_git(outer, "init", "-q")
+    assert work_tree_of(str(inner / "src")) == (str(outer), str(outer / ".git"))
+    bare_git(inner, "init", "-q")
+    assert work_tree_of(str(inner / "src")) == (str(inner), str(inner / ".git"))
+
+
+def test_a_linked_work_tree_has_its_own_git_dir(tmp_path, bare_git, home):
+    main, linked = tmp_path / "main", tmp_path / "linked"
+    main.mkdir()
+    bare_git(main, "init", "-q")
+    bare_git(main, "commit", "-q", "--allow-empty", "-m", "first")
+    bare_git(main, "worktree", "add", "-q", "-b", "other", str(linked))
+    assert work_tree_of(str(linked)) == (str(linked), os.path.join(main, ".git", "worktrees", "linked"))
+
+
+@pytest.mark.parametrize("name", ["", "no/such", ".git"])
+def test_no_work_tree(tmp_path, name):
+    assert work_tree_of(str(tmp_path / name)) == ("", "")
+
+
+@pytest.fixture
+def changed(tmp_path, bare_git, home) -> Path:
+    folder = tmp_path / "프로젝트 one"
+    (folder / "src").mkdir(parents=True)
+    bare_git(folder, "init", "-q")
+    (folder / "src" / "한글 a.py").write_text("one\n")
+    bare_git(folder, "add", "-A")
+    bare_git(folder, "commit", "-qm", "Add a\n\nMore text.")
+    (folder / "b.py").write_text("one\n")
+    (folder / "src" / "한글 a.py").write_text("two\n")
+    bare_git(folder, "add", "-A")
+    bare_git(folder, "commit", "-qm", "Change a, add b")
+    return folder
+
+
+def test_files_and_commits(changed, environ, bare_git):
+    code = project_code(str(changed), environ)
+    past = code.past()
+    assert past.files == ("b.py", "src/한글 a.py")
+    assert [(one.subject, one.files) for one in past.commits] == [
+        ("Change a, add b", ("b.py", "src/한글 a.py")),
+        ("Add a", ("src/한글 a.py",)),
+    ]
+    assert bare_git(changed, "rev-parse", "HEAD").startswith(past.commit)
+
+
+def test_files_as_of_a_time_are_those_without_changes(changed, environ):
+    code = project_code(str(changed), environ)
+    assert code.as_of(NOW)[1] == {"b.py", "src/한글 a.py"}
+    (changed / "src" / "한글 a.py").write_text("three\n")
+    assert code.as_of(NOW)[1] == {"b.py"}
+
+
+def test_what_a_project_configures_is_not_run(changed, environ, bare_git):
+    ran = changed.parent / "ran"
+    program = f"touch '{ran}'; false"
+    for key in ("gpg.program", "core.pager", "diff.external", "core.fsmonitor"):
+        bare_git(changed, "config", key, program)
+    bare_git(changed, "config", "log.showSignature", "true")
+    code = project_code(str(changed), environ)
+    assert code.past().files
+    assert not ran.exists()
+
+
+def test_files_are_read_within_bounds(changed):
+    root = str(changed)
+    assert read_text(root, "b.py") == "one\n"
+    (changed / "large").write_bytes(b"x" * (MAX_BYTES + 1))
+    assert [read_text(root, name) for name in ("large", "none", "src", "src/../b.py", "a\0b")] == [""] * 5
+    assert list_files(root) == ("b.py", "large", "src/한글 a.py")
+    named = ("b.py", "src/한글 a.py", "B.py", "src", "none/a.py", "src/../b.py", "a\0b")
+    assert [is_file(root, name) for name in named] == [True, True, *[False] * 5]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and pipes as POSIX has them")
+def test_links_are_not_followed_and_pipes_keep_nobody_waiting(changed):
+    outside = changed.parent / "secret"
+    outside.mkdir()
+    (outside / "package.json").write_text("{}")
+    (changed / "package.json").symlink_to(outside / "package.json")
+    (changed / "linked").symlink_to(outside)
+    os.mkfifo(changed / "go.mod")
+    root = str(changed)
+    assert [read_text(root, name) for name in ("package.json", "linked/package.json", "go.mod")] == [""] * 3
+    assert not any(is_file(root, name) for name in ("package.json", "linked/package.json", "go.mod"))
+    assert "linked/package.json" not in list_files(root)
