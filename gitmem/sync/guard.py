@@ -31,128 +31,137 @@ from gitmem.store.store import Store
 from gitmem.sync import remotes
 from gitmem.sync.remotes import FETCHED, arrivals_of, check_files, check_version, reserved_folders
 
-_SHARE = 3  # a loss above 1/3 is much
+_SHARE, _SHARE_OF_FOLDER = 1 / 3, 1 / 2  # of the text; a greater loss is much
 _FEW_LINES = 2  # lines that may always go
-_FEW_FILES = 4  # in folders with at least as many, at most half may go
+_FEW_FILES = 4  # in a top folder whose text is looked at by itself
+_LITTLE, _LITTLE_SHARE = 512, 1 / 30  # bytes, or of all; every sync replaces the state of the work
 _FILE = "losses.json"  # in the private folder
 _DAYS, _MOST_NOTED = 30, 1_000
-_LITTLE = 512  # bytes; every sync replaces the state of the work
-_SMALL = ":"  # the place of the bytes that were lost little by little; no folder has this name
+_COUNTS = "counts"  # of how often memories were told: numbers
 _TIERS = ("daily/", "weekly/", "monthly/")
 # Compare entries without time and id, which differ between logs, memory.md and archives.
 _ENTRY = re.compile(r"^- \[[0-9: -]{8,19}\] (.*?)(?: \^[0-9a-z]{11,20})?$")
 _GONE = re.compile(r"^status: *[\"']?(?:retired|superseded|resolved)", re.MULTILINE)
 
 Lines = list[str]
+Texts = dict[str, Lines]  # by path
+Cut = Mapping[str, int]  # the bytes by which files got smaller, of all text (""), and of each top folder
 
 
-@dataclass(frozen=True, slots=True)
-class Losses:
-    """A loss: files that lose most of their text, of `of` files, the percentage of all text, and records of purges.
-
-    `shares` are what adds up over syncs: of all text ("") by how much files shrank, and of the files of top folders
-    those that shrank to less than half. `is_much` is whether this loss alone is to be asked about.
-    """
-
-    files: tuple[str, ...]
-    of: int
-    percent: int
-    records: tuple[str, ...]
-    shares: Mapping[str, float]
-    is_much: bool
-
-
-def add_up(earlier: Iterable[Mapping[str, float]], now: Mapping[str, float]) -> bool:
-    """Return whether losses that are small each are much together, and this one is a part of it."""
-    left: dict[str, float] = {}
-    for shares in (*earlier, now):
-        for place, share in shares.items():
-            left[place] = left.get(place, 1.0) * (1 - min(share, 1.0))
-    return any(share > 0 and (1 - left[place]) > (1 / 2 if place else 1 / _SHARE) for place, share in now.items())
-
-
-def noted_losses(store: Store) -> list[tuple[str, dict[str, float]]]:
-    """Return the losses by syncs of the last 30 days: when, and their shares."""
+def _noted_losses(store: Store) -> list[tuple[str, dict[str, int]]]:
+    """Return the losses by syncs of the last 30 days: when, and how many bytes."""
     since = store.context.clock() - timedelta(days=_DAYS)
     try:
         noted = read_json(os.path.join(store.private, _FILE)) or []
-        recent = [(str(at), shares) for at, shares in noted if datetime.fromisoformat(at) >= since]
-        return [(at, {str(place): float(share) for place, share in shares.items()}) for at, shares in recent]
+        recent = [(str(at), cut) for at, cut in noted if datetime.fromisoformat(at) >= since]
+        return [(at, {str(place): int(size) for place, size in cut.items()}) for at, cut in recent]
     except (ValueError, TypeError, AttributeError):
         return []
 
 
-def note_losses(store: Store, shares: Mapping[str, float], *, accepted: bool) -> None:
+def note_losses(store: Store, cut: Cut, *, accepted: bool) -> None:
     """Note the losses by a sync; once the person accepted some, earlier ones count no more."""
-    if not shares and not accepted:
-        return
-    noted = [] if accepted else noted_losses(store)[-_MOST_NOTED:]
-    if _SMALL not in shares:  # those are a part of `shares`
-        noted = [(at, known) for at, known in noted if _SMALL not in known]
-    new = [(store.context.clock().isoformat(), dict(shares))] if shares else []
-    write_json(os.path.join(store.private, _FILE), [*noted, *new])
+    if cut or accepted:
+        noted = [] if accepted else _noted_losses(store)[-_MOST_NOTED:]
+        new = [(store.context.clock().isoformat(), dict(cut))] if cut else []
+        write_json(os.path.join(store.private, _FILE), [*noted, *new])
 
 
-def losses(store: Store, local: str, target: str, small: float = 0) -> Losses | None:
-    """Return the loss from one commit to another, with `small` bytes that little ones before took; None if no text."""
-    repository = store.repository
-    with repository.reading():
-        changes = [change for change in repository.changes(local, target) if change.old is not None]
+def check_losses(store: Store, remote: Remote, local: str, target: str, accept: Collection[Accept]) -> Cut:
+    """Refuse a merge that would remove much of this memory, whatever operations its commits claim.
+
+    Losses of the last 30 days add up. Return what this one adds, to be noted once it is merged. Raises RefusedError.
+    """
+    if local == target or Accept.DELETIONS in accept:
+        return {}
+    noted = [cut for _, cut in _noted_losses(store)]
+    with store.repository.reading():
+        changes = store.repository.changes(local, target)
         followed = followed_paths(store)
-        records = tuple(change.path for change in changes if change.path in followed)
+        record = next((change.path for change in changes if change.old is not None and change.path in followed), "")
         changes = [change for change in changes if is_memory(change.path)]
-        old = _texts(store, {change.path: change.old or "" for change in changes})
+        old = _texts(store, {change.path: change.old for change in changes if change.old is not None})
         new = _texts(store, {change.path: change.new for change in changes if change.new is not None})
-        if not records and _is_little(old, new):
-            less = sum(max(_size(lines) - _size(new.get(path, ())), 0) for path, lines in old.items())
-            if less + small <= _LITTLE:
-                return Losses((), 0, 0, (), {_SMALL: less}, is_much=False) if less else None
-        trees = read_tree(repository.git, local), read_tree(repository.git, target)
-        return _weighed(store, trees, old, records, small)
+        loss = _loss(store, (local, target), old, new, sum(map(Counter, noted), Counter()))
+    remedy = f"'git log {target[:10]}' shows who did it. To accept: {remote.to_accept('deletions')}."
+    if record:
+        said = f"remove or change the record of a purge, {record}. Nothing was merged."
+        raise RefusedError(f"{remote.called} has commits that {said}", remedy)
+    if loss.is_much or loss.adds_up:
+        together = "" if loss.is_much else f", with what {len(noted)} syncs of the last 30 days removed"
+        names = ", ".join(loss.emptied[:_NAMED]) + (", …" if len(loss.emptied) > _NAMED else "")
+        named = f" ({names})" if names else ""
+        raise RefusedError(
+            f"{remote.called} has commits that would remove much of this memory{together}: {loss.percent} % of its "
+            f"text; {len(loss.emptied)} of {loss.files} files lose most of theirs{named}. Nothing was merged.",
+            remedy,
+        )
+    return loss.cut
 
 
-def _is_little(old: Mapping[str, Lines], new: Mapping[str, Lines]) -> bool:
-    """Return whether the changed files alone show that the loss is small."""
+@dataclass(frozen=True, slots=True)
+class _Loss:
+    """A loss of text: what is to be noted, files that lose most of theirs, of so many, and the percentage of all.
+
+    `is_much` is whether it is to be asked about; `adds_up`, whether it is with earlier ones.
+    """
+
+    cut: Cut
+    emptied: Sequence[str] = ()
+    files: int = 0
+    percent: int = 0
+    is_much: bool = False
+    adds_up: bool = False
+
+
+def _loss(store: Store, commits: tuple[str, str], old: Texts, new: Texts, earlier: Cut) -> _Loss:
+    """Return the loss from one commit to another, whose changed files have the lines `old` and `new`."""
     standing = set[str]().union(*new.values())
-    gone = {path: [line for line in lines if line not in standing] for path, lines in old.items()}
-    cut = sum(_size(lines) * 2 > _size(old[path]) for path, lines in gone.items() if not path.startswith("counts/"))
-    return cut == 0 and sum(map(_size, gone.values())) <= _LITTLE
-
-
-def _weighed(
-    store: Store, trees: tuple[Tree, Tree], old: Mapping[str, Lines], records: tuple[str, ...], small: float
-) -> Losses:
-    """Return the loss from one tree to another; `old` has the lines here of each file that changes."""
-    here, there = trees
-    files = _memory(here)
-    unchanged = _texts(store, {path: oid for path, oid in files.items() if path not in old})
-    arrived = _texts(store, {path: oid for path, oid in _memory(there).items() if path not in unchanged})
-    standing = set[str]().union(*unchanged.values(), *arrived.values())
+    gone = {path: _gone(lines, standing, ()) for path, lines in old.items()}
+    cut = _cut(gone, old, new)
+    total = cut[""] + earlier.get("", 0)
+    is_small = not _emptied(gone, old) and sum(map(_size, gone.values())) <= _LITTLE
+    if is_small and total > _LITTLE:
+        is_small = total <= _LITTLE_SHARE * sum(file.size for file in store.repository.files(commits[0]))
+    if is_small:  # the changed files alone show it
+        return _Loss(cut)
+    here, there = (_memory(read_tree(store.repository.git, commit)) for commit in commits)
+    before = {**_texts(store, {path: oid for path, oid in here.items() if path not in old}), **old}
+    standing = standing.union(*(before[path] for path in here.keys() - old.keys()))
     allowed = _allowed(store, old, here, there)
     gone = {path: _gone(lines, standing, allowed.get(path, set())) for path, lines in old.items()}
-    emptied = [path for path, lines in gone.items() if lines and _size(lines) * 2 > _size(old[path])]
-    # A file that gets as much other text was rewritten, and adds nothing to the losses of several syncs.
-    shrunk = [path for path in emptied if _size(arrived.get(path, ())) * 2 < _size(old[path])]
-    cut = small + sum(
-        min(_size(lines), max(_size(old[path]) - _size(arrived.get(path, ())), 0)) for path, lines in gone.items()
-    )
-    before = [*unchanged.values(), *old.values()]
-    total, distinct = sum(map(_size, before)), _size(set[str]().union(*before))
-    lost, lost_distinct = sum(map(_size, gone.values())), _size(set[str]().union(*gone.values()))
-    share = max(lost / max(total, 1), lost_distinct / max(distinct, 1))
-    is_much = (
-        bool(records)
-        or (sum(map(len, gone.values())) > _FEW_LINES and share * _SHARE > 1)
-        or (bool(_words(gone.values())) and not _words([*unchanged.values(), *arrived.values()]))
-        or any(part > 1 / 2 for part in _shares_of_folders(emptied, files).values())
-    )
-    added = {"": cut / max(total, 1), **_shares_of_folders(shrunk, files)}
-    return Losses(tuple(sorted(emptied)), len(files), round(100 * share), records, added, is_much)
+    cut = _cut(gone, old, new)
+    is_much = any(map(_words, gone.values())) and not _words(standing)
+    adds_up, lines, percent = False, sum(map(len, gone.values())), 0
+    folders = Counter(path.partition("/")[0] for path in here)
+    for place in ("", *(name for name, files in folders.items() if files >= _FEW_FILES and name != _COUNTS)):
+        paths = [path for path in here if not place or path.startswith(f"{place}/")]
+        size, lost = (sum(_size(texts.get(path, ())) for path in paths) for texts in (before, gone))
+        limit, past = _SHARE_OF_FOLDER if place else _SHARE, earlier.get(place, 0)
+        is_much |= lines > _FEW_LINES and lost > limit * size
+        adds_up |= cut[place] > 0 and cut[place] + past > limit * (size + past)
+        percent = percent if place else round(100 * lost / max(size, 1))
+    return _Loss(cut, _emptied(gone, old), len(here), percent, is_much, adds_up)
 
 
-def _words(texts: Iterable[Lines]) -> set[str]:
-    """Return the lines that are no headings."""
-    return {line for lines in texts for line in lines if not line.startswith("#")}
+def _emptied(gone: Texts, old: Texts) -> list[str]:
+    """Return the files that lose most of their text; what is counted changes with each session."""
+    most = (path for path, lines in gone.items() if _size(lines) * 2 > _size(old[path]))
+    return sorted(path for path in most if not path.startswith(f"{_COUNTS}/"))
+
+
+def _cut(gone: Texts, old: Texts, new: Texts) -> Counter[str]:
+    """Return the bytes by which files got smaller; one that gets as much other text was rewritten."""
+    cut = Counter[str]()
+    for path, lines in gone.items():
+        less = min(_size(lines), _size(old[path]) - _size(new.get(path, ())))
+        cut.update(dict.fromkeys({"", path.partition("/")[0]}, max(less, 0)))
+    return +cut
+
+
+def _words(lines: Iterable[str]) -> bool:
+    """Return whether some of the lines are no headings."""
+    return any(not line.startswith("#") for line in lines)
 
 
 def _gone(lines: Lines, standing: Collection[str], allowed: Collection[str]) -> Lines:
@@ -167,20 +176,14 @@ def _memory(tree: Tree) -> dict[str, str]:
     return {path: oid for path, (mode, oid) in tree.items() if mode.startswith("100") and is_memory(path)}
 
 
-def _shares_of_folders(emptied: Collection[str], files: Collection[str]) -> dict[str, float]:
-    """Return the share of emptied files in each top folder with some; their share of all text may be small."""
-    folders, gone = (Counter(path.partition("/")[0] for path in paths) for paths in (files, emptied))
-    return {one: number / folders[one] for one, number in gone.items() if folders[one] >= _FEW_FILES}
-
-
-def _allowed(store: Store, old: Mapping[str, Lines], here: Tree, there: Tree) -> dict[str, set[str]]:
+def _allowed(store: Store, old: Texts, here: Mapping[str, str], there: Mapping[str, str]) -> dict[str, set[str]]:
     """Return, by path, the lines that may go: replaced by summaries, or deleted by retention."""
     tiers = [path for path in old if path.startswith(_TIERS)]
     summaries = [path for path in there if tiers and path.startswith(_TIERS[1:])]
-    after = dict(zip(summaries, store.repository.blobs([there[path][1] for path in summaries]), strict=True))
+    after = dict(zip(summaries, store.repository.blobs([there[path] for path in summaries]), strict=True))
     today = store.context.clock().date()
     allowed: dict[str, set[str]] = {}
-    for path, data in zip(tiers, store.repository.blobs([here[path][1] for path in tiers]), strict=True):
+    for path, data in zip(tiers, store.repository.blobs([here[path] for path in tiers]), strict=True):
         text = retold_lines(data, there.keys())
         if path not in there:
             text += "\n" + replaced_lines(path, data, after, today)
@@ -198,7 +201,7 @@ def _outdated(store: Store, paths: Iterable[str]) -> Iterator[str]:
     yield from (f"{ARCHIVE}/{name}" for name in outdated_archives(names, rotation.max_archives, oldest))
 
 
-def _texts(store: Store, files: Mapping[str, str]) -> dict[str, Lines]:
+def _texts(store: Store, files: Mapping[str, str]) -> Texts:
     """Return the lines of files, given by path and blob id."""
     return {
         path: _counted_lines(path, data)
@@ -345,38 +348,3 @@ def check_extent(store: Store, remote: Remote, commit: str | None, known: Collec
             if oid == commit:
                 move_ref(git, ref, None, oid)
         raise
-
-
-def check_losses(
-    store: Store, remote: Remote, local: str, target: str, accept: Collection[Accept]
-) -> Mapping[str, float]:
-    """Refuse a merge that would remove much of this memory, whatever operations its commits claim.
-
-    Losses of the last 30 days add up. Return what this one adds, to be noted once it is merged.
-
-    Raises:
-        RefusedError: it would.
-
-    """
-    if local == target or Accept.DELETIONS in accept:
-        return {}
-    earlier = [shares for _, shares in noted_losses(store)]
-    small = sum(shares.pop(_SMALL, 0.0) for shares in earlier)
-    lost = losses(store, local, target, small)
-    if lost is None or _SMALL in lost.shares or not (lost.is_much or add_up(earlier, lost.shares)):
-        return lost.shares if lost else {}
-    remedy = f"'git log {target[:10]}' shows who did it. To accept: {remote.to_accept('deletions')}."
-    if lost.records:
-        raise RefusedError(
-            f"{remote.called} has commits that remove or change the record of a purge, {lost.records[0]}. "
-            "Nothing was merged.",
-            remedy,
-        )
-    names = ", ".join(lost.files[:_NAMED]) + (", …" if len(lost.files) > _NAMED else "")
-    named = f" ({names})" if names else ""
-    together = "" if lost.is_much else f", with what {len(earlier)} syncs of the last 30 days removed"
-    raise RefusedError(
-        f"{remote.called} has commits that would remove much of this memory{together}: {lost.percent} % of its text; "
-        f"{len(lost.files)} of {lost.of} files lose most of theirs{named}. Nothing was merged.",
-        remedy,
-    )

@@ -192,7 +192,7 @@ class _Sync:
         self._left = left_file(store.private, remote.name)
         self._since = options.chance.clock()
         self._purges = read_state(store.private)
-        self._lost: Mapping[str, float] = {}
+        self._lost: Mapping[str, int] = {}
         self._purged = False
         self._began: str | None = None
         self._local: str | None = None  # the branch with edits by hand committed; None if unknown
