@@ -7,7 +7,7 @@ Both are under the MIT licence. The model expects the prefix `query: ` or `passa
 from __future__ import annotations
 
 import time
-from _thread import allocate_lock as Lock  # noqa: N812  # see gitmem.search.sources
+from _thread import allocate_lock as Lock  # noqa: N812  # `threading` takes a search a millisecond to import
 from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

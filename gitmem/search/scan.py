@@ -17,6 +17,7 @@ since are found by the times of their folders.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import mmap
 import os
 import re
@@ -30,7 +31,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Protocol
 
     from gitmem.store.store import Store
@@ -349,12 +350,10 @@ def parse_lines(output: bytes) -> Iterator[tuple[bytes, Line]]:
 _STATE = "search.json"
 _PAST_STATE = os.path.join("days", "search.json")  # of the days that history holds
 _META = re.compile(r"[\\.+*?()|\[\]{}^$#&\-~]")
-_NUMBER = re.compile(r":([0-9]+):")
+_MANGLED = re.compile("[\ud800-\udfff\ufffd]")  # in names
 _RULES = (".gitignore", ".ignore", ".rgignore")
 _EXCLUDES = r"(?im)^\s*excludesfile\s*=\s*\"?([^\"\n]+)"
 _WORTH_CHECKING, _WORTH_BYTES = 50, 1 << 20  # new files, and their bytes, that are checked, which reads whole folders
-
-
 _CRASHES = (3, 14)  # version 0.1.0 of the bindings ends this Python and later ones by a segmentation fault
 
 
@@ -378,160 +377,72 @@ class BindingsScanner:
 
     def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
         """Return the matching lines of each path."""
-        files = [file for path in paths if (file := stat_file(root, path)) is not None]
-        missed = self._missed(root, files)
-        wanted = {path for path in paths if path not in missed}
-        pattern = "|".join(map(escape, literals))
+        missed = self._missed(root, [file for path in paths if (file := stat_file(root, path)) is not None])
+        wanted = dict.fromkeys(path for path in paths if path not in missed)
+        pattern = "|".join(_META.sub(r"\\\g<0>", literal) for literal in literals)
         found: dict[str, list[Line]] = {}
-        folders, single = by_folder(path for path in paths if path not in missed)
-        for place in (*folders, *single):
-            prefix = len(root) + 1
-            for line in self._lines(os.path.join(root, place), pattern):
-                parsed = parse_line(line[prefix:], wanted)
-                if parsed is not None:
-                    found.setdefault(parsed[0], []).append(parsed[1])
-        found.update(PythonScanner().scan(root, [path for path in paths if path in missed], literals))
-        return found
+        for place in itertools.chain(*by_folder(wanted)):
+            for said in self._lines(os.path.join(root, place), pattern, output_mode="content", n=True, i=True):
+                path, _, rest = said[len(root) + 1 :].partition(":")
+                path, (number, _, text) = path.replace(os.sep, "/"), rest.partition(":")
+                if path in wanted and number.isdecimal():
+                    found.setdefault(path, []).append(Line(int(number), text[:LONGEST_LINE]))
+        return found | PythonScanner().scan(root, [path for path in paths if path in missed], literals)
 
-    def _lines(self, place: str, pattern: str) -> list[str]:
+    def _lines(self, place: str, pattern: str, **options: object) -> list[str]:
         try:
-            return self._search(pattern, path=place, output_mode="content", n=True, i=True)
+            return self._search(pattern, path=place, **options)
         except (ValueError, OSError):  # deleted meanwhile
             return []
 
-    def _missed(self, root: str, files: Sequence[FileVersion]) -> frozenset[str]:
-        state = _BindingsState(os.path.join(self._private, _PAST_STATE if root == self._private else _STATE))
-        folders = sorted({file.path.rpartition("/")[0] for file in files})
-        return state.update(root, files, _rules(root, folders, self._home), self._readable)
+    def _missed(self, root: str, files: Sequence[FileVersion]) -> Collection[str]:
+        """Return the files that the bindings miss.
 
-    def _readable(self, place: str) -> Iterable[str]:
-        """Return the files in a folder that the bindings read: those with a first line that is UTF-8."""
-        try:
-            return self._search("", path=place, output_mode="files_with_matches")
-        except (ValueError, OSError):
-            return []
-
-
-def escape(literal: str) -> str:
-    """Escape a literal for ripgrep's regular expressions."""
-    return _META.sub(r"\\\g<0>", literal)
-
-
-def parse_line(text: str, paths: frozenset[str] | set[str]) -> tuple[str, Line] | None:
-    """Split `path:line:text` at the end of one of `paths`; None if it begins with none of them.
-
-    `paths` has no path that is ambiguous (`_ambiguous`).
-    """
-    text = text.replace("\\", "/", text[:LONGEST_LINE].find(":")) if os.sep == "\\" else text
-    path, _, rest = text.partition(":")
-    digits, _, said = rest.partition(":")
-    if path in paths and digits.isascii() and digits.isdigit() and len(digits) < len(rest):  # as nearly always
-        return path, Line(int(digits), said[:LONGEST_LINE])
-    for number in _NUMBER.finditer(text, 0, LONGEST_LINE):
-        path = text[: number.start()]
-        if path in paths:
-            start = number.end()
-            return path, Line(int(number[1]), text[start : start + LONGEST_LINE])
-    return None
-
-
-class _Checked(Value):
-    """The files `missed` among those checked: all that had changed up to the time `until`; `last` changed just then."""
-
-    rules: str
-    until: int = -1
-    last: frozenset[FileVersion] = frozenset()
-    missed: frozenset[str] = frozenset()
-
-
-class _BindingsState:
-    """The files that the bindings miss, kept in a file that can be deleted at any time.
-
-    Each version of a file is checked once; a few new ones wait for more, and count as missed. A file that changed
-    since the last check has a later change time, so one number tells which files to check.
-    """
-
-    _known: dict[str, _Checked] = {}  # noqa: RUF012  # by file, for a process that searches often
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def update(
-        self, root: str, files: Sequence[FileVersion], rules: str, readable: Callable[[str], Iterable[str]]
-    ) -> frozenset[str]:
-        """Return the files that the bindings miss; `readable` lists the files that they read in a folder."""
-        state = self._known.get(self._path) or self._read()
-        if state.rules != rules:
-            state = _Checked(rules)
-        until, last = state.until, state.last
-        new = [file for file in files if file.changed > until or (file.changed == until and file not in last)]
+        Each version of a file is checked once; a few new ones wait for more, and count as missed. A file that changed
+        since the last check has a later change time, so one number tells which files to check. The state is a cache.
+        """
+        state = os.path.join(self._private, _PAST_STATE if root == self._private else _STATE)
+        rules = _rules(root, sorted({file.path.rpartition("/")[0] for file in files}), self._home)
+        missed, until = _read_missed(state, rules)
+        new = {file.path: file for file in files if file.changed >= until}
         if not new:
-            return state.missed
-        checked = {file.path for file in new}
-        few = len(new) < _WORTH_CHECKING and sum(file.size for file in new) < _WORTH_BYTES
-        if few and state.until >= 0 and not any(map(_NUMBER.search, checked)):
-            return state.missed | checked  # as a save made them: Python searches them sooner than they are checked
-        places = dict.fromkeys(map(_place, checked))
-        visible = {
+            return missed
+        if until >= 0 and len(new) < _WORTH_CHECKING and sum(file.size for file in new.values()) < _WORTH_BYTES:
+            return missed | new.keys()  # Python searches them sooner than they are checked
+        places = {path.partition("/")[0] for path in new}
+        readable = {
             path[len(root) + 1 :].replace(os.sep, "/")
             for place in places
-            for path in readable(os.path.join(root, place))
+            for path in self._lines(os.path.join(root, place), "", output_mode="files_with_matches")
         }
-        bad = {file.path for file in files if file.size and file.path not in visible and _place(file.path) in places}
-        bad |= {path for path in checked if _mangled(path) or not _is_text(root, path)}
-        bad |= _ambiguous({file.path for file in files})
-        until = max(file.changed for file in files)
-        last = frozenset(file for file in files if file.changed == until)
-        state = _Checked(rules, until, last, (state.missed - checked) | bad)
-        self._known[self._path] = state
-        if len(new) >= _WORTH_CHECKING:
-            self._write(state)
-        return state.missed
-
-    def _read(self) -> _Checked:
-        try:
-            value = read_json(self._path)
-            last = frozenset(
-                FileVersion(str(path), int(size), int(at), int(until)) for path, size, at, until in value["last"]
-            )
-            return _Checked(str(value["rules"]), int(value["until"]), last, frozenset(map(str, value["odd"])))
-        except (ValueError, TypeError, KeyError):
-            return _Checked("")
-
-    def _write(self, state: _Checked) -> None:
-        value = {"rules": state.rules, "until": state.until, "last": list(state.last), "odd": sorted(state.missed)}
+        missed -= new.keys()
+        missed |= {file.path for file in files if file.size and file.path.partition("/")[0] in places} - readable
+        missed |= {path for path in new if _MANGLED.search(path) or not _is_text(root, path)}
+        # The output names a file and a line by `path:line:text`.
+        missed |= {part for file in files if ":" in file.path for part in (file.path, file.path.partition(":")[0])}
+        latest = max(file.changed for file in files)
+        value = {"rules": rules, "until": latest + (latest == until), "odd": sorted(missed)}
         with contextlib.suppress(OSError):
-            write_json(self._path, value)
+            write_json(state, value)
+        return missed
 
 
-def _place(path: str) -> str:
-    """Return the top-level folder of a file, or the file if it is in none."""
-    return path.partition("/")[0]
-
-
-def _mangled(path: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" or character == "\ufffd" for character in path)
-
-
-def _ambiguous(paths: set[str]) -> set[str]:
-    """Return pairs of paths whose output lines could be confused: `a.md` and `a.md:3:b.md`."""
-    ambiguous = set()
-    for path in paths:
-        for number in _NUMBER.finditer(path):
-            if path[: number.start()] in paths:
-                ambiguous |= {path, path[: number.start()]}
-    return ambiguous
+def _read_missed(path: str, rules: str) -> tuple[set[str], int]:
+    """Return the files that were found to be missed, and up to which change time files were checked; -1: none."""
+    try:
+        value = read_json(path)
+        if value["rules"] == rules:
+            return set(map(str, value["odd"])), int(value["until"])
+    except (ValueError, TypeError, KeyError):
+        pass
+    return set(), -1
 
 
 def _is_text(root: str, path: str) -> bool:
-    data = read_file(root, path)
-    if data.isascii():
-        return b"\0" not in data
     try:
-        data.decode()
+        return "\0" not in read_file(root, path).decode()
     except UnicodeDecodeError:
         return False
-    return True
 
 
 def _setting(path: str) -> bytes:

@@ -6,7 +6,7 @@ Each source returns the files worth ranking, cut into units, and how large a par
 from __future__ import annotations
 
 import os
-from _thread import allocate_lock as Lock  # noqa: N812  # `threading` takes a search a millisecond to import
+from functools import lru_cache
 
 from gitmem.history.past_days import FOLDER, kept_days, week_name
 from gitmem.search.dedupe import BUDGET, Rarity, choose_files, mixed
@@ -21,6 +21,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from gitmem.history.past_days import KeptDay
     from gitmem.search.files import FileVersion
     from gitmem.search.query import Term
     from gitmem.search.scan import Line, Scanner
@@ -37,7 +38,7 @@ _SAMPLED_FILES = 24
 _PATIENCE = 60.0  # seconds that a background process waits for another
 _NEWEST = 500  # lines of a word beyond the budget, where there is no time for all
 _WEIGHED_FILES = 200  # from which the size of all files is estimated
-_KEPT_CHARACTERS = 16_000_000  # of the files in the cache of a process
+_KEPT_FILES, _KEPT_BYTES = 256, 262_144  # that a process keeps, and the longest of them
 _PER_FILE = 200  # lines of one transcript
 
 
@@ -154,9 +155,7 @@ class Documents:
     def load(self, key: str, file: FileVersion) -> Units:
         """Return a file cut into units."""
         day = self._days.get(key)
-        if day is None:
-            return load(self._root, file)
-        return load(self._private, file, lambda data: PastUnits(day.path, data, day.commit))
+        return load(self._private if day else self._root, file, day)
 
     def newest_last(self) -> dict[str, FileVersion]:
         """Return the documents of all folders but `LINKED` in turn, the newest last."""
@@ -251,52 +250,15 @@ def _add_lines(lines: dict[str, list[Line]], more: Mapping[str, list[Line]]) -> 
         )
 
 
-class _Cache:
-    """The files that were read last, up to a number of characters."""
-
-    def __init__(self) -> None:
-        self._files: dict[tuple[str, str], tuple[FileVersion, Units]] = {}
-        self._characters = 0
-        self._lock = Lock()
-
-    def get(self, root: str, file: FileVersion) -> Units | None:
-        """Return a file if it is cached and has not changed since."""
-        with self._lock:
-            known = self._forget((root, file.path))
-            if known is None or known[0] != file:
-                return None
-            self._keep((root, file.path), known)
-            return known[1]
-
-    def put(self, root: str, file: FileVersion, units: Units) -> None:
-        """Cache a file, and drop the least recently used ones."""
-        with self._lock:
-            self._forget((root, file.path))
-            self._keep((root, file.path), (file, units))
-            while self._characters > _KEPT_CHARACTERS:
-                self._forget(next(iter(self._files)))
-
-    def _forget(self, key: tuple[str, str]) -> tuple[FileVersion, Units] | None:
-        known = self._files.pop(key, None)
-        self._characters -= len(known[1].text) if known else 0
-        return known
-
-    def _keep(self, key: tuple[str, str], value: tuple[FileVersion, Units]) -> None:
-        self._files[key] = value
-        self._characters += len(value[1].text)
+def load(root: str, file: FileVersion, day: KeptDay | None = None) -> Units:
+    """Return a file, or the copy of a day, cut into units; a process keeps those it used last."""
+    return (_kept if file.size <= _KEPT_BYTES else _kept.__wrapped__)(root, file, day)
 
 
-_cache = _Cache()
-
-
-def load(root: str, file: FileVersion, make: Callable[[bytes], Units] | None = None) -> Units:
-    """Return a file cut into units, from the cache of the process if it has not changed; `make` cuts it."""
-    units = _cache.get(root, file)
-    if units is None:
-        data = read_file(root, file.path)
-        units = make(data) if make else Units(file.path, data)
-        _cache.put(root, file, units)
-    return units
+@lru_cache(maxsize=_KEPT_FILES)
+def _kept(root: str, file: FileVersion, day: KeptDay | None) -> Units:
+    data = read_file(root, file.path)
+    return PastUnits(day.path, data, day.commit) if day else Units(file.path, data)
 
 
 def revision(store: Store, commit: str, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:

@@ -13,7 +13,6 @@ from gitmem.search.scan import (
     BindingsScanner,
     PythonScanner,
     RgScanner,
-    parse_line,
     parse_lines,
 )
 
@@ -165,8 +164,8 @@ def test_what_changes_between_two_searches_is_seen(look):
 def test_few_new_files_are_searched_without_reading_their_whole_folders(tmp_path):
     scanner, root = make_bindings(tmp_path), tmp_path / "store"
     read: list[str] = []
-    readable = scanner._readable
-    scanner._readable = lambda place: read.append(place) or readable(place)
+    search = scanner._search
+    scanner._search = lambda pattern, **where: read.extend([where] * (not pattern)) or search(pattern, **where)
     (root / "k").mkdir(parents=True)
     (root / "k" / "a.md").write_text("apple\n")
 
@@ -186,14 +185,6 @@ def test_no_files_are_no_trouble(look, tmp_path):
     (tmp_path / "store").mkdir()
 
     assert look({}, "apple") == {}
-
-
-def test_a_line_of_the_bindings_is_taken_apart_by_the_paths_there_are():
-    paths = {"k/a:3:b.md", "k/c.md"}
-
-    path, line = parse_line("k/a:3:b.md:7:text:8:x", paths)
-    assert (path, line.number, line.text) == ("k/a:3:b.md", 7, "text:8:x")
-    assert parse_line("k/other.md:1:text", paths) is None
 
 
 def test_what_rg_says_is_read_whatever_stands_in_paths_and_lines():
