@@ -29,7 +29,7 @@ from gitmem.lessons.read import pattern_headers
 from gitmem.platform.clock import Context
 from gitmem.search.engine import answer
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.state import TaskType
+from gitmem.sessions.turns import TaskType
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 

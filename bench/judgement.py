@@ -45,8 +45,8 @@ from gitmem.lessons.concept import Concept
 from gitmem.llm.protocol import Question, fenced, parse_reply
 from gitmem.platform.clock import Context
 from gitmem.platform.programs import read_resource
-from gitmem.sessions.cleaned import redacted_with_runs
 from gitmem.sessions.end import read_lines, read_records
+from gitmem.sessions.read import redacted_with_runs
 from gitmem.sessions.start import start_parts, start_text
 from gitmem.sessions.transcript import Record, Role, hook_events
 from gitmem.sessions.turns import Turn, fold

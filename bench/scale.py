@@ -42,7 +42,7 @@ from gitmem.lessons.error import ErrorSignature
 from gitmem.lessons.pattern import BugPattern, pattern_id, render_pattern
 from gitmem.sessions.exchange import Exchange, render
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.state import TaskType
+from gitmem.sessions.turns import TaskType
 
 RANDOM = random.Random(11)
 SYLLABLES = [first + second for first in "bdfgklmnprstvz" for second in "aeiou"]

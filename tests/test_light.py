@@ -23,7 +23,7 @@ MODULES = {
     "gitmem.sessions.save": CLASSES | {"typing"},
     "gitmem.store.transaction": CLASSES | {"datetime", "difflib", "hashlib", "typing"},
     "gitmem.hosts.host": {"datetime", "importlib", "gitmem.sessions.transcript"},
-    "gitmem.sessions.pending": CLASSES | {"datetime", "typing", "gitmem.sessions.cleaned"},
+    "gitmem.sessions.read": CLASSES | {"datetime", "typing", "gitmem.redact.redact", "gitmem.sessions.transcript"},
     "gitmem.sessions.start": CLASSES | {"datetime", "typing"},
     "gitmem.archives.archives": CLASSES | {"typing", "gitmem.archives.summary"},
     "gitmem.lessons.fix": CLASSES | {"gitmem.redact.redact", "gitmem.store.transact"},

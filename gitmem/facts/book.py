@@ -34,8 +34,8 @@ from gitmem.facts.lines import marks_of, state_as_of_now
 from gitmem.facts.validity import dispute, ended, in_force, revived, supersede, what_holds
 from gitmem.project.code import checked_out, cite
 from gitmem.project.state import project_code
-from gitmem.sessions.cleaned import boot_lines, redacted
 from gitmem.sessions.entries import relative_files
+from gitmem.sessions.read import boot_lines, redacted
 from gitmem.sessions.turns import derived_id, is_restated
 from gitmem.store.known_facts import known_facts
 from gitmem.store.transact import transact

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound=StrEnum)
 
 
-# What a session's end adds behind the text (`gitmem.sessions.cleaned.with_links`).
+# What a session's end adds behind the text (`gitmem.sessions.exchanges.with_links`).
 _LINKS = re.compile(r"\n\s*## Links\s*\n(?:- session: \[[^\]\n]*\]\([^)\n]*\)\s*)+\Z")
 _ORDER = (
     *("name", "description", "id", "kind", "status", "created", "updated", "confidence", "origin", "sources"),

@@ -28,9 +28,9 @@ from gitmem.lessons.concepts import known_concepts
 from gitmem.llm.http import Patience
 from gitmem.llm.protocol import Question, ReplyError, parse_reply
 from gitmem.platform.safe_open import read_json, write_json
-from gitmem.sessions.cleaned import redacted_with_runs
 from gitmem.sessions.end import filed_turns, logged_turns, read_records
 from gitmem.sessions.exchanges import turns_of
+from gitmem.sessions.read import redacted_with_runs
 from gitmem.sessions.transcript import Role
 from gitmem.sessions.turns import Turn
 from gitmem.store.known_facts import known_facts

@@ -28,11 +28,10 @@ from gitmem.lessons.episode import Episode, episode_id, episode_path, parse_epis
 from gitmem.lessons.episodes import find_episode_file, was_cleared
 from gitmem.lessons.error_occurrence import ErrorOccurrence, find_occurrences
 from gitmem.lessons.learn import patterns_with, rendered
-from gitmem.sessions.cleaned import find_session_file
 from gitmem.sessions.entries import relative_files
+from gitmem.sessions.exchanges import find_session_file
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.state import TaskType
-from gitmem.sessions.turns import Turn
+from gitmem.sessions.turns import TaskType, Turn
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact

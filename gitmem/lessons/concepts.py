@@ -25,7 +25,8 @@ from gitmem.lessons.concept import (
     render_changed,
     render_new,
 )
-from gitmem.sessions.cleaned import exchanges_in, find_session_file, with_links
+from gitmem.sessions.exchange import exchanges_in
+from gitmem.sessions.exchanges import find_session_file, with_links
 from gitmem.store.headers import read_headers
 from gitmem.store.known_facts import known_facts
 from gitmem.store.transact import transact

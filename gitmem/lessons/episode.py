@@ -13,7 +13,7 @@ from gitmem.document.ids import file_name_of, kind_id, tail_of
 from gitmem.document.plain import as_line, as_moment, as_texts, flow, plain_value
 from gitmem.lessons.error import ErrorSignature, names_in
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.state import TaskType
+from gitmem.sessions.turns import TaskType
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -19,12 +19,13 @@ from gitmem.lessons.error import MATCH, ErrorSignature, likeness, read_error
 from gitmem.lessons.read import counts, episode_paths, read_episode
 from gitmem.search.engine import answer
 from gitmem.search.hits import Hit
-from gitmem.sessions.cleaned import cleaner, exchanges_in, find_session_file, redacted_with_runs, with_links
+from gitmem.sessions.exchange import exchanges_in
+from gitmem.sessions.exchanges import find_session_file, with_links
 from gitmem.sessions.memory import clean_event, read_working
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.state import TaskType
+from gitmem.sessions.read import cleaner, redacted_with_runs
 from gitmem.sessions.transcript import Record, hook_events
-from gitmem.sessions.turns import Turn
+from gitmem.sessions.turns import TaskType, Turn
 from gitmem.sessions.working import working_of
 from gitmem.store.store import Store
 from gitmem.store.transact import transact

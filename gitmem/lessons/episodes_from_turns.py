@@ -28,8 +28,8 @@ from gitmem.sessions.outcome import (
     rejects,
     verdict_of,
 )
-from gitmem.sessions.state import TaskStatus, TaskType, classify, follows_up, tells
-from gitmem.sessions.turns import human_text, is_trivial
+from gitmem.sessions.turns import TaskType, classify, follows_up, human_text, is_trivial, tells
+from gitmem.sessions.working import TaskStatus
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gitmem.sessions.exchange import Exchange
-    from gitmem.sessions.state import EndedTask, WorkingMemory
     from gitmem.sessions.transcript import Record
     from gitmem.sessions.turns import Turn
+    from gitmem.sessions.working import EndedTask, WorkingMemory
 
     Notes = EndedTask | WorkingMemory
 

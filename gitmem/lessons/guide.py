@@ -38,7 +38,8 @@ from gitmem.search.recall import with_own
 from gitmem.search.units import bare_text
 from gitmem.sessions.memory import running
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.state import TaskStatus, TaskType, WorkingMemory, classify
+from gitmem.sessions.turns import TaskType, classify
+from gitmem.sessions.working import TaskStatus, WorkingMemory
 from gitmem.store.known_facts import known_facts, marked
 from gitmem.store.store import Store
 from gitmem.text.sentences import seen_times

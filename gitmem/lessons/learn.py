@@ -36,7 +36,8 @@ from gitmem.lessons.pattern import (
     seen_again,
 )
 from gitmem.lessons.read import counts, episode_paths, known_patterns, pattern_headers, read_episode, signature_of
-from gitmem.sessions.cleaned import boot_lines, find_session_file, redacted, redacted_with_runs, with_links
+from gitmem.sessions.exchanges import find_session_file, with_links
+from gitmem.sessions.read import boot_lines, redacted, redacted_with_runs
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store, own_store
 from gitmem.store.transact import transact

@@ -43,8 +43,8 @@ from gitmem.lessons.usage_log import (
 )
 from gitmem.lessons.usage_log import TOLD as HELPS
 from gitmem.search.files import list_paths
-from gitmem.sessions.cleaned import redacted_with_runs
 from gitmem.sessions.outcome import Outcome, judge_outcome
+from gitmem.sessions.read import redacted_with_runs
 from gitmem.sessions.turns import Turn, human_text
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store

@@ -78,7 +78,7 @@ def read_episode(store: Store, path: str) -> Episode | None:
 
 def last_episode(store: Store, session: str) -> Episode | None:
     """Return the last episode of a finished session; None if it has none, or ended more than a year ago."""
-    from gitmem.sessions.cleaned import exchanges_in
+    from gitmem.sessions.exchange import exchanges_in
     from gitmem.store.transcripts import file_name
 
     end = f"-{file_name(session)}.md"

@@ -25,7 +25,7 @@ from gitmem.search.hits import Hit, Passage, read_passage
 from gitmem.search.recall import is_handle, layer_of, read_memory, with_own
 from gitmem.search.stores import find_stores, search_stores
 from gitmem.sessions.memory import apply_events, brief, change_working, find_working
-from gitmem.sessions.pending import glance
+from gitmem.sessions.read import glance
 from gitmem.sessions.working import change_of
 from gitmem.store.store import Store
 from gitmem.text.stems import BYTES_PER_TOKEN, estimate_tokens

@@ -15,7 +15,7 @@ from gitmem.errors import GitmemError, UnreadableError
 from gitmem.platform.programs import is_running
 from gitmem.platform.safe_open import read_text
 from gitmem.sessions.capture import Captured, capture, is_due
-from gitmem.sessions.pending import lacks_answer, look
+from gitmem.sessions.read import lacks_answer, look
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.spool import HookSpool
 from gitmem.store.transact import transact
@@ -24,7 +24,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gitmem.sessions.pending import Pending, PendingSession
+    from gitmem.sessions.read import Pending, PendingSession
     from gitmem.sessions.turns import Turn
     from gitmem.store.store import Store
 
@@ -97,8 +97,8 @@ def _process_private(store: Store, alive: Callable[[int], bool]) -> None:
 
 
 def _follow(store: Store, pending: Pending) -> None:
-    from gitmem.sessions.cleaned import context_tokens
     from gitmem.sessions.memory import apply_events
+    from gitmem.sessions.read import context_tokens
 
     contexts = {session.name: context_tokens(session.transcript)[0] for session in pending.sessions}
     apply_events(store, pending.events, contexts)
@@ -217,8 +217,8 @@ class _Steps:
 
     def half_used(self, session: PendingSession) -> None:
         """Save lessons when the configured share of the context is used, once until it is compacted (spec P1)."""
-        from gitmem.sessions.cleaned import context_used
         from gitmem.sessions.end import save_lessons
+        from gitmem.sessions.read import context_used
 
         percent, mark = self._store.config.save.context_percent, self._path(_MARKS, session)
         if not percent or os.path.exists(mark) or context_used(session.transcript) * 100 < percent:

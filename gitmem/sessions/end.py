@@ -16,9 +16,10 @@ from gitmem.lessons.outcome_counts import note_mends
 from gitmem.platform.clock import local
 from gitmem.platform.safe_open import open_regular
 from gitmem.sessions.capture import BATCH_BYTES, capture_turn, save_entries
-from gitmem.sessions.cleaned import boot_lines, cleaner, exchanges_in
 from gitmem.sessions.entries import EXCHANGE, Placed, cue_entries
+from gitmem.sessions.exchange import exchanges_in
 from gitmem.sessions.outcome import MENDED, split_fields
+from gitmem.sessions.read import boot_lines, cleaner
 from gitmem.sessions.save import rotate_if_full
 from gitmem.sessions.transcript import MAX_LINE, Record, Role, Unread, hook_events, l1_lines
 from gitmem.sessions.turns import Failure, Turn, fold, human_text
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import BinaryIO
 
-    from gitmem.sessions.pending import PendingSession
+    from gitmem.sessions.read import PendingSession
     from gitmem.store.transaction import Transaction
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from datetime import UTC
 
-from gitmem.document.entry import Entry, clean_text
+from gitmem.document.entry import Entry, clean_text, find_entries
 from gitmem.document.plain import flow
 from gitmem.sessions.outcome import Outcome
 from gitmem.text.sentences import is_korean, shorten
@@ -103,6 +103,12 @@ def parse(entry: Entry) -> Exchange | None:
         keywords=tuple(_listed(lines, _KEYWORDS)),
         outcome=next((kind for kind, words in _OUTCOMES.items() if outcome in words), Outcome.PARTIAL),
     )
+
+
+def exchanges_in(data: bytes) -> list[Exchange]:
+    """Return the exchanges in a session's file, in order."""
+    entries = find_entries(data.decode("utf-8", "replace"))
+    return [exchange for entry in entries if (exchange := parse(entry.entry)) is not None]
 
 
 def is_raw(text: str) -> bool:

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 
 from gitmem.archives.extractive import SentenceRole, is_statement, stems
 from gitmem.document.document import Document
-from gitmem.document.entry import Entry, MemoryType, find_by_digest, put_entry, replace_entry
+from gitmem.document.entry import LINKS, Entry, MemoryType, find_by_digest, find_section, put_entry, replace_entry
 from gitmem.document.ids import MEMORY, session_path, short_session, tail_of
-from gitmem.document.message import Message, Op, Trailer, session_message
+from gitmem.document.message import Message, Op, Trailer, link, session_message
 from gitmem.history.records import last_version
-from gitmem.sessions.cleaned import boot_lines, find_session_file, redacted
 from gitmem.sessions.cues import find_cues
 from gitmem.sessions.entries import exchange_of
 from gitmem.sessions.exchange import (
@@ -35,6 +34,7 @@ from gitmem.sessions.exchange import (
     took_the_place,
 )
 from gitmem.sessions.outcome import Outcome, judge_outcome, offers, verdict_of
+from gitmem.sessions.read import boot_lines, redacted
 from gitmem.sessions.save import rotate_if_full
 from gitmem.sessions.transcript import Record, hook_events
 from gitmem.sessions.turns import Run, Turn, fold, human_text, program
@@ -347,3 +347,37 @@ def _file(transaction: Transaction, session: str, turns: Sequence[Turn]) -> tupl
     path = find_session_file(transaction, session, started)
     path = path or session_path(started.astimezone(UTC).strftime("%Y%m%d_%H%M%S"), file_name(session))
     return path, transaction.read(path)
+
+
+_LINKED = {
+    "episodes": "task",
+    "patterns": "error",
+    "sessions": "session",
+}  # a fact's is its kind
+
+
+def find_session_file(transaction: Transaction, session: str, started: datetime) -> str | None:
+    """Return the path of the file of a session that began then, None if it has none."""
+    name = file_name(session)
+    folder = session_path(started.astimezone(UTC).strftime("%Y%m%d_%H%M%S"), name).rpartition("/")[0]
+    names = sorted(other for other in transaction.names(folder) if other.endswith(f"-{name}.md"))
+    return f"{folder}/{names[0]}" if names else None
+
+
+def with_links(transaction: Transaction, path: str, files: Mapping[str, str]) -> dict[str, bytes | None]:
+    """Return the change of a document that adds links to these files, given with titles; {} if it has them all."""
+    data, up = transaction.read(path), "../" * path.count("/")
+    document = Document.parse(data or b"")
+    new = [
+        f"- {_LINKED.get(name.split('/')[0]) or name.split('/')[1]}: {link(title, up + name)}"
+        for name, title in files.items()
+        if f"({up}{name})" not in document.body
+    ]
+    if data is None or not new:
+        return {}
+    newline, there = document.newline, find_section(document.body, LINKS)
+    end = there.end if there else len(document.body)
+    before, after = document.body[:end].rstrip(), document.body[end:]
+    title = [] if there else ["", f"## {LINKS}", ""]
+    lines = [before, *title, *new, *([""] if after else [])]
+    return {path: document.with_body(newline.join([*lines, ""]) + after).render()}

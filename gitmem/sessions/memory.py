@@ -18,9 +18,10 @@ from gitmem.document.message import one_line
 from gitmem.errors import NotFoundError
 from gitmem.lessons.episode import UNMENDED, Episode, ending
 from gitmem.platform.safe_open import read_text, replace_file
-from gitmem.sessions.cleaned import clean_fields, cleaner
 from gitmem.sessions.events import HookEvent
-from gitmem.sessions.state import (
+from gitmem.sessions.read import clean_fields, cleaner
+from gitmem.sessions.turns import TaskType
+from gitmem.sessions.working import (
     EndedTask,
     ErrorSeen,
     Hypothesis,
@@ -31,13 +32,13 @@ from gitmem.sessions.state import (
     Task,
     TaskDecision,
     TaskStatus,
-    TaskType,
     ToolResult,
     Touched,
     WorkingMemory,
-    as_json,
+    apply,
+    begin,
+    look_at_context,
 )
-from gitmem.sessions.working import apply, begin, look_at_context
 from gitmem.store.store import Store
 from gitmem.store.transcripts import file_name
 from gitmem.text.stems import estimate_tokens
@@ -185,6 +186,17 @@ def _read(path: str) -> tuple[WorkingMemory, frozenset[str]] | None:
         return (_made(WorkingMemory, value["working"]), frozenset(map(str, value["events"]))) if value else None
     except (ValueError, KeyError, TypeError, AttributeError):
         return None  # written by another version, or by hand: begin a new one
+
+
+def as_json(value: Value) -> dict[str, object]:
+    """Return a part of a working memory as an object of JSON."""
+    return {name: _json_of(field) for name, field in value._asdict().items()}
+
+
+def _json_of(value: object) -> object:
+    if isinstance(value, Value):
+        return as_json(value)
+    return [_json_of(item) for item in value] if isinstance(value, tuple) else value
 
 
 _KINDS: dict[str, type[Value]] = {

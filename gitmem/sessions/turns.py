@@ -9,12 +9,13 @@ host, restated boot files and trivial prompts; the host's markers are those of C
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from functools import cache
 
 from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
 from gitmem.sessions.events import PLACE, HookEvent, HookKind
 from gitmem.sessions.outcome import has_effect, works_now, written
-from gitmem.text.data import table
+from gitmem.text.data import matcher, table
 from gitmem.text.terminal import FENCE
 from gitmem.values import Value
 
@@ -311,3 +312,57 @@ def program(command: str) -> str:
     words = [word for word in last.split() if "=" not in word[:40] or word.startswith("-")]
     named = [word for word in words[:3] if not word.startswith("-")]
     return " ".join(named[:2]) if len(named) > 1 and named[1].isalnum() else " ".join(named[:1])
+
+
+MAX_READ = 600  # characters of a request: the rest is pasted or explains
+
+
+class TaskType(StrEnum):
+    """The type of a task."""
+
+    BUG_FIX = "bug_fix"
+    FEATURE = "feature"
+    REFACTOR = "refactor"
+    TEST = "test"
+    DOCS = "docs"
+    QUESTION = "question"
+    SETUP = "setup"
+    REVIEW = "review"
+
+
+_TASKS = "tasks.tsv"
+# The least ambiguous type first: the first match wins.
+_SUREST = (
+    *(TaskType.REVIEW, TaskType.TEST, TaskType.BUG_FIX, TaskType.REFACTOR, TaskType.DOCS, TaskType.SETUP),
+    TaskType.FEATURE,
+)
+_SHORT = 60  # characters: a request that begins in the middle of a talk
+
+
+def classify(request: str) -> TaskType:
+    """Return the type of a request's task: a question by its form, else the first match, else a feature."""
+    text = _plain(request)
+    rest = matcher(_TASKS, "asks_politely").sub("", text)
+    asks = rest != text or _has("asks", text) or text.endswith(("?", "\N{FULLWIDTH QUESTION MARK}"))
+    if asks and not _has("orders", rest):
+        return TaskType.QUESTION
+    return next((kind for kind in _SUREST if _has(kind, text)), TaskType.FEATURE)
+
+
+def tells(request: str) -> bool:
+    """Return whether a request has no word of a task, an order or a question ("my user is ann")."""
+    return not any(_has(kind, _plain(request)) for kind in ("asks", "orders", *_SUREST))
+
+
+def follows_up(request: str) -> bool:
+    """Return whether a request continues the last task ("still broken", "2번으로", "and commit it")."""
+    text = _plain(request)
+    return len(text) <= _SHORT and _has("follow_up", text)
+
+
+def _plain(request: str) -> str:
+    return " ".join(request[:MAX_READ].split()).casefold()
+
+
+def _has(kind: str, text: str) -> bool:
+    return matcher(_TASKS, kind).search(text) is not None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
 from typing import TypeVar
 
 from gitmem.document.entry import MemoryType
@@ -15,27 +16,182 @@ from gitmem.document.message import one_line
 from gitmem.errors import NotFoundError
 from gitmem.facts.compare import contradict, says_the_same
 from gitmem.lessons.error import read_error
+from gitmem.platform.clock import datetime
 from gitmem.sessions.cues import find_cues
 from gitmem.sessions.entries import relative_files
 from gitmem.sessions.events import GIVEN_UP, HookEvent, HookKind, steps_of_plan
 from gitmem.sessions.outcome import only_reads, told_error, works_now
-from gitmem.sessions.state import (
-    EndedTask,
-    ErrorSeen,
-    Hypothesis,
-    HypothesisStatus,
-    PlanStep,
-    Snapshot,
-    Task,
-    TaskDecision,
-    TaskStatus,
-    ToolResult,
-    Touched,
-    WorkingMemory,
-    classify,
-    follows_up,
-)
-from gitmem.sessions.turns import human_text, is_trivial, turn_key
+from gitmem.sessions.turns import TaskType, classify, follows_up, human_text, is_trivial, turn_key
+from gitmem.values import Value
+
+
+class TaskStatus(StrEnum):
+    """The state of a task."""
+
+    ACTIVE = "active"
+    COMPLETED = "completed"
+    ABANDONED = "abandoned"
+
+
+class HypothesisStatus(StrEnum):
+    """Whether a hypothesis was settled; a rejected one is not kept."""
+
+    OPEN = "open"
+    CONFIRMED = "confirmed"
+    REJECTED = "rejected"
+
+
+class Task(Value):
+    """The task at hand; `turn` is the key of the turn that began it."""
+
+    type: TaskType
+    description: str
+    status: TaskStatus
+    started: str
+    turn: str = ""
+
+
+class PlanStep(Value):
+    """A step of the plan, and whether it is `pending`, `in_progress` or `completed`; `key` is the host's id of it."""
+
+    text: str
+    status: str = "pending"
+    key: str = ""
+
+
+class ToolResult(Value):
+    """A tool call: the tool, its target, and whether it worked."""
+
+    at: str
+    tool: str
+    what: str
+    worked: bool
+
+
+class ErrorSeen(Value):
+    """A failed call: its command, the error's type and message, and the command that then worked ("" if none yet).
+
+    `files` are the last files changed before it.
+    """
+
+    at: str
+    command: str
+    type: str
+    message: str
+    mended_by: str = ""
+    files: tuple[str, ...] = ()
+
+
+class Touched(Value):
+    """A file that was read or changed, or a symbol that was named: how often, the last act and the one before, when.
+
+    `changes` counts the acts that changed it.
+    """
+
+    path: str
+    count: int
+    state: str
+    previous: str = ""
+    at: str = ""
+    changes: int = 0
+
+
+class Hypothesis(Value):
+    """A supposition with a confidence from 0 to 1, its evidence, and its conflicts: ids, or "a decision"."""
+
+    id: str
+    text: str
+    confidence: float
+    evidence: tuple[str, ...] = ()
+    status: HypothesisStatus = HypothesisStatus.OPEN
+    conflicts: tuple[str, ...] = ()
+
+
+class Snapshot(Value):
+    """The context of a decision: files, symbols, and counts."""
+
+    files: tuple[str, ...]
+    symbols: tuple[str, ...]
+    hypotheses: int
+    decisions: int
+    step: int
+
+
+class TaskDecision(Value):
+    """A decision with its reason, time and context."""
+
+    text: str
+    reason: str
+    at: str
+    context: Snapshot
+
+
+class Statistics(Value):
+    """Counts over the session.
+
+    `proposed` counts the calls that were to change files, `changes` those that did; `tokens` is by how much the agent's
+    context grew, and `context` what it held when last looked at; both are 0 if the host does not say.
+    """
+
+    prompts: int = 0
+    tools: int = 0
+    errors: int = 0
+    changes: int = 0
+    proposed: int = 0
+    tokens: int = 0
+    context: int = 0
+
+
+class EndedTask(Value):
+    """The notes of a task before the present one."""
+
+    task: Task
+    steps: tuple[PlanStep, ...] = ()
+    discoveries: tuple[str, ...] = ()
+    decisions: tuple[TaskDecision, ...] = ()
+
+
+class WorkingMemory(Value):
+    """The state of a session. Times are RFC 3339; the newest item of a buffer is the last.
+
+    `turn` is the key of the newest turn, `cwd` the folder in which the session began; files below it are named from it.
+    """
+
+    session: str
+    started: str
+    task: Task | None = None
+    steps: tuple[PlanStep, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    errors: tuple[ErrorSeen, ...] = ()
+    discoveries: tuple[str, ...] = ()
+    files: tuple[Touched, ...] = ()
+    symbols: tuple[Touched, ...] = ()
+    hypotheses: tuple[Hypothesis, ...] = ()
+    decisions: tuple[TaskDecision, ...] = ()
+    statistics: Statistics = Statistics()
+    earlier: tuple[EndedTask, ...] = ()
+    turn: str = ""
+    cwd: str = ""
+
+    @property
+    def step(self) -> int:
+        """Return the number of completed steps."""
+        return sum(step.status == "completed" for step in self.steps)
+
+    @property
+    def failed(self) -> tuple[ErrorSeen, ...]:
+        """Return the errors that came since the task began, and that nothing mended."""
+        began = datetime.fromisoformat(self.task.started if self.task else self.started)
+        unmended = (error for error in self.errors if not error.mended_by)
+        return tuple(error for error in unmended if datetime.fromisoformat(error.at) >= began)
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """Return the open steps of the plan, then the failed commands to run again."""
+        steps = [step.text for step in self.steps if step.status != "completed"]
+        failed = [f"Run `{error.command}` again" for error in self.failed if error.command]
+        return tuple(dict.fromkeys((*steps, *failed)))
+
 
 _Item = TypeVar("_Item")
 

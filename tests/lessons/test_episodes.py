@@ -17,7 +17,7 @@ from gitmem.sessions.end import read_records, replay
 from gitmem.sessions.exchanges import turns_of
 from gitmem.sessions.memory import TOKENS as BRIEF
 from gitmem.sessions.memory import brief_episode, change_working, running
-from gitmem.sessions.state import TaskType
+from gitmem.sessions.turns import TaskType
 from gitmem.sessions.working import note
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store

@@ -8,10 +8,9 @@ from gitmem.lessons.episode import episode_id, episode_path, parse_episode, rend
 from gitmem.lessons.episodes_from_turns import episodes_of, noting_growth, tasks_in
 from gitmem.sessions.exchange import Exchange
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.state import PlanStep, TaskStatus, TaskType, WorkingMemory
 from gitmem.sessions.transcript import Record, Role
-from gitmem.sessions.turns import Failure, Run, Turn
-from gitmem.sessions.working import decide, end_task, note, set_plan, start_task
+from gitmem.sessions.turns import Failure, Run, TaskType, Turn
+from gitmem.sessions.working import PlanStep, TaskStatus, WorkingMemory, decide, end_task, note, set_plan, start_task
 
 AT = datetime(2026, 11, 18, 9, 12, 40, tzinfo=UTC)
 SAID = ((1, 20_000), (2, 25_000), (10, 4_000), (11, 6_000))  # minute and tokens in the context, compacted once

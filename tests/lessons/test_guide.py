@@ -17,8 +17,7 @@ from gitmem.search.engine import answer
 from gitmem.sessions.memory import change_working
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.save import save
-from gitmem.sessions.state import TaskType
-from gitmem.sessions.turns import Failure, Run, Turn
+from gitmem.sessions.turns import Failure, Run, TaskType, Turn
 from gitmem.sessions.working import fail, start_task, suppose
 from gitmem.store.init import Place, init_store
 from tests.desk import given_texts

@@ -19,8 +19,7 @@ from gitmem.lessons.read import counts, pattern_headers
 from gitmem.lessons.usage_log import GivenText, record
 from gitmem.project.state import Past, ProjectCommit
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.state import TaskType
-from gitmem.sessions.turns import Failure, Run, Turn
+from gitmem.sessions.turns import Failure, Run, TaskType, Turn
 from tests.desk import Desk
 
 

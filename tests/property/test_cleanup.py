@@ -19,7 +19,7 @@ from gitmem.lessons.learn import clean_up
 from gitmem.lessons.pattern import BugPattern, render_pattern
 from gitmem.platform.clock import Context
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.state import TaskType
+from gitmem.sessions.turns import TaskType
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 

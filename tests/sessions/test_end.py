@@ -8,9 +8,8 @@ import pytest
 
 from gitmem.document.entry import find_entries
 from gitmem.errors import BusyError
-from gitmem.sessions.cleaned import context_used, in_context
 from gitmem.sessions.end import keep_transcript, read_lines, read_records, save_lessons
-from gitmem.sessions.pending import PendingSession
+from gitmem.sessions.read import PendingSession, context_used, in_context
 from gitmem.store import transcripts
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store

@@ -11,7 +11,7 @@ from gitmem.document.entry import find_entries
 from gitmem.hosts.host import find_host
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import replay
-from gitmem.sessions.pending import look
+from gitmem.sessions.read import look
 from gitmem.store.spool import HookSpool
 from tests.recorded import TRANSCRIPTS, payloads_of
 

@@ -24,8 +24,16 @@ from gitmem.sessions.memory import (
     read_working,
     running,
 )
-from gitmem.sessions.state import HypothesisStatus, PlanStep
-from gitmem.sessions.working import decide, note, set_plan, settle_hypothesis, start_task, suppose
+from gitmem.sessions.working import (
+    HypothesisStatus,
+    PlanStep,
+    decide,
+    note,
+    set_plan,
+    settle_hypothesis,
+    start_task,
+    suppose,
+)
 from gitmem.store.store import Store
 from tests.copies import StoreCopies
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitmem.sessions.state import TaskType, classify, follows_up
+from gitmem.sessions.turns import TaskType, classify, follows_up
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,16 @@ import pytest
 
 from gitmem.sessions.events import HookEvent, HookKind, parse_payload
 from gitmem.sessions.memory import brief
-from gitmem.sessions.state import HypothesisStatus, PlanStep, TaskStatus, TaskType, WorkingMemory
+from gitmem.sessions.turns import TaskType
 from gitmem.sessions.working import (
     CONFIRMED,
     MAX_DISCOVERIES,
     MAX_ERRORS,
     MAX_RESULTS,
+    HypothesisStatus,
+    PlanStep,
+    TaskStatus,
+    WorkingMemory,
     apply,
     begin,
     decide,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gitmem.cli.app import App
     from gitmem.project.state import ProjectQuestions
-    from gitmem.sessions.pending import Pending
+    from gitmem.sessions.read import Pending
     from gitmem.store.store import Store
 
 
@@ -269,8 +269,7 @@ def _answer_start(
     cwd = payload.get("cwd")
     folder = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else app.cwd
     with ProjectQuestions(folder, app.environ) as questions:
-        from gitmem.sessions.cleaned import in_context
-        from gitmem.sessions.pending import glance
+        from gitmem.sessions.read import glance, in_context
         from gitmem.sessions.start import MARKER, session_goes_on
 
         store = _hurried(app, root, folder)
@@ -303,7 +302,7 @@ def _start_text(
     app: App, store: Store, questions: ProjectQuestions, found: Pending | None, stands: str, *, event: TakenEvent
 ) -> tuple[str, tuple[str, ...]]:
     """Return the memory for a new session, and the ids of what it tells; what takes long is left out."""
-    from gitmem.sessions.pending import with_last_answers
+    from gitmem.sessions.read import with_last_answers
     from gitmem.sessions.start import start_parts, start_text
 
     def late() -> bool:

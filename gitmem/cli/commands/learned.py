@@ -37,7 +37,7 @@ from gitmem.lessons.project_knowledge import Knowledge, KnowledgeKind, command_l
 from gitmem.lessons.read import counts, known_patterns, newest_episodes
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.save import save_text
-from gitmem.sessions.state import TaskType
+from gitmem.sessions.turns import TaskType
 from gitmem.store.known_facts import known_facts, known_marks, standing_of
 from gitmem.store.store import Store
 from gitmem.text.sentences import count

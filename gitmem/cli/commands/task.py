@@ -8,9 +8,8 @@ from collections.abc import Callable
 from gitmem.cli.app import App
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.lessons.guide import as_text, guide
-from gitmem.sessions.memory import brief, change_working, find_working
-from gitmem.sessions.state import WorkingMemory, as_json
-from gitmem.sessions.working import change_of
+from gitmem.sessions.memory import as_json, brief, change_working, find_working
+from gitmem.sessions.working import WorkingMemory, change_of
 from gitmem.text.terminal import plain
 
 

@@ -20,7 +20,7 @@ from gitmem.cli.app import App, now, real_app
 from gitmem.cli.commands.hook import hook
 from gitmem.document.entry import find_entries
 from gitmem.platform.clock import Context
-from gitmem.sessions import pending
+from gitmem.sessions import read as session_read
 from gitmem.sessions.outcome import split_fields
 from gitmem.store.findings import FailureLog
 from gitmem.store.spool import HookSpool
@@ -756,10 +756,10 @@ def test_a_session_that_starts_does_not_wait_for_what_hangs(host):
 
 def test_more_than_there_is_time_for_is_left_to_the_background(host, monkeypatch):
     host.turn("turn-1", "Please remember the first question.")
-    monkeypatch.setattr(pending, "_MAX_BYTES", 10)
-    assert pending.glance(Store(str(host.store), real_app().context())) is None
+    monkeypatch.setattr(session_read, "_MAX_BYTES", 10)
+    assert session_read.glance(Store(str(host.store), real_app().context())) is None
     monkeypatch.undo()
-    found = pending.glance(Store(str(host.store), real_app().context()))
+    found = session_read.glance(Store(str(host.store), real_app().context()))
     assert found is not None
     assert len(found.turns) == 1
 

@@ -12,7 +12,7 @@ from gitmem.mcp.changes import keep
 from gitmem.platform.clock import Context
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import save_lessons
-from gitmem.sessions.pending import PendingSession
+from gitmem.sessions.read import PendingSession
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from tests.cli.commands.project import Runner

@@ -14,7 +14,7 @@ from gitmem.lessons.outcome_counts import add_told
 from gitmem.lessons.usage_log import GivenText, ToldMends, record, record_mends
 from gitmem.platform.clock import Context
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.state import TaskType
+from gitmem.sessions.turns import TaskType
 from gitmem.store.store import Store
 from tests.cli.commands.project import Runner
 

@@ -12,8 +12,8 @@ import pytest
 from gitmem.hosts.agents.cline import HOST
 from gitmem.hosts.host import InstallPlace, Scope, read_payload, read_transcript
 from gitmem.hosts.settings import HOOKS
-from gitmem.sessions.cleaned import recorded_turn
 from gitmem.sessions.end import find_transcripts, read_lines
+from gitmem.sessions.read import recorded_turn
 from gitmem.sessions.transcript import hook_events
 from gitmem.sessions.turns import Turn, fold
 

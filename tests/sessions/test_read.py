@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from gitmem.sessions.background import process_spool
-from gitmem.sessions.pending import look, with_last_answers
+from gitmem.sessions.read import look, with_last_answers
 from tests.desk import Recorder
 from tests.started import session_start
 

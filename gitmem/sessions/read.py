@@ -1,14 +1,14 @@
-"""Pending turns and sessions: the events in the spool of the hooks, parsed. Changes nothing."""
+"""Read a session without its secrets and noise: what waits in the spool of the hooks, and the end of a transcript."""
 
 from __future__ import annotations
 
 import os
 
-from gitmem.hosts.host import read_payload
+from gitmem.hosts.host import find_host, name_of, read_payload, read_records
 from gitmem.platform.clock import timedelta
 from gitmem.platform.programs import is_running
 from gitmem.sessions.events import HookEvent, HookKind, parse_payload
-from gitmem.sessions.turns import Turn, fold
+from gitmem.sessions.turns import BOOT_FILES, Turn, content_lines, fold
 from gitmem.store.spool import HookSpool
 from gitmem.values import Value
 
@@ -16,10 +16,13 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
+    from typing import TypeVar
 
     from gitmem.platform.clock import Context
     from gitmem.store.spool import Delivered
     from gitmem.store.store import Store
+
+    AnyValue = TypeVar("AnyValue", bound=Value)
 
 
 _JUST_NOW = timedelta(seconds=5)
@@ -104,8 +107,6 @@ def _completed(turn: Turn, transcript: str) -> Turn:
     is_complete = turn.prompt and (turn.answer or not turn.closed)
     if is_complete or not transcript or turn.host == _TELLS_ALL:
         return turn
-    from gitmem.sessions.cleaned import recorded_turn
-
     found = recorded_turn(transcript, turn)
     if found is None:
         return turn
@@ -128,8 +129,6 @@ def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
     """Return the pending turns, a killed session's last one with the words that only its transcript has (spec R8)."""
     if not pending.turns:
         return ()
-    from gitmem.sessions.cleaned import last_words, recorded_turn
-
     transcripts = {session.name: session.transcript for session in pending.sessions if session.over}
     last = {turn.session: turn.key for turn in pending.turns}
 
@@ -149,3 +148,118 @@ def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
 def look(store: Store, alive: Callable[[int], bool] = is_running) -> Pending:
     """Return the content of the spool."""
     return read_pending(HookSpool(store.private), store.context, alive)
+
+
+_BOOT_BYTES = 262_144
+
+
+def boot_lines(store: Store) -> frozenset[str]:
+    """Return the lines of files such as CLAUDE.md, which the agent loads itself and memory leaves out."""
+    project, texts = os.path.dirname(store.root), []
+    for name in BOOT_FILES:
+        path = os.path.join(project, name)
+        if os.path.isfile(path):
+            try:
+                with open(path, encoding="utf-8", errors="replace") as file:
+                    texts.append(file.read(_BOOT_BYTES))
+            except OSError:
+                continue
+    return content_lines(texts)
+
+
+def cleaner(store: Store) -> Callable[[str], str]:
+    """Return the function that removes secrets from a text, with the values that the store's settings allow."""
+    from gitmem.redact.redact import redact
+
+    allow = store.config.redaction.allow
+    return lambda text: redact(text, allow=allow).text
+
+
+def clean_fields(value: AnyValue, clean: Callable[[str], str], *names: str) -> AnyValue:
+    """Return a value with these fields cleaned, each a text or texts."""
+    given = {name: getattr(value, name) for name in names}
+    return value._replace(
+        **{name: clean(one) if isinstance(one, str) else tuple(map(clean, one)) for name, one in given.items()}
+    )
+
+
+def redacted(turn: Turn, store: Store) -> Turn:
+    """Return a turn without secrets, with the part of the project in which it was.
+
+    Call it before texts are shortened, which could cut off a secret's end.
+    """
+    clean, names = cleaner(store), ("command", "error", "fixed_by", "meanwhile")
+    failures = tuple(clean_fields(failure, clean, *names) for failure in turn.failures)
+    turn = turn._replace(failures=failures, scope=turn.scope or store.scope_of(turn.cwd))
+    return clean_fields(turn, clean, "prompt", "answer", "files", "said")
+
+
+def redacted_with_runs(turn: Turn, store: Store) -> Turn:
+    """Return a turn without secrets, in the commands it ran as well."""
+    clean = cleaner(store)
+    runs = tuple(clean_fields(run, clean, "command", "after") for run in turn.runs)
+    return redacted(clean_fields(turn._replace(runs=runs), clean, "edits"), store)
+
+
+_USAGE_BYTES = 262_144  # at the end of a transcript, searched for the last message's token usage
+_MARKER_BYTES = 8 * 1024 * 1024  # at the end of a transcript, searched for the start text
+_WINDOW = 200_000  # tokens; a model with `[1m]` in its name has a million
+_LARGE_WINDOW = 1_000_000
+
+
+def context_used(path: str) -> float:
+    """Return the share of the model's context window that the last message used, from 0 to 1 (spec P1)."""
+    tokens, window = context_tokens(path)
+    return min(1.0, tokens / window)
+
+
+def context_tokens(path: str) -> tuple[int, int]:
+    """Return the tokens of the context that the last message used, 0 if unknown, and the size of the window."""
+    from gitmem.platform.safe_open import read_end
+    from gitmem.sessions.transcript import records
+
+    lines = read_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n") if path else []
+    used = [part for part in records(lines) if part.tokens and not part.sidechain]
+    if not used:
+        return 0, _WINDOW
+    large = "[1m]" in used[-1].model or max(part.tokens for part in used) > _WINDOW
+    return used[-1].tokens, _LARGE_WINDOW if large else _WINDOW
+
+
+def in_context(path: str, marker: str) -> bool:
+    """Return whether a transcript holds `marker` after its last compaction.
+
+    Only the end of a large transcript is read; without marker and compaction in it, the marker is assumed before it.
+    """
+    from gitmem.platform.safe_open import read_end
+
+    data, whole = read_end(path, _MARKER_BYTES)
+    marked, compacted = data.rfind(marker.encode()), data.rfind(b'"compact_boundary"')
+    return marked > compacted or (not whole and compacted < 0)
+
+
+def last_words(path: str, since: datetime) -> tuple[str, bool]:
+    """Return the agent's last text since a time, and whether it ends the transcript: an answer, no word in mid-turn."""
+    from gitmem.platform.safe_open import read_end
+    from gitmem.sessions.transcript import Role, records
+
+    text, ends = "", False
+    for part in records(read_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n")):
+        if part.sidechain or part.injected or part.at < since:
+            continue
+        ends = part.role is Role.ASSISTANT and bool(part.text.strip())
+        text = part.text if ends else text
+    return text, ends
+
+
+def recorded_turn(path: str, turn: Turn) -> Turn | None:
+    """Return a turn as the end of its host's transcript tells it; the last one for a turn without a prompt."""
+    from gitmem.platform.safe_open import read_end
+    from gitmem.sessions.transcript import hook_events
+
+    name = name_of(turn.host)
+    own = find_host(name).lines  # of a host whose transcript is no file of lines, all are read
+    data = b"" if own else read_end(path, _USAGE_BYTES)[0]
+    lines = own(path) if own else data.decode("utf-8", "replace").splitlines(keepends=True)
+    turns = fold(hook_events(read_records(lines, name=name), None, turn.host))
+    return next((one for one in reversed(turns) if one.prompt and (not turn.prompt or one.key == turn.key)), None)
