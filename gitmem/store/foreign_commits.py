@@ -1,14 +1,14 @@
 """Follow commits that others made: fetched ones, and those of plain git.
 
-A fast-forward moves the branch to a fetched commit by compare-and-swap, once all files are staged; recovery finishes a
-killed one. The file `arriving` says that the commits did not come from this work tree. Where a commit of plain git
+A fast-forward moves the branch to a fetched commit by compare-and-swap; then recovery brings the files up to it, also
+after a kill. The file `arriving` says that the commits did not come from this work tree. Where a commit of plain git
 changed a fact or its line, the other one follows. Fast-forwards are tested through `tests/sync/test_rounds.py`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from gitmem.document.document import BrokenHeaderError, Document
@@ -19,17 +19,16 @@ from gitmem.errors import GitFailedError, GitmemError, RefusedError
 from gitmem.facts.fact import FOLDER, PATH, Fact
 from gitmem.facts.file import parse_fact, render_fact
 from gitmem.facts.lines import TOLD, fact_entries, facts_as_edited, line_edits
-from gitmem.git.lock import Lock
+from gitmem.git.lock import beating
 from gitmem.git.log import Fork, log
 from gitmem.git.objects import blob_id, empty_tree
 from gitmem.git.repository import Repository, move_refs
 from gitmem.git.treediff import PathChange
-from gitmem.git.worktree import Staged
 from gitmem.merge.documents import has_markers, merge, without_markers
 from gitmem.platform.safe_open import replace_file
 from gitmem.store.fact_lines import Shelf, followed
-from gitmem.store.merge_commits import MergeCommit, with_parents, write_on
-from gitmem.store.recovery import ARRIVING, publish
+from gitmem.store.merge_commits import MergeCommit, write_on
+from gitmem.store.recovery import ARRIVING, recover
 from gitmem.store.store import Store
 from gitmem.store.transaction import Transaction
 
@@ -223,11 +222,6 @@ def resolve(transaction: Transaction, paths: Iterable[str]) -> bool:
     return transaction.commit(message, resolved)
 
 
-# Limits of a batch, which is held in memory and then written; the lock's heartbeat goes between batches.
-_BATCH, _BATCH_BYTES = 256, 1 << 24
-_FEW = 8  # up to so many files are written without threads
-
-
 def fast_forward(
     store: Store,
     expected: str,
@@ -249,76 +243,23 @@ def fast_forward(
     """
     with store.saving():
         branch = store.repository.branch()
-        with store.lock(purpose).acquire(store.config.lock.wait_seconds) as lock:
+        with store.lock(purpose).acquire(store.config.lock.wait_seconds) as lock, beating(lock):
             if store.repository.tip(branch) != expected or store.marked() != expected:
                 return None
-            return _move_forward(store, branch, expected, new, lock=lock, notes=notes or {})
-
-
-def _move_forward(
-    store: Store, branch: str, old: str, new: str, *, lock: Lock, notes: Mapping[str, tuple[str | None, str | None]]
-) -> tuple[str, ...] | None:
-    """Bring branch and files from `old` to `new`, under the lock."""
-    changes = store.repository.changes(old, new)
-    removed = {change.path for change in changes if change.new is None}
-    # Where a folder replaces a file, the file has to be removed first.
-    late = [change for change in changes if change.new and not removed.isdisjoint(with_parents(change.path)[:-1])]
-    staged: list[Staged] = []
-    with store.files.open_index() as index:
-        try:
-            if any(_is_edited(store, change) for change in changes):
+            if any(_is_edited(store, change) for change in store.repository.changes(expected, new)):
                 return None
-            staged += _staged(store, [change for change in changes if change not in late], lock)
             lock.check()
             replace_file(os.path.join(store.private, ARRIVING), f"{new}\n".encode("ascii"))
-            if not move_refs(store.repository.git, {**notes, branch: (old, new)}, "gitmem sync"):
-                store.files.discard(staged)
+            if not move_refs(store.repository.git, {**(notes or {}), branch: (expected, new)}, "gitmem sync"):
                 return None
-        except BaseException:
-            store.files.discard(staged)
-            raise
-        try:
-            if late:
-                store.files.publish([item for item in staged if item.temporary is None])
-                staged = [item for item in staged if item.temporary is not None] + _staged(store, late, lock)
-            return publish(store, new, staged, index, [change.path for change in changes])
-        except (OSError, GitmemError) as error:
-            failure = f"The branch is at {new[:10]}, but the work tree could not be updated: {error}."
-            return (f"{failure} The next gitmem command repairs that.",)
+            try:
+                return recover(store, new, moved=True)
+            except (OSError, GitmemError) as error:
+                failure = f"The branch is at {new[:10]}, but the work tree could not be updated: {error}."
+                return (f"{failure} The next gitmem command repairs that.",)
 
 
 def _is_edited(store: Store, change: PathChange) -> bool:
     data = store.files.read(change.path)
     oid = None if data is None else blob_id(data, change.old or change.new or "")
     return oid != change.old
-
-
-def _staged(store: Store, changes: Sequence[PathChange], lock: Lock) -> list[Staged]:
-    staged = [store.files.stage(change.path, None) for change in changes if change.new is None]
-    kept = [change for change in changes if change.new is not None]
-    contents = store.repository.blobs([change.new or "" for change in kept])
-    try:
-        for batch in _batches(zip(kept, contents, strict=True)):
-            lock.heartbeat()
-            files = [(item.path, data, item.mode == "100755") for item, data in batch]
-            if len(kept) > _FEW:
-                staged += store.files.stage_all(files)
-            else:
-                staged += [store.files.stage(path, data, executable=executable) for path, data, executable in files]
-    except BaseException:
-        store.files.discard(staged)
-        raise
-    return staged
-
-
-def _batches(files: Iterable[tuple[PathChange, bytes]]) -> Iterator[list[tuple[PathChange, bytes]]]:
-    """Yield files with their contents in batches that fit into memory."""
-    batch: list[tuple[PathChange, bytes]] = []
-    size = 0
-    for file in files:
-        batch.append(file)
-        size += len(file[1])
-        if len(batch) >= _BATCH or size >= _BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    yield batch

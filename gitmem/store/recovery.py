@@ -20,7 +20,7 @@ from gitmem.platform.safe_open import read_text, replace_file
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gitmem.git.index import IndexUpdate
     from gitmem.git.treediff import PathChange
@@ -154,25 +154,78 @@ def publish(store: Store, tip: str, staged: list[Staged], index: IndexUpdate, pa
     return ()
 
 
+# Limits of a batch, which is held in memory and then written.
+_BATCH, _BATCH_BYTES = 256, 1 << 24
+_FEW = 8  # up to so many files are written without threads
+
+
 def _bring_up(store: Store, marked: str, held: str, tip: str, notices: list[str]) -> set[str]:
     """Bring files from the commit `held` up to the tip; return the paths edited meanwhile.
 
     The index is at the commit `marked` or later, and is brought up as well.
     """
-    entries = read_entries(store.repository.git)
-    behind: set[str] = set()
-    for change in store.repository.changes(held, tip):
+    changes = store.repository.changes(held, tip)
+    plain, behind = [], set[str]()
+    entries: dict[str, str] | None = None
+    for change in changes:
         try:
-            notice, done = _follow(store, change, entries.get(change.path))
+            disk = store.files.read(change.path) if is_file(change) else None
+            if is_file(change) and _is_version(disk, change, change.old):
+                plain.append(change)
+                continue
+            entries = read_entries(store.repository.git) if entries is None else entries
+            notice, done = _follow(store, change, disk, entries.get(change.path))
         except RefusedError as error:
             notice, done = error.sentences, True
         if notice and notice not in notices:
             notices.append(notice)
         if not done:
             behind.add(change.path)
-    stale = (change for change in store.repository.changes(marked, tip) if entries.get(change.path) != change.new)
+    behind.update(_write(store, [(change.path, None, False) for change in plain if change.new is None], notices))
+    for batch in _batches(store, [change for change in plain if change.new]):  # a folder may replace a file
+        behind.update(_write(store, batch, notices))
+    stale = changes if marked == held else store.repository.changes(marked, tip)
     _bring_index(store, [change for change in stale if change.path not in behind])
     return behind
+
+
+def is_file(change: PathChange) -> bool:
+    """Return whether a change is one of a file: gitmem writes no links and no submodules."""
+    return change.mode.startswith("100")
+
+
+def _is_version(disk: bytes | None, change: PathChange, oid: str | None) -> bool:
+    """Return whether a file of the work tree is the version with this object id, None for no file."""
+    return (None if disk is None else blob_id(disk, change.new or change.old or "")) == oid
+
+
+def _batches(store: Store, changes: Sequence[PathChange]) -> Iterator[list[tuple[str, bytes | None, bool]]]:
+    """Yield files as the tip has them, path, content and whether it is executable, as many as fit into memory."""
+    batch: list[tuple[str, bytes | None, bool]] = []
+    size = 0
+    for change, data in zip(changes, store.repository.blobs([change.new or "" for change in changes]), strict=True):
+        batch.append((change.path, data, change.mode == "100755"))
+        size += len(data)
+        if len(batch) >= _BATCH or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    yield batch
+
+
+def _write(store: Store, files: Sequence[tuple[str, bytes | None, bool]], notices: list[str]) -> list[str]:
+    """Write or remove files; return the paths that a person has edited since they were read."""
+    try:
+        staged = (
+            store.files.stage_all(files)
+            if len(files) > _FEW
+            else [store.files.stage(path, data, executable=executable) for path, data, executable in files]
+        )
+    except RefusedError as error:
+        if len(files) > 1:
+            return [path for file in files for path in _write(store, [file], notices)]
+        notices.append(error.sentences)
+        return []
+    return store.files.publish(staged)
 
 
 def _held(store: Store, marked: str, tip: str) -> str | None:
@@ -202,32 +255,25 @@ def arriving(store: Store) -> str:
     return read_text(os.path.join(store.private, ARRIVING)).strip()
 
 
-def _follow(store: Store, change: PathChange, indexed: str | None) -> tuple[str, bool]:
-    """Bring one file up to the tip; return a notice or "", and False if the file was edited meanwhile."""
+def _follow(store: Store, change: PathChange, disk: bytes | None, indexed: str | None) -> tuple[str, bool]:
+    """Bring a file that is not as before up to the tip; return a notice or "", and False if it was edited meanwhile."""
     from gitmem.text.difference import merge_lines  # late: rarely needed
 
-    if not change.mode.startswith("100"):  # gitmem writes no links and no submodules
+    if not is_file(change) or _is_version(disk, change, change.new):
         return "", True
-    path, disk = change.path, store.files.read(change.path)
-    ours = None if disk is None else blob_id(disk, change.new or change.old or "")
-    if ours == change.new:
-        return "", True
-    new = None if change.new is None else store.repository.blob(change.new)
-    if ours == change.old:
-        return "", _put(store, change, new)
-    old = None if change.old is None else store.repository.blob(change.old)
+    path = change.path
+    old, new = (None if oid is None else store.repository.blob(oid) for oid in (change.old, change.new))
     if disk is None or indexed == change.new or _is_built_on(disk, old or b"", new or b""):
         return "", True  # removed or edited by hand after gitmem had written it
+    executable = change.mode == "100755"
     # Where both only add lines, the person's come first: they may continue the line above.
     merged = disk if new is None else merge_lines(disk, old or b"", new)
     if merged is not None:
-        return f"{path} was edited by hand during a save; both versions were merged.", _put(store, change, merged)
+        notice = f"{path} was edited by hand during a save; both versions were merged."
+        return notice, not _write(store, [(path, merged, executable)], [])
     beside = _name_beside(store, path)
-    kept = not store.files.publish([store.files.stage(beside, disk)])
-    return (
-        f"{path} was edited by hand during a save; your version is kept as {beside}.",
-        kept and _put(store, change, new),
-    )
+    done = not _write(store, [(beside, disk, False)], []) and not _write(store, [(path, new, executable)], [])
+    return f"{path} was edited by hand during a save; your version is kept as {beside}.", done
 
 
 def _bring_index(store: Store, changes: Sequence[PathChange]) -> None:
@@ -240,18 +286,11 @@ def _bring_index(store: Store, changes: Sequence[PathChange]) -> None:
         except RefusedError:
             edited.append(change)
             continue
-        is_at_tip = disk is None if change.new is None else disk is not None and blob_id(disk, change.new) == change.new
-        (unchanged if is_at_tip else edited).append(change)
+        (unchanged if _is_version(disk, change, change.new) else edited).append(change)
     with store.files.open_index() as index:
         index.finish([change.path for change in unchanged])
     entries = {change.path: None if change.new is None else (change.mode, change.new) for change in edited}
     set_entries(store.repository.git, entries)
-
-
-def _put(store: Store, change: PathChange, content: bytes | None) -> bool:
-    """Write a file; return False if a person has edited it since it was read."""
-    executable = change.mode == "100755"
-    return not store.files.publish([store.files.stage(change.path, content, executable=executable)])
 
 
 def _is_built_on(disk: bytes, old: bytes, new: bytes) -> bool:
