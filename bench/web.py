@@ -36,7 +36,7 @@ from gitmem.platform.clock import Context
 from gitmem.platform.programs import read_resource
 from gitmem.sessions.save import save
 from gitmem.store.init import Place, init_store
-from gitmem.store.status import StatusReader
+from gitmem.store.status import status_reader
 from gitmem.store.store import Store
 from gitmem.web.app import FILES, Pages, make_app
 from gitmem.web.render import MENU
@@ -177,8 +177,8 @@ def main() -> None:
         for commits in filter(None, (args.commits, args.long)):
             fill(store, args.facts, commits, done)
             done = commits
-            with StatusReader(store) as reader:
-                reader.read()  # the cache of headers, as a session's start leaves it
+            with status_reader(store) as read_status:
+                read_status()  # the cache of headers, as a session's start leaves it
             grep = yardstick(store.root) * 1000
             printed, shown = (seconds * 1000 for seconds in start(store.root, environ))
             print(f"\n{commits:,} commits, {args.facts:,} facts; `git grep` for two words takes {grep:.0f} ms")

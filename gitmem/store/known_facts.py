@@ -125,21 +125,6 @@ def facts_of(store: Store, headers: Sequence[Header]) -> list[Fact]:
     return as_edited(store, headers, [fact_of(header) for header in headers])
 
 
-def disputing_facts(store: Store, bounds: Bounds) -> list[Fact]:
-    """Return, within `bounds`, the facts that name a contradiction, those they name, and those that do not bind.
-
-    `what_holds` says of these what it says of them among all facts.
-    """
-    headers = fact_headers(store, bounds)
-    named = {one for header in headers if header.line[_STATE] == _DISPUTED for one in fact_of(header).review}
-    wanted = [
-        header
-        for header in headers
-        if header.line[_STATE] == _DISPUTED or header.key[0] not in BINDING or id_in(header.path) in named
-    ]
-    return facts_of(store, wanted)
-
-
 def are_undisputed(store: Store) -> bool:
     """Return whether no cached fact names a contradiction and none came, went or was replaced since."""
     lines = cached_lines(store, FOLDER)
@@ -156,17 +141,20 @@ def marks_for(store: Store, shown: Collection[str], *, hurried: bool = False) ->
     return _with_changes(store, place_marks(store, facts_for(store, shown, hurried=hurried)))
 
 
-def facts_for(store: Store, shown: Collection[str], *, hurried: bool = False) -> list[Fact]:
+def facts_for(
+    store: Store, shown: Collection[str], *, hurried: bool = False, bounds: Bounds | None = None
+) -> list[Fact]:
     """Return the facts that say of any text, and of the facts `shown`, what all facts say.
 
     A fact in force that nothing contradicts, that still has its first words and is of the whole project needs no mark:
     of 10,000 only the others are parsed, those shown, and those that take the place of one. If it is `hurried`, those
-    of a branch, a commit or a part of the project are left out as well.
+    of a branch, a commit or a part of the project are left out as well. `bounds` limits the parsing of files that no
+    cache knows.
     """
     lines = cached_lines(store, FOLDER)
     headers = headers_in(_not_plain(lines or (), shown, _PLAIN + _PLACED * hurried))
     if lines is None or any(_id_in(header.path) in shown and not header.is_current(store.root) for header in headers):
-        return known_facts(store)
+        return facts_of(store, fact_headers(store, bounds))
     facts = [fact_of(header) for header in headers]
     linked = {other for fact in facts for other in (fact.superseded_by, *fact.review) if other}
     ended = {_digest(fact.description) for fact in facts if fact.status not in BINDING}

@@ -7,30 +7,36 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 
+from gitmem.archives.plans import Limits
+from gitmem.document.entry import KNOWN_ISSUES, find_entries, find_section
+from gitmem.document.ids import MEMORY, id_in
+from gitmem.document.message import Op, Trailer
 from gitmem.errors import GitFailedError, GitmemError
-from gitmem.store.doctor import CHECKS, OPENED
+from gitmem.facts.validity import what_holds
+from gitmem.git.log import Commit, EarlyLog, newest_with
+from gitmem.git.packing import tracked_files
+from gitmem.history.review import ToReview
+from gitmem.platform.clock import local
+from gitmem.store.doctor import CHECKS, OPENED, Check
 from gitmem.store.document_checks import AT_ONCE, attributes_finding, look, read_or_none, tip_of
 from gitmem.store.findings import Finding, Level, bytes_below, examine
+from gitmem.store.headers import Bounds, never
+from gitmem.store.known_facts import are_undisputed, facts_for
 from gitmem.store.spool import HookSpool
+from gitmem.store.store import Store
+from gitmem.text.stems import tokens_of_size
 from gitmem.values import Value
 
+TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from datetime import datetime
-    from typing import Self
-
-    from gitmem.git.log import Commit, EarlyLog
-    from gitmem.history.review import ToReview
-    from gitmem.store.findings import Check
-    from gitmem.store.store import Store
     from gitmem.sync.sync import RemoteState
 
 
-_SAVES = ("save", "turn", "extract")  # of gitmem.document.message.Op
-_OP, _SESSION = "Gitmem-Op", "Gitmem-Session"  # as in gitmem.document.message.Trailer
+_SAVES = (Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value)
 HISTORY = "history"  # the check that finds a history which git cannot read
 _MOST_FACTS = 25  # to parse; the next look reads more of them
 _MOST_SIZES = 500  # files to ask for their size
@@ -84,74 +90,57 @@ class StoreStatus(Value):
     bytes: int
 
 
-class StatusReader:
-    """Reads the state of a store, while git looks for edits and the last commits since the context was entered.
+@contextmanager
+def status_reader(store: Store) -> Iterator[Callable[[], StoreStatus]]:
+    """Yield a function that returns the state of a store, while git looks for edits and the last commits.
 
     It changes nothing of the memory.
     """
+    tip, accepted = tip_of(store), store.acceptance.given()
+    log = EarlyLog(store.repository.git, tip or "HEAD", _RECENT_COMMITS)
+    with store.files.look(tip) as looked, log:
+        if accepted:
+            looked.start()
+        yield lambda: _status(store, _edited(looked.edited) if accepted else (), *_recent(log, tip), accepted=accepted)
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._open = ExitStack()
 
-    def __enter__(self) -> Self:
-        store = self._store
-        self._tip = tip = tip_of(store)
-        self._look = self._open.enter_context(store.files.look(tip))
-        self._accepted = store.acceptance.given()
-        if self._accepted:
-            self._look.start()
-        from gitmem.git.log import EarlyLog
-
-        self._log = EarlyLog(store.repository.git, tip or "HEAD", _RECENT_COMMITS)
-        self._open.enter_context(self._log)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._open.close()
-
-    def read(self) -> StoreStatus:
-        """Return the state."""
-        from gitmem.archives.plans import Limits
-        from gitmem.git.packing import tracked_files
-        from gitmem.text.stems import tokens_of_size
-
-        store = self._store
-        tracked = tracked_files(store.repository.git)
-        edited = _edited(self._look.edited) if self._accepted else ()
-        gone = {path for path in edited or () if not os.path.lexists(f"{store.root}/{path}")}
-        names = [path for path in dict.fromkeys([*tracked, *edited]) if path not in gone] if edited else tracked
-        listed = "\0".join(["", *names])  # searched in one go: a store may have 50,000
-        days = sorted(day.removesuffix(".md") for day in re.findall(r"\0daily/(?:[^\0]*/)?([^\0/]*)", listed))
-        rotation, hooks, memory = (
-            store.config.rotation,
-            HookSpool(store.private),
-            read_or_none(store, "memory.md") or b"",
-        )
-        contradictions = _contradictions(store, names if edited is None else edited) if "\0facts/" in listed else 0
-        attention, review = _attention(store, names, names if edited is None else edited, accepted=self._accepted)
-        recent, damage = _recent(self._log, self._tip)
-        return StoreStatus(
-            store=store.root,
-            branch=_branch(store),
-            last_event=_last_event(hooks, recent),
-            last_save=_last_save(store, recent),
-            tokens=tokens_of_size(len(memory)),
-            threshold=Limits(rotation.threshold_tokens, rotation.carryover_tokens).threshold,
-            archives=listed.count("\0archive/"),
-            days=len(days),
-            newest_day=days[-1] if days else None,
-            waiting=len(store.spool.names()),
-            unfinished=hooks.unfinished(),
-            aside=len(store.spool.aside()) + len(hooks.aside()),
-            edited=edited or (),
-            remotes=_remotes(store) if recent else (),
-            review=review,
-            contradictions=contradictions,
-            attention=(*damage, *attention),
-            knows=_known(listed, memory),
-            bytes=_bytes(store, names),
-        )
+def _status(
+    store: Store,
+    edited: tuple[str, ...] | None,
+    recent: Sequence[Commit],
+    damage: tuple[Finding, ...],
+    *,
+    accepted: bool,
+) -> StoreStatus:
+    tracked = tracked_files(store.repository.git)
+    gone = {path for path in edited or () if not os.path.lexists(f"{store.root}/{path}")}
+    names = [path for path in dict.fromkeys([*tracked, *edited]) if path not in gone] if edited else tracked
+    listed = "\0".join(["", *names])  # searched in one go: a store may have 50,000
+    days = sorted(day.removesuffix(".md") for day in re.findall(r"\0daily/(?:[^\0]*/)?([^\0/]*)", listed))
+    rotation, hooks, memory = store.config.rotation, HookSpool(store.private), read_or_none(store, MEMORY) or b""
+    unsure = names if edited is None else edited
+    attention, review = _attention(store, names, unsure, accepted=accepted)
+    return StoreStatus(
+        store=store.root,
+        branch=_branch(store),
+        last_event=_last_event(hooks, recent),
+        last_save=_last_save(store, recent),
+        tokens=tokens_of_size(len(memory)),
+        threshold=Limits(rotation.threshold_tokens, rotation.carryover_tokens).threshold,
+        archives=listed.count("\0archive/"),
+        days=len(days),
+        newest_day=days[-1] if days else None,
+        waiting=len(store.spool.names()),
+        unfinished=hooks.unfinished(),
+        aside=len(store.spool.aside()) + len(hooks.aside()),
+        edited=edited or (),
+        remotes=_remotes(store) if recent else (),
+        review=review,
+        contradictions=_contradictions(store, unsure) if "\0facts/" in listed else 0,
+        attention=(*damage, *attention),
+        knows=_known(listed, memory),
+        bytes=_bytes(store, names),
+    )
 
 
 def _bytes(store: Store, names: Sequence[str]) -> int:
@@ -166,8 +155,6 @@ def _bytes(store: Store, names: Sequence[str]) -> int:
 
 
 def _known(listed: str, memory: bytes) -> MemoryCounts:
-    from gitmem.document.entry import KNOWN_ISSUES, find_entries, find_section
-
     body = memory.decode("utf-8", "replace")
     section = find_section(body, KNOWN_ISSUES)
     issues = find_entries(body[section.body : section.end]) if section else ()
@@ -199,9 +186,7 @@ def _recent(log: EarlyLog, tip: str) -> tuple[Sequence[Commit], tuple[Finding, .
 
 def _last_event(hooks: HookSpool, recent: Iterable[Commit]) -> datetime | None:
     """Return the time of the last event of a session, waiting or committed."""
-    from gitmem.platform.clock import UTC, datetime, local
-
-    times = [commit.authored for commit in recent if commit.value(_SESSION)]
+    times = [commit.authored for commit in recent if commit.value(Trailer.SESSION)]
     for name in hooks.names():
         try:
             modified = os.stat(os.path.join(hooks.folder, name)).st_mtime
@@ -212,11 +197,9 @@ def _last_event(hooks: HookSpool, recent: Iterable[Commit]) -> datetime | None:
 
 
 def _last_save(store: Store, recent: Sequence[Commit]) -> LastSave | None:
-    commits = [commit for commit in recent if commit.value(_OP) in _SAVES]
+    commits = [commit for commit in recent if commit.value(Trailer.OP) in _SAVES]
     if not commits and len(recent) == _RECENT_COMMITS:  # walks all of history if there is none
-        from gitmem.git.log import newest_with
-
-        commits = newest_with(store.repository.git, recent[0].oid, _OP, _SAVES)
+        commits = newest_with(store.repository.git, recent[0].oid, Trailer.OP.value, _SAVES)
     newest = max(commits, key=lambda commit: commit.committed, default=None)
     return None if newest is None else LastSave(newest.oid, newest.committed, newest.subject)
 
@@ -237,13 +220,10 @@ def _remotes(store: Store) -> tuple[RemoteState, ...]:
 
 
 def _contradictions(store: Store, edited: Iterable[str]) -> int:
-    from gitmem.facts.validity import what_holds
-    from gitmem.store.headers import Bounds, never
-    from gitmem.store.known_facts import are_undisputed, disputing_facts
-
-    if are_undisputed(store) and not any(name.startswith("facts/") for name in edited):
+    shown = {id_in(name) for name in edited if name.startswith("facts/")}
+    if not shown and are_undisputed(store):
         return 0
-    facts = disputing_facts(store, Bounds(_MOST_FACTS, never))
+    facts = facts_for(store, shown, bounds=Bounds(_MOST_FACTS, never))
     return sum(len(status.disputes) for status in what_holds(facts).values()) // 2  # each names the other
 
 

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from gitmem.archives.plans import Limits, plan_rotation
 from gitmem.document.document import Document
-from gitmem.document.entry import Entry, MemoryType, add_entry, entry_ids, find_entries, remove_entries, render_entry
+from gitmem.document.entry import Entry, MemoryType, add_entry, entry_ids, find_entries, render_entry
 from gitmem.document.ids import MEMORY, archive_path, make_id, summary_path
 from gitmem.history.undo_plan import (
     FileChange,
@@ -175,20 +175,6 @@ def test_a_rotation_is_known_by_what_it_did():
     assert rotated([FileChange(ARCHIVE, None, whole)]) is None
 
 
-def test_prose_is_merged_by_line_and_entries_by_id():
-    base = add(EMPTY_MEMORY, "Recent Context", entry(1))
-    edited = base.replace(b"## Current State\n", b"## Current State\n\nAll is well.\n")
-    onto = add(remove(edited, entry(1)), "Recent Context", entry(2))
-    result = plan_undo([FileChange(MEMORY, base, edited)], {MEMORY: onto})[MEMORY]
-    assert b"All is well" not in result
-    assert ids(result) == {entry(2).id}
-
-
-def remove(data, item):
-    document = Document.parse(data)
-    return document.with_body(remove_entries(document.body, {item.id})).render()
-
-
 @pytest.mark.parametrize(
     "before,after,current",
     [
@@ -219,12 +205,6 @@ def test_what_has_not_changed_since_is_exactly_as_before(before, after, current,
     assert plan_undo([FileChange("notes.md", before, after)], {"notes.md": current}) == {"notes.md": result}
 
 
-def test_a_log_that_was_removed_and_made_again_gets_its_entries_back():
-    before, current = add(EMPTY_DAY, "Note", entry(1)), add(EMPTY_DAY, "Decision", entry(2))
-    result = plan_undo([FileChange(DAY, before, None)], {DAY: current})[DAY]
-    assert ids(result) == {entry(1).id, entry(2).id}
-
-
 def test_crlf_stays():
     day = EMPTY_DAY.replace(b"\n", b"\r\n")
     one = add(day, "Note", entry(1))
@@ -232,13 +212,6 @@ def test_crlf_stays():
     assert plan_undo([FileChange(DAY, day, one)], {DAY: two})[DAY] == add(day, "Note", entry(2))
     result = carry_over(DAY, day, one, add(day, "Note", entry(2)))
     assert result == two
-
-
-def test_a_header_is_lines_like_others():
-    base = EMPTY_DAY.replace(b"kind: daily", b"kind: daily\nmood: good")
-    onto = add(base, "Note", entry(1))
-    result = plan_undo([FileChange(DAY, EMPTY_DAY, base)], {DAY: onto})[DAY]
-    assert result == add(EMPTY_DAY, "Note", entry(1))
 
 
 A, B, C, D = ("a" * 40, "b" * 40, "c" * 40, "d" * 40)

@@ -17,7 +17,7 @@ from gitmem.store.doctor import CHECKS as QUICK
 from gitmem.store.doctor import DEEP, FULL
 from gitmem.store.findings import FailureLog, Level, LoggedFailure, examine
 from gitmem.store.init import Place, init_store
-from gitmem.store.status import StatusReader, StoreStatus
+from gitmem.store.status import StoreStatus, status_reader
 from gitmem.store.store import MAX_PACKS, Store
 from gitmem.store.transact import transact
 from tests.own_settings import own_settings
@@ -30,8 +30,8 @@ BEGAN = datetime.now(UTC)
 
 
 def status_of(patient) -> StoreStatus:
-    with StatusReader(patient.store) as reader:
-        return reader.read()
+    with status_reader(patient.store) as read_status:
+        return read_status()
 
 
 def on_a_branch(project, context):

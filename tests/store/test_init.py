@@ -269,14 +269,6 @@ def test_the_user_s_own_store_does_not_see_the_projects_inside_it(project, init,
     assert find_store(str(project), str(home)) != str(home / ".gitmem")
 
 
-def test_two_projects_of_one_name_do_not_share_a_memory(tmp_path, init):
-    roots = set()
-    for place in ("one", "two"):
-        (tmp_path / place / "app").mkdir(parents=True)
-        roots.add(init(tmp_path / place / "app", Place.HOME).store.root)
-    assert len(roots) == 2
-
-
 @pytest.mark.parametrize(
     "first, second",
     [
@@ -293,12 +285,6 @@ def test_a_project_has_one_store(project, init, first, second):
         init(project, second)
     assert made.store.root in caught.value.message
     assert find_store(str(project), made.store.context.home) == made.store.root
-
-
-def test_plain_init_completes_a_store_on_a_branch(project, init):
-    first = init(project, Place.BRANCH)
-    again = init(project)
-    assert (again.new, again.store.root) == (False, first.store.root)
 
 
 # Cut off, at once, and elsewhere

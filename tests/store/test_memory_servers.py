@@ -3,9 +3,7 @@
 import http.server
 import itertools
 import os
-import subprocess
 import threading
-import urllib.parse
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,109 +21,40 @@ from tests.conftest import RunsGit
 from tests.own_settings import own_settings
 from tests.store.machines import QUICK, Machine, converge
 
-_EXEC = subprocess.run(["git", "--exec-path"], capture_output=True, text=True, check=True).stdout.strip()
-_BACKEND = os.path.join(_EXEC, "git-http-backend")
-
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    """Hands requests to `git http-backend`, and asks for a password."""
-
-    folder = ""
-    seen: list[str]
+    """Asks for a password, and takes none."""
 
     def log_message(self, *_: object) -> None:
         pass
 
-    def _answer(self) -> None:
-        self.seen.append(self.headers.get("Authorization", ""))
-        if self.headers.get("Authorization") != "Basic YWRhOnMzY3IzdA==":  # ada:s3cr3t
-            self.send_response(401)
-            self.send_header("WWW-Authenticate", 'Basic realm="memory"')
-            self.end_headers()
-            return
-        path, _, query = self.path.partition("?")
-        length = int(self.headers.get("Content-Length") or 0)
-        if self.headers.get("Transfer-Encoding") == "chunked":
-            body = b""
-            while size := int(self.rfile.readline(), 16):
-                body += self.rfile.read(size)
-                self.rfile.readline()
-            self.rfile.readline()
-        else:
-            body = self.rfile.read(length)
-        env = {
-            **os.environ,
-            "GIT_PROJECT_ROOT": self.folder,
-            "GIT_HTTP_EXPORT_ALL": "1",
-            "PATH_INFO": urllib.parse.unquote(path),
-            "QUERY_STRING": query,
-            "REQUEST_METHOD": self.command,
-            "CONTENT_TYPE": self.headers.get("Content-Type", ""),
-            "CONTENT_LENGTH": str(len(body)),
-            "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
-            "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
-            "REMOTE_USER": "ada",
-            "REMOTE_ADDR": "127.0.0.1",
-        }
-        run = subprocess.run([_BACKEND], input=body, env=env, capture_output=True, check=False)
-        head, _, content = run.stdout.partition(b"\r\n\r\n")
-        lines = [line.split(": ", 1) for line in head.decode().split("\r\n") if ": " in line]
-        status = next((int(value.split()[0]) for name, value in lines if name == "Status"), 200)
-        self.send_response(status)
-        for name, value in lines:
-            if name != "Status":
-                self.send_header(name, value)
+    def do_GET(self) -> None:
+        self.send_response(401)
+        self.send_header("WWW-Authenticate", 'Basic realm="memory"')
         self.end_headers()
-        self.wfile.write(content)
-
-    do_GET = do_POST = _answer  # noqa: N815  # as the base class has them
 
 
 @pytest.fixture
-def web(tmp_path: Path, remote: Path) -> Iterator[tuple[str, list[str]]]:
-    """Serve the remote by `git http-backend`, for who has the password; returns host and port, and what was asked."""
-    if not os.access(_BACKEND, os.X_OK):
-        pytest.skip("this git has no http-backend")
-    subprocess.run(["git", "-C", str(remote), "config", "http.receivepack", "true"], check=True)
-    seen: list[str] = []
-    handler = type("Handler", (_Handler,), {"folder": str(tmp_path), "seen": seen})
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"127.0.0.1:{server.server_address[1]}/{remote.name.replace(' ', '%20')}", seen
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-def test_a_web_server_with_the_users_own_credentials(
-    machine: Callable[..., Machine], web: tuple[str, list[str]], home: Path, tmp_path: Path
-):
-    address, _ = web
-    (home / ".gitconfig").write_text(f"[credential]\n\thelper = store --file={tmp_path}/passwords\n")
-    (tmp_path / "passwords").write_text(f"http://ada:s3cr3t@{address.partition('/')[0]}\n")
-    machines = [machine(name, url=f"http://{address}") for name in ("laptop", "desktop")]
-    for each in machines:
-        each.save(f"of {each.name}")
-        each.sync()
-    converge(*machines)
+def web() -> Iterator[str]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"127.0.0.1:{server.server_address[1]}/memory.git"
+    server.shutdown()
+    server.server_close()
 
 
 def test_a_web_server_that_lets_nobody_in_is_said_at_once_and_nobody_is_asked(
-    machine: Callable[..., Machine], web: tuple[str, list[str]], environ: dict[str, str], tmp_path: Path
+    machine: Callable[..., Machine], web: str, environ: dict[str, str], tmp_path: Path
 ):
     asked = tmp_path / "asked"
     program = tmp_path / "ask"
     program.write_text(f"#!/bin/sh\ntouch '{asked}'\necho wrong\n")
     program.chmod(0o755)
     environ.update(GIT_ASKPASS=str(program), SSH_ASKPASS=str(program), DISPLAY=":0")
-    address, _ = web
-    first = machine("laptop", url=f"http://{address}")
+    first = machine("laptop", url=f"http://{web}")
     with pytest.raises(GitmemError, match="let nobody in"):
         first.sync()
-    wrong = machine("desktop", url=f"http://ada:wr0ng@{address}")
+    wrong = machine("desktop", url=f"http://ada:wr0ng@{web}")
     with pytest.raises(GitmemError, match="let nobody in") as caught:
         wrong.sync()
     assert "wr0ng" not in f"{caught.value}{caught.value.remedy}"
@@ -235,22 +164,6 @@ def test_memory_is_not_pushed_to_the_projects_remote_unless_that_is_said(project
 
 
 # Failures that users of other memory tools reported: concurrency, machines, privacy
-
-
-def test_rival_deletions_come_back(pair: tuple[Machine, Machine]):
-    first, second = pair
-    first.write("knowledge/old.md", "# Old\n")
-    gone, kept = first.save("to be removed"), first.save("to be kept")
-    converge(*pair)
-    (first.root / "knowledge/old.md").unlink()
-    for path in [first.root / "memory.md", *(first.root / "daily").rglob("*.md")]:
-        path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if gone not in line))
-    first.ids.discard(gone)
-    second.save("meanwhile")
-    converge(*pair)
-    converge(*pair)
-    assert not (second.root / "knowledge").exists()
-    assert kept in second.entries()
 
 
 def test_rival_a_forced_push_wipes_files(pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit):

@@ -74,6 +74,17 @@ def _by_ssh(place: Place, forced: str = _SHELL, key: str = "user") -> Iterator[N
 
 
 @contextlib.contextmanager
+def _unknown_server(place: Place) -> Iterator[None]:
+    with _by_ssh(place):
+        nobody = place.folder / "nobody"
+        place.environ["GIT_SSH_COMMAND"] = place.environ["GIT_SSH_COMMAND"].replace(
+            f"{place.folder}/known", str(nobody)
+        )
+        yield
+        assert not nobody.exists(), "nobody was asked"
+
+
+@contextlib.contextmanager
 def _by_http(place: Place, rules: str = "", receives: str = "true") -> Iterator[None]:
     place.seed()
     place.configure("http.receivepack", receives)
@@ -134,6 +145,7 @@ def _full(place: Place) -> Iterator[None]:
 REFUSALS: dict[str, tuple[Callable[[Place], contextlib.AbstractContextManager[None]], tuple[str, ...]]] = {
     "ssh: a read-only key": (lambda place: _by_ssh(place, _READ_ONLY_KEY), ("but not push", "marked as read only")),
     "ssh: an unknown key": (lambda place: _by_ssh(place, key="stranger"), ("let nobody in", "Permission denied")),
+    "ssh: a server nobody knows": (_unknown_server, ("let nobody in",)),
     "ssh: history may not be replaced": (_no_rewriting, ("no push that replaces history", "can still be read there")),
     "ssh: a stale lock": (_lock, ("a lock in the way", "gitmem.lock': File exists")),
     "ssh: a pre-receive hook": (

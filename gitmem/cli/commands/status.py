@@ -16,7 +16,7 @@ from gitmem.cli.output import finding_lines
 from gitmem.hosts.script import recorded_agents
 from gitmem.lessons.usage_log import ASKED, read_notes
 from gitmem.llm.protocol import TURN_ON
-from gitmem.store.status import HISTORY, StatusReader, StoreStatus
+from gitmem.store.status import HISTORY, StoreStatus, status_reader
 from gitmem.store.store import Store
 from gitmem.text.sentences import age, bytes_of, count, shorten
 from gitmem.text.terminal import plain
@@ -39,10 +39,10 @@ def run_path(args: argparse.Namespace, app: App) -> None:
 
 def run_status(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args, read=False)
-    with StatusReader(store) as reader:  # git looks meanwhile
+    with status_reader(store) as read_status:  # git looks meanwhile
         agents = recorded_agents(project_top(app.folder(args)), app.home(), app.environ)
         used = _used(store)
-        status = reader.read()
+        status = read_status()
     pending = len(pending_archives(store)) if status.archives else 0  # a summary made without a model, or none
     paused = ""
     if store.has_layers:
