@@ -30,8 +30,8 @@ from unittest import mock
 from gitmem.config import SearchConfig
 from gitmem.document.entry import Entry, clean_text, render_entry
 from gitmem.document.ids import make_id
-from gitmem.llm import choose
-from gitmem.llm.local import LocalEmbedder
+from gitmem.llm import protocol
+from gitmem.llm.embedders import LocalEmbedder
 from gitmem.platform.clock import Context
 from gitmem.search import query, rank
 from gitmem.search.engine import answer
@@ -93,7 +93,7 @@ class KeptEmbedder(LocalEmbedder):
 
 
 def _provider() -> str:
-    return "local" if vars(near)["make_embedder"] is not choose.make_embedder else "none"
+    return "local" if vars(near)["make_embedder"] is not protocol.make_embedder else "none"
 
 
 def make_store(folder: Path, docs: list[dict[str, Any]], form: str) -> tuple[Store, dict[tuple[str, int], str]]:

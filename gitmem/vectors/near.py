@@ -9,7 +9,7 @@ import time
 from heapq import nlargest
 
 from gitmem.errors import GitmemError
-from gitmem.llm.choose import make_embedder
+from gitmem.llm.protocol import make_embedder
 from gitmem.search import sources
 from gitmem.search.files import TRANSCRIPTS, list_files
 from gitmem.search.filters import excluded

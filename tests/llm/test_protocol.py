@@ -9,7 +9,6 @@ import pytest
 
 from gitmem.config import SummaryConfig
 from gitmem.llm.agents import AgentModel
-from gitmem.llm.choose import make_model
 from gitmem.llm.protocol import (
     AnswerError,
     ConnectionFailedError,
@@ -20,6 +19,7 @@ from gitmem.llm.protocol import (
     StatusError,
     cost_of,
     fenced,
+    make_model,
 )
 
 SCHEMA = {

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.config import EmbeddingConfig
-from gitmem.llm.choose import make_embedder
+from gitmem.llm.protocol import make_embedder
 from gitmem.platform.programs import install_command
 from gitmem.search.engine import answer
 from gitmem.vectors.cache import Filled, fill

@@ -22,7 +22,7 @@ from gitmem.hosts.host import NAMES, Host, find_host, script_path
 from gitmem.hosts.install import is_present
 from gitmem.hosts.script import has_current_script, hooked_file
 from gitmem.hosts.settings import HOOKS, MCP, Edit
-from gitmem.llm.choose import VARIABLE, choose, make_embedder
+from gitmem.llm.protocol import VARIABLE, choose, make_embedder
 from gitmem.platform.programs import install_command, lower_priority, read_resource
 from gitmem.search.sources import renew_texts
 from gitmem.store.doctor import DEEP, FULL, OPENED
