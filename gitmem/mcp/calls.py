@@ -1,16 +1,24 @@
-"""Run a call in a thread on a store of its own, report progress, and turn errors into messages for agents."""
+"""Run a tool in a thread on a store of its own, report progress, and turn errors into messages for agents.
+
+Results are plain text without an output schema: given both, Claude Code shows the structured result, most of which is
+keys. Only the result of a save is structured; it is small, and programs read it, too.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import traceback
 from collections.abc import Callable
-from typing import TypeVar
+from datetime import datetime
+from typing import Any
 
 import anyio
 import anyio.to_thread
+from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.store.findings import FailureLog, LoggedFailure
@@ -19,8 +27,10 @@ from gitmem.store.store import Store
 from gitmem.text.terminal import fenced, plain
 from gitmem.values import Value
 
-T = TypeVar("T")
 _BEAT = 1.0  # seconds between two progress reports
+READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
+CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
 class ServedMemory(Value):
@@ -34,30 +44,75 @@ class ServedMemory(Value):
     session: str = ""
 
 
-async def run(
-    memory: ServedMemory, context: Context[None], task: str, work: Callable[[Store], T], remedy: str = ""
-) -> T:
-    """Return the result of `work`, run on the store in a thread; report progress to the client every second.
+class Call(Value):
+    """A call of a tool: the store, when it began, the session of the server, and the name of the client."""
 
-    `task` names the work in progress reports; `remedy` replaces the remedy of a NotFoundError or RefusedError.
+    store: Store
+    began: datetime
+    session: str = ""
+    host: str = "mcp"
+
+
+class Tool(Value):
+    """A tool: its function, which takes a `Call` and the arguments, and whose docstring is for agents.
+
+    `doing` names the work in progress reports; `remedy` replaces the remedy of a NotFoundError or RefusedError. It is
+    told whether its result is `structured`, and whether it `commits`.
+    """
+
+    function: Callable[..., Any]
+    title: str
+    annotations: ToolAnnotations
+    doing: str
+    remedy: str = ""
+    structured: bool = False
+    commits: bool = False
+
+    def add_to(self, server: MCPServer[None], memory: ServedMemory) -> None:
+        """Add the tool to a server, with the signature of its function."""
+
+        async def tool(context: Context[None], **arguments: Any) -> Any:
+            client = context.request_context.session.client_params
+            host = client.client_info.name if client else "mcp"
+
+            def work() -> object:
+                store = memory.open()
+                result = self.function(Call(store, store.context.clock(), memory.session, host), **arguments)
+                if self.commits:
+                    memory.after_save(store)
+                return result
+
+            return await _run(work, context, memory, self)
+
+        signature = inspect.signature(self.function, eval_str=True)
+        first = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[None])
+        every = [first, *list(signature.parameters.values())[1:]]
+        vars(tool).update(__signature__=signature.replace(parameters=every))  # which the SDK reads
+        name = tool.__name__ = self.function.__name__
+        about, structured = inspect.cleandoc(self.function.__doc__ or ""), self.structured
+        server.add_tool(tool, name, self.title, about, self.annotations, structured_output=structured)
+
+
+async def _run(work: Callable[[], object], context: Context[None], memory: ServedMemory, tool: Tool) -> object:
+    """Return the result of `work`, run in a thread; report progress to the client every second.
 
     Raises:
         ToolError: in place of a GitmemError or OSError, with a message that an agent can act on.
 
     """
     over = anyio.Event()
-    results: list[T] = []
+    results: list[object] = []
     failures: list[Exception] = []  # a task group would wrap them
     async with anyio.create_task_group() as group:
-        group.start_soon(_beat, context, task, over)
+        group.start_soon(_beat, context, tool.doing, over)
         try:
-            results.append(await anyio.to_thread.run_sync(lambda: work(memory.open())))
+            results.append(await anyio.to_thread.run_sync(work))
         except Exception as error:  # noqa: BLE001  # it is raised below
             failures.append(error)
         finally:
             over.set()
     if failures:
-        raise _tool_error(memory, task, failures[0], remedy)
+        raise _tool_error(memory, tool.doing, failures[0], tool.remedy)
     return results[0]
 
 

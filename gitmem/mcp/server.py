@@ -1,32 +1,47 @@
 """The server: instructions for agents, tools, documents as resources, the prompt `recall` (docs/spec.md J2, P6).
 
-Each call opens the store anew, which reads a few small files, so concurrent calls share nothing but the disk.
+Each call opens the store anew, which reads a few small files, so concurrent calls share nothing but the disk. It serves
+standard input and output, or HTTP on the loopback address, always behind a token: that keeps out other users and
+programs of this machine and the pages of a browser; the SDK's check of `Host` and `Origin` keeps out pages that use DNS
+rebinding. Lone surrogates in requests are replaced: JavaScript's `JSON.stringify` writes them, and the SDK (2.3)
+refuses such a line without an answer.
 """
 
 from __future__ import annotations
 
+import io
 import re
-from typing import Any
+import socket
+import sys
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 from urllib.parse import quote
 
 import anyio.to_thread
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp.types import INTERNAL_ERROR, Annotations, CallToolResult, InputRequiredResult, Resource
 from pydantic import ValidationError
+from starlette.responses import JSONResponse
 
 from gitmem import __version__
 from gitmem.document.ids import MEMORY
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, StoreNotFoundError
 from gitmem.lessons.usage_log import RECALL, GivenText, handles, note_asked
+from gitmem.mcp import reads, writes
 from gitmem.mcp.calls import ServedMemory, client_text
-from gitmem.mcp.tools import add_tools
+from gitmem.platform import loopback
 from gitmem.search.engine import answer
 from gitmem.search.files import list_files
 from gitmem.search.hits import read_passage
 from gitmem.search.recall import recall
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
 
 _INSTRUCTIONS = (
     "The memory of this project, kept in git over all sessions: decisions, lessons, errors and their fixes, open "
@@ -110,7 +125,8 @@ def make_server(memory: ServedMemory) -> DocumentServer:
         log_level="WARNING",
     )
     server.memory = memory
-    add_tools(server, memory)
+    for tool in (*reads.TOOLS, *writes.TOOLS):
+        tool.add_to(server, memory)
 
     @server.resource(_ROOT + "{+path}", name="document", title="A document of the memory", mime_type=_MARKDOWN)
     def document(path: str) -> str:
@@ -140,3 +156,75 @@ def make_server(memory: ServedMemory) -> DocumentServer:
         return f"{recalled.text}\n\n{more}".encode("utf-8", "replace").decode()
 
     return server
+
+
+# A pair of surrogates is one character, and the second half of another escape, such as `\\`, begins no escape.
+_LONE = re.compile(
+    rb"(?P<whole>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+    rb"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|(?P<other>\\.)"
+)
+_REPLACEMENT = rb"\ufffd"
+
+
+def serve_stdio(server: MCPServer[None], stdin: TextIO) -> None:
+    """Serve until standard input ends; only the protocol goes to standard output."""
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(_Mended(stdin.buffer)))
+    server.run("stdio")
+
+
+def replace_surrogates(line: bytes) -> bytes:
+    """Return a line of JSON with U+FFFD in place of each lone surrogate."""
+    if b"\\ud" not in line and b"\\uD" not in line:
+        return line
+    return _LONE.sub(lambda match: match[0] if match["whole"] or match["other"] else _REPLACEMENT, line)
+
+
+class _Mended(io.RawIOBase):
+    """The lines of another stream, without lone surrogates."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        self._source = source
+        self._waiting = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Copy up to a line into a buffer; return the number of bytes, 0 at the end."""
+        self._waiting = self._waiting or replace_surrogates(self._source.readline())
+        view = memoryview(buffer).cast("B")
+        size = min(len(view), len(self._waiting))
+        view[:size] = self._waiting[:size]
+        self._waiting = self._waiting[size:]
+        return size
+
+
+PATH = "/mcp"
+
+
+def make_app(server: MCPServer[None], port: int, token: str) -> ASGIApp:
+    """Return the application for a port, guarded by a token."""
+    names = loopback.hosts(port)
+    security = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
+    return _Guard(server.streamable_http_app(streamable_http_path=PATH, transport_security=security), token)
+
+
+def serve_http(server: MCPServer[None], listening: socket.socket, token: str) -> None:
+    """Serve until the process is interrupted."""
+    loopback.serve(make_app(server, listening.getsockname()[1], token), listening)
+
+
+class _Guard:
+    """Answers 401 to requests without the token."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        given = loopback.header(scope, b"authorization") if scope["type"] == "http" else None
+        if scope["type"] == "lifespan" or loopback.same(given, self._expected):
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            body = {"error": "A bearer token is needed: the one that 'gitmem mcp --http' was started with."}
+            await JSONResponse(body, 401, {"WWW-Authenticate": "Bearer"})(scope, receive, send)

@@ -11,6 +11,7 @@ import anyio
 import pytest
 from mcp import Client
 
+from gitmem.mcp.calls import Call
 from gitmem.mcp.calls import ServedMemory as Served
 from gitmem.mcp.server import DocumentServer, make_server
 from gitmem.platform.clock import Context
@@ -25,6 +26,11 @@ def unfenced(text: str) -> str:
     found = _FENCE.fullmatch(text)
     assert found, text
     return found[1]
+
+
+def call_on(store: Store) -> Call:
+    """Return a call of a tool on a store."""
+    return Call(store, store.context.clock())
 
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -113,7 +113,7 @@ def test_what_nobody_expected_is_in_the_log_and_its_text_stays_here(memory, monk
     def broken(*_, **__):
         raise RuntimeError("the inside of gitmem")
 
-    monkeypatch.setattr("gitmem.mcp.answers.answer", broken)
+    monkeypatch.setattr("gitmem.mcp.reads.answer", broken)
     assert "the inside" not in memory.error("memory_search", query="x")
     journal = [path.read_text() for path in (memory.root / ".git" / "gitmem").rglob("*") if path.is_file()]
     assert any("RuntimeError: the inside of gitmem" in text and "mcp: Searching" in text for text in journal)

@@ -18,8 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.mcp.calls import ServedMemory as Served
-from gitmem.mcp.server import make_server
-from gitmem.mcp.transport import make_app, replace_surrogates
+from gitmem.mcp.server import make_app, make_server, replace_surrogates
 from gitmem.platform.loopback import LOOPBACK, check_token, listen, make_token
 from tests.mcp.conftest import unfenced
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.lessons.prompt import plain_query
-from gitmem.mcp.answers import find
+from gitmem.mcp.reads import memory_search
 from gitmem.platform.clock import Context
 from gitmem.search import scan as texts
 from gitmem.search.engine import answer
@@ -17,7 +17,7 @@ from gitmem.search.query import fold
 from gitmem.search.recall import recall
 from gitmem.search.sources import renew_texts
 from tests.copies import StoreCopies
-from tests.mcp.conftest import unfenced
+from tests.mcp.conftest import call_on, unfenced
 from tests.search.conftest import NOW
 
 MEGABYTE = 1_000_000
@@ -111,4 +111,4 @@ def test_what_the_files_have_every_door_finds(home, environ, tmp_path, new_store
         assert query == "neutral" or any(word in fold(hits[0].text) for word in query.split()), query
     for query in asked[:: len(asked) // 10]:
         assert recall(query, answer(store, query).hits, 2_000).text, query
-        assert json.loads(unfenced(find(store, query)[0]))["hits"], query
+        assert json.loads(unfenced(memory_search(call_on(store), query=query)[0].text))["hits"], query

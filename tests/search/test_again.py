@@ -1,7 +1,7 @@
 """The newest memory of a subject stands before older ones, which are told as what was before."""
 
 from gitmem.cli.commands.find import hit_value, hits_text
-from gitmem.mcp.answers import hit_value as mcp_value
+from gitmem.mcp.reads import hit_value as mcp_value
 from gitmem.search.engine import answer
 from gitmem.search.recall import recall
 from tests.search.test_engine import put

@@ -6,10 +6,10 @@ import pytest
 
 from gitmem.errors import NotFoundError
 from gitmem.lessons.prompt import remembered
-from gitmem.mcp.answers import find
+from gitmem.mcp.reads import memory_search
 from gitmem.search.recall import is_handle, read_memory, recall
 from gitmem.text.stems import estimate_tokens
-from tests.mcp.conftest import unfenced
+from tests.mcp.conftest import call_on, unfenced
 
 FILLER = "".join(f"  Paragraph {n} tells of wood and stone and water at some length.\n\n" for n in range(60))
 
@@ -72,7 +72,7 @@ def test_an_exchange_is_told_once_in_every_door_and_names_its_concept_and_episod
         shelf.put(path, f"---\nid: {path.rpartition('/')[2][:11]}\n---\n# Zinc railings\n\n## Exchanges\n\n{link}")
 
     (hit,) = shelf.search("galvanized zinc railings")
-    found = json.loads(unfenced(find(shelf.store, "galvanized zinc railings")[0]))["hits"]
+    found = json.loads(unfenced(memory_search(call_on(shelf.store), query="galvanized zinc railings")[0].text))["hits"]
     recalled = recall("galvanized zinc railings", shelf.search("galvanized zinc railings"), 2_000)
     told = remembered(shelf.store, "Are the railings of bridges made of galvanized zinc?")
 

@@ -12,7 +12,7 @@ from gitmem.cli.recall_hooks import PROMPT, help_for, sign_of_use
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.errors import RefusedError
-from gitmem.mcp.answers import find, get
+from gitmem.mcp.reads import memory_get, memory_search
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.save import save
 from gitmem.store import layers
@@ -21,6 +21,7 @@ from gitmem.store.store import Store
 from gitmem.sync.remotes import add_remote
 from tests.cli.commands.project import Runner
 from tests.desk import Recorder, desk  # noqa: F401  # a fixture
+from tests.mcp.conftest import call_on
 
 SECRET = "The customer Zephyrine leaves in March"
 OPEN = "The importer reads its settings"
@@ -82,9 +83,9 @@ def test_a_private_session_is_in_no_object_that_is_pushed(desk, runner, tmp_path
     (hit, *_) = json.loads(runner("search", "Zephyrine", "--json")[1])
     assert hit["path"].startswith("private:")
     assert "Zephyrine" in runner("get", hit["path"])[1]
-    told = find(store, "Zephyrine", 5)[0]
+    told = memory_search(call_on(store), query="Zephyrine", limit=5)[0].text
     assert "private:" in told
-    assert "Zephyrine" in get(store, hit["path"])
+    assert "Zephyrine" in memory_get(call_on(store), path=hit["path"])
     with pytest.raises(RefusedError):
         add_remote(private, "origin", str(remote))
 

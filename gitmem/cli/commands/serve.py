@@ -23,7 +23,7 @@ def run_mcp(args: argparse.Namespace, app: App) -> None:
         raise UsageError("--port goes with --http.", "Add --http, or leave it out.")
     try:
         from gitmem.mcp.calls import ServedMemory
-        from gitmem.mcp.server import make_server
+        from gitmem.mcp.server import make_server, serve_stdio
     except ImportError as error:  # missing, or another version
         from gitmem.platform.programs import install_command
 
@@ -41,13 +41,11 @@ def run_mcp(args: argparse.Namespace, app: App) -> None:
     if args.http:
         _serve_http(args, app, server)
     else:
-        from gitmem.mcp.transport import serve_stdio
-
         serve_stdio(server, app.stdin)
 
 
 def _serve_http(args: argparse.Namespace, app: App, server: DocumentServer) -> None:
-    from gitmem.mcp.transport import PATH, serve_http
+    from gitmem.mcp.server import PATH, serve_http
     from gitmem.platform.loopback import LOOPBACK, check_token, listen, make_token
 
     given = app.environ.get(TOKEN)

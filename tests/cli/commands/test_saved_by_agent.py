@@ -8,7 +8,8 @@ import pytest
 from gitmem.cli.app import now
 from gitmem.document.entry import MemoryType
 from gitmem.document.ids import exchange_id
-from gitmem.mcp.changes import keep
+from gitmem.mcp.calls import Call
+from gitmem.mcp.writes import memory_save
 from gitmem.platform.clock import Context
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import save_lessons
@@ -43,7 +44,9 @@ def desk(run, bare_git, initialize, monkeypatch):
 
 
 def by_tool(desk, host: str, session: str) -> None:
-    keep(desk.store(), MemoryType.DECISION, SAVED, {}, session=session, host=host)
+    store = desk.store()
+    call = Call(store, store.context.clock(), session, host)
+    memory_save(call, type=MemoryType.DECISION, content=SAVED)
     desk.deliver(host, "PostToolUse", tool_name="mcp__gitmem__memory_save", tool_use_id="1", tool_input={})
 
 

@@ -339,7 +339,7 @@ def test_a_hand_edit_is_found_by_the_next_search(memory):
 
 
 def test_it_is_told_why_vectors_were_left_out(memory, monkeypatch):
-    from gitmem.mcp import answers as search
+    from gitmem.mcp import reads as search
     from gitmem.search.engine import SearchAnswer
 
     monkeypatch.setattr(search, "answer", lambda *_, **__: SearchAnswer([], "openai did not answer within a second."))

@@ -1,0 +1,183 @@
+"""The tools that save, change facts, give advice, and note the task at hand."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from gitmem.document.entry import MemoryType, clean_tag, clean_text
+from gitmem.document.ids import daily_path
+from gitmem.errors import NotFoundError, RefusedError
+from gitmem.facts.edit import act_on, find_fact
+from gitmem.facts.fact import FactKind
+from gitmem.lessons.guide import as_text, guide
+from gitmem.mcp.calls import ADDS, CHANGES, READS, Call, Tool, client_text
+from gitmem.sessions.memory import apply_events, brief, change_working, find_working
+from gitmem.sessions.read import glance
+from gitmem.sessions.save import save_text
+from gitmem.sessions.working import change_of
+from gitmem.text.stems import estimate_tokens
+
+_MAX_METADATA = 10_000  # characters of all metadata, as JSON
+_MAX_NAME = 100  # characters of a session's or a host's name
+
+
+class SaveResult(BaseModel):
+    """The result of a save."""
+
+    id: str = Field(description="of the entry; it stands as ^id at the end of its first line")
+    commit: str | None = Field(description="that holds it; null if another process committed it")
+    path: str = Field(description="the daily log it is in, for memory_get")
+    tokens: int
+    redacted: dict[str, int] = Field(default={}, description="how many secrets of each kind were left out of the text")
+    notices: list[str] = Field(default=[], description="for the user")
+
+
+def memory_save(
+    call: Call,
+    *,
+    type: MemoryType,  # noqa: A002  # the name in docs/spec.md J8
+    content: Annotated[str, Field(max_length=100_000, description="with the reason, in a few sentences")],
+    metadata: Annotated[
+        dict[str, Any], Field(description="tags: [words], private: true, session: ID, any 'key: value'")
+    ] = {},  # noqa: B006  # never changed
+) -> SaveResult:
+    """Remember something for later sessions, as one commit.
+
+    Save what the code does not tell: a decision and why, a lesson, an error and its fix, an open issue, a
+    preference of the user's. Secrets are redacted.
+    """
+    if (size := len(json.dumps(metadata, ensure_ascii=False, default=str))) > _MAX_METADATA:
+        raise RefusedError(
+            f"metadata has {size:,} characters; at most {_MAX_METADATA:,} are kept: put the text into content."
+        )
+    about = dict(metadata)
+    tags = _tags(about.pop("tags", ()))
+    session = _name(about.pop("session", None) or call.session)
+    store = call.store.for_session(session, private=about.pop("private", False) is True)
+    # Further metadata stands below the text.
+    text = clean_text("\n".join([content, *(f"{_name(key)}: {_value(value)}" for key, value in about.items())]))
+    if not clean_text(content):
+        raise RefusedError("There is nothing to save: content is empty.")
+    path = daily_path(f"{store.context.clock():%Y-%m-%d}")
+    saved = save_text(store, text, type, tags, session=session, host=_name(call.host))
+    notices = [*saved.notices, *([f"memory.md was full and became {saved.archive}."] if saved.archive else [])]
+    return SaveResult(
+        id=saved.id,
+        commit=saved.commit,
+        path=path,
+        tokens=estimate_tokens(text),
+        redacted=saved.redacted,
+        notices=notices,
+    )
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    words = value.replace(",", " ").split() if isinstance(value, str) else value
+    if not isinstance(words, list | tuple):
+        raise RefusedError("tags are a list of words.")
+    try:
+        return tuple(dict.fromkeys(clean_tag(str(word)) for word in words))
+    except ValueError as error:
+        raise RefusedError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+
+
+def _name(value: object) -> str:
+    return " ".join(clean_text(str(value)).split())[:_MAX_NAME]
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        return ", ".join(map(str, value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def memory_update(
+    call: Call,
+    *,
+    id: Annotated[str, Field(description="of the fact: the 11 characters after ^")],  # noqa: A002  # as in a hit
+    act: Literal["retire", "resolve", "edit", "confirm", "supersede"],
+    text: Annotated[
+        str,
+        Field(
+            max_length=8_000,
+            description="why (retire), how (resolve), new wording (edit), the new one's id (supersede)",
+        ),
+    ] = "",
+) -> str:
+    """Say that a decision, rule, preference or issue no longer holds, is resolved, or holds in other words.
+
+    One commit, which gitmem undo takes back; later sessions are told what holds then.
+    """
+    known = find_fact(call.store, id)
+    if act in ("edit", "supersede") and not text.strip():
+        raise RefusedError("text is empty.", "It is the new wording, or the id of the fact that holds instead.")
+    if act == "resolve" and known.kind != FactKind.ISSUE:
+        raise RefusedError(f"{known.id} is no issue, but a {known.kind}.", "Use retire.")
+    commits = act_on(call.store, act, known, text)
+    now = find_fact(call.store, known.id)
+    state = f"{now.id} is {now.status}" + (f" by {now.superseded_by}" if now.superseded_by else "")
+    return f"{state}: {now.description}" if commits else f"Nothing changed: {state}."
+
+
+def memory_guide(
+    call: Call,
+    *,
+    task: Annotated[str, Field(max_length=8_000, description="a task or a question, in words")] = "",
+    error: Annotated[str, Field(max_length=200_000, description="what a failed command printed")] = "",
+) -> str:
+    """Tell what earlier sessions teach for a task or an error: what to try, avoid and expect, with sources.
+
+    Ask before a task, and when a command fails in a way you do not know.
+    """
+    if not (task.strip() or error.strip()):
+        raise RefusedError("task and error are empty.", "Give a task, a question, or the output of a failed command.")
+    advice = as_text(guide(call.store, task, error=error, session=call.session))
+    return client_text(advice, "memory_guide") or "No memory clearly matches."
+
+
+_NEEDS_TEXT = ("start", "note", "hypothesis", "confirm", "reject", "decide")
+
+
+def memory_task(
+    call: Call,
+    *,
+    act: Literal["show", "start", "plan", "note", "hypothesis", "confirm", "reject", "decide", "complete"],
+    text: Annotated[str, Field(max_length=2_000, description="to confirm or reject: the hypothesis's id")] = "",
+    steps: Annotated[list[str], Field(max_length=50, description="of the plan, in order")] = [],  # noqa: B006  # never changed
+    confidence: Annotated[float, Field(ge=0, le=1, description="of a hypothesis")] = 0.0,
+    why: Annotated[str, Field(max_length=2_000, description="evidence or reason")] = "",
+) -> str:
+    """Note what this session is at: you are told it again after a compaction."""
+    store, own = call.store, call.session
+    if act in _NEEDS_TEXT and not text.strip():
+        raise RefusedError("text is empty.", "It is the task, note, hypothesis or decision, or a hypothesis's id.")
+    if act == "plan" and not steps:
+        raise RefusedError("steps is empty.", "Give the steps of the plan, in order.")
+    if waiting := glance(store):  # what hooks delivered comes before what the agent says now
+        apply_events(store, waiting.events)
+    try:
+        own = own or find_working(store, "").session  # the one that was active last
+    except NotFoundError:
+        if act != "start":  # which alone does without one
+            raise
+        own = "mcp"
+    if act == "show":
+        memory = find_working(store, own)
+    else:
+        name, at = "suppose" if act == "hypothesis" else act, call.began.isoformat()
+        change = change_of(
+            name, text, at, steps=steps, sure=confidence or None, why=why, lists="act=show lists them with their ids."
+        )
+        memory = change_working(store, own, change)
+    return client_text(brief(memory), "memory_task") or "Nothing yet."
+
+
+TOOLS = (
+    Tool(memory_save, "Save to memory", ADDS, "Saving", "Correct it and save again.", structured=True, commits=True),
+    Tool(memory_update, "Update memory", CHANGES, "Updating", "memory_search names the ids there are.", commits=True),
+    Tool(memory_guide, "Ask memory for advice", READS, "Looking for advice"),
+    Tool(memory_task, "Note the task at hand", ADDS, "Noting"),
+)
