@@ -22,8 +22,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from gitmem.document.ids import make_id
-from gitmem.facts.fact import FactKind, make_fact
-from gitmem.facts.file import render_fact
+from gitmem.facts.fact import FactKind, make_fact, render_fact
 from gitmem.lessons.concept import begun, joined, line_of, render_new
 from gitmem.sessions.exchange import Exchange
 

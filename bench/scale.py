@@ -34,8 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import gitmem
 from gitmem.document.entry import render_entry
 from gitmem.document.ids import exchange_id, session_path
-from gitmem.facts.fact import FactKind, FactStatus, make_fact
-from gitmem.facts.file import render_fact
+from gitmem.facts.fact import FactKind, FactStatus, make_fact, render_fact
 from gitmem.lessons.concept import Concept, concept_id, render_new
 from gitmem.lessons.episode import Episode, episode_id, episode_path, render_episode
 from gitmem.lessons.error import ErrorSignature

@@ -33,8 +33,7 @@ from pathlib import Path
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.document.message import Message
-from gitmem.facts.fact import Fact, FactKind, make_fact
-from gitmem.facts.file import render_fact
+from gitmem.facts.fact import Fact, FactKind, make_fact, render_fact
 from gitmem.facts.validity import Ground
 from gitmem.git.remote import Connection
 from gitmem.history.export import export as export_lines

@@ -30,8 +30,7 @@ import httpx2
 
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
-from gitmem.facts.fact import FactKind, make_fact
-from gitmem.facts.file import render_fact
+from gitmem.facts.fact import FactKind, make_fact, render_fact
 from gitmem.platform.clock import Context
 from gitmem.platform.programs import read_resource
 from gitmem.sessions.save import save

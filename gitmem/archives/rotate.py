@@ -17,8 +17,7 @@ from gitmem.document.document import Document
 from gitmem.document.ids import ARCHIVE, MEMORY, daily_path
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import RefusedError
-from gitmem.facts.fact import Fact, is_fact_path
-from gitmem.facts.file import parse_fact
+from gitmem.facts.fact import Fact, is_fact_path, parse_fact
 from gitmem.facts.lines import SECTIONS, TOLD, marks_of, without_ended
 from gitmem.facts.validity import in_force
 from gitmem.history.past_days import keep_days

@@ -18,8 +18,7 @@ from gitmem.document.document import Document
 from gitmem.document.entry import clean_text
 from gitmem.document.message import Op, Trailer, session_message
 from gitmem.facts.extract import fact_keywords
-from gitmem.facts.fact import Fact, FactKind, FactStatus, make_fact
-from gitmem.facts.file import parse_changeable, render_fact
+from gitmem.facts.fact import Fact, FactKind, FactStatus, make_fact, parse_changeable, render_fact
 from gitmem.platform.clock import Context
 from gitmem.platform.safe_open import read_regular, read_text
 from gitmem.store.known_facts import known_facts

@@ -28,8 +28,7 @@ from gitmem.facts.extract import (
     repeated,
     saved_in,
 )
-from gitmem.facts.fact import Fact, FactKind, make_fact
-from gitmem.facts.file import parse_changeable, render_fact
+from gitmem.facts.fact import Fact, FactKind, make_fact, parse_changeable, render_fact
 from gitmem.facts.lines import marks_of, state_as_of_now
 from gitmem.facts.validity import dispute, ended, in_force, revived, supersede, what_holds
 from gitmem.project.code import checked_out, cite

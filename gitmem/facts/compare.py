@@ -11,14 +11,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from functools import lru_cache
+from functools import cache, lru_cache
 from heapq import nlargest
 from itertools import takewhile
 
 from gitmem.document.scope import do_meet
 from gitmem.facts.fact import Fact, FactKind
-from gitmem.facts.statements import cue_words
-from gitmem.text.data import files_of, matcher, table, words
+from gitmem.text.data import files_of, languages, matcher, rows, table, words
 from gitmem.text.sentences import mask_code
 from gitmem.text.stems import hangul_stem, keywords, stem
 from gitmem.values import Value
@@ -248,9 +247,16 @@ def _plain(text: str) -> str:
     return _OPENING.sub("", text).strip()
 
 
+@cache
+def _cue_words() -> frozenset[str]:
+    """Return the words of the cues that say *that* something holds, not what: they tell no subject."""
+    told = (row for language in languages() for row in rows(language) if row.kind in ("decision", "rule"))
+    return frozenset(word.strip("^~$,").casefold() for row in told for phrase in row.phrases for word in phrase.split())
+
+
 @lru_cache(maxsize=4_096)
 def _read(text: str) -> tuple[_Word, ...]:
-    dropped = (cue_words() | _LIGHT) - _MARKERS - _BEFORE_A_NUMBER
+    dropped = (_cue_words() | _LIGHT) - _MARKERS - _BEFORE_A_NUMBER
     words = []
     for token in re.findall(r"\S+", _plain(text)):
         parts = _CODE_WITH_PARTICLE.fullmatch(token.strip(".,;:!()"))

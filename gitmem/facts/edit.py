@@ -18,8 +18,7 @@ from gitmem.document.message import Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.facts.book import fact_message
 from gitmem.facts.compare import Rivals, candidates, is_weighed, rivals_of
-from gitmem.facts.fact import MAX_DESCRIPTION, Fact, FactKind
-from gitmem.facts.file import parse_fact, render_fact
+from gitmem.facts.fact import MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
 from gitmem.facts.validity import dispute, ended, in_force, part, revived, reworded, supersede
 from gitmem.git.log import log
 from gitmem.platform.safe_open import read_text

@@ -57,7 +57,7 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
         NotFoundError: the fact cannot be read.
 
     """
-    from gitmem.facts.file import parse_fact, render_fact
+    from gitmem.facts.fact import parse_fact, render_fact
     from gitmem.facts.validity import ended
     from gitmem.store.transact import transact
 
@@ -187,7 +187,7 @@ def _source(store: Store, repair: Commit, identifier: str) -> Commit:
 
 
 def _facts(path: str, contents: Iterable[bytes | None]) -> list[Fact | None]:
-    from gitmem.facts.file import parse_fact
+    from gitmem.facts.fact import parse_fact
 
     return [parse_fact(data, path) if data else None for data in contents]
 

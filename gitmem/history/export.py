@@ -15,7 +15,7 @@ from gitmem.document.entry import find_entries
 from gitmem.document.ids import MEMORY
 from gitmem.document.plain import as_text, as_texts
 from gitmem.errors import NotFoundError
-from gitmem.facts.file import without_links
+from gitmem.facts.fact import without_links
 from gitmem.git.objects import Objects, empty_tree
 from gitmem.git.repository import is_object_id
 from gitmem.git.treediff import read_tree

@@ -15,8 +15,7 @@ from gitmem.document.document import Document
 from gitmem.document.entry import entry_ids, find_entries, remove_entries
 from gitmem.document.ids import ARCHIVE, BUGS, MEMORY, SUMMARIES, is_fact_id, summary_path
 from gitmem.document.message import Trailer
-from gitmem.facts.fact import PATH, is_fact_path
-from gitmem.facts.file import parse_fact
+from gitmem.facts.fact import PATH, is_fact_path, parse_fact
 from gitmem.git.log import Commit, log
 from gitmem.git.objects import Objects
 from gitmem.git.process import Git

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gitmem.document.entry import clean_text
-from gitmem.facts.fact import Fact, FactKind, FactStatus, make_fact
-from gitmem.facts.file import render_fact
+from gitmem.facts.fact import Fact, FactKind, FactStatus, make_fact, render_fact
 from gitmem.importers.plan import (
     FileItem,
     Found,

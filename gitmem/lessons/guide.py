@@ -14,7 +14,6 @@ from enum import StrEnum
 from gitmem.document.ids import BUGS, short_session
 from gitmem.document.message import one_line
 from gitmem.facts.compare import is_negated, overlap, stems_of
-from gitmem.facts.extract import purposes_in
 from gitmem.facts.fact import FactKind
 from gitmem.facts.validity import in_force
 from gitmem.history.authors import People
@@ -26,7 +25,7 @@ from gitmem.lessons.error import MATCH, ErrorSignature, likeness, names_in, quot
 from gitmem.lessons.fix import mend_line
 from gitmem.lessons.learn_project import known_knowledge
 from gitmem.lessons.pattern import LETTER, BugPattern
-from gitmem.lessons.project_knowledge import KnowledgeKind, command_lines, read_commands
+from gitmem.lessons.project_knowledge import KnowledgeKind, command_lines, purposes_in, read_commands
 from gitmem.lessons.prompt import needles_of, plain_query
 from gitmem.lessons.read import counts, match, own_part, pattern_headers, read_pattern, signature_of
 from gitmem.lessons.risk import from_other, without_risk

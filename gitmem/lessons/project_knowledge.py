@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 
 from gitmem.document.document import Document
 from gitmem.document.plain import as_moment, as_texts, flow, plain_value
-from gitmem.facts.extract import project_commands, purpose_of
 from gitmem.text.data import table
 from gitmem.text.sentences import at_least
 from gitmem.values import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gitmem.sessions.turns import Turn
 
@@ -134,6 +133,44 @@ def _most_named(groups: Iterable[tuple[str, ...]], there: frozenset[str]) -> lis
     counts = Counter(file for files in groups for file in set(files) if file in there and not is_dull(file))
     often = ((number, file) for file, number in counts.items() if number >= _OFTEN)
     return sorted(often, key=lambda one: (not is_code(one[1]), -one[0], one[1]))
+
+
+_LONGEST = 120  # characters of a command
+# Arguments of a command for the whole project.
+_ALL = (
+    r"(?: (?:\./\.\.\.|\.|//\.\.\.|all|run|-r|-w|--all(?:-\w{1,20}){0,2}|--workspace|--check|--release|--fix|--noEmit"
+    r"|src|tests?|-q|-v|-p|--write)){0,4}"
+)
+_PARTS = re.compile(r"\s*(?:&&|\|\||;|\||\n)\s*")
+_REDIRECTED = re.compile(r"\s*[0-9&]?>{1,2}\s?(?:&[0-9]|\S{1,200})")
+_BEFORE = re.compile(r"(?:[A-Z_][A-Z0-9_]{0,40}=\S{0,80} |time |timeout [0-9]{1,6}[smh]? |sudo ){0,4}")
+_QUOTED = re.compile(r"['\"`$<(]")
+
+
+def project_commands(line: str) -> Iterator[str]:
+    """Yield the commands on a line that are about the whole project, without shell syntax."""
+    runners, tools = (*_named("runner"), *_named("tool"))
+    whole = rf"(?:(?:{runners}) [\w:.-]{{1,40}}|(?:{tools})){_ALL}"
+    for part in _PARTS.split(line)[:20]:
+        bare = _BEFORE.sub("", _REDIRECTED.sub("", part.strip()), count=1).strip()
+        if len(bare) <= _LONGEST and not _QUOTED.search(bare) and re.fullmatch(whole, bare) and purpose_of(bare):
+            yield " ".join(word for word in bare.split() if word not in ("-q", "-v"))
+
+
+def _purposes(text: str) -> Iterator[str]:
+    return (name for name, form in _named("purpose").items() if re.search(rf"(?<![\w-])(?:{form})(?![\w-])", text))
+
+
+def purpose_of(command: str) -> str:
+    """Return the purpose of a command, "" if unknown."""
+    return next(_purposes(command), "")
+
+
+def purposes_in(request: str) -> frozenset[str]:
+    """Return the purposes of commands that a request names."""
+    low = request.casefold()
+    korean = (name for name, word in _named("request").items() if word in low)
+    return frozenset((*_purposes(low), *korean))
 
 
 _FEWEST = 2  # exchanges in which a command worked, from which it is listed

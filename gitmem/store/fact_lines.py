@@ -12,8 +12,7 @@ from gitmem.document.document import BrokenHeaderError, Document
 from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, find_section
 from gitmem.document.ids import MEMORY
 from gitmem.errors import RefusedError
-from gitmem.facts.fact import FOLDER, PATH, FactKind
-from gitmem.facts.file import parse_fact, render_fact
+from gitmem.facts.fact import FOLDER, PATH, FactKind, parse_fact, render_fact
 from gitmem.facts.lines import SECTIONS, TOLD, fact_entries, facts_as_edited, line_edits, updated_body
 from gitmem.facts.validity import reworded
 

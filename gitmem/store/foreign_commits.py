@@ -16,8 +16,7 @@ from gitmem.document.entry import Entry
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
-from gitmem.facts.fact import FOLDER, PATH, Fact
-from gitmem.facts.file import parse_fact, render_fact
+from gitmem.facts.fact import FOLDER, PATH, Fact, parse_fact, render_fact
 from gitmem.facts.lines import TOLD, fact_entries, facts_as_edited, line_edits
 from gitmem.git.lock import beating
 from gitmem.git.log import Fork, log

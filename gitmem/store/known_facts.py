@@ -86,7 +86,7 @@ def as_edited(store: Store, headers: Iterable[Header], facts: list[Fact]) -> lis
 
 def _edited(store: Store, held: str, line_edited: bool, paths: list[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
     from gitmem.document.document import Document
-    from gitmem.facts.file import parse_fact
+    from gitmem.facts.fact import parse_fact
     from gitmem.facts.lines import fact_entries, facts_as_edited, line_edits
     from gitmem.facts.validity import reworded
 
@@ -309,7 +309,7 @@ _CACHED = [name for name in Fact._fields if name not in {"text", "file", "source
 
 
 def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
-    from gitmem.facts.file import parse_fact
+    from gitmem.facts.fact import parse_fact
 
     fact = parse_fact(data, path)
     if fact is None:

@@ -13,8 +13,7 @@ from gitmem.document.document import Document
 from gitmem.document.entry import entry_ids
 from gitmem.document.ids import FACTS, MEMORY, fold, is_fact_id
 from gitmem.document.message import Message, Op, Trailer
-from gitmem.facts.fact import is_fact_path
-from gitmem.facts.file import parse_fact
+from gitmem.facts.fact import is_fact_path, parse_fact
 from gitmem.facts.lines import fact_entries
 from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature, Writer
 from gitmem.git.log import Commit, Fork, commits, fork

@@ -20,8 +20,7 @@ from gitmem.document.message import SUBJECT_LENGTH, Message, Op, Trailer, one_li
 from gitmem.errors import BusyError, GitFailedError, NotFoundError, RefusedError
 from gitmem.facts.compare import candidates, rivals_of
 from gitmem.facts.fact import PATH as FACT_PATH
-from gitmem.facts.fact import Fact
-from gitmem.facts.file import parse_fact
+from gitmem.facts.fact import Fact, parse_fact
 from gitmem.facts.validity import in_force
 from gitmem.git.fast_import import NewCommit, Signature, Writer
 from gitmem.git.objects import Objects, empty_tree

@@ -10,8 +10,7 @@ from typing import Any
 from gitmem.document.entry import MemoryType, clean_text
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.facts.edit import Holds, MovedOnError, act_on, confirm, decide, find_fact, move, pin, read_fact, retire
-from gitmem.facts.fact import Fact
-from gitmem.facts.file import parse_fact
+from gitmem.facts.fact import Fact, parse_fact
 from gitmem.history.changes_by_others import answer_change, others_changes
 from gitmem.history.review import Pair, Take, resolve_review, waiting_pairs
 from gitmem.history.undo import undo

@@ -16,8 +16,7 @@ from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.facts.edit import find_fact, read_fact
-from gitmem.facts.fact import Fact, FactKind
-from gitmem.facts.file import parse_fact
+from gitmem.facts.fact import Fact, FactKind, parse_fact
 from gitmem.facts.validity import Status
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.named import named

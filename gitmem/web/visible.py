@@ -12,8 +12,7 @@ import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from gitmem.facts.fact import Fact, FactStatus
-from gitmem.facts.file import parse_fact
+from gitmem.facts.fact import Fact, FactStatus, parse_fact
 from gitmem.history.records import CommitRecord
 from gitmem.store.store import Store
 from gitmem.text.stems import hangul_stem, literal_of, stem, stop_words

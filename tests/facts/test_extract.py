@@ -1,3 +1,5 @@
+"""What of a session lasts; each row of the cues has an example, and a text that looks alike and is none."""
+
 from datetime import UTC, datetime
 
 import pytest
@@ -5,45 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.facts.extract import (
+    _left_of,
     as_statement,
     fact_keywords,
     files_named,
     find_facts,
     find_fixes,
-    project_commands,
-    purpose_of,
+    has_subject,
+    statements_of,
+    without_opening,
 )
 from gitmem.sessions.turns import Turn
+from gitmem.text.data import languages, phrases, rows
 
 WHEN = datetime(2026, 1, 11, 10, 11, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    "line, commands",
-    [
-        ("mise run lint 2>&1 && mise run test 2>&1 | tail -15", ["mise run lint", "mise run test"]),
-        ("cd /path/to/Demo && npm run build", ["npm run build"]),
-        ("CI=1 timeout 600 go test ./...", ["go test ./..."]),
-        ("pytest -q", ["pytest"]),
-        ("pytest -q tests/facts/test_fact.py", []),
-        ("go test ./cmd/entire/... -run TestOne -v", []),
-        ("npm test -- --grep 'a b'", []),
-        ("echo $(make test)", []),
-        ("npx create-next-app@latest todo-app", []),
-        ("git commit -m test", []),
-        ("", []),
-    ],
-)
-def test_only_what_is_about_the_whole_project_is_a_command(line, commands):
-    assert list(project_commands(line)) == commands
-
-
-@pytest.mark.parametrize(
-    "command, words",
-    [("mise run fmt", "Formatted with"), ("cargo clippy", "Linted with"), ("npm start", ""), ("go latest", "")],
-)
-def test_what_a_command_is_for(command, words):
-    assert purpose_of(command) == words
 
 
 def turn(prompt: str = "", answer: str = "", files: tuple[str, ...] = (), **more) -> Turn:
@@ -172,3 +149,71 @@ def test_a_choice_is_told_with_its_question():
     ]
     unnamed = [turn("Go.", "Which one do you prefer?\n\n1. The first thing\n2. The other\n"), turn("2")]
     assert find_facts(unnamed, ("/p",)) == []
+
+
+EVERY = [(language, row) for language in languages() for row in rows(language)]
+
+
+def of_kind(kinds: str):
+    wanted = kinds.split()
+    chosen = [one for one in EVERY if one[1].kind in wanted]
+    return pytest.mark.parametrize("language, row", chosen, ids=[row.phrases[0] for _, row in chosen])
+
+
+@of_kind("preference decision rule label")
+def test_a_statement_has_its_kind(language, row):
+    kind = "rule" if row.kind == "label" else row.kind
+    assert [one.kind.value for one in statements_of(row.example)] == [kind]
+    assert statements_of(row.counter) == []
+
+
+@of_kind("leave points back")
+def test_what_makes_a_statement_none(language, row):
+    assert statements_of(row.example) == []
+    assert len(statements_of(row.counter)) == 1
+    assert phrases(row.kind, language).search(without_opening(row.example))
+
+
+@of_kind("opening")
+def test_an_opening_is_left_out(language, row):
+    assert without_opening(row.example) != row.example
+    assert without_opening(row.counter) == row.counter
+
+
+@of_kind("lead")
+def test_where_a_rule_holds_stays_with_it(language, row):
+    assert [one.text for one in statements_of(row.example)] == [row.example.rstrip(".")]
+    assert [one.text for one in statements_of(row.counter)] == [row.counter.rstrip(".").partition(", ")[2]]
+
+
+@of_kind("why")
+def test_a_reason_is_parted_from_what_it_is_for(language, row):
+    assert [bool(one.why) for text in (row.example, row.counter) for one in statements_of(text)] == [True, False]
+
+
+@of_kind("pick ordinal")
+def test_a_pick_says_nothing_but_its_option(language, row):
+    left = [_left_of(text) for text in (row.example, row.counter)]
+    is_key = [one.isdigit() or bool(phrases("ordinal").fullmatch(one)) for one in left]
+    assert is_key == [True, False]
+
+
+@of_kind("or")
+def test_two_sides_of_a_question(language, row):
+    assert [len(phrases("or").split(text)) for text in (row.example, row.counter)] == [2, 1]
+
+
+@of_kind("hollow")
+def test_a_question_that_names_no_subject(language, row):
+    assert [has_subject(text) for text in (row.example, row.counter)] == [False, True]
+
+
+def test_each_kind_of_row_is_tested():
+    tested = "preference decision rule label leave points back opening lead why pick ordinal or hollow"
+    assert {row.kind for _, row in EVERY} == {*tested.split()}
+
+
+def test_a_third_language_needs_a_folder_alone():
+    assert "de" in languages()
+    [said] = statements_of("Repariere den Parser; ab jetzt niemals auf den Hauptzweig pushen.")
+    assert said.text == "ab jetzt niemals auf den Hauptzweig pushen"

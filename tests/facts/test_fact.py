@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from gitmem.document.document import BrokenHeaderError, Document
 from gitmem.document.ids import FACT_LETTERS, check_path
-from gitmem.facts.fact import Fact, FactKind, FactStatus, fact_id, is_fact_path, make_fact
-from gitmem.facts.file import parse_fact, render_fact
+from gitmem.facts.fact import Fact, FactKind, FactStatus, fact_id, is_fact_path, make_fact, parse_fact, render_fact
 
 WHEN = datetime(2026, 1, 11, 10, 11, tzinfo=timezone(timedelta(hours=9)))
 BY_HAND = b"""---\r

@@ -18,8 +18,7 @@ import pytest
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Message
 from gitmem.errors import NotFoundError
-from gitmem.facts.fact import FactKind, make_fact
-from gitmem.facts.file import render_fact
+from gitmem.facts.fact import FactKind, make_fact, render_fact
 from gitmem.history.export import export
 from gitmem.purge.purge import plan_purge, purge
 from gitmem.sessions.save import save

@@ -11,7 +11,7 @@ from gitmem.archives.archives import pending_archives
 from gitmem.archives.plans import Limits, needs_rotation
 from gitmem.archives.summarize import read_summary
 from gitmem.document.entry import MemoryType
-from gitmem.facts.file import parse_fact
+from gitmem.facts.fact import parse_fact
 from gitmem.history.records import rotations
 from gitmem.history.undo import undo
 from gitmem.importers.migrate import migrate

@@ -12,7 +12,7 @@ from gitmem.archives.plans import Limits
 from gitmem.document.document import Document
 from gitmem.document.entry import clean_text, find_entries, render_entry
 from gitmem.document.ids import check_path
-from gitmem.facts.file import parse_fact
+from gitmem.facts.fact import parse_fact
 from gitmem.importers.facts import plan_facts
 from gitmem.importers.migrate import plan_layout
 from gitmem.importers.plan import (

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.facts.fact import FactStatus
-from gitmem.facts.file import parse_fact, render_fact
+from gitmem.facts.fact import FactStatus, parse_fact, render_fact
 from gitmem.history.undo import undo
 from gitmem.lessons.episodes import save_episodes
 from gitmem.lessons.read import known_patterns, last_episode, read_episode

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from gitmem.lessons.project_knowledge import (
     Command,
     Knowledge,
@@ -14,6 +16,8 @@ from gitmem.lessons.project_knowledge import (
     join_commands,
     manifests_in,
     parse_knowledge,
+    project_commands,
+    purpose_of,
     read_commands,
     render_knowledge,
     stack_lines,
@@ -68,6 +72,34 @@ def test_two_machines_documents_wait_for_nobody():
 def turn(number: int, *runs: tuple[str, bool]) -> Turn:
     at = AT + timedelta(hours=number)
     return Turn("s", "h", f"t{number}", at, at, runs=tuple(Run(command, "", failed=not ok) for command, ok in runs))
+
+
+@pytest.mark.parametrize(
+    "line, commands",
+    [
+        ("mise run lint 2>&1 && mise run test 2>&1 | tail -15", ["mise run lint", "mise run test"]),
+        ("cd /path/to/Demo && npm run build", ["npm run build"]),
+        ("CI=1 timeout 600 go test ./...", ["go test ./..."]),
+        ("pytest -q", ["pytest"]),
+        ("pytest -q tests/facts/test_fact.py", []),
+        ("go test ./cmd/entire/... -run TestOne -v", []),
+        ("npm test -- --grep 'a b'", []),
+        ("echo $(make test)", []),
+        ("npx create-next-app@latest todo-app", []),
+        ("git commit -m test", []),
+        ("", []),
+    ],
+)
+def test_only_what_is_about_the_whole_project_is_a_command(line, commands):
+    assert list(project_commands(line)) == commands
+
+
+@pytest.mark.parametrize(
+    "command, words",
+    [("mise run fmt", "Formatted with"), ("cargo clippy", "Linted with"), ("npm start", ""), ("go latest", "")],
+)
+def test_what_a_command_is_for(command, words):
+    assert purpose_of(command) == words
 
 
 def document(commands: dict[str, Command]) -> bytes:

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitmem.facts.fact import FactKind, FactStatus, make_fact
-from gitmem.facts.file import render_fact
+from gitmem.facts.fact import FactKind, FactStatus, make_fact, render_fact
 from gitmem.mcp.calls import ServedMemory as Served
 from gitmem.mcp.server import make_server
 from gitmem.sessions.memory import running

@@ -6,8 +6,7 @@ import pytest
 
 from gitmem.document.entry import Entry, MemoryType, render_entry
 from gitmem.document.ids import make_id
-from gitmem.facts.fact import FactKind, make_fact
-from gitmem.facts.file import render_fact
+from gitmem.facts.fact import FactKind, make_fact, render_fact
 from gitmem.project.state import ProjectState
 from gitmem.sessions.save import save
 from gitmem.sessions.start import MARKER

@@ -17,8 +17,7 @@ import yaml
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Message
 from gitmem.errors import NotFoundError, RefusedError
-from gitmem.facts.fact import FactKind, make_fact
-from gitmem.facts.file import render_fact
+from gitmem.facts.fact import FactKind, make_fact, render_fact
 from gitmem.git.remote import Connection
 from gitmem.platform.programs import read_resource
 from gitmem.store.transact import transact

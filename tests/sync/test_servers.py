@@ -11,8 +11,7 @@ import pytest
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.facts.fact import FactKind, make_fact
-from gitmem.facts.file import render_fact
+from gitmem.facts.fact import FactKind, make_fact, render_fact
 from gitmem.git.remote import Connection
 from gitmem.purge.purge import PurgePlan, answer_purge, plan_erasure, plan_purge, purge, waiting_purges
 from gitmem.sessions.save import save
