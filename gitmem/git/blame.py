@@ -63,9 +63,7 @@ def blame(git: Git, revision: str | None, path: str, lines: tuple[int, int] | No
     commit moved or copied from a file it also changed (`-C`): those of an archive lead to the commits before its
     rotation.
 
-    Raises:
-        GitFailedError: there is no such file in the revision, or it has fewer lines.
-
+    Raises GitFailedError if there is no such file in the revision, or it has fewer lines.
     """
     options: dict[str, Any] = {"C": True}
     if lines is not None:

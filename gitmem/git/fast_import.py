@@ -226,9 +226,7 @@ class Writer(Dialogue):
         `held` is its content in the work tree: if its id is the tip's, as it usually is, git is not asked for the
         content.
 
-        Raises:
-            RefusedError: there is a folder, a symbolic link or a submodule under this name.
-
+        Raises RefusedError if there is a folder, a symbolic link or a submodule under this name.
         """
         if self._base is None:
             return None

@@ -53,9 +53,7 @@ def is_damage(stderr: str) -> bool:
 def rebuild_index(git: Git) -> None:
     """Move a damaged index aside and rebuild it from the tip; work tree and commits stay.
 
-    Raises:
-        GitFailedError, OSError: it could not be rebuilt.
-
+    Raises GitFailedError or OSError if it could not be rebuilt.
     """
     index = os.path.join(git.git_dir or "", "index")
     with contextlib.suppress(FileNotFoundError):
@@ -78,9 +76,7 @@ def read_entries(git: Git) -> dict[str, str]:
 def set_entries(git: Git, entries: Mapping[str, tuple[str, str] | None]) -> None:
     """Set index entries to mode and object id, or remove them (None), whatever is on disk.
 
-    Raises:
-        GitFailedError, OSError: the index could not be written.
-
+    Raises GitFailedError or OSError if the index could not be written.
     """
     gone = [path for path, entry in entries.items() if entry is None]
     kept = [(path, entry) for path, entry in entries.items() if entry is not None]
@@ -194,9 +190,7 @@ class IndexUpdate:
     def finish(self, paths: Sequence[str]) -> None:
         """Update the entries of these paths from the files; with no paths nothing changes.
 
-        Raises:
-            GitFailedError, OSError: the index could not be written.
-
+        Raises GitFailedError or OSError if the index could not be written.
         """
         names = b"".join(os.fsencode(path) + b"\0" for path in paths)
         process, self._process = self._process, None
@@ -290,9 +284,7 @@ class Look:
 
         A path that ends in `/` is a nested repository.
 
-        Raises:
-            UnfinishedError: the index holds conflicts of a merge.
-
+        Raises UnfinishedError if the index holds conflicts of a merge.
         """
         self.start()
         try:

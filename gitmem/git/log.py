@@ -178,9 +178,7 @@ class Fork(Value):
 def fork(git: Git, one: str, other: str) -> Fork:
     """Return where two commits, given by full ids, fork; one process unless their histories cross.
 
-    Raises:
-        GitFailedError: one of them is missing.
-
+    Raises GitFailedError if one of them is missing.
     """
     if one == other:
         return Fork((one, other), ({}, {}), (one,), frozenset((one,)), ())
@@ -235,9 +233,7 @@ def line_changes(git: Git, revision: str, path: str, lines: tuple[int, int], lim
 
     The revision is a full id.
 
-    Raises:
-        GitFailedError: there is no such file in the revision, or it has fewer lines.
-
+    Raises GitFailedError if there is no such file in the revision, or it has fewer lines.
     """
     mark = os.urandom(16).hex()  # that no file contains
     place = f"-L{lines[0]},{lines[1]}:{path}"

@@ -124,9 +124,7 @@ class Objects:
     def existing(self, names: Sequence[str]) -> Iterator[bytes]:
         """Yield the contents of objects, a few at a time in memory.
 
-        Raises:
-            GitFailedError: one is missing or damaged.
-
+        Raises GitFailedError if one is missing or damaged.
         """
         for name, data in zip(names, self.contents(names), strict=True):
             if data is None:

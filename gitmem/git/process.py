@@ -217,9 +217,7 @@ def filters_off(git: Git, common_dir: str, seconds: float = 60.0) -> dict[str, s
 
     Ask git for their names only if one of the two configuration files may name any.
 
-    Raises:
-        GitmemError: git could not list them.
-
+    Raises GitmemError if git could not list them.
     """
     if not _may_name_filters(common_dir) and (git.git_dir is None or not _may_name_filters(git.git_dir)):
         return {}

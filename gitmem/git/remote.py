@@ -67,9 +67,7 @@ def is_ssh(url: str) -> bool:
 def check_url(url: str) -> str:
     """Return a URL or path that is safe to pass to git.
 
-    Raises:
-        RefusedError: it is an option, would start a program, or holds control characters.
-
+    Raises RefusedError if it is an option, would start a program, or holds control characters.
     """
     bad = not url.strip() or url.startswith("-") or any(ord(character) < 32 for character in url)  # noqa: PLR2004
     helper = re.match(r"[A-Za-z0-9+.-]+::", url)
@@ -335,9 +333,7 @@ class Connection(Value):
     def _git(self, url: str) -> Git:
         """Return a git with the repository's objects and without its configuration, refs and hooks.
 
-        Raises:
-            RefusedError: the URL is invalid.
-
+        Raises RefusedError if the URL is invalid.
         """
         check_url(url)
         settings, variables = unfiltered_settings(self.layout.git_dir)

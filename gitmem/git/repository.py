@@ -162,10 +162,8 @@ class Repository:
     def branch(self) -> str:
         """Return the full name of the branch that `HEAD` is on, `refs/heads/…`.
 
-        Raises:
-            UnfinishedError: `HEAD` is on no branch or not on the memory branch, or an operation of the user's is
-                unfinished.
-
+        Raises UnfinishedError if `HEAD` is on no branch or not on the memory branch, or an operation of the user's is
+        unfinished.
         """
         work_tree, git_dir = self.layout.work_tree, self.layout.git_dir
         for name, (operation, remedy) in _UNFINISHED.items():
@@ -194,9 +192,7 @@ class Repository:
 
         Read a loose ref from its file; ask git for everything else.
 
-        Raises:
-            GitmemError: the branch is damaged, as after a power failure.
-
+        Raises GitmemError if the branch is damaged, as after a power failure.
         """
         path = os.path.join(self.layout.common_dir, ref)
         loose = read_text(path).strip()
@@ -216,9 +212,7 @@ class Repository:
     def resolve(self, revision: str) -> str:
         """Return the commit a revision names (`HEAD~3`, a tag, an abbreviated id, …).
 
-        Raises:
-            NotFoundError: it names none.
-
+        Raises NotFoundError if it names none.
         """
         if not revision.startswith("-") and "\0" not in revision and len(revision) <= _MOST_REVISION:
             peeled = f"{revision}^{{commit}}"
@@ -252,9 +246,7 @@ class Repository:
     def blobs(self, oids: Sequence[str]) -> Iterator[bytes]:
         """Yield the contents of blobs in the given order, a few at a time in memory.
 
-        Raises:
-            GitFailedError: one is missing or damaged.
-
+        Raises GitFailedError if one is missing or damaged.
         """
         with self.reading() as objects:
             yield from objects.existing(oids)

@@ -142,9 +142,7 @@ def rewrite(
 ) -> dict[str, str]:
     """Rewrite commits; return the new id of each that changed. No ref points to them yet.
 
-    Raises:
-        GitFailedError: git could not write it.
-
+    Raises GitFailedError if git could not write it.
     """
     changed = affected(commits, found)
     new: dict[str, str] = {}

@@ -87,9 +87,7 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str],
     connect a work tree that was copied or moved with its project, without touching its files. Not for two processes at
     once. After a crash there is no layout at `path`, or the branch is checked out and some files are missing.
 
-    Raises:
-        GitmemError: the repository has a branch of this name that is no memory, or it is checked out elsewhere.
-
+    Raises GitmemError if the repository has a branch of this name that is no memory, or it is checked out elsewhere.
     """
     git_version(environ)
     git = Git(common_dir, None, environ)
@@ -126,9 +124,7 @@ def _lost_its_link(path: str) -> bool:
 def remote_memory(git: Git) -> str | None:
     """Return the commit of `origin/gitmem`, which another machine pushed; None if there is a memory branch here.
 
-    Raises:
-        GitmemError: it is no memory.
-
+    Raises GitmemError if it is no memory.
     """
     refs = _memory_refs(git, make_root(git))
     return None if _MEMORY in refs else refs.get(_REMOTE_MEMORY)
@@ -161,9 +157,7 @@ def reconnect(path: str, environ: Mapping[str, str]) -> bool:
 
     Both still lead to one place, where nothing is any more. A copy beside its original leads to that, and is left.
 
-    Raises:
-        RefusedError: the repository belongs to another user.
-
+    Raises RefusedError if the repository belongs to another user.
     """
     old = linked_git_dir(path) or ""
     common_dir = os.path.join(os.path.dirname(path), os.path.basename(os.path.dirname(os.path.dirname(old))))
@@ -208,9 +202,7 @@ def _write_text(path: str, text: str) -> None:
 def _record_of_memory(common_dir: str, path: str) -> str:
     """Return the folder of git's record of the work tree on the memory branch; create it if missing.
 
-    Raises:
-        GitmemError: the branch is checked out elsewhere.
-
+    Raises GitmemError if the branch is checked out elsewhere.
     """
     head = f"ref: refs/heads/{MEMORY_BRANCH}"
     folder = os.path.join(common_dir, "worktrees")

@@ -56,9 +56,7 @@ class Signatures:
     def sign(self, commit: str, message: str, author: Identity, date: str, parent: str = "") -> str:
         """Return a new signed commit with a commit's tree, and this commit, or another `parent`, as its parent.
 
-        Raises:
-            GitmemError: git could not sign, as without a key.
-
+        Raises GitmemError if git could not sign, as without a key.
         """
         who = {
             f"GIT_{role}_{field}": value

@@ -42,9 +42,7 @@ class PathChange(Value):
 def tree_changes(objects: Objects, old: str, new: str) -> list[PathChange] | None:
     """Return the changes between two commits (or trees), or None if git has to compare them.
 
-    Raises:
-        GitFailedError: an object is damaged.
-
+    Raises GitFailedError if an object is damaged.
     """
     roots = objects.infos([f"{name}^{{tree}}" for name in (old, new)])
     if roots[0] is None or roots[1] is None:
@@ -141,9 +139,7 @@ def most_files(git: Git, objects: Objects, tip: str, *, without: Collection[str]
     None if a tree is missing, malformed, or nested too deeply, or if a file has more than `most` bytes. Up to `limit`
     the number may be too large by a tenth.
 
-    Raises:
-        GitFailedError: an object is damaged.
-
+    Raises GitFailedError if an object is damaged.
     """
     options = ("--ignore-missing", "--missing=allow-any", "--objects", "--no-object-names", "--no-commit-header")
     large = (f"--filter=blob:limit={most + 1}", "--filter-print-omitted", "--format=root %T")

@@ -22,9 +22,7 @@ _REMEDY = "git config --global --add safe.directory "
 def check_layout(layout: Layout, environ: Mapping[str, str]) -> None:
     """Refuse a store's repository that belongs to another user, or is linked to the work tree of another store.
 
-    Raises:
-        RefusedError: it is.
-
+    Raises RefusedError if so.
     """
     if not is_at_its_place(layout):
         linked = layout.git_dir != layout.common_dir
@@ -44,9 +42,7 @@ def check_layout(layout: Layout, environ: Mapping[str, str]) -> None:
 def check_owner(environ: Mapping[str, str], git_dir: str, work_tree: str = "") -> None:
     """Refuse a repository of another user unless git accepts it; `work_tree` is "" for a bare one.
 
-    Raises:
-        RefusedError: git refuses it; the remedy is git's.
-
+    Raises RefusedError if git refuses it; the remedy is git's.
     """
     if not _is_ours((git_dir, work_tree, os.path.join(work_tree, ".git")) if work_tree else (git_dir,)):
         ask_git(environ, work_tree or git_dir)
@@ -66,9 +62,7 @@ def _is_ours(paths: tuple[str, ...]) -> bool:
 def ask_git(environ: Mapping[str, str], folder: str) -> None:
     """Let git discover the repository in a folder, with the user's own configuration.
 
-    Raises:
-        RefusedError: git refuses it.
-
+    Raises RefusedError if git refuses it.
     """
     from gitmem.git.process import git_without_repository
 
@@ -127,9 +121,8 @@ def _recorded_work_tree(git_dir: str) -> str:
 def check_link(work_tree: str, git_dir: str) -> None:
     """Refuse a project's linked work tree whose `.git` file is a copy or another user's.
 
-    Raises:
-        RefusedError: the work tree is a copy of another one, or the file belongs to another user than the repository.
-
+    Raises RefusedError if the work tree is a copy of another one, or the file belongs to another user than the
+    repository.
     """
     dot_git = os.path.join(work_tree, ".git")
     if is_copy(work_tree, git_dir):

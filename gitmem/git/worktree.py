@@ -213,9 +213,7 @@ class WorkTree:
 
         A path that ends in `/` is a nested repository. Costs about 2 µs a file, as `git status` does.
 
-        Raises:
-            UnfinishedError: the index holds conflicts of a merge.
-
+        Raises UnfinishedError if the index holds conflicts of a merge.
         """
         with self.look() as look:
             return look.edited()

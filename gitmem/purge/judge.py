@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gitmem.document.document import Document
 from gitmem.document.entry import TIMELINE, MemoryType, find_entries, sections
 from gitmem.document.ids import is_memory
 from gitmem.git.rewrite import Written, contents
-from gitmem.git.treediff import read_tree
 from gitmem.purge.marks import MARKER, Replacer
 from gitmem.store.store import Store
 
@@ -33,12 +32,11 @@ _SECTIONS = {"Core Decisions", "Current State", "Recent Context", "Known Issues"
 
 @dataclass(slots=True)
 class _Effect:
-    """What one purge would do: why it may not, the bytes it removes, in all and at the tips, and the files there."""
+    """What one purge would do: why it may not, the bytes it removes, and the files."""
 
     replacer: Replacer
     broken: str
     removed: int = 0
-    removed_here: int = 0
     files: set[bytes] = field(default_factory=set)
 
 
@@ -53,14 +51,16 @@ def judge(
     for key, texts in found.items():
         short = f"one of its texts has fewer than {_LEAST} bytes" if min(map(len, texts)) < _LEAST else ""
         effects[key] = _Effect(replacer := Replacer(texts), short or _broken_names(walked, replacer))
-    here = _memory_files(store, [*tips, *filter(None, [store.tip])])
-    paths, size = len(set[str]().union(*here.values())), sum(store.repository.sizes(sorted(here)))
-    added = _measure(store, walked, effects.values(), here)
+    _measure(store, walked, effects.values())
+    entries = (entry for tip in {*tips, *filter(None, [store.tip])} for entry in store.repository.files(tip))
+    here = {(entry.path, entry.oid): entry.size for entry in entries if is_memory(entry.path)}
+    size, paths = sum(here.values()), len({path for path, _ in here})
+    most = max(size // _SHARE, min(size // _SMALL_SHARE, _LITTLE))
     waiting, total = {}, 0
     for key, effect in effects.items():
         limits = (
             (removed + total + effect.removed > _MOST_BYTES, "more than is removed unasked"),
-            (effect.removed_here > _most(size) or effect.removed > _most(max(added, size)), "too much of the memory"),
+            (effect.removed > most, "too much of the memory"),
             (_FEW_FILES < len(effect.files) > paths / 2, f"from {len(effect.files)} of {paths} files"),
         )
         excess = next((words for is_exceeded, words in limits if is_exceeded), "")
@@ -71,43 +71,23 @@ def judge(
     return waiting, total
 
 
-def _most(size: int) -> int:
-    """Return how many of `size` bytes may be removed unasked."""
-    return max(size // _SHARE, min(size // _SMALL_SHARE, _LITTLE))
-
-
-def _memory_files(store: Store, tips: Iterable[str]) -> dict[str, set[str]]:
-    """Return the blobs of the memory's files at some commits, each with its paths."""
-    found: dict[str, set[str]] = {}
-    for tip in dict.fromkeys(tips):
-        for path, (mode, oid) in read_tree(store.repository.git, tip).items():
-            if mode.startswith("100") and is_memory(path):
-                found.setdefault(oid, set()).add(path)
-    return found
-
-
-def _measure(store: Store, walked: Sequence[Written], effects: Collection[_Effect], here: Collection[str]) -> int:
-    """Measure the effect of each purge on the files of commits; return the number of bytes that the commits added."""
+def _measure(store: Store, walked: Sequence[Written], effects: Collection[_Effect]) -> None:
+    """Measure the effect of each purge on the files of commits."""
     anything = Replacer({text for effect in effects for text in effect.replacer.texts})
-    added = 0
     for change, data, before in contents(store.repository.git, walked):
-        if not change.mode.startswith(b"100"):
+        if not change.mode.startswith(b"100") or not anything.holds(data):
             continue
-        added += max(len(data) - len(before), 0)
         path = change.path.decode("utf-8", "replace")
-        for effect in effects if anything.holds(data) else ():
+        for effect in effects:
             if effect.broken or effect.removed > _MOST_BYTES:
                 continue
             clean = effect.replacer.clean(data)
-            if clean != data and _breaks(path, data, clean):
-                effect.broken = f"it would change ids, fields or headings that gitmem reads, in {path}"
-            removed = _removed(data, clean)
-            # A match that the version before has, too, counts once.
-            effect.removed += max(removed - _removed(before, effect.replacer.clean(before)), 0)
-            if removed and change.new in here:
-                effect.removed_here += removed
+            if clean != data:
                 effect.files.add(change.path)
-    return added
+                if _breaks(path, data, clean):
+                    effect.broken = f"it would change ids, fields or headings that gitmem reads, in {path}"
+            # A match that the version before has, too, counts once.
+            effect.removed += max(_removed(data, clean) - _removed(before, effect.replacer.clean(before)), 0)
 
 
 def _removed(data: bytes, clean: bytes) -> int:

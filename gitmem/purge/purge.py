@@ -110,9 +110,7 @@ def plan_purge(store: Store, sought: str | re.Pattern[str] | None) -> PurgePlan:
 
     Secrets are found by today's redaction rules.
 
-    Raises:
-        RefusedError: the text is too short, or part of the store's format; or too many different texts match.
-
+    Raises RefusedError if the text is too short, or part of the store's format; or too many different texts match.
     """
     check_history(store)
     git = store.repository.git
@@ -317,9 +315,7 @@ def _refused(store: Store) -> Mapping[str, str]:
 def preview_purge(store: Store, path: str) -> Preview:
     """Search for the texts of a waiting or refused purge, with bounded effort.
 
-    Raises:
-        NotFoundError: no purge of this path waits, or was refused.
-
+    Raises NotFoundError if no purge of this path waits, or was refused.
     """
     record, why = _waiting(store, path)
     walked = history(store.repository.git, [commit for _, commit in own_refs(store).values() if commit])

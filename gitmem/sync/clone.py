@@ -321,9 +321,7 @@ def check_opened(store: Store, *, read: bool = True) -> None:
     Unless its trees are `read`, it is only looked for pipes, at which git waits for who writes into them, and for what
     is too large of its private folder.
 
-    Raises:
-        RefusedError: its trees have no end, it has far too many files, or some that are too large.
-
+    Raises RefusedError if its trees have no end, it has far too many files, or some that are too large.
     """
     if store.acceptance.given():
         return

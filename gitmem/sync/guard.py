@@ -255,9 +255,7 @@ def check_rewritten(
     If accepted, the sync merges and pushes the lost commits again. `purges` are paths of records that this machine does
     not follow: if another machine applied one, a merge would bring the purged text back.
 
-    Raises:
-        RefusedError: the memory branch was deleted, or its history was rewritten.
-
+    Raises RefusedError if the memory branch was deleted, or its history was rewritten.
     """
     if seen in {None, theirs} or (theirs is not None and store.repository.is_ancestor(seen, theirs)):
         return
@@ -307,9 +305,7 @@ def check_incoming(
 def check_project(store: Store, remote: Remote, local: str, theirs: str | None, accept: Collection[Accept]) -> None:
     """Refuse the memory of another project: all begin with one commit, and the next is the project's own.
 
-    Raises:
-        RefusedError: the histories share nothing else.
-
+    Raises RefusedError if the histories share nothing else.
     """
     if theirs is None:
         return
@@ -334,9 +330,7 @@ def _check_unknown(store: Store, remote: Remote, theirs: str, accept: Collection
 def check_extent(store: Store, remote: Remote, commit: str | None, known: Collection[str | None]) -> None:
     """Refuse a fetched commit with too many files in its history beyond `known`, and delete its refs.
 
-    Raises:
-        RefusedError: a commit has too many files, or the object is not a commit.
-
+    Raises RefusedError if a commit has too many files, or the object is not a commit.
     """
     if commit is None or commit in known:
         return

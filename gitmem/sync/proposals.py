@@ -168,9 +168,7 @@ class CiFinding(Value):
 def open_for_ci(folder: str, environ: Mapping[str, str]) -> Git:
     """Return the git of the repository at a folder, bare or not; in a hook, with the objects that are being pushed.
 
-    Raises:
-        NotFoundError: there is none.
-
+    Raises NotFoundError if there is none.
     """
     layout = find_layout(folder)
     bare = all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs"))
@@ -189,9 +187,7 @@ def examine(git: Git, base: str, head: str, authors: Sequence[str] = (), allow: 
 
     `authors` are globs of addresses, one of which each author must match; `allow` are texts that are no secrets.
 
-    Raises:
-        NotFoundError: one is no commit.
-
+    Raises NotFoundError if one is no commit.
     """
     end = _commit_of(git, head)
     start = empty_tree(git)
@@ -341,9 +337,7 @@ def _check_history(
 def _added(git: Git, span: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     """Yield the lines that commits add, hunk by hunk, oldest commit first, each with the commit and the path.
 
-    Raises:
-        OverflowError: they have too many bytes, or it takes too long to list them.
-
+    Raises OverflowError if they have too many bytes, or it takes too long to list them.
     """
     end, size, oid, path, mark = time.monotonic() + _HISTORY_SECONDS, 0, "", "", b""
     added: list[bytes] = []

@@ -64,9 +64,7 @@ _FILE_MODES = {"100644", "100755"}
 def check_extent(repository: Repository, source: str, commit: str, known: Collection[str]) -> None:
     """Refuse commits with too many files, before their trees are listed; commits in `known` are local.
 
-    Raises:
-        RefusedError: a commit has more than MAX_FILES files or one that is too large, or `commit` is no commit.
-
+    Raises RefusedError if a commit has more than MAX_FILES files or one that is too large, or `commit` is no commit.
     """
     with repository.reading() as objects:
         [info] = objects.infos([commit])
@@ -92,9 +90,7 @@ def arrivals_of(repository: Repository, local: str, theirs: str) -> list[PathCha
 def check_version(repository: Repository, source: str, changes: Iterable[PathChange]) -> None:
     """Refuse a memory of another format version.
 
-    Raises:
-        StoreFormatError: the version is not the one this gitmem knows.
-
+    Raises StoreFormatError if the version is not the one this gitmem knows.
     """
     document = next((change.new for change in changes if change.path == FORMAT), None)
     version = format_version(repository.blob(document)) if document else None
@@ -112,9 +108,7 @@ def check_files(
 ) -> None:
     """Refuse files that must not enter a store; `reserved` are top folders that belong to this machine.
 
-    Raises:
-        RefusedError: a path is unsafe or collides with another, or a file is a link, a submodule or too large.
-
+    Raises RefusedError if a path is unsafe or collides with another, or a file is a link, a submodule or too large.
     """
     names: dict[str, str] = {}
     for change in changes:
@@ -150,9 +144,7 @@ def reserved_folders(root: str, home: str) -> tuple[str, ...]:
 def check_hosts_untracked(root: str, environ: Mapping[str, str]) -> None:
     """Refuse installation records that the person's store tracks: a remote may have written them.
 
-    Raises:
-        RefusedError: the store tracks their folder, in any spelling of upper and lower case.
-
+    Raises RefusedError if the store tracks their folder, in any spelling of upper and lower case.
     """
     layout = find_layout(root)
     if layout is None:
@@ -231,9 +223,7 @@ def added_remotes(store: Store) -> list[Remote]:
 def find_remote(store: Store, name: str | None) -> Remote:
     """Return the remote of this name, or the first one if `name` is None.
 
-    Raises:
-        NotFoundError: there is no such remote.
-
+    Raises NotFoundError if there is no such remote.
     """
     known = remotes(store)
     remote = next((remote for remote in known if name in (None, remote.name)), None)
@@ -286,9 +276,7 @@ def add_remote(store: Store, name: str, url: str | None) -> Remote:
 def remove_remote(store: Store, name: str) -> None:
     """Remove a remote and its tracking refs; memory that came from it stays.
 
-    Raises:
-        NotFoundError: there is no remote of this name.
-
+    Raises NotFoundError if there is no remote of this name.
     """
     if not any(known == name for known, _, _ in _configured(store)):
         find_remote(store, name)

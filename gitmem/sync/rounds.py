@@ -83,9 +83,7 @@ class Options:
 def in_rounds(attempt: Callable[[int], T | None], options: Options, remote: str) -> T:
     """Run `attempt` with the number of the round until it returns something else than None, and return that.
 
-    Raises:
-        BusyError: every round returned None.
-
+    Raises BusyError if every round returned None.
     """
     chance = options.chance
     for number in range(1, options.attempts + 1):

@@ -29,9 +29,7 @@ def check_signed(
 
     A signature in the history of `here`, the branch of this machine, counts as well.
 
-    Raises:
-        RefusedError: no good signature of a trusted key covers it.
-
+    Raises RefusedError if no good signature of a trusted key covers it.
     """
     if store.config.remote.trust == SIGNED and commit is not None:
         refuse_unsigned(_signatures(store), (f"{remote.called} has", NOTHING), commit, known, here)
@@ -74,9 +72,7 @@ def signed(store: Store, target: str) -> tuple[str, Mapping[str, tuple[str | Non
 
     Also the updates that remove the ref which holds it.
 
-    Raises:
-        GitmemError: git could not sign.
-
+    Raises GitmemError if git could not sign.
     """
     signatures = _signatures(store)
     if store.config.remote.trust != SIGNED or signatures.signers([target]):

@@ -132,9 +132,7 @@ def _part(git: Git, tip: str, theirs: str | None) -> str:
 def _checked(store: Store, remote: Remote, commit: str, known: dict[str, str]) -> str | None:
     """Return a fetched commit without purged texts; None if they were all there was in it.
 
-    Raises:
-        RefusedError: it has too many files, or does not hold transcripts of this memory.
-
+    Raises RefusedError if it has too many files, or does not hold transcripts of this memory.
     """
     check_extent(store, remote, commit, {*known.values()})
     clean = clean_incoming(store, commit)
