@@ -14,9 +14,8 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.git.objects import Objects
+    from gitmem.git.objects import Objects, PathChange
     from gitmem.git.process import Git
-    from gitmem.git.treediff import PathChange
 
 
 class Layout(Value):
@@ -272,10 +271,10 @@ class Repository:
 
     def changes(self, old: str, new: str, *paths: str) -> list[PathChange]:
         """Return the paths that differ between two commits (or trees), in git's order, without renames."""
-        from gitmem.git import treediff
+        from gitmem.git.objects import PathChange, tree_changes
 
         if self._objects is not None and not paths:
-            found = treediff.tree_changes(self._objects, old, new)
+            found = tree_changes(self._objects, old, new)
             if found is not None:
                 return found
         options = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev")
@@ -284,7 +283,7 @@ class Repository:
         for (old_mode, new_mode, before, after, _), path in raw_changes(raw):
             first, second = (oid if oid.strip("0") else None for oid in (before, after))
             mode = old_mode if second is None else new_mode
-            changes.append(treediff.PathChange(path, first, second, mode, old_mode))
+            changes.append(PathChange(path, first, second, mode, old_mode))
         return changes
 
     def is_ancestor(self, old: str, new: str) -> bool:

@@ -16,9 +16,8 @@ from gitmem.document.ids import MEMORY
 from gitmem.document.plain import as_text, as_texts
 from gitmem.errors import NotFoundError
 from gitmem.facts.fact import without_links
-from gitmem.git.objects import Objects, empty_tree
+from gitmem.git.objects import Objects, empty_tree, read_tree
 from gitmem.git.repository import is_object_id
-from gitmem.git.treediff import read_tree
 from gitmem.history.authors import People
 from gitmem.store.locate import user_store
 from gitmem.store.store import Store

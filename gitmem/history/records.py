@@ -25,9 +25,8 @@ from gitmem.git.log import (
     newest_until,
     stats,
 )
-from gitmem.git.objects import empty_tree
+from gitmem.git.objects import PathChange, empty_tree
 from gitmem.git.repository import Repository
-from gitmem.git.treediff import PathChange
 from gitmem.store.store import Store
 from gitmem.text.stems import tokens_of_size
 from gitmem.values import Value

@@ -14,7 +14,7 @@ from gitmem.errors import GitmemError, NotFoundError
 from gitmem.facts.fact import Fact
 from gitmem.facts.validity import what_holds
 from gitmem.git.log import log, was_at
-from gitmem.git.treediff import PathChange, read_tree
+from gitmem.git.objects import PathChange, read_tree
 from gitmem.merge.documents import REVIEW, beside_path, is_beside, taken, without_mark
 from gitmem.store.fact_lines import with_facts
 from gitmem.store.known_facts import known_facts

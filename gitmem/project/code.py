@@ -16,10 +16,9 @@ from functools import cache, partial
 
 from gitmem.errors import GitmemError
 from gitmem.facts.validity import FactPlace, Ground, Sight, ground_of, lines_stand
-from gitmem.git.objects import Objects, blob_id
+from gitmem.git.objects import Objects, blob_id, tree_changes
 from gitmem.git.process import filters_off
 from gitmem.git.repository import Layout, Repository, is_object_id, read_refs
-from gitmem.git.treediff import tree_changes
 from gitmem.platform.clock import time_limit
 from gitmem.platform.safe_open import read_json, read_text, write_json
 from gitmem.project.state import COMMIT, LINE_BREAKS, SHORT, is_file

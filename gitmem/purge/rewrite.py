@@ -19,7 +19,7 @@ from gitmem.document.message import Trailer, one_line
 from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
 from gitmem.git.lock import Lock, beating
 from gitmem.git.log import Commit, additions
-from gitmem.git.objects import blob_id
+from gitmem.git.objects import PathChange, blob_id, read_tree
 from gitmem.git.packing import (
     check_whole,
     every_object,
@@ -31,17 +31,16 @@ from gitmem.git.packing import (
 )
 from gitmem.git.repository import move_refs, read_refs
 from gitmem.git.rewrite import Written, contents, find, history, rewrite
-from gitmem.git.signatures import Signatures
-from gitmem.git.treediff import PathChange, read_tree
+from gitmem.git.trust import Signatures
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.purge.erase import Eraser, author_key, find_erased, is_named
-from gitmem.purge.judge import judge
 from gitmem.purge.marks import PurgeRecord, Replacer, Seeker
 from gitmem.purge.records import (
     State,
     answer,
     followed,
     followed_at,
+    judge,
     look_at_records,
     read_state,
     record_path,

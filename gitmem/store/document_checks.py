@@ -17,8 +17,8 @@ from gitmem import __version__
 from gitmem.document.document import Document
 from gitmem.document.ids import check_path, fold
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
+from gitmem.git.objects import PathChange
 from gitmem.git.packing import known_files
-from gitmem.git.treediff import PathChange
 from gitmem.history.review import ToReview, review_since
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.store.findings import Finding, Level

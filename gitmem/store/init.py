@@ -29,8 +29,7 @@ from gitmem.git.setup import (
     remote_memory,
     unexcluded,
 )
-from gitmem.git.signatures import Signatures
-from gitmem.git.trust import ask_git, check_owner, is_linked
+from gitmem.git.trust import Signatures, ask_git, check_owner, is_linked
 from gitmem.merge.documents import MergeStatus, merge
 from gitmem.platform.clock import Context
 from gitmem.platform.programs import read_resource

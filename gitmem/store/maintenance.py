@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError
 from gitmem.git.lock import LockKind, beating, open_lock
+from gitmem.git.objects import read_tree
 from gitmem.git.packing import (
     Sizes,
     fresh_packs,
@@ -24,7 +25,6 @@ from gitmem.git.packing import (
     unfinished_files,
     write_commit_graph,
 )
-from gitmem.git.treediff import read_tree
 from gitmem.platform.safe_open import read_text
 from gitmem.store.recovery import remove_abandoned
 from gitmem.store.store import Store

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitmem.git.index import IndexUpdate
-    from gitmem.git.treediff import PathChange
+    from gitmem.git.objects import PathChange
     from gitmem.git.worktree import Staged
     from gitmem.store.store import Store
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gitmem.git.fast_import import Writer
-    from gitmem.git.treediff import PathChange
+    from gitmem.git.objects import PathChange
     from gitmem.git.trust import Identity
     from gitmem.git.worktree import WorkTree
     from gitmem.redact.redact import Redacted

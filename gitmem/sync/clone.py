@@ -25,11 +25,11 @@ from gitmem.errors import (
     UnreadableError,
     UsageError,
 )
+from gitmem.git.objects import read_tree
 from gitmem.git.packing import is_bundle, is_whole, write_bundle
 from gitmem.git.remote import Connection, Remote, check_url
 from gitmem.git.repository import move_ref
 from gitmem.git.setup import check_out, make_root
-from gitmem.git.treediff import read_tree
 from gitmem.platform.clock import Context
 from gitmem.platform.programs import is_running
 from gitmem.platform.safe_open import MAX_FILE_BYTES

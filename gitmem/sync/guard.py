@@ -20,10 +20,10 @@ from gitmem.archives.plans import outdated_archives
 from gitmem.document.document import Document
 from gitmem.document.ids import ARCHIVE, FORMAT, SUMMARIES, is_memory
 from gitmem.errors import RefusedError
+from gitmem.git.objects import Tree, read_tree
 from gitmem.git.remote import Remote
 from gitmem.git.repository import move_ref, read_refs
 from gitmem.git.setup import make_root
-from gitmem.git.treediff import Tree, read_tree
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.purge.records import followed_paths
 from gitmem.store.merge_commits import merge_bases

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from gitmem.document.ids import CONFIG, FORMAT, MEMORY, PURGED, TEMPORARY, fold, is_git_folder
 from gitmem.errors import NotFoundError, RefusedError, StoreFormatError, UsageError
+from gitmem.git.objects import PathChange, most_files
 from gitmem.git.process import Git
 from gitmem.git.remote import Remote, check_url, is_ssh
 from gitmem.git.repository import Repository, find_layout, move_ref, read_refs, run_past_lock
-from gitmem.git.treediff import PathChange, most_files
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.store.findings import MAX_FILES
 from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, user_store

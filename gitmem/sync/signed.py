@@ -11,8 +11,7 @@ from gitmem.document.message import Message, Op, Trailer, one_line
 from gitmem.errors import RefusedError
 from gitmem.git.remote import Remote
 from gitmem.git.repository import MEMORY_BRANCH, move_refs
-from gitmem.git.signatures import Signatures
-from gitmem.git.trust import IdentityLookup
+from gitmem.git.trust import IdentityLookup, Signatures
 from gitmem.store.recovery import new_pending_ref
 from gitmem.store.store import Store
 from gitmem.sync.remotes import REFS

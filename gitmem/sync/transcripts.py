@@ -10,11 +10,11 @@ import contextlib
 import re
 
 from gitmem.errors import RefusedError
+from gitmem.git.objects import read_tree
 from gitmem.git.process import Git
 from gitmem.git.remote import Connection, PushRacedError, Remote
 from gitmem.git.repository import move_refs, read_refs
 from gitmem.git.setup import make_root
-from gitmem.git.treediff import read_tree
 from gitmem.purge.rewrite import clean_incoming, sweep
 from gitmem.store.maintenance import REF, other_files
 from gitmem.store.store import Store

@@ -8,11 +8,10 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from gitmem.git import treediff
-from gitmem.git.objects import Objects
+from gitmem.git import objects as trees
+from gitmem.git.objects import Objects, most_files
 from gitmem.git.process import Git
 from gitmem.git.repository import Repository, find_layout
-from gitmem.git.treediff import most_files
 from tests.conftest import RunsGit
 from tests.property.hostile import Objects as Written
 from tests.property.hostile import Said
@@ -71,8 +70,8 @@ def test_trees_without_folders_are_parsed_only_near_the_limit(
         files = {(b"facts", b"%d.md" % place): blob for place in range(number + 1)}
         tree = written.tree({(b"a",): blob, (b"facts", b"zeros.md"): zeros} | files)
         commit = written.commit(tree, [commit] if commit else [], Said())
-    parse = treediff.parse_tree
-    monkeypatch.setattr(treediff, "parse_tree", lambda data, oid: parsed.append(oid) or parse(data, oid))
+    parse = trees.parse_tree
+    monkeypatch.setattr(trees, "parse_tree", lambda data, oid: parsed.append(oid) or parse(data, oid))
     assert 22 <= (most_files(git, objects, commit, without=(), limit=100, most=1000) or 0) <= 50
     assert len(parsed) == 20  # the roots
     assert most_files(git, objects, commit, without=(), limit=30, most=1000) == 22
@@ -112,7 +111,7 @@ def test_the_same_as_git(repository, one, other):
     old, new = write_tree(repository, one), write_tree(repository, {**one, **other})
     wanted = [repository.changes(old, new), repository.changes(new, old)]
     with Objects(repository.git) as objects:
-        assert [treediff.tree_changes(objects, old, new), treediff.tree_changes(objects, new, old)] == wanted
+        assert [trees.tree_changes(objects, old, new), trees.tree_changes(objects, new, old)] == wanted
 
 
 def test_what_is_odd_is_left_to_git(repository, monkeypatch):
@@ -125,16 +124,16 @@ def test_what_is_odd_is_left_to_git(repository, monkeypatch):
 
     empty, plain = mktree(repository, ""), tree(raw)
     with Objects(repository.git) as objects:
-        assert [change.path for change in treediff.tree_changes(objects, empty, plain) or ()] == ["a"]
+        assert [change.path for change in trees.tree_changes(objects, empty, plain) or ()] == ["a"]
         for odd in (raw + raw, raw[:-1], b"x" + raw, raw + b"100644 b"):
-            assert treediff.tree_changes(objects, empty, tree(odd)) is None
-        assert treediff.tree_changes(objects, empty, "0" * 40) is None
-        monkeypatch.setattr(treediff, "_MOST_TREES", 2)
-        assert treediff.tree_changes(objects, empty, mktree(repository, f"040000 tree {plain}\ta\0")) is not None
+            assert trees.tree_changes(objects, empty, tree(odd)) is None
+        assert trees.tree_changes(objects, empty, "0" * 40) is None
+        monkeypatch.setattr(trees, "_MOST_TREES", 2)
+        assert trees.tree_changes(objects, empty, mktree(repository, f"040000 tree {plain}\ta\0")) is not None
         deep = plain
         for _ in range(3):  # each has the next one twice: 2 ** 3 paths
             deep = mktree(repository, f"040000 tree {deep}\ta\x00040000 tree {deep}\tb\0")
-        assert treediff.tree_changes(objects, empty, deep) is None
+        assert trees.tree_changes(objects, empty, deep) is None
 
 
 def test_an_old_mode_is_shown_as_git_shows_it(repository):
@@ -143,4 +142,4 @@ def test_an_old_mode_is_shown_as_git_shows_it(repository):
     said = repository.git.run("hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=data)
     old, new = mktree(repository, ""), said.decode().strip()
     with Objects(repository.git) as objects:
-        assert treediff.tree_changes(objects, old, new) == repository.changes(old, new)
+        assert trees.tree_changes(objects, old, new) == repository.changes(old, new)
