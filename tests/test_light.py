@@ -15,7 +15,7 @@ PARTIES = {"argcomplete", "frontmatter", "git", "mcp", "numpy", "yaml"}
 MODULES = {
     "gitmem.values": {"dataclasses", "enum", "typing"},
     "gitmem.git.process": CLASSES | {"json", "typing"},
-    "gitmem.git.lock": CLASSES | {"socket", "hashlib", "random", "gitmem.git.lock"},
+    "gitmem.git.lock": CLASSES | {"socket", "hashlib", "random"},
     "gitmem.redact.redact": {"json", "dataclasses", "fnmatch"},
     "gitmem.store.store": CLASSES | {"typing", "gitmem.git.worktree"},
     "gitmem.store.spool": CLASSES | {"typing"},
