@@ -11,7 +11,7 @@ import re
 from gitmem.document.message import one_line
 from gitmem.facts.compare import stems_of
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness, read_errors
-from gitmem.sessions.entries import ENGLISH, KOREAN, explained, relative_files
+from gitmem.sessions.entries import AFTER, FIXED, explained, relative_files
 from gitmem.sessions.events import PLACE, is_place
 from gitmem.sessions.outcome import bare, environment, only_reads, told_error, works_now
 from gitmem.sessions.turns import effect_of, human_text, program
@@ -59,7 +59,7 @@ class ErrorOccurrence(Value):
 
 
 # Before a mend in a failure that was read back from a log.
-_LOGGED = tuple(f"{words}: " for words in (ENGLISH.fixed, ENGLISH.after, KOREAN.fixed, KOREAN.after))
+_LOGGED = tuple(f"{words}: " for words in (*FIXED, *AFTER))
 
 
 def find_occurrences(turns: Iterable[Turn], project: str = "") -> list[ErrorOccurrence]:

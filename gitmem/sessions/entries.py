@@ -13,7 +13,18 @@ from gitmem.document.ids import session_tag
 from gitmem.document.scope import scope_tags
 from gitmem.sessions.cues import find_cues
 from gitmem.sessions.events import PLACE
-from gitmem.sessions.exchange import PROMPT_LENGTH, headline, texts_between, without_middle
+from gitmem.sessions.exchange import (
+    FAILED,
+    FILES,
+    LABEL,
+    PROMPT_LENGTH,
+    Exchange,
+    headline,
+    listed_files,
+    render,
+    texts_between,
+    without_middle,
+)
 from gitmem.sessions.outcome import ERROR_LENGTH, MENDED, Fields, Outcome, judge_outcome, render_fields, told_error
 from gitmem.sessions.turns import Turn, derived_id, human_text, is_restated, is_trivial, program
 from gitmem.text.sentences import is_korean, split
@@ -32,7 +43,6 @@ ANSWER_LENGTH = 20_000  # characters; the transcript has the rest
 ASKED_LENGTH = 200
 DONE_LENGTH = 400
 COMMAND_LENGTH = 120
-_FILES_SHOWN = 12
 _FAILURES_SHOWN = 3
 _IDLE_ANSWER = 200  # characters; a shorter answer to "ok" carries no content
 
@@ -47,7 +57,7 @@ _COURTESY = (
     *("네, ", "네.", "알겠습니다", "좋습니다", "좋은 질문", "맞습니다", "확인했습니다", "물론", "완벽합니다"),
 )
 
-EXCHANGE = "Exchange"
+EXCHANGE = LABEL
 
 
 class Placed(Value):
@@ -58,26 +68,10 @@ class Placed(Value):
     at: datetime
 
 
-class Words(Value):
-    """The fixed words of an exchange's text, in one language."""
-
-    done: str
-    files: str
-    failed: str
-    fixed: str
-    after: str
-    open: str
-    unfixed: str
-    more: str
-
-
-ENGLISH = Words("Done", "Files", "Failed", "then worked", "worked after", "Open", "not fixed in this turn", "{} more")
-KOREAN = Words(
-    "한 일", "파일", "실패", "이후 성공", "다음 작업 후 성공", "남은 문제", "이 턴에서는 해결되지 않음", "외 {}개"
-)
-
-
-_FILES = (f"{ENGLISH.files}: ", f"{KOREAN.files}: ")
+# Words of an exchange that its turn writes, in English and Korean.
+FIXED, AFTER = ("then worked", "이후 성공"), ("worked after", "다음 작업 후 성공")
+_OPEN, _UNFIXED = ("Open", "남은 문제"), ("not fixed in this turn", "이 턴에서는 해결되지 않음")
+_FILES = tuple(f"{word}: " for word in FILES)
 # The agent's own files, which are not the project's: its plans, its notes, its settings for the person.
 _AGENTS_OWN = re.compile(r"(?:^|/)\.claude/(?:plans|projects|todos|memory)/|^(?:/|~|[A-Za-z]:).*/\.claude/")
 
@@ -112,7 +106,7 @@ def remember(
     text = clean_text(render_fields(fields_of(turn, asked, done, files, answer_chars)))
     logged = Entry(turn.exchange_id, turn.started.strftime("%H:%M:%S"), EXCHANGE, text, _tags(turn))
     daily = (Placed(TIMELINE, logged, turn.started),)
-    head = headline(asked, ASKED_LENGTH) or shorten(done, ASKED_LENGTH) or _list(files, ENGLISH)
+    head = headline(asked, ASKED_LENGTH) or shorten(done, ASKED_LENGTH) or listed_files(files)
     memory: tuple[Placed, ...] = ()
     state = None
     if exchange and _is_told(turn, done):
@@ -190,10 +184,10 @@ def _told_from(failure: Failure, roots: Sequence[str]) -> Failure:
 
 def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_chars: int) -> Fields:
     """Return the fields of a turn's entry in the daily log (docs/format.md, "Turns")."""
-    words = _words(asked or done)
+    korean = is_korean(asked or done)
     errors = []
     for failure in turn.failures:
-        end = f"{MENDED}{_mended(failure, words)}" if _is_mended(failure) else ""
+        end = f"{MENDED}{_mended(failure, korean=korean)}" if _is_mended(failure) else ""
         errors.append(f"{_code(failure.command or failure.tool)}: {told_error(failure.error)}{end}")
     outcome = judge_outcome(turn._replace(answer=done)) if turn.closed else Outcome.SUCCESS  # else not known yet
     return Fields(
@@ -208,33 +202,40 @@ def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_ch
 
 def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
     """Return the entry of `memory.md`: request, result, files, failures and their fixes."""
-    words = _words(asked or done)
-    lines = [headline(asked, ASKED_LENGTH)] if asked else []
-    if result := _whole(done, DONE_LENGTH):
-        lines.append(f"{words.done}: {result}")
-    if files:
-        lines.append(f"{words.files}: {_list(files, words)}")
+    korean = is_korean(asked or done)
+    failed = []
     # A test run until it passes is one failure.
     last = {(failure.tool, program(failure.command)): failure for failure in turn.failures}
     for failure in list(last.values())[-_FAILURES_SHOWN:]:
-        end = _mended(failure, words) if _is_mended(failure) else words.unfixed
-        lines.append(f"{words.failed}: {_code(failure.command or failure.tool)}: {told_error(failure.error)} → {end}")
-    text = clean_text("\n".join(lines))
-    return Entry(turn.exchange_id, _stamp(turn.ended), EXCHANGE, text, _tags(turn))
+        end = _mended(failure, korean=korean) if _is_mended(failure) else _UNFIXED[korean]
+        failed.append(
+            f"{FAILED[korean]}: {_code(failure.command or failure.tool)}: {told_error(failure.error)} → {end}"
+        )
+    exchange = Exchange(
+        turn.exchange_id,
+        _stamp(turn.ended),
+        _tags(turn),
+        summary=headline(asked, ASKED_LENGTH) if asked else "",
+        details=_whole(done, DONE_LENGTH),
+        files=tuple(files),
+        failed=tuple(failed),
+        raw=True,
+    )
+    return render(exchange, korean=korean)
 
 
 def _is_mended(failure: Failure) -> bool:
     return bool(failure.fixed_by or failure.explained)
 
 
-def _mended(failure: Failure, words: Words) -> str:
+def _mended(failure: Failure, *, korean: bool) -> str:
     """Return the mend of a failure: what alone changed before its command worked, or that it then worked."""
     if failure.explained:
         return failure.explained
     if failure.meanwhile and "\n" not in failure.meanwhile:
         edit = failure.meanwhile.startswith(PLACE)
-        return f"{words.after}: {failure.meanwhile if edit else _code(failure.meanwhile)}"
-    return f"{words.fixed}: {_code(failure.fixed_by)}"
+        return f"{AFTER[korean]}: {failure.meanwhile if edit else _code(failure.meanwhile)}"
+    return f"{FIXED[korean]}: {_code(failure.fixed_by)}"
 
 
 def joined_exchange(before: str, after: str) -> str:
@@ -256,12 +257,12 @@ def _about(line: str) -> str:
 
 def _state(turn: Turn, head: str, files: Sequence[str]) -> Entry:
     """Return the entry of Current State: where the work is after this turn."""
-    words = _words(head)
+    korean = is_korean(head)
     parts = [head]
     if files:
-        parts.append(f"{words.files}: {_list(files[:5], words, of=len(files))}")
+        parts.append(f"{FILES[korean]}: {listed_files(files[:5], korean=korean, of=len(files))}")
     left = [failure for failure in turn.failures if not _is_mended(failure)]
-    parts += [f"{words.open}: {_code(failure.command or failure.tool)}" for failure in left[-1:]]
+    parts += [f"{_OPEN[korean]}: {_code(failure.command or failure.tool)}" for failure in left[-1:]]
     return Entry(turn.entry_id("state"), _stamp(turn.ended), STATE, clean_text(" · ".join(parts)), _tags(turn))
 
 
@@ -283,16 +284,6 @@ def cue_entries(text: str, at: datetime, boot_lines: Collection[str], types: Seq
 
 def _stamp(at: datetime) -> str:
     return at.strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _words(text: str) -> Words:
-    return KOREAN if is_korean(text) else ENGLISH
-
-
-def _list(files: Sequence[str], words: Words, of: int = 0) -> str:
-    shown = ", ".join(files[:_FILES_SHOWN])
-    more = (of or len(files)) - len(files[:_FILES_SHOWN])
-    return f"{shown}, {words.more.format(more)}" if more > 0 else shown
 
 
 def _code(text: str) -> str:

@@ -32,7 +32,10 @@ MAX_FILES = 12
 
 
 class Exchange(Value):
-    """A request and its result. `failed` are the lines about errors, as the turn wrote them."""
+    """A request and its result. `failed` are the lines about errors, as the turn wrote them.
+
+    A `raw` one is as its turn wrote it: the summary is the request, and there is no outcome.
+    """
 
     id: str
     time: str
@@ -45,17 +48,20 @@ class Exchange(Value):
     keywords: tuple[str, ...] = ()
     outcome: Outcome = Outcome.SUCCESS
     at: datetime | None = None  # when, if it is known in more than the clock of some machine
+    raw: bool = False
 
 
-_ASKED, _DONE, _FILES, _FAILED = ("Asked", "요청"), ("Done", "한 일"), ("Files", "파일"), ("Failed", "실패")
+# Words of an exchange, in English and Korean.
+_ASKED, _DONE, FILES, FAILED = ("Asked", "요청"), ("Done", "한 일"), ("Files", "파일"), ("Failed", "실패")
 _KEYWORDS, _OUTCOME = ("Keywords", "키워드"), ("Outcome", "결과")
+_MORE = ("{} more", "외 {}개")
 _OUTCOMES = {
     Outcome.SUCCESS: ("success", "성공"),
     Outcome.PARTIAL: ("partial", "일부"),
     Outcome.FAILED: ("failed", "실패"),
     Outcome.INTERRUPTED: ("interrupted", "중단"),
 }
-_MORE = re.compile(r"(?:[0-9]+ more|외 [0-9]+개)")
+_IS_MORE = re.compile(r"(?:[0-9]+ more|외 [0-9]+개)")
 # Of a summary, whether the person writes Korean: changed files, tests that pass or fail, what was broken off, programs.
 WORDS = {
     False: ("changed {}", "tests pass", "tests fail", "broken off", "ran {}"),
@@ -71,25 +77,36 @@ _LEADS_ON = re.compile(
 _LOOSE = " :;.\uff1a"  # left over where a sentence was removed
 
 
-def render(exchange: Exchange) -> Entry:
-    """Return the entry of an exchange, within its bounds."""
-    at = 1 if is_korean(f"{exchange.asked} {exchange.summary} {exchange.details}") else 0
-    lines = [_one_line(exchange.summary, MAX_SUMMARY)]
+def render(exchange: Exchange, *, korean: bool | None = None) -> Entry:
+    """Return the entry of an exchange, within its bounds, with labels in the language of its texts if none is given."""
+    told = f"{exchange.asked} {exchange.summary} {exchange.details}"
+    at = is_korean(told) if korean is None else korean
+    lines = [_one_line(exchange.summary, MAX_SUMMARY)] if exchange.summary else []
     lines += [f"{_ASKED[at]}: {_one_line(exchange.asked, MAX_ASKED)}"] if exchange.asked.strip() else []
     lines += [f"{_DONE[at]}: {_one_line(exchange.details, MAX_DETAILS)}"] if exchange.details.strip() else []
-    lines += [f"{_FILES[at]}: {', '.join(exchange.files[:MAX_FILES])}"] if exchange.files else []
+    lines += [f"{FILES[at]}: {listed_files(exchange.files, korean=at)}"] if exchange.files else []
     lines += exchange.failed
     words = [_one_line(word, MAX_KEYWORD).replace(",", " ") for word in exchange.keywords[:MAX_KEYWORDS]]
     lines += [f"{_KEYWORDS[at]}: {', '.join(filter(None, words))}"] if any(words) else []
-    lines.append(f"{_OUTCOME[at]}: {_OUTCOMES[exchange.outcome][at]}")
+    lines += [] if exchange.raw else [f"{_OUTCOME[at]}: {_OUTCOMES[exchange.outcome][at]}"]
     return Entry(exchange.id, exchange.time, LABEL, clean_text("\n".join(lines)), exchange.tags)
 
 
+def listed_files(files: Sequence[str], *, korean: bool = False, of: int = 0) -> str:
+    """Return files on one line, with the number of those left out; `of` is how many there are if not all are given."""
+    shown = ", ".join(files[:MAX_FILES])
+    more = (of or len(files)) - len(files[:MAX_FILES])
+    return f"{shown}, {_MORE[korean].format(more)}" if more > 0 else shown
+
+
 def parse(entry: Entry) -> Exchange | None:
-    """Return the exchange in an entry; None if it has none, or only the turn as it was captured (`is_raw`)."""
-    if entry.label != LABEL or is_raw(entry.text):
+    """Return the exchange in an entry; None if it has none."""
+    if entry.label != LABEL:
         return None
     first, *lines = entry.text.split("\n")
+    labels = (_ASKED, _DONE, FILES, FAILED, _KEYWORDS, _OUTCOME)
+    if first.startswith(tuple(prefix for words in labels for prefix in _prefixes(words))):
+        first, lines = "", [first, *lines]
     outcome = _value(lines, _OUTCOME)
     return Exchange(
         id=entry.id,
@@ -98,31 +115,18 @@ def parse(entry: Entry) -> Exchange | None:
         summary=first,
         asked=_value(lines, _ASKED),
         details=_value(lines, _DONE),
-        files=tuple(name for name in _listed(lines, _FILES) if not _MORE.fullmatch(name)),
-        failed=tuple(line for line in lines if line.startswith(_prefixes(_FAILED))),
+        files=tuple(name for name in _listed(lines, FILES) if not _IS_MORE.fullmatch(name)),
+        failed=tuple(line for line in lines if line.startswith(_prefixes(FAILED))),
         keywords=tuple(_listed(lines, _KEYWORDS)),
         outcome=next((kind for kind, words in _OUTCOMES.items() if outcome in words), Outcome.PARTIAL),
+        raw=not outcome,
     )
 
 
 def exchanges_in(data: bytes) -> list[Exchange]:
     """Return the exchanges in a session's file, in order."""
-    entries = find_entries(data.decode("utf-8", "replace"))
-    return [exchange for entry in entries if (exchange := parse(entry.entry)) is not None]
-
-
-def is_raw(text: str) -> bool:
-    """Return whether the text of an exchange is as its turn wrote it: the request first, and no outcome."""
-    return not _value(text.split("\n"), _OUTCOME)
-
-
-def parts_of_turn(text: str) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
-    """Split a turn's entry into request, result, files and errors."""
-    lines = text.split("\n")
-    labels = _prefixes(_DONE) + _prefixes(_FILES) + _prefixes(_FAILED)
-    asked = lines[0] if not lines[0].startswith(labels) else ""
-    files = tuple(name for name in _listed(lines, _FILES) if not _MORE.fullmatch(name))
-    return asked, _value(lines, _DONE), files, tuple(line for line in lines if line.startswith(_prefixes(_FAILED)))
+    parsed = [parse(found.entry) for found in find_entries(data.decode("utf-8", "replace"))]
+    return [exchange for exchange in parsed if exchange is not None and not exchange.raw]
 
 
 def details_without(done: str, sentence: str) -> str:
@@ -132,9 +136,9 @@ def details_without(done: str, sentence: str) -> str:
     return " ".join(re.sub(_LEADS_ON, "", rest).split())
 
 
-def took_the_place(now: str, captured: str) -> bool:
+def took_the_place(now: Exchange, captured: Exchange) -> bool:
     """Return whether request and answer in an entry are still as its turn wrote them."""
-    return is_raw(now) and parts_of_turn(now)[:2] == parts_of_turn(captured)[:2]
+    return now.raw and (now.summary, now.details) == (captured.summary, captured.details)
 
 
 def new_session(session: str, host: str, name: str, started: datetime) -> bytes:

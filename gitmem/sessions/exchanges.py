@@ -14,14 +14,13 @@ from datetime import UTC, datetime
 
 from gitmem.archives.extractive import SentenceRole, is_statement, stems
 from gitmem.document.document import Document
-from gitmem.document.entry import LINKS, Entry, MemoryType, find_by_digest, find_section, put_entry, replace_entry
+from gitmem.document.entry import LINKS, MemoryType, find_by_digest, find_section, put_entry, replace_entry
 from gitmem.document.ids import MEMORY, session_path, short_session, tail_of
 from gitmem.document.message import Message, Op, Trailer, link, session_message
 from gitmem.history.records import last_version
 from gitmem.sessions.cues import find_cues
 from gitmem.sessions.entries import exchange_of
 from gitmem.sessions.exchange import (
-    LABEL,
     MAX_KEYWORDS,
     MAX_SUMMARY,
     SECTION,
@@ -29,7 +28,7 @@ from gitmem.sessions.exchange import (
     Exchange,
     details_without,
     new_session,
-    parts_of_turn,
+    parse,
     render,
     took_the_place,
 )
@@ -237,10 +236,10 @@ _MAX_READ = 20_000  # characters of a request and of an answer that are summariz
 
 
 class Made(Value):
-    """An exchange, and the text its turn wrote into `memory.md`."""
+    """An exchange, and what its turn wrote into `memory.md`."""
 
     exchange: Exchange
-    captured: str
+    captured: Exchange
 
 
 def turns_of(parts: Iterable[Record], session: str, host: str) -> list[Turn]:
@@ -257,29 +256,24 @@ def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
         clean = redacted(turn, store)
         read = clean._replace(prompt=clean.prompt[:_MAX_READ], answer=clean.answer[:_MAX_READ])
         entry = exchange_of(read, (project, turn.cwd), boot)
-        answer = human_text(clean.answer)
-        if entry is not None and (turn.tools or len(answer) >= _SHORT_ANSWER):
+        raw, answer = parse(entry) if entry else None, human_text(clean.answer)
+        if raw is not None and (turn.tools or len(answer) >= _SHORT_ANSWER):
             next_prompt = human_text(following.prompt) if following else ""
-            made.append(Made(_offline(clean, entry, answer, next_prompt), entry.text))
+            made.append(Made(_offline(clean, raw, answer, next_prompt), raw))
     return made
 
 
-def _offline(turn: Turn, entry: Entry, answer: str, next_prompt: str) -> Exchange:
-    asked, done, files, failed = parts_of_turn(entry.text)
-    answered = answer[:_MAX_READ]
+def _offline(turn: Turn, raw: Exchange, answer: str, next_prompt: str) -> Exchange:
+    asked, answered = raw.summary, answer[:_MAX_READ]
     request = human_text(turn.prompt)[:_MAX_READ] if asked else ""
-    result = summarize_exchange(request, answered, files, turn.runs, interrupted=turn.interrupted)
-    return Exchange(
-        id=entry.id,
-        time=entry.time,
-        tags=entry.tags,
-        summary=result.summary or asked or done,
+    result = summarize_exchange(request, answered, raw.files, turn.runs, interrupted=turn.interrupted)
+    return raw._replace(
+        summary=result.summary or asked or raw.details,
         asked="" if asked and result.summary.startswith(asked.rstrip(" .:…")) else asked,
-        details=details_without(done, result.sentence),
-        files=files,
-        failed=failed,
+        details=details_without(raw.details, result.sentence),
         keywords=result.keywords,
-        outcome=judge_outcome(turn._replace(answer=answered, files=files), next_prompt),
+        outcome=judge_outcome(turn._replace(answer=answered, files=raw.files), next_prompt),
+        raw=False,
     )
 
 
@@ -332,11 +326,10 @@ def _with_exchanges(data: bytes, changed: Sequence[Made]) -> bytes:
     body = document.body
     for one in changed:
         present = find_by_digest(body, tail_of(one.exchange.id))
-        if present is None or present.entry.label != LABEL:
-            continue
-        if took_the_place(present.entry.text, one.captured):
-            _, _, files, failed = parts_of_turn(present.entry.text)
-            new = one.exchange._replace(time=present.entry.time, files=files, failed=failed)  # perhaps of a longer turn
+        now = parse(present.entry) if present else None
+        if present and now and took_the_place(now, one.captured):
+            # Perhaps of a longer turn.
+            new = one.exchange._replace(time=now.time, files=now.files, failed=now.failed)
             body = replace_entry(body, present, render(new), document.newline)
     return document.with_body(body).render()
 

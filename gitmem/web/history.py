@@ -62,7 +62,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
     exchanges: list[dict[str, Any]] = []
     for entry in entries[first:last]:
         exchange = parse(entry.entry)
-        if exchange is None:
+        if exchange is None or exchange.raw:
             exchanges.append(
                 {"id": entry.entry.id, "time": entry.entry.time, "text": entry.entry.text}
             )  # with its author

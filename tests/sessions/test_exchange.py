@@ -11,10 +11,8 @@ from gitmem.sessions.exchange import (
     Exchange,
     details_without,
     headline,
-    is_raw,
     new_session,
     parse,
-    parts_of_turn,
     render,
     texts_between,
     took_the_place,
@@ -71,21 +69,26 @@ def test_whatever_is_in_it_an_exchange_is_one_entry(summary, asked, details, key
 RAW = "Fix the port.\nDone: It picks a free port.\nFiles: a.py, b.py, 3 more\nFailed: `make`: no → not fixed"
 
 
+def read(text: str) -> Exchange:
+    exchange = parse(render(ONE)._replace(text=text))
+    assert exchange is not None
+    return exchange
+
+
 def test_what_a_turn_wrote_is_told_from_what_a_sessions_end_made_of_it():
-    assert is_raw(RAW)
-    assert not is_raw(render(ONE).text)
-    assert parse(render(ONE)._replace(text=RAW)) is None
-    asked, done, files, failed = parts_of_turn(RAW)
-    assert (asked, done, files, len(failed)) == ("Fix the port.", "It picks a free port.", ("a.py", "b.py"), 1)
-    assert parts_of_turn("Done: only that")[:2] == ("", "only that")
-    assert parts_of_turn("한 일: 그것만\n파일: a.py")[1:3] == ("그것만", ("a.py",))
+    raw = read(RAW)
+    assert (raw.summary, raw.details, raw.files) == ("Fix the port.", "It picks a free port.", ("a.py", "b.py"))
+    assert len(raw.failed) == 1
+    assert (raw.raw, parse(render(ONE)).raw) == (True, False)
+    assert (read("Done: only that").summary, read("Done: only that").details) == ("", "only that")
+    assert (read("한 일: 그것만\n파일: a.py").details, read("한 일: 그것만\n파일: a.py").files) == ("그것만", ("a.py",))
 
 
 def test_what_a_person_reworded_is_not_what_the_turn_wrote():
-    assert took_the_place(RAW, RAW)
-    assert took_the_place(RAW.replace("no →", "nothing →"), RAW)
-    assert not took_the_place(RAW.replace("free port", "free socket"), RAW)
-    assert not took_the_place(render(ONE).text, RAW)
+    assert took_the_place(read(RAW), read(RAW))
+    assert took_the_place(read(RAW.replace("no →", "nothing →")), read(RAW))
+    assert not took_the_place(read(RAW.replace("free port", "free socket")), read(RAW))
+    assert not took_the_place(ONE, read(RAW))
 
 
 def test_the_beginning_of_a_sessions_file_is_the_same_on_every_machine():

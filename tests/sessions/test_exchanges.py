@@ -10,8 +10,9 @@ from gitmem.document.entry import find_entries
 from gitmem.history.undo import undo
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import replay
-from gitmem.sessions.exchange import Outcome, parse
+from gitmem.sessions.exchange import parse
 from gitmem.sessions.exchanges import summarize_exchange
+from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.turns import Run
 from gitmem.store.store import Store
 from tests.own_settings import own_settings
@@ -124,7 +125,7 @@ def test_undoing_a_sessions_end_brings_back_what_its_turns_wrote(desk, recorder,
     replay(desk.store, recorder.write())
     undo(desk.store, revision=commit_of(desk, bare_git))
     assert desk.store.read(PATH) is None
-    assert exchanges(desk.text("memory.md")) == [None, None, None]
+    assert [exchange.raw for exchange in exchanges(desk.text("memory.md"))] == [True, True, True]
     assert "CRLF 파서를 추가해줘" in desk.text("memory.md")
 
 
