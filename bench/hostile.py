@@ -26,7 +26,7 @@ from gitmem.document.entry import clean_text, entry_ids, find_entries, sections 
 from gitmem.facts.extract import find_facts  # noqa: E402
 from gitmem.lessons.risk import is_risky  # noqa: E402
 from gitmem.redact.redact import redact  # noqa: E402
-from gitmem.sessions.cues import find_cues, is_resolved  # noqa: E402
+from gitmem.sessions.outcome import find_cues, is_resolved  # noqa: E402
 from gitmem.sessions.turns import Turn  # noqa: E402
 from gitmem.text.sentences import shorten, split  # noqa: E402
 from gitmem.text.stems import keywords  # noqa: E402

@@ -34,8 +34,8 @@ from gitmem.document.entry import (
 from gitmem.document.ids import daily_path, monthly_path, weekly_path
 from gitmem.document.plain import as_texts
 from gitmem.document.scope import scopes_in
-from gitmem.sessions.cues import is_resolved
-from gitmem.sessions.outcome import Fields, render_fields, split_fields
+from gitmem.sessions.exchange import Fields, render_fields, split_fields
+from gitmem.sessions.outcome import is_resolved
 from gitmem.values import Value
 
 DAILY, WEEKLY, MONTHLY = "daily", "weekly", "monthly"

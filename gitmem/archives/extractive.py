@@ -30,8 +30,8 @@ from gitmem.archives.summary import (
 )
 from gitmem.document.document import Document
 from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, Entry, MemoryType, find_entries, sections
-from gitmem.sessions.cues import Cue, find_cues, is_prose, is_resolved, reports, without_label
-from gitmem.sessions.outcome import ANSWER, ERROR, FILES, OUTCOME, SAID, without_labels
+from gitmem.sessions.exchange import ANSWER, ERROR, FILES, OUTCOME, SAID, without_labels
+from gitmem.sessions.outcome import Cue, find_cues, is_prose, is_resolved, reports, without_label
 from gitmem.text.data import matcher
 from gitmem.text.sentences import Kind, blocks, sentences_of, shorten, split
 from gitmem.text.stems import keywords, utf8_size

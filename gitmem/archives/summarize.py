@@ -35,7 +35,7 @@ from gitmem.judgement.ask import AskResult, ask, instructions_for, without_secre
 from gitmem.llm.http import Patience
 from gitmem.llm.protocol import Question, ReplyError, parse_reply
 from gitmem.redact.redact import redact
-from gitmem.sessions.entries import EXCHANGE
+from gitmem.sessions.exchange import EXCHANGE
 from gitmem.store.fact_lines import Shelf
 from gitmem.store.known_facts import marks_for
 from gitmem.store.store import Store

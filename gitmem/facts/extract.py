@@ -16,8 +16,8 @@ from datetime import datetime, timedelta
 from gitmem.document.ids import is_timed, milliseconds_of
 from gitmem.facts.compare import contradict, says_the_same, stems_of
 from gitmem.facts.fact import Fact, FactKind
-from gitmem.sessions.cues import MENDED, is_resolved
 from gitmem.sessions.entries import relative_files
+from gitmem.sessions.outcome import is_resolved
 from gitmem.sessions.turns import Turn, human_text, is_restated
 from gitmem.text.data import languages, phrases, rows
 from gitmem.text.sentences import Kind, blocks, is_korean, mask_code, sentences_of, shorten, split
@@ -289,6 +289,7 @@ _SURE = 0.9  # the confidence of what a person says
 _PLAIN_WORD = re.compile(r"[^\W\d_A-Z]+(?![\w./:@(-])")  # no `new.ts`, `formatDate()` or `dashboard-app`
 _FEWEST_NAMED = 2  # files and numbers that an issue and a mended failure share
 _LONG_NUMBER = re.compile(r"(?<![\w.])[0-9]{3,}(?![\w.]*[0-9])")
+_MENDED = 0.6  # share of an issue's words that its fix has
 _FEWEST_MENDED = 3  # words of an issue that its fix has
 _FILE_NAME = re.compile(r"(?<![\w/.-])(?:[\w-][\w.-]{0,80}/){0,12}[\w-][\w.-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
 
@@ -346,7 +347,7 @@ class Fix(Value):
     def mends(self, issue: str) -> bool:
         """Return whether the fix has most of the words of an issue, or its failure the same file and number."""
         words = stems_of(issue)
-        shares_words = len(words & self.about) >= max(MENDED * len(words), _FEWEST_MENDED)
+        shares_words = len(words & self.about) >= max(_MENDED * len(words), _FEWEST_MENDED)
         return shares_words or len(_named(issue) & self.named) >= _FEWEST_NAMED
 
 

@@ -16,8 +16,9 @@ from gitmem.facts.compare import stems_of
 from gitmem.lessons.episode import REJECTED, UNMENDED, Episode, episode_id, title_of
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness
 from gitmem.lessons.error_occurrence import ErrorOccurrence, find_occurrences
+from gitmem.sessions.entries import headline
 from gitmem.sessions.events import PLACE
-from gitmem.sessions.exchange import headline, names_only_files
+from gitmem.sessions.exchange import names_only_files
 from gitmem.sessions.outcome import (
     Outcome,
     has_effect,

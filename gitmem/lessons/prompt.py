@@ -17,7 +17,7 @@ from gitmem.search.files import LINKED
 from gitmem.search.query import INSIDE, fold, parse_query
 from gitmem.search.recall import hit_head
 from gitmem.search.units import bare_text, fields_in
-from gitmem.sessions.outcome import OUTCOME
+from gitmem.sessions.exchange import OUTCOME
 from gitmem.sessions.turns import TaskType, classify, follows_up, human_text, is_trivial
 from gitmem.text.stems import estimate_tokens
 from gitmem.text.terminal import FENCE, opening, plain

@@ -16,7 +16,7 @@ from gitmem.search.files import LINKED, list_paths, stat_file
 from gitmem.search.hits import BEFORE, Passage, read_passage
 from gitmem.search.sources import load, work_tree
 from gitmem.search.units import FIELD, FRAME, HEADING, bare_text, first_line
-from gitmem.sessions.outcome import without_labels
+from gitmem.sessions.exchange import without_labels
 from gitmem.store.locate import has_home_stores
 from gitmem.store.store import own_store
 from gitmem.text.stems import BYTES_PER_TOKEN, estimate_tokens

@@ -16,7 +16,7 @@ from gitmem.document.entry import without_ids
 from gitmem.document.ids import ID_FORM, LENGTH, is_id
 from gitmem.search.files import LINKED, TRANSCRIPTS, is_summary, layer_of
 from gitmem.search.query import fold
-from gitmem.sessions.outcome import Fields, split_fields
+from gitmem.sessions.exchange import Fields, split_fields
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

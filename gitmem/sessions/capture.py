@@ -30,8 +30,8 @@ from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.errors import RefusedError
 from gitmem.facts.book import FactBook
 from gitmem.git.trust import GITMEM
-from gitmem.sessions.entries import EXCHANGE, Placed, Remembered, joined_exchange, remember
-from gitmem.sessions.outcome import Fields, join_fields, render_fields, split_fields
+from gitmem.sessions.entries import Placed, Remembered, joined_exchange, remember
+from gitmem.sessions.exchange import EXCHANGE, Fields, join_fields, render_fields, split_fields
 from gitmem.sessions.read import Pending, boot_lines, redacted
 from gitmem.sessions.save import day_log, day_of, memory_of, memory_text, new_daily, rotate_if_full
 from gitmem.store.spool import HookSpool

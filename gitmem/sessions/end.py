@@ -16,9 +16,8 @@ from gitmem.lessons.outcome_counts import note_mends
 from gitmem.platform.clock import local
 from gitmem.platform.safe_open import open_regular
 from gitmem.sessions.capture import BATCH_BYTES, capture_turn, save_entries
-from gitmem.sessions.entries import EXCHANGE, Placed, cue_entries
-from gitmem.sessions.exchange import exchanges_in
-from gitmem.sessions.outcome import MENDED, split_fields
+from gitmem.sessions.entries import Placed, cue_entries
+from gitmem.sessions.exchange import EXCHANGE, MENDED, exchanges_in, split_fields
 from gitmem.sessions.read import boot_lines, cleaner
 from gitmem.sessions.save import rotate_if_full
 from gitmem.sessions.transcript import MAX_LINE, Record, Role, Unread, hook_events, l1_lines

@@ -11,21 +11,19 @@ import re
 from gitmem.document.entry import RECENT_CONTEXT, STATE, TIMELINE, Entry, MemoryType, clean_text
 from gitmem.document.ids import session_tag
 from gitmem.document.scope import scope_tags
-from gitmem.sessions.cues import find_cues
 from gitmem.sessions.events import PLACE
 from gitmem.sessions.exchange import (
-    FAILED,
-    FILES,
-    LABEL,
-    PROMPT_LENGTH,
+    EXCHANGE,
+    LABEL_FAILED,
+    LABEL_FILES,
+    MENDED,
     Exchange,
-    headline,
+    Fields,
     listed_files,
     render,
-    texts_between,
-    without_middle,
+    render_fields,
 )
-from gitmem.sessions.outcome import ERROR_LENGTH, MENDED, Fields, Outcome, judge_outcome, render_fields, told_error
+from gitmem.sessions.outcome import ERROR_LENGTH, Outcome, find_cues, judge_outcome, told_error
 from gitmem.sessions.turns import Turn, derived_id, human_text, is_restated, is_trivial, program
 from gitmem.text.sentences import is_korean, split
 from gitmem.text.sentences import shorten as shorten_all
@@ -33,7 +31,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from gitmem.sessions.turns import Failure
@@ -57,8 +55,6 @@ _COURTESY = (
     *("네, ", "네.", "알겠습니다", "좋습니다", "좋은 질문", "맞습니다", "확인했습니다", "물론", "완벽합니다"),
 )
 
-EXCHANGE = LABEL
-
 
 class Placed(Value):
     """An entry, its section, and its time, which gives the day of its daily log."""
@@ -71,7 +67,7 @@ class Placed(Value):
 # Words of an exchange that its turn writes, in English and Korean.
 FIXED, AFTER = ("then worked", "이후 성공"), ("worked after", "다음 작업 후 성공")
 _OPEN, _UNFIXED = ("Open", "남은 문제"), ("not fixed in this turn", "이 턴에서는 해결되지 않음")
-_FILES = tuple(f"{word}: " for word in FILES)
+_FILES = tuple(f"{word}: " for word in LABEL_FILES)
 # The agent's own files, which are not the project's: its plans, its notes, its settings for the person.
 _AGENTS_OWN = re.compile(r"(?:^|/)\.claude/(?:plans|projects|todos|memory)/|^(?:/|~|[A-Za-z]:).*/\.claude/")
 
@@ -209,7 +205,7 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
     for failure in list(last.values())[-_FAILURES_SHOWN:]:
         end = _mended(failure, korean=korean) if _is_mended(failure) else _UNFIXED[korean]
         failed.append(
-            f"{FAILED[korean]}: {_code(failure.command or failure.tool)}: {told_error(failure.error)} → {end}"
+            f"{LABEL_FAILED[korean]}: {_code(failure.command or failure.tool)}: {told_error(failure.error)} → {end}"
         )
     exchange = Exchange(
         turn.exchange_id,
@@ -260,7 +256,7 @@ def _state(turn: Turn, head: str, files: Sequence[str]) -> Entry:
     korean = is_korean(head)
     parts = [head]
     if files:
-        parts.append(f"{FILES[korean]}: {listed_files(files[:5], korean=korean, of=len(files))}")
+        parts.append(f"{LABEL_FILES[korean]}: {listed_files(files[:5], korean=korean, of=len(files))}")
     left = [failure for failure in turn.failures if not _is_mended(failure)]
     parts += [f"{_OPEN[korean]}: {_code(failure.command or failure.tool)}" for failure in left[-1:]]
     return Entry(turn.entry_id("state"), _stamp(turn.ended), STATE, clean_text(" · ".join(parts)), _tags(turn))
@@ -308,3 +304,105 @@ def _whole(text: str, limit: int) -> str:
     if len(sentences) > 1 and sentences[-1].endswith(":"):
         return short[: short.rfind(sentences[-1])].rstrip()
     return short
+
+
+LEFT_OUT = "[…]"
+PROMPT_LENGTH = 4_000  # characters; the transcript has the rest
+_MOST = 400_000  # characters of a text; real ones have a few thousand
+_LONGEST = 1_000  # characters of a piece of a line without an end
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])")  # noqa: RUF001
+_BEGINNING = 0.6  # share of the kept text that comes from the beginning
+_CODE = re.compile(r"^[ \t]{0,12}(?P<mark>`{3,}|~{3,})(?s:.*?)(?:^[ \t]{0,12}(?P=mark)[`~]*[ \t]*$|\Z)", re.MULTILINE)
+_PARAGRAPH = re.compile(r"(?:^[^\n]*\S[^\n]*\n?)+", re.MULTILINE)
+_ROW = re.compile(r"^[ \t]*\|", re.MULTILINE)  # of a table
+_HEADING = re.compile(r"#{1,6}[ \t]+(?P<title>\S.*)")
+
+
+class _Piece(Value):
+    """A part of a text, kept or left out as a whole, and the gap before it."""
+
+    text: str
+    gap: str = "\n\n"
+    whole: bool = False  # a code block or a table
+
+
+def without_middle(text: str, limit: int) -> str:
+    """Return a text truncated in the middle to about `limit` characters."""
+    pieces = list(_pieces(clean_text(text[:_MOST])))
+    if len(whole := _joined(pieces)) <= limit:
+        return whole
+    pieces = [part for piece in pieces for part in _parts(piece, limit)]
+    first, last = _ends(pieces, limit)
+    head = pieces[:first] or [pieces[0]._replace(text=_cut(pieces[0].text, limit // 2))]
+    tail = pieces[len(pieces) - last :]
+    return "\n\n".join(filter(None, (_joined(head), LEFT_OUT, _joined(tail))))
+
+
+def _joined(pieces: Sequence[_Piece]) -> str:
+    return "".join(piece.gap + piece.text for piece in pieces).lstrip("\n")
+
+
+def headline(asked: str, limit: int) -> str:
+    """Return the first sentences of a request, with the next heading after a lead-in.
+
+    "Implement the following plan:" says nothing without the title of the plan.
+    """
+    lines = [line for line in asked.split("\n") if line.strip()]
+    if len(lines) > 1 and lines[0].rstrip().endswith(":") and (title := _HEADING.match(lines[1].strip())):
+        return shorten(f"{lines[0].strip()} {title['title'].strip()}", limit)
+    return shorten(asked, limit)
+
+
+def texts_between(texts: Iterable[str], answer: str, limit: int) -> tuple[str, ...]:
+    """Return what an agent said between its tool calls, each text once, without those that the answer holds."""
+    known = " ".join(answer.split())
+    found = dict.fromkeys(without_middle(text, limit) for text in texts if " ".join(text.split()) not in known)
+    return tuple(filter(None, found))
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
+    """Yield the paragraphs, code blocks and tables of a text; an unclosed block is code up to the end."""
+    position = 0
+    for code in (*_CODE.finditer(text), None):
+        for paragraph in _PARAGRAPH.findall(text[position : code.start() if code else len(text)]):
+            yield _Piece(paragraph.rstrip("\n"), whole=_ROW.search(paragraph) is not None)
+        if code:
+            yield _Piece(code[0], whole=True)
+            position = code.end()
+
+
+def _parts(piece: _Piece, limit: int) -> Iterator[_Piece]:
+    """Yield the lines of a paragraph, the sentences of a long line, and pieces of one without any."""
+    if piece.whole:
+        yield piece
+        return
+    gap = piece.gap
+    for line in piece.text.split("\n"):
+        for sentence in _SENTENCE_END.split(line) if len(line) > limit // 10 else [line]:
+            for start in range(0, max(1, len(sentence)), _LONGEST):
+                yield _Piece(sentence[start : start + _LONGEST], gap)
+                gap = ""
+            gap = " "
+        gap = "\n"
+
+
+def _ends(pieces: Sequence[_Piece], limit: int) -> tuple[int, int]:
+    """Return how many pieces of the beginning and of the end are kept."""
+    sizes = [len(piece.gap) + len(piece.text) for piece in pieces]
+    first = last = 0
+    room = limit * _BEGINNING
+    while first < len(sizes) and sizes[first] <= room:
+        room -= sizes[first]
+        first += 1
+    room += limit * (1 - _BEGINNING)
+    while first + last < len(sizes) and sizes[-1 - last] <= room:
+        room -= sizes[-1 - last]
+        last += 1
+    return first, last
+
+
+def _cut(text: str, limit: int) -> str:
+    """Return the beginning of a text, cut at the end of a line, else of a sentence or word."""
+    cut = text[:limit]
+    found = ((cut.rfind(end), end) for end in ("\n", ". ", " "))
+    return next((cut[: at + len(end)].rstrip() for at, end in found if at > limit // 2), cut)

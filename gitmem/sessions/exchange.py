@@ -1,28 +1,29 @@
-"""An exchange, a request and its result, as an entry in a session's file and in `memory.md` (spec V1, V2).
+"""The forms of an exchange, a request and its result: in a session's file and `memory.md`, and in the daily log. Pure.
 
-It has the id of its turn: at the session's end it replaces the entry that the turn wrote into `memory.md`. Its first
-line is the one-sentence summary; the lines below have labels in the language of the conversation (docs/format.md,
-"Sessions"). Longer texts are kept up to a limit, code and tables whole: the middle is left out, with a mark.
+It has the id of its turn: at the session's end it replaces the entry that the turn wrote into `memory.md` (spec V1,
+V2). Its first line is the one-sentence summary; the lines below have labels in the language of the conversation
+(docs/format.md, "Sessions"). In the daily log (docs/format.md, "Turns") the text begins with the request. Then come the
+parts, in this order, each from a line that begins with its mark, after a blank line: answer, one for each text between
+tool calls, one for each error, files, outcome.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import UTC
 
 from gitmem.document.entry import Entry, clean_text, find_entries
-from gitmem.document.plain import flow
+from gitmem.platform.clock import UTC
 from gitmem.sessions.outcome import Outcome
-from gitmem.text.sentences import is_korean, shorten
+from gitmem.text.sentences import is_korean
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
 
-LABEL = "Exchange"
+EXCHANGE = "Exchange"
 SECTION = "Exchanges"
 MAX_SUMMARY = 300  # characters
 MAX_DETAILS = 1_200
@@ -52,7 +53,7 @@ class Exchange(Value):
 
 
 # Words of an exchange, in English and Korean.
-_ASKED, _DONE, FILES, FAILED = ("Asked", "요청"), ("Done", "한 일"), ("Files", "파일"), ("Failed", "실패")
+_ASKED, _DONE, LABEL_FILES, LABEL_FAILED = ("Asked", "요청"), ("Done", "한 일"), ("Files", "파일"), ("Failed", "실패")
 _KEYWORDS, _OUTCOME = ("Keywords", "키워드"), ("Outcome", "결과")
 _MORE = ("{} more", "외 {}개")
 _OUTCOMES = {
@@ -84,12 +85,12 @@ def render(exchange: Exchange, *, korean: bool | None = None) -> Entry:
     lines = [_one_line(exchange.summary, MAX_SUMMARY)] if exchange.summary else []
     lines += [f"{_ASKED[at]}: {_one_line(exchange.asked, MAX_ASKED)}"] if exchange.asked.strip() else []
     lines += [f"{_DONE[at]}: {_one_line(exchange.details, MAX_DETAILS)}"] if exchange.details.strip() else []
-    lines += [f"{FILES[at]}: {listed_files(exchange.files, korean=at)}"] if exchange.files else []
+    lines += [f"{LABEL_FILES[at]}: {listed_files(exchange.files, korean=at)}"] if exchange.files else []
     lines += exchange.failed
     words = [_one_line(word, MAX_KEYWORD).replace(",", " ") for word in exchange.keywords[:MAX_KEYWORDS]]
     lines += [f"{_KEYWORDS[at]}: {', '.join(filter(None, words))}"] if any(words) else []
     lines += [] if exchange.raw else [f"{_OUTCOME[at]}: {_OUTCOMES[exchange.outcome][at]}"]
-    return Entry(exchange.id, exchange.time, LABEL, clean_text("\n".join(lines)), exchange.tags)
+    return Entry(exchange.id, exchange.time, EXCHANGE, clean_text("\n".join(lines)), exchange.tags)
 
 
 def listed_files(files: Sequence[str], *, korean: bool = False, of: int = 0) -> str:
@@ -101,10 +102,10 @@ def listed_files(files: Sequence[str], *, korean: bool = False, of: int = 0) -> 
 
 def parse(entry: Entry) -> Exchange | None:
     """Return the exchange in an entry; None if it has none."""
-    if entry.label != LABEL:
+    if entry.label != EXCHANGE:
         return None
     first, *lines = entry.text.split("\n")
-    labels = (_ASKED, _DONE, FILES, FAILED, _KEYWORDS, _OUTCOME)
+    labels = (_ASKED, _DONE, LABEL_FILES, LABEL_FAILED, _KEYWORDS, _OUTCOME)
     if first.startswith(tuple(prefix for words in labels for prefix in _prefixes(words))):
         first, lines = "", [first, *lines]
     outcome = _value(lines, _OUTCOME)
@@ -115,8 +116,8 @@ def parse(entry: Entry) -> Exchange | None:
         summary=first,
         asked=_value(lines, _ASKED),
         details=_value(lines, _DONE),
-        files=tuple(name for name in _listed(lines, FILES) if not _IS_MORE.fullmatch(name)),
-        failed=tuple(line for line in lines if line.startswith(_prefixes(FAILED))),
+        files=tuple(name for name in _listed(lines, LABEL_FILES) if not _IS_MORE.fullmatch(name)),
+        failed=tuple(line for line in lines if line.startswith(_prefixes(LABEL_FAILED))),
         keywords=tuple(_listed(lines, _KEYWORDS)),
         outcome=next((kind for kind, words in _OUTCOMES.items() if outcome in words), Outcome.PARTIAL),
         raw=not outcome,
@@ -146,6 +147,8 @@ def new_session(session: str, host: str, name: str, started: datetime) -> bytes:
 
     `name` is what stands for the session in a path, `started` when it began.
     """
+    from gitmem.document.plain import flow
+
     stamp = started.astimezone(UTC)
     text = f"""\
 ---
@@ -182,42 +185,6 @@ def _one_line(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
-LEFT_OUT = "[…]"
-PROMPT_LENGTH = 4_000  # characters; the transcript has the rest
-_READ = 400_000  # characters of a text; real ones have a few thousand
-_LONGEST = 1_000  # characters of a piece of a line without an end
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])")  # noqa: RUF001
-_BEGINNING = 0.6  # share of the kept text that comes from the beginning
-_CODE = re.compile(r"^[ \t]{0,12}(?P<mark>`{3,}|~{3,})(?s:.*?)(?:^[ \t]{0,12}(?P=mark)[`~]*[ \t]*$|\Z)", re.MULTILINE)
-_PARAGRAPH = re.compile(r"(?:^[^\n]*\S[^\n]*\n?)+", re.MULTILINE)
-_ROW = re.compile(r"^[ \t]*\|", re.MULTILINE)  # of a table
-_HEADING = re.compile(r"#{1,6}[ \t]+(?P<title>\S.*)")
-
-
-class _Piece(Value):
-    """A part of a text, kept or left out as a whole, and the gap before it."""
-
-    text: str
-    gap: str = "\n\n"
-    whole: bool = False  # a code block or a table
-
-
-def without_middle(text: str, limit: int) -> str:
-    """Return a text truncated in the middle to about `limit` characters."""
-    pieces = list(_pieces(clean_text(text[:_READ])))
-    if len(whole := _joined(pieces)) <= limit:
-        return whole
-    pieces = [part for piece in pieces for part in _parts(piece, limit)]
-    first, last = _ends(pieces, limit)
-    head = pieces[:first] or [pieces[0]._replace(text=_cut(pieces[0].text, limit // 2))]
-    tail = pieces[len(pieces) - last :]
-    return "\n\n".join(filter(None, (_joined(head), LEFT_OUT, _joined(tail))))
-
-
-def _joined(pieces: Sequence[_Piece]) -> str:
-    return "".join(piece.gap + piece.text for piece in pieces).lstrip("\n")
-
-
 def names_only_files(summary: str) -> bool:
     """Return whether a summary says of the result no more than which files were changed."""
     result = summary.rpartition(" → ")[2]
@@ -225,67 +192,114 @@ def names_only_files(summary: str) -> bool:
     return any(re.fullmatch(form, result) for form in forms)
 
 
-def headline(asked: str, limit: int) -> str:
-    """Return the first sentences of a request, with the next heading after a lead-in.
+ANSWER, SAID, ERROR, FILES, OUTCOME = "**Answer:**", "**Said:**", "**Error:**", "**Files:**", "**Outcome:**"
+MENDED = " → "  # in an error, before its mend
+# What gitmem writes before the words of a person or an agent, line by line (docs/format.md, "Turns", "Sessions").
+_LABELS = (
+    r"(?m)^[ \t]*(?:(?:\*\*Outcome:\*\*|Outcome:|결과:) \w+$|\*\*(?:Answer|Said|Error|Files):\*\*"
+    r"|(?:Asked|Done|Files|Files modified|Failed|Keywords|요청|한 일|파일|실패|키워드):)"
+)
+_MARK = r"(?m)^\*\*(Answer|Said|Error|Files|Outcome):\*\*(?= |$)"  # compiled at first use
 
-    "Implement the following plan:" says nothing without the title of the plan.
+
+class Fields(Value):
+    """What an entry of the daily log says of an exchange; `outcome` is "" where it succeeded or is not known yet."""
+
+    request: str = ""
+    answer: str = ""
+    said: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    outcome: str = ""
+
+
+def render_fields(fields: Fields) -> str:
+    """Return the text of an entry with these fields, which `split_fields` takes apart again."""
+    parts = [_unmarked(fields.request)] if fields.request else []
+    parts += _part(ANSWER, _unmarked(fields.answer))
+    for text in fields.said:
+        parts += _part(SAID, _unmarked(text))
+    for error in fields.errors:
+        parts += _part(ERROR, _unmarked(error))
+    parts += _part(FILES, ", ".join(" ".join(name.split()) for name in fields.files))
+    parts += _part(OUTCOME, " ".join(fields.outcome.split()))
+    return "\n\n".join(parts)
+
+
+def split_fields(text: str) -> Fields:
+    """Return the fields in the text of an entry.
+
+    A part ends where the next mark begins. A merge of lines may have put parts into another order, or a part there
+    twice: of errors, texts of mid-turn and files all are read; another answer or outcome is text of the part before it.
     """
-    lines = [line for line in asked[:_READ].split("\n") if line.strip()]
-    if len(lines) > 1 and lines[0].rstrip().endswith(":") and (title := _HEADING.match(lines[1].strip())):
-        return shorten(f"{lines[0].strip()} {title['title'].strip()}", limit)
-    return shorten(asked[:_READ], limit)
+    ends = [(0, 0, "")]  # of the request; of each part: start, start of its text, mark
+    once: set[str] = set()
+    for match in re.finditer(_MARK, text):
+        if match[0] not in once:
+            ends.append((match.start(), match.end(), match[0]))
+            once.update({match[0]} & {ANSWER, OUTCOME})
+    stops = [start for start, _, _ in ends[1:]] + [len(text)]
+    parts = [(mark, text[begin:stop].strip("\n ")) for (_, begin, mark), stop in zip(ends, stops, strict=True)]
+    values = dict(parts)
+    lists = [tuple(name for name in text.split(", ") if name) for mark, text in parts if mark == FILES]
+    return Fields(
+        request=values[""],
+        answer=values.get(ANSWER, ""),
+        said=tuple(text for mark, text in parts if mark == SAID and text),
+        errors=tuple(text for mark, text in parts if mark == ERROR and text),
+        files=lists[0] if len(lists) == 1 else _each(name for names in lists for name in names),
+        outcome=values.get(OUTCOME, ""),
+    )
 
 
-def texts_between(texts: Iterable[str], answer: str, limit: int) -> tuple[str, ...]:
-    """Return what an agent said between its tool calls, each text once, without those that the answer holds."""
-    known = " ".join(answer.split())
-    found = dict.fromkeys(without_middle(text, limit) for text in texts if " ".join(text.split()) not in known)
-    return tuple(filter(None, found))
+def without_labels(text: str) -> str:
+    """Return the text of an exchange without gitmem's own words: labels of its parts, and its outcome."""
+    return re.sub(_LABELS, "", text)
 
 
-def _pieces(text: str) -> Iterator[_Piece]:
-    """Yield the paragraphs, code blocks and tables of a text; an unclosed block is code up to the end."""
-    position = 0
-    for code in (*_CODE.finditer(text), None):
-        for paragraph in _PARAGRAPH.findall(text[position : code.start() if code else len(text)]):
-            yield _Piece(paragraph.rstrip("\n"), whole=_ROW.search(paragraph) is not None)
-        if code:
-            yield _Piece(code[0], whole=True)
-            position = code.end()
+def join_fields(before: Fields, after: Fields) -> Fields:
+    """Return the fields of a turn joined from two captured parts.
+
+    Of two requests or answers the later stays where it holds the earlier; else both stay, the earlier first.
+    """
+    return Fields(
+        request=_both(before.request, after.request),
+        answer=_both(before.answer, after.answer),
+        said=_each((*before.said, *after.said)),
+        errors=_last_told((*before.errors, *after.errors)),
+        files=_each((*before.files, *after.files)),
+        outcome=before.outcome if after.answer in before.answer else after.outcome,
+    )
 
 
-def _parts(piece: _Piece, limit: int) -> Iterator[_Piece]:
-    """Yield the lines of a paragraph, the sentences of a long line, and pieces of one without any."""
-    if piece.whole:
-        yield piece
-        return
-    gap = piece.gap
-    for line in piece.text.split("\n"):
-        for sentence in _SENTENCE_END.split(line) if len(line) > limit // 10 else [line]:
-            for start in range(0, max(1, len(sentence)), _LONGEST):
-                yield _Piece(sentence[start : start + _LONGEST], gap)
-                gap = ""
-            gap = " "
-        gap = "\n"
+def _both(before: str, after: str) -> str:
+    if before in after:
+        return after
+    return before if after in before else f"{before}\n\n{after}"
 
 
-def _ends(pieces: Sequence[_Piece], limit: int) -> tuple[int, int]:
-    """Return how many pieces of the beginning and of the end are kept."""
-    sizes = [len(piece.gap) + len(piece.text) for piece in pieces]
-    first = last = 0
-    room = limit * _BEGINNING
-    while first < len(sizes) and sizes[first] <= room:
-        room -= sizes[first]
-        first += 1
-    room += limit * (1 - _BEGINNING)
-    while first + last < len(sizes) and sizes[-1 - last] <= room:
-        room -= sizes[-1 - last]
-        last += 1
-    return first, last
+def _last_told(errors: Iterable[str]) -> tuple[str, ...]:
+    """Return errors, each once, with its mend if any of them names one."""
+    by_error: dict[str, str] = {}
+    for error in errors:
+        failure = error.rpartition(MENDED)[0] or error
+        if by_error.get(failure, failure) == failure:
+            by_error[failure] = error
+    return tuple(by_error.values())
 
 
-def _cut(text: str, limit: int) -> str:
-    """Return the beginning of a text, cut at the end of a line, else of a sentence or word."""
-    cut = text[:limit]
-    found = ((cut.rfind(end), end) for end in ("\n", ". ", " "))
-    return next((cut[: at + len(end)].rstrip() for at, end in found if at > limit // 2), cut)
+def _each(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
+
+
+def _part(mark: str, text: str) -> list[str]:
+    """Return a part of an entry; a list, table or code block begins on a line of its own."""
+    if not text:
+        return []
+    apart = text.startswith(("- ", "* ", "```", "~~~", "|", "#", ">", "1. "))
+    return [f"{mark}\n{text}" if apart else f"{mark} {text}"]
+
+
+def _unmarked(text: str) -> str:
+    """Return a text in which no line begins like a part: the colon goes out of the bold words."""
+    return re.sub(_MARK, r"**\1**:", text.strip("\n"))

@@ -18,7 +18,6 @@ from gitmem.document.entry import LINKS, MemoryType, find_by_digest, find_sectio
 from gitmem.document.ids import MEMORY, session_path, short_session, tail_of
 from gitmem.document.message import Message, Op, Trailer, link, session_message
 from gitmem.history.records import last_version
-from gitmem.sessions.cues import find_cues
 from gitmem.sessions.entries import exchange_of
 from gitmem.sessions.exchange import (
     MAX_KEYWORDS,
@@ -32,7 +31,7 @@ from gitmem.sessions.exchange import (
     render,
     took_the_place,
 )
-from gitmem.sessions.outcome import Outcome, judge_outcome, offers, verdict_of
+from gitmem.sessions.outcome import Outcome, find_cues, judge_outcome, offers, verdict_of
 from gitmem.sessions.read import boot_lines, redacted
 from gitmem.sessions.save import rotate_if_full
 from gitmem.sessions.transcript import Record, hook_events

@@ -1,9 +1,9 @@
-"""The fields of an exchange in the daily log, what its commands and errors say, and how it ended. Pure.
+"""What a turn's commands and errors say, how it ended, and which sentences of its answer are worth keeping. Pure.
 
-The text of an entry (docs/format.md, "Turns") begins with the request. Then come the parts, in this order, each from a
-line that begins with its mark, after a blank line: answer, one for each text between tool calls, one for each error,
-files, outcome. One judge of outcomes serves all views and episodes: tests and releases, errors, the answer, the
-person's next prompt (`bench/outcomes.py`).
+One judge of outcomes serves all views and episodes: tests and releases, errors, the answer, the person's next prompt
+(`bench/outcomes.py`). Sentences that are kept are decisions, open issues, learnings, fixes. Precision before recall:
+questions, offers, plans, quotations, suppositions and denials are no memories, and a problem that the answer then works
+on is no open issue. The words stand in `gitmem/data/LANGUAGE/answers.tsv`.
 """
 
 from __future__ import annotations
@@ -13,131 +13,16 @@ from enum import StrEnum
 from functools import cache
 from itertools import takewhile
 
+from gitmem.document.entry import MemoryType
 from gitmem.text.data import matcher, table
+from gitmem.text.sentences import Block, Kind, blocks, mask_code, sentences_of
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from gitmem.sessions.turns import Run, Turn
-
-
-ANSWER, SAID, ERROR, FILES, OUTCOME = "**Answer:**", "**Said:**", "**Error:**", "**Files:**", "**Outcome:**"
-MENDED = " → "  # in an error, before its mend
-# What gitmem writes before the words of a person or an agent, line by line (docs/format.md, "Turns", "Sessions").
-_LABELS = (
-    r"(?m)^[ \t]*(?:(?:\*\*Outcome:\*\*|Outcome:|결과:) \w+$|\*\*(?:Answer|Said|Error|Files):\*\*"
-    r"|(?:Asked|Done|Files|Files modified|Failed|Keywords|요청|한 일|파일|실패|키워드):)"
-)
-_MARK = r"(?m)^\*\*(Answer|Said|Error|Files|Outcome):\*\*(?= |$)"  # compiled at first use
-
-
-class Fields(Value):
-    """What an entry of the daily log says of an exchange; `outcome` is "" where it succeeded or is not known yet."""
-
-    request: str = ""
-    answer: str = ""
-    said: tuple[str, ...] = ()
-    errors: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    outcome: str = ""
-
-
-def render_fields(fields: Fields) -> str:
-    """Return the text of an entry with these fields, which `split_fields` takes apart again."""
-    parts = [_unmarked(fields.request)] if fields.request else []
-    parts += _part(ANSWER, _unmarked(fields.answer))
-    for text in fields.said:
-        parts += _part(SAID, _unmarked(text))
-    for error in fields.errors:
-        parts += _part(ERROR, _unmarked(error))
-    parts += _part(FILES, ", ".join(_one_line(name) for name in fields.files))
-    parts += _part(OUTCOME, _one_line(fields.outcome))
-    return "\n\n".join(parts)
-
-
-def split_fields(text: str) -> Fields:
-    """Return the fields in the text of an entry.
-
-    A part ends where the next mark begins. A merge of lines may have put parts into another order, or a part there
-    twice: of errors, texts of mid-turn and files all are read; another answer or outcome is text of the part before it.
-    """
-    ends = [(0, 0, "")]  # of the request; of each part: start, start of its text, mark
-    once: set[str] = set()
-    for match in re.finditer(_MARK, text):
-        if match[0] not in once:
-            ends.append((match.start(), match.end(), match[0]))
-            once.update({match[0]} & {ANSWER, OUTCOME})
-    stops = [start for start, _, _ in ends[1:]] + [len(text)]
-    parts = [(mark, text[begin:stop].strip("\n ")) for (_, begin, mark), stop in zip(ends, stops, strict=True)]
-    values = dict(parts)
-    lists = [tuple(name for name in text.split(", ") if name) for mark, text in parts if mark == FILES]
-    return Fields(
-        request=values[""],
-        answer=values.get(ANSWER, ""),
-        said=tuple(text for mark, text in parts if mark == SAID and text),
-        errors=tuple(text for mark, text in parts if mark == ERROR and text),
-        files=lists[0] if len(lists) == 1 else _each(name for names in lists for name in names),
-        outcome=values.get(OUTCOME, ""),
-    )
-
-
-def without_labels(text: str) -> str:
-    """Return the text of an exchange without gitmem's own words: labels of its parts, and its outcome."""
-    return re.sub(_LABELS, "", text)
-
-
-def join_fields(before: Fields, after: Fields) -> Fields:
-    """Return the fields of a turn joined from two captured parts.
-
-    Of two requests or answers the later stays where it holds the earlier; else both stay, the earlier first.
-    """
-    return Fields(
-        request=_both(before.request, after.request),
-        answer=_both(before.answer, after.answer),
-        said=_each((*before.said, *after.said)),
-        errors=_last_told((*before.errors, *after.errors)),
-        files=_each((*before.files, *after.files)),
-        outcome=before.outcome if after.answer in before.answer else after.outcome,
-    )
-
-
-def _both(before: str, after: str) -> str:
-    if before in after:
-        return after
-    return before if after in before else f"{before}\n\n{after}"
-
-
-def _last_told(errors: Iterable[str]) -> tuple[str, ...]:
-    """Return errors, each once, with its mend if any of them names one."""
-    by_error: dict[str, str] = {}
-    for error in errors:
-        failure = error.rpartition(MENDED)[0] or error
-        if by_error.get(failure, failure) == failure:
-            by_error[failure] = error
-    return tuple(by_error.values())
-
-
-def _each(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts))
-
-
-def _part(mark: str, text: str) -> list[str]:
-    """Return a part of an entry; a list, table or code block begins on a line of its own."""
-    if not text:
-        return []
-    apart = text.startswith(("- ", "* ", "```", "~~~", "|", "#", ">", "1. "))
-    return [f"{mark}\n{text}" if apart else f"{mark} {text}"]
-
-
-def _unmarked(text: str) -> str:
-    """Return a text in which no line begins like a part: the colon goes out of the bold words."""
-    return re.sub(_MARK, r"**\1**:", text.strip("\n"))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 ERROR_LENGTH = 200  # characters
@@ -363,3 +248,130 @@ def outcome_of(
     if matcher(_WORDS, "gave_up").search(answer):
         return some
     return Outcome.SUCCESS if mended or tests is Outcome.SUCCESS else Outcome.PARTIAL
+
+
+_STATED = (MemoryType.DECISION, MemoryType.ISSUE, MemoryType.LEARNING, MemoryType.ERROR_FIX)
+_HEADED = _STATED[:3]  # a heading "Fix" is also that of a step of a plan
+_IS_CODE = re.compile(r"[\])}>\"'\w];\s*(?:$|//)|=>|^\$\{|[{}]\s*$|\w\(\w*\)[,;]")  # outside a fence
+_IN_QUOTES = re.compile(r"\"[^\"\n]{1,200}\"|[\u201c\u300c][^\u201d\u300d\n]{1,200}[\u201d\u300d]")
+# Characters of a sentence: a shorter one is not understood later, a longer one is data.
+_SHORTEST = 9
+_LONGEST = 600
+_LEAD_INS = (":", "\uff1a")  # ends of a sentence that introduces the next
+_LOOK_AT = 400_000  # characters of an answer; real ones have a few thousand
+
+
+class Cue(Value):
+    """A sentence worth keeping and its type; a label ("Decision:") is left out of the text."""
+
+    type: MemoryType
+    text: str
+
+
+def find_cues(text: str) -> list[Cue]:
+    """Return the decisions, issues, learnings and fixes in an agent's answer (markdown), each sentence once."""
+    cues: dict[str, Cue] = {}
+    heading: MemoryType | None = None
+    parts = blocks(text[:_LOOK_AT])
+    for index, block in enumerate(parts):
+        if block.kind is Kind.HEADING:
+            heading = next((kind for kind in _HEADED if _heading(kind).match(block.text)), None)
+            continue
+        following = parts[index + 1] if index + 1 < len(parts) else None
+        for cue in _cues_of(block, heading, following):
+            cues.setdefault(cue.text.casefold(), cue)
+    return list(cues.values())
+
+
+def without_label(text: str) -> str:
+    """Return a text without its label ("Decision: ...")."""
+    cue = _labelled(text)
+    return cue.text if cue else text
+
+
+def is_resolved(text: str) -> bool:
+    """Return whether the text of an issue says that it is resolved."""
+    masked = mask_code(" ".join(text[:_LOOK_AT].split()))
+    return _says("resolved", masked) and not _says("unresolved", masked)
+
+
+def is_prose(sentence: str) -> bool:
+    """Return whether a sentence is no lead-in and no line of code."""
+    return not sentence.endswith(_LEAD_INS) and _IS_CODE.search(sentence) is None
+
+
+def reports(sentence: str) -> bool:
+    """Return whether a sentence says something: no question, offer, plan, lead-in or line of code."""
+    return is_prose(sentence) and not any(_says(kind, sentence) for kind in ("begins_no_report", "ends_no_report"))
+
+
+def _says(kind: str, text: str) -> bool:
+    return matcher("answers.tsv", kind).search(text) is not None
+
+
+def _cues_of(block: Block, heading: MemoryType | None, following: Block | None) -> Iterator[Cue]:
+    """Yield the cues of one block; `heading` is the type of items under the heading above it."""
+    if block.kind is Kind.QUOTE:
+        return
+    sentences = sentences_of(block)
+    for index, sentence in enumerate(sentences):
+        last = index + 1 == len(sentences)
+        after = sentences[index + 1] if not last else following.text if following else ""
+        cue = _labelled(sentence)
+        if cue is None and heading and index == 0 and block.kind is Kind.ITEM:
+            cue = Cue(heading, sentence)
+        if cue is None and (kind := _stated(sentence, after)):
+            before = sentences[index - 1] if index and _says("leans_back", sentence) else ""
+            cue = Cue(kind, f"{before} {sentence}".strip())
+        if cue and _says_something(cue):
+            yield cue
+
+
+def _labelled(sentence: str) -> Cue | None:
+    """Return the cue of a sentence with a label ("Decision: ...")."""
+    for kind in _STATED:
+        if label := _label(kind).match(sentence):
+            return Cue(kind, sentence[label.end() :])
+    return None
+
+
+def _stated(sentence: str, after: str) -> MemoryType | None:
+    """Return the cue of a sentence without a label, None unless it is certain."""
+    if len(sentence) > _LONGEST or sentence.endswith(_LEAD_INS):
+        return None
+    masked = _IN_QUOTES.sub(lambda quote: "x" * len(quote[0]), mask_code(sentence))
+    kind = next((kind for kind in _STATED if _says(_name(kind), masked)), None)
+    is_open = kind is MemoryType.ISSUE and not _says("works_on_it", after)
+    if _says("begins_no_report", masked) or _says("unsure", masked):
+        return None
+    return kind if is_open or kind is not MemoryType.ISSUE else None
+
+
+def _says_something(cue: Cue) -> bool:
+    """Return whether a cue's text is a statement that is understood without its context."""
+    masked = mask_code(cue.text)
+    wide = sum("\u1100" <= character <= "\uffdc" for character in masked[:_SHORTEST])  # Hangul needs fewer characters
+    if not _SHORTEST - wide <= len(masked) <= _LONGEST or " " not in masked or masked.endswith(_LEAD_INS):
+        return False
+    if _IS_CODE.search(masked) or any(
+        _says(kind, masked) for kind in ("ends_no_report", "topic", f"denied_{_name(cue.type)}")
+    ):
+        return False
+    return cue.type is not MemoryType.ISSUE or not is_resolved(cue.text)
+
+
+@cache
+def _heading(kind: MemoryType) -> re.Pattern[str]:
+    return re.compile(rf"\W*(?:{matcher('answers.tsv', f'heading_{_name(kind)}').pattern})\W*$", re.IGNORECASE)
+
+
+@cache
+def _label(kind: MemoryType) -> re.Pattern[str]:
+    """Return the form of a label ("Decision: …"): a heading's words count, too, and an emoji may stand before them."""
+    names = [f"label_{_name(kind)}", *([f"heading_{_name(kind)}"] if kind in _HEADED else [])]
+    words = "|".join(matcher("answers.tsv", name).pattern for name in names)
+    return re.compile(rf"\W{{0,4}}(?:{words})\s?(?:[:\uff1a]|\s[\u2013\u2014])\s*(?=\S)", re.IGNORECASE)
+
+
+def _name(kind: MemoryType) -> str:
+    return kind.name.lower()

@@ -389,7 +389,8 @@ def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:
     if not turns:
         return ()
     from gitmem.document.entry import render_entry
-    from gitmem.sessions.entries import EXCHANGE, remember
+    from gitmem.sessions.entries import remember
+    from gitmem.sessions.exchange import EXCHANGE
     from gitmem.sessions.read import redacted
 
     texts: list[str] = []

@@ -17,10 +17,9 @@ from gitmem.errors import NotFoundError
 from gitmem.facts.compare import contradict, says_the_same
 from gitmem.lessons.error import read_error
 from gitmem.platform.clock import datetime
-from gitmem.sessions.cues import find_cues
 from gitmem.sessions.entries import relative_files
 from gitmem.sessions.events import GIVEN_UP, HookEvent, HookKind, steps_of_plan
-from gitmem.sessions.outcome import only_reads, told_error, works_now
+from gitmem.sessions.outcome import find_cues, only_reads, told_error, works_now
 from gitmem.sessions.turns import TaskType, classify, follows_up, human_text, is_trivial, turn_key
 from gitmem.values import Value
 

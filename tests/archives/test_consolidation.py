@@ -9,7 +9,7 @@ from gitmem.archives.plans import holders_of
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, MemoryType, find_entries, find_section, render_entry, sections
 from gitmem.document.ids import check_path, daily_path, make_id, monthly_path, weekly_path
-from gitmem.sessions.cues import is_resolved
+from gitmem.sessions.outcome import is_resolved
 
 LASTING = {kind.label for kind in MemoryType if kind.lasts}
 TODAY = date(2026, 11, 22)  # a Sunday

@@ -12,7 +12,7 @@ from gitmem.document.ids import make_id
 from gitmem.facts.fact import parse_fact
 from gitmem.merge.documents import Merged, MergeStatus, beside_path, has_markers, is_beside, merge, without_markers
 from gitmem.merge.trees import merge_trees
-from gitmem.sessions.outcome import Fields, render_fields
+from gitmem.sessions.exchange import Fields, render_fields
 
 HEADER = "---\nid: {0}\nkind: {0}\ncreated: 2026-11-21T00:00:00Z\n---\n"
 SECTIONS = ("Core Decisions", "Current State", "Recent Context", "Known Issues")

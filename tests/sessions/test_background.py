@@ -9,7 +9,7 @@ from gitmem.document.entry import find_entries
 from gitmem.errors import NotSavedError
 from gitmem.sessions import end as session_end
 from gitmem.sessions.background import do_upkeep, process_spool
-from gitmem.sessions.outcome import split_fields
+from gitmem.sessions.exchange import split_fields
 from gitmem.sessions.read import IDLE, context_used, in_context, look
 from gitmem.store import document_checks as changed
 from gitmem.store import transcripts

@@ -12,7 +12,7 @@ from gitmem.document.ids import tail_of
 from gitmem.facts.fact import FactKind
 from gitmem.facts.validity import what_holds
 from gitmem.sessions.background import process_spool
-from gitmem.sessions.outcome import split_fields
+from gitmem.sessions.exchange import split_fields
 from gitmem.sessions.save import save
 from gitmem.store.findings import FailureLog
 from gitmem.store.known_facts import known_facts

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.document.entry import MemoryType
-from gitmem.sessions.cues import Cue, find_cues, is_resolved
+from gitmem.sessions.outcome import Cue, find_cues, is_resolved
 
 D, I, L, F = MemoryType.DECISION, MemoryType.ISSUE, MemoryType.LEARNING, MemoryType.ERROR_FIX  # noqa: E741
 

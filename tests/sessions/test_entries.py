@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from gitmem.document.entry import RECENT_CONTEXT, TIMELINE, find_entries, render_entry
 from gitmem.document.ids import exchange_id
-from gitmem.sessions.entries import ANSWER_LENGTH, DONE_LENGTH, EXCHANGE, relative_files, remember
-from gitmem.sessions.exchange import PROMPT_LENGTH
-from gitmem.sessions.outcome import Fields, split_fields
+from gitmem.sessions.entries import ANSWER_LENGTH, DONE_LENGTH, PROMPT_LENGTH, relative_files, remember
+from gitmem.sessions.exchange import EXCHANGE, Fields, split_fields
 from gitmem.sessions.turns import Failure, Turn, content_lines
 
 BEGAN = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)

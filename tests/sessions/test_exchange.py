@@ -6,18 +6,8 @@ from hypothesis import strategies as st
 
 from gitmem.document.document import Document
 from gitmem.document.entry import find_entries, render_entry
-from gitmem.sessions.exchange import (
-    LEFT_OUT,
-    Exchange,
-    details_without,
-    headline,
-    new_session,
-    parse,
-    render,
-    texts_between,
-    took_the_place,
-    without_middle,
-)
+from gitmem.sessions.entries import LEFT_OUT, headline, texts_between, without_middle
+from gitmem.sessions.exchange import Exchange, details_without, new_session, parse, render, took_the_place
 from gitmem.sessions.outcome import Outcome
 
 ONE = Exchange(

@@ -7,16 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.document.entry import Entry, clean_text, find_entries, render_entry
-from gitmem.sessions.outcome import (
-    Fields,
-    Outcome,
-    join_fields,
-    judge_outcome,
-    outcome_of,
-    render_fields,
-    split_fields,
-    verdict_of,
-)
+from gitmem.sessions.exchange import Fields, join_fields, render_fields, split_fields
+from gitmem.sessions.outcome import Outcome, judge_outcome, outcome_of, verdict_of
 from gitmem.sessions.turns import Failure, Run, Turn
 
 WORDS = st.text(st.sampled_from("ab \n*:`-|#가") | st.characters(codec="utf-8"), max_size=60)

@@ -10,7 +10,7 @@ from gitmem.errors import BusyError
 from gitmem.sessions import end as capture
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import find_transcripts, replay
-from gitmem.sessions.outcome import split_fields
+from gitmem.sessions.exchange import split_fields
 from gitmem.store import transcripts
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store

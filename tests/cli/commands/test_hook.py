@@ -21,7 +21,7 @@ from gitmem.cli.commands.hook import hook
 from gitmem.document.entry import find_entries
 from gitmem.platform.clock import Context
 from gitmem.sessions import read as session_read
-from gitmem.sessions.outcome import split_fields
+from gitmem.sessions.exchange import split_fields
 from gitmem.store.findings import FailureLog
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
