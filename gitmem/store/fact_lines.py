@@ -37,13 +37,11 @@ class Shelf:
     `paths` are some of its files, for which no folder is listed.
     """
 
-    def __init__(
-        self, read: Read, names: Names, known: Mapping[str, Fact | None] | None = None, *, paths: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, read: Read, names: Names, *, paths: Iterable[str] = ()) -> None:
         self._read, self._names = read, names
         self._near = _by_id(paths)
         self._paths: dict[str, str] | None = None
-        self.facts: dict[str, Fact | None] = dict(known or {})
+        self.facts: dict[str, Fact | None] = {}
 
     def get(self, identifier: str) -> Fact | None:
         """Return a fact with its text, None if there is none or its file cannot be read."""
@@ -81,14 +79,13 @@ def _by_id(paths: Iterable[str]) -> dict[str, str]:
 
 def with_views(transaction: Transaction, changes: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
     """Return the changes of a commit with those of `memory.md` that follow from the facts it changes."""
-    if all(_has_line(transaction, path, changes) for path in changes if path.startswith(f"{FOLDER}/")):
-        return dict(changes)
-    before, after = _versions(transaction.read, changes)
+    news = {path: data for path, data in changes.items() if path.startswith(f"{FOLDER}/")}
     memory = changes.get(MEMORY, transaction.read(MEMORY))
-    if memory is None:
+    if memory is None or all(_has_line(transaction, path, changes) for path in news):
         return dict(changes)
-    followed = _followed(memory, before, after, Shelf(transaction.read, transaction.names, after), transaction.now)
-    return {**changes, MEMORY: followed} if followed != memory or MEMORY in changes else dict(changes)
+    olds = {path: transaction.read(path) for path in news}
+    now = followed(memory, olds, news, Shelf(transaction.read, transaction.names), transaction.now)
+    return {**changes, MEMORY: now} if now != memory or MEMORY in changes else dict(changes)
 
 
 def follow_lines(transaction: Transaction) -> None:
@@ -126,11 +123,9 @@ def follow_files(transaction: Transaction, paths: Iterable[str]) -> None:
         with contextlib.suppress(BrokenHeaderError):
             _amend_fact(transaction, reworded(after, after.text, transaction.now))
     transaction.read(MEMORY)
-    olds = {path: old for path, (old, _) in edits.items()}
-    before_all = _facts(olds)
-    after_all = _facts({path: transaction.edit_of(path)[1] for path in edits})
-    shelf = Shelf(transaction.read, transaction.names, after_all)
-    transaction.amend(MEMORY, lambda data: _followed(data, before_all, after_all, shelf, transaction.now))
+    olds, news = {path: old for path, (old, _) in edits.items()}, {path: transaction.edit_of(path)[1] for path in edits}
+    shelf = Shelf(transaction.read, transaction.names)
+    transaction.amend(MEMORY, lambda data: followed(data, olds, news, shelf, transaction.now))
 
 
 def _amend_fact(transaction: Transaction, fact: Fact) -> None:
@@ -142,16 +137,12 @@ def _amend_fact(transaction: Transaction, fact: Fact) -> None:
 def followed(
     memory: bytes, olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None], shelf: Shelf, now: datetime
 ) -> bytes:
-    """Return `memory.md` after changes of facts' files; `shelf` holds the other facts."""
+    """Return `memory.md` after changes of facts' files; `shelf` holds the other facts.
+
+    Facts that hold now and did not before get a line.
+    """
     before, after = _facts(olds), _facts(news)
     shelf.facts |= after
-    return _followed(memory, before, after, shelf, now)
-
-
-def _followed(
-    memory: bytes, before: Mapping[str, Fact | None], after: Mapping[str, Fact | None], shelf: Shelf, now: datetime
-) -> bytes:
-    """Return `memory.md` after a change of facts; facts that hold now and did not before get a line."""
     facts = shelf.with_successors(after)
     document = Document.parse(memory)
     gone = [one for one in before if after.get(one) is None]
@@ -210,16 +201,7 @@ def _has_line(transaction: Transaction, path: str, changes: Mapping[str, bytes |
     return bool(line and line in (changes.get(MEMORY) or b"") and transaction.read(path) is None)
 
 
-def _versions(read: Read, changes: Mapping[str, bytes | None]) -> tuple[dict[str, Fact | None], dict[str, Fact | None]]:
-    """Return the facts that a commit changes, by id, as they were and as they become."""
-    paths = [path for path in changes if path.startswith(f"{FOLDER}/")]
-    return _facts({path: read(path) for path in paths}), _facts({path: changes[path] for path in paths})
-
-
 def _facts(files: Mapping[str, bytes | None]) -> dict[str, Fact | None]:
-    found = {}
-    for path, data in files.items():
-        fact = parse_fact(data, path) if data is not None else None
-        if fact is not None:
-            found[fact.id] = fact
-    return dict(found)
+    """Return the facts in files, by id; the type says what `Shelf.facts` may hold."""
+    facts = (parse_fact(data, path) for path, data in files.items() if data is not None)
+    return {fact.id: fact for fact in facts if fact is not None}

@@ -8,7 +8,7 @@ changed a fact or its line, the other one follows. Fast-forwards are tested thro
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from gitmem.document.document import BrokenHeaderError, Document
@@ -46,7 +46,7 @@ class _Span:
         self._changed = {match["id"]: change for change in changes if (match := PATH.fullmatch(change.path))}
         with repository.reading() as objects:
             before, after = objects.contents([f"{old}:{MEMORY}", f"{new}:{MEMORY}"])
-        self.memory = without_markers(MEMORY, after or b"")
+        self.stored = self.memory = without_markers(MEMORY, after or b"")
         self.lines = fact_entries(Document.parse(self.memory).body)
         made = {one: change.path.split("/")[1] for one, change in self._changed.items() if change.old is None}
         self._made = {one for one, kind in made.items() if kind in TOLD}
@@ -117,28 +117,39 @@ def follow_moved(transaction: Transaction, store: Store, old: str, new: str) -> 
     try:
         changes = store.repository.changes(old, new, FOLDER)
         transaction.know(changes)
-        before = store.repository.blobs([change.old or "" for change in changes if change.old])
-        olds: dict[str, bytes | None] = dict(
-            zip((change.path for change in changes if change.old), before, strict=True)
-        )
         span = _Span(store.repository, old, new, changes)
-        tip, memory = span.memory, transaction.read(MEMORY)
-        shelf = Shelf(transaction.read, transaction.names, paths=[change.path for change in changes])
+        memory = transaction.read(MEMORY)
         here = fact_entries(Document.parse(memory or b"").body)
+        shelf = Shelf(transaction.read, transaction.names, paths=[change.path for change in changes])
         facts = {  # an edit in the work tree since is newer
             path: data
             for path, data in span.facts_as_edited(shelf, transaction.now).items()
             if (match := PATH.fullmatch(path)) and here.get(match["id"]) == span.lines.get(match["id"])
         }
-        news: dict[str, bytes | None] = {change.path: transaction.read(change.path) for change in changes}
-        news |= facts
-        olds |= {path: transaction.read(path) for path in facts.keys() - olds.keys()}
+        olds, news = _versions(store.repository, transaction.read, changes, facts)
     except (GitFailedError, RefusedError, OSError):  # `old` was purged, or a file cannot be read
         return
     if memory is not None and news:
-        memory = span.memory if memory == tip else memory
-        data = followed(memory, {path: olds.get(path) for path in news}, news, shelf, transaction.now)
-        transaction.commit(_MESSAGE, {**facts, MEMORY: data})
+        memory = span.memory if memory == span.stored else memory
+        transaction.commit(_MESSAGE, {**facts, MEMORY: followed(memory, olds, news, shelf, transaction.now)})
+
+
+def _versions(
+    repository: Repository,
+    read: Callable[[str], bytes | None],
+    changes: Sequence[PathChange],
+    facts: Mapping[str, bytes],
+) -> tuple[dict[str, bytes | None], dict[str, bytes | None]]:
+    """Return the files of facts as they were before these changes, and as `facts` or a function reads them now."""
+    known = [change for change in changes if change.old]
+    contents = repository.blobs([change.old or "" for change in known])
+    olds = dict(zip((change.path for change in known), contents, strict=True))
+    paths = dict.fromkeys([*(change.path for change in changes), *facts])
+    changed = {change.path for change in changes}
+    return (
+        {path: olds.get(path) if path in changed else read(path) for path in paths},
+        {path: facts[path] if path in facts else read(path) for path in paths},
+    )
 
 
 def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
@@ -173,10 +184,7 @@ def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
         memory, shelf = span.memory, Shelf(read, names, paths=[change.path for change in changes if change.new])
         facts = span.facts_as_edited(shelf, commit.committed)
         shown = [change for change in changes if (match := PATH.fullmatch(change.path)) and match["id"] in span.lines]
-        olds = {change.path: repository.blob(change.old) if change.old else None for change in shown}
-        news: dict[str, bytes | None] = {change.path: read(change.path) for change in shown}
-        news |= facts
-        olds |= {path: read(path) for path in facts.keys() - olds.keys()}
+        olds, news = _versions(repository, read, shown, facts)
         data = followed(span.memory, olds, news, shelf, commit.committed)
     if not facts and not healed and data == memory:
         return None
