@@ -83,15 +83,16 @@ def read_headers(
 
     `parse` gets content and path and returns a key and values that JSON can hold, None for another kind of document.
     What exceeds `bounds` is left out until an unbounded call has read it. Links are not followed. With `trusting`,
-    cached headers are returned unchecked; the caller checks those it uses with `is_current` (1,000 `lstat` take 5 ms).
+    cached headers are returned unchecked unless a document came or went; the caller checks those it uses with
+    `is_current` (1,000 `lstat` take 5 ms).
     """
+    if trusting and (cached := cached_lines(store, folder)) is not None:
+        return headers_in(cached)
     cache = os.path.join(store.private, KNOWN_FOLDER, f"{folder}.tsv")
     known = _load(cache, _MAX_CACHE if bounds else _UNLIMITED)
     most, late = (bounds.most, bounds.late) if bounds else (_UNLIMITED, never)
     max_size, max_entries = (_MAX_DOCUMENT, _MAX_ENTRIES) if bounds else (_UNLIMITED, _UNLIMITED)
     longest = _MAX_LINE if bounds else _UNLIMITED
-    if trusting and known and known.keys() == set(_paths(store.root, folder, len(known))):
-        return _headers(known, longest)
     kept: dict[str, str] = {}
     new = seen = 0
     for path, entry in _documents(store.root, folder, known or {}, max_entries):
@@ -101,7 +102,7 @@ def read_headers(
         line = known.get(path, "") if known else ""
         if not line and new >= most:  # a first look at 10,000 need not ask for the times of all
             continue
-        if not line or not (trusting or late()):
+        if not line or not late():
             try:
                 status = entry.stat(follow_symlinks=False)
                 stamp = _stamp(status)
@@ -185,19 +186,6 @@ def _documents(root: str, folder: str, known: Mapping[str, str], most: int) -> I
                 yield path, entry
             elif folder.count("/") == 0 and entry.is_dir(follow_symlinks=False):
                 yield from _documents(root, path, known, most)
-
-
-def _paths(root: str, folder: str, most: int) -> list[str]:
-    """Return the paths in a folder and the folders in it, at most `most` + 1 of each, as far as they can be listed."""
-    paths: list[str] = []
-    with contextlib.suppress(OSError, GitmemError):
-        with enter(root, folder.split("/")) as opened, opened.scan() as entries:
-            names = [entry.name for entry in islice(entries, most + 1)]
-        if "/" in folder:
-            return [f"{folder}/{name}" for name in names]
-        for name in names:
-            paths += [f"{folder}/{name}"] if name.endswith(_SUFFIX) else _paths(root, f"{folder}/{name}", most)
-    return paths
 
 
 def _load(cache: str, most: int) -> Mapping[str, str] | None:
