@@ -125,12 +125,6 @@ def facts_of(store: Store, headers: Sequence[Header]) -> list[Fact]:
     return as_edited(store, headers, [fact_of(header) for header in headers])
 
 
-def are_undisputed(store: Store) -> bool:
-    """Return whether no cached fact names a contradiction and none came, went or was replaced since."""
-    lines = cached_lines(store, FOLDER)
-    return lines is not None and not any(line[_STATE] == _DISPUTED for line in lines)
-
-
 def known_marks(store: Store) -> Marks:
     """Return the marks of the facts of the work tree."""
     return _with_changes(store, place_marks(store, known_facts(store)))

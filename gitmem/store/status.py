@@ -25,7 +25,7 @@ from gitmem.store.doctor import CHECKS, OPENED, Check
 from gitmem.store.document_checks import AT_ONCE, attributes_finding, look, read_or_none, tip_of
 from gitmem.store.findings import Finding, Level, bytes_below, examine
 from gitmem.store.headers import Bounds, never
-from gitmem.store.known_facts import are_undisputed, facts_for
+from gitmem.store.known_facts import facts_for
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.text.stems import tokens_of_size
@@ -52,7 +52,7 @@ class LastSave(Value):
 
 
 class MemoryCounts(Value):
-    """Numbers of sessions, facts, open issues in `memory.md`, and known errors."""
+    """Numbers of sessions, facts that hold, open issues in `memory.md`, and known errors."""
 
     sessions: int
     facts: int
@@ -120,6 +120,7 @@ def _status(
     rotation, hooks, memory = store.config.rotation, HookSpool(store.private), read_or_none(store, MEMORY) or b""
     unsure = names if edited is None else edited
     attention, review = _attention(store, names, unsure, accepted=accepted)
+    contradictions, ended = _facts(store, unsure) if "\0facts/" in listed and accepted else (0, 0)
     return StoreStatus(
         store=store.root,
         branch=_branch(store),
@@ -136,9 +137,9 @@ def _status(
         edited=edited or (),
         remotes=_remotes(store) if recent else (),
         review=review,
-        contradictions=_contradictions(store, unsure) if "\0facts/" in listed else 0,
+        contradictions=contradictions,
         attention=(*damage, *attention),
-        knows=_known(listed, memory),
+        knows=_known(listed, memory, ended),
         bytes=_bytes(store, names),
     )
 
@@ -154,13 +155,13 @@ def _bytes(store: Store, names: Sequence[str]) -> int:
     return own + total * step
 
 
-def _known(listed: str, memory: bytes) -> MemoryCounts:
+def _known(listed: str, memory: bytes, ended: int) -> MemoryCounts:
     body = memory.decode("utf-8", "replace")
     section = find_section(body, KNOWN_ISSUES)
     issues = find_entries(body[section.body : section.end]) if section else ()
     return MemoryCounts(
         sessions=listed.count("\0sessions/"),
-        facts=listed.count("\0facts/"),
+        facts=listed.count("\0facts/") - ended,
         issues=sum(1 for _ in issues),
         patterns=listed.count("\0patterns/bugs/"),
     )
@@ -219,12 +220,12 @@ def _remotes(store: Store) -> tuple[RemoteState, ...]:
     return tuple(states(store))
 
 
-def _contradictions(store: Store, edited: Iterable[str]) -> int:
+def _facts(store: Store, edited: Iterable[str]) -> tuple[int, int]:
+    """Return how many pairs of facts contradict each other, and how many facts do not hold any more."""
     shown = {id_in(name) for name in edited if name.startswith("facts/")}
-    if not shown and are_undisputed(store):
-        return 0
-    facts = facts_for(store, shown, bounds=Bounds(_MOST_FACTS, never))
-    return sum(len(status.disputes) for status in what_holds(facts).values()) // 2  # each names the other
+    statuses = what_holds(facts_for(store, shown, hurried=True, bounds=Bounds(_MOST_FACTS, never))).values()
+    ended = sum(not status.holds for status in statuses)
+    return sum(len(status.disputes) for status in statuses) // 2, ended  # each names the other
 
 
 def _attention(

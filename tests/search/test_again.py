@@ -1,5 +1,8 @@
 """The newest memory of a subject stands before older ones, which are told as what was before."""
 
+from io import StringIO
+
+from gitmem.cli.app import App
 from gitmem.cli.commands.find import hit_value, hits_text
 from gitmem.mcp.reads import hit_value as mcp_value
 from gitmem.search.engine import answer
@@ -47,7 +50,7 @@ def test_each_door_says_what_was_before(shelf):
     text = recall("database migration command", hits, 2_000).text
     assert text.index(f"^{NEW}]") < text.index(f"^{OLD}, before, now ^{NEW}]")
     assert [(value["status"], value["others"]) for value in map(hit_value, hits)] == [(None, []), ("before", [NEW])]
-    assert f"before, now ^{NEW}" in hits_text(hits, (), by_layer=False, style=lambda _, text: text)
+    assert f"before, now ^{NEW}" in hits_text(App({}, "", *[StringIO()] * 3), hits, "migration")
     assert [mcp_value(hit).get("status") for hit in hits] == [None, f"before, now ^{NEW}"]
 
 

@@ -19,7 +19,7 @@ from gitmem.search.recall import is_handle, keywords, layer_of, read_memory, rec
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.stems import estimate_tokens
-from gitmem.text.terminal import fields, plain
+from gitmem.text.terminal import cells, fields, plain
 from gitmem.values import Value
 
 LAYERS = {
@@ -98,39 +98,37 @@ def hit_value(hit: Hit) -> dict[str, object]:
         "snippet": hit.shown(hit.snippet),
         **fields(hit, "tokens commit?"),
         "text": hit.shown(hit.passage),
-        **fields(hit, "weak status? others own views"),
+        **fields(hit, "weak status? others own views part?"),
     }
 
 
-def hits_text(hits: Sequence[Hit], marks: tuple[str, ...], *, by_layer: bool, style: Callable[[str, str], str]) -> str:
-    """Return hits for people: place, date and type on one line, the snippet below."""
+def hits_text(app: App, hits: Sequence[Hit], query: str, *, by_layer: bool = False) -> str:
+    """Return hits for people: place, date and type on one line, or on two of a narrow terminal; the snippet below."""
+    marks = fold_words(query) if app.colour() else ()
+    screen = app.screen(app.out)
     lines: list[str] = []
     layer = ""
     for hit in hits:
         if by_layer and hit.layer != layer:
             layer = hit.layer
-            lines += ["", style("heading", LAYERS[layer])][not lines :]
-        place = f"{hit.path}:{hit.start}" + (f"-{hit.end}" if hit.end > hit.start else "")
-        only_then = f"only in history: gitmem get --at {hit.commit[:_SHORT]} {place}" if hit.commit else ""
-        facts = ", ".join(
-            filter(
-                None,
-                (
-                    hit.date,
-                    hit.label or hit.field or hit.heading,
-                    short_session(hit.session),
-                    f"by {hit.author}" if hit.author else "",
-                    only_then,
-                    "" if hit.is_beside else hit.part,
-                    hit.standing,
-                    "weak" * hit.weak,
-                ),
-            )
+            lines += ["", app.styled("heading", LAYERS[layer])][not lines :]
+        place = plain(f"{hit.path}:{hit.start}" + (f"-{hit.end}" if hit.end > hit.start else ""))
+        about = (
+            hit.date,
+            hit.label or hit.field or hit.heading,
+            short_session(hit.session),
+            f"by {hit.author}" if hit.author else "",
+            f"only in history: gitmem get --at {hit.commit[:_SHORT]} {place}" if hit.commit else "",
+            "" if hit.is_beside else hit.part,
+            hit.standing,
+            "weak" * hit.weak,
         )
-        lines.append(f"{style('place', plain(place))}  {style('aside', plain(facts))}".rstrip())
-        lines.append(f"    {_highlighted(plain(hit.shown(hit.snippet)), marks, style)}")
+        facts = plain(", ".join(filter(None, about)))
+        between = "  " if screen is None or cells(f"{place}  {facts}") <= screen.columns else "\n    "
+        lines.append(f"{app.styled('place', place)}{between}{app.styled('aside', facts)}".rstrip())
+        lines.append(f"    {_highlighted(plain(hit.shown(hit.snippet)), marks, app.styled)}")
         if hit.views:
-            lines.append(style("aside", f"    also: {plain(', '.join(hit.views))}"))
+            lines.append(app.styled("aside", f"    also: {plain(', '.join(hit.views))}"))
     return "\n".join(lines)
 
 
@@ -153,7 +151,7 @@ def run_search(args: argparse.Namespace, app: App) -> None:
     by_layer = args.by == "layer"
     if by_layer:
         hits.sort(key=lambda hit: list(LAYERS).index(hit.layer))
-    text = hits_text(hits, _marks(args, app), by_layer=by_layer, style=app.styled)
+    text = hits_text(app, hits, answered.query, by_layer=by_layer)
     app.answer(args, [hit_value(hit) for hit in hits], text, SEARCH)
     note_hits(app, answered, SEARCH, text, hits)
     if not args.json:
@@ -175,7 +173,7 @@ def _search_stores(args: argparse.Namespace, app: App) -> None:
     answer = search_stores(roots, app.context(), " ".join(args.query), limit=args.limit, ended=args.all)
     value = [{"store": hit.store, **hit_value(hit.hit)} for hit in answer.hits]
     shown = [hit.hit._replace(path=os.path.join(hit.store, hit.hit.path)) for hit in answer.hits]
-    app.answer(args, value, hits_text(shown, _marks(args, app), by_layer=False, style=app.styled), SEARCH)
+    app.answer(args, value, hits_text(app, shown, " ".join(args.query)), SEARCH)
     if not args.json:
         unreadable = f" {', '.join(answer.unreadable)} could not be read, or has no yes." if answer.unreadable else ""
         app.notices((f"{len(answer.hits)} hits in {answer.stores:,} stores.{unreadable}",))
@@ -192,10 +190,6 @@ def _totals(found: SearchAnswer) -> tuple[str, ...]:
         more = "" if found.complete else " or more"
         notices.append(f"{len(found.hits)} of {found.total:,}{more} hits; -n shows more.")
     return (*notices, *left_out(found))
-
-
-def _marks(args: argparse.Namespace, app: App) -> tuple[str, ...]:
-    return fold_words(" ".join(args.query)) if app.colour() else ()
 
 
 def run_recall(args: argparse.Namespace, app: App) -> None:
@@ -225,7 +219,7 @@ def run_keywords(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
     if args.word is not None:
         hits = answer(store, args.word, limit=0 if args.limit is None else args.limit).hits
-        text = hits_text(hits, fold_words(args.word), by_layer=False, style=app.styled)
+        text = hits_text(app, hits, args.word)
         app.answer(args, [hit_value(hit) for hit in hits], text, "keywords")
         return
     found, estimated = keywords(store, MOST if args.limit is None else args.limit)

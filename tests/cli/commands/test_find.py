@@ -1,5 +1,9 @@
+import sys
+
+import pytest
+
 from gitmem.search import recall as keywords
-from tests.cli.commands.project import ROOT
+from tests.cli.commands.project import ROOT, on_terminal
 
 
 def test_keywords_are_derived_from_what_there_is_now(filled):
@@ -84,6 +88,25 @@ def test_hits_come_layer_by_layer_and_say_where_they_stand(filled):
     titles = [line for line in out.splitlines() if line and line[0] != " " and ":" not in line]
     assert titles == ["memory.md", "summaries and facts", "archives and logs"]
     assert f"memory.md:{hits[0]['start_line']}" in out
+
+
+def test_a_hit_says_of_which_part_of_the_project_it_is(gitmem):
+    head = "---\nid: summary-20261004-000000\nkind: summary\nscope: [packages/a]\n---\n"
+    path = gitmem.root / "summaries" / "memory_20261004_000000.summary.md"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"{head}The zebra importer caches its tokens.\n")
+    gitmem("save", "A zebra note")
+    assert {hit["part"] for hit in gitmem.json("search", "zebra")} == {"of packages/a", None}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal as POSIX has it")
+def test_on_a_narrow_terminal_what_is_said_of_a_hit_stands_below_its_place(gitmem):
+    gitmem("save", "The zebra crossing stays", "--type", "decision")
+    _, said = on_terminal(["search", "zebra"], gitmem.cwd, columns=40, NO_COLOR="1", GIT_PAGER="cat")
+    place, about, snippet, *_ = said.splitlines()
+    assert place.startswith("memory.md:")
+    assert about.endswith(", Decision")
+    assert (place.count(" "), about[:5].strip(), snippet) == (0, "2", "    The zebra crossing stays")
 
 
 def test_by_score_the_best_comes_first(filled):
