@@ -49,7 +49,7 @@ from gitmem.store.transcripts import put
 from gitmem.sync.clone import clone_store
 from gitmem.sync.remotes import add_remote, find_remote
 from gitmem.sync.rounds import CROWD, LATELY, LOST, LOST_SECONDS, MOST_CROWDED, Options, pause, sync
-from gitmem.sync.transcripts import sync_transcripts
+from gitmem.sync.sync import sync_transcripts
 
 _BRANCHES = 60
 _FACTS = 300

@@ -187,13 +187,8 @@ class Writer(Dialogue):
     left. In a repository of the user's, `listed_in` is the file that gets the names of the packs.
     """
 
-    def __init__(
-        self, git: Git, ref: str, tip: str | None, *, listed_in: str = "", first: str = "", holds: bool = False
-    ) -> None:
-        """Start git; `first` is the path to be read first, if known: it is requested while git starts.
-
-        With `holds` the ref is a new one that `write` creates, to keep the objects until it is deleted.
-        """
+    def __init__(self, git: Git, ref: str, tip: str | None, *, listed_in: str = "", holds: bool = False) -> None:
+        """Start git; with `holds` the ref is a new one that `write` creates, to keep the objects till it is deleted."""
         listing = (f"--export-pack-edges={listed_in}",) if listed_in else ()
         super().__init__(git, *_SYNC, *_QUICK, *_KEEP_PACK, *_FAST_IMPORT, *listing)
         self._ref = ref
@@ -205,14 +200,7 @@ class Writer(Dialogue):
         self._awaited = 0
         self._begun = self._sealed = self._written = self._dismissed = False
         self._mover: Child | None = None
-        self._asked: list[str] = []
         self._known: dict[str, tuple[str, str] | None] = {}
-        try:
-            if first:
-                self._ask(first)
-        except BaseException:
-            self._end()
-            raise
 
     def __enter__(self) -> Writer:
         return self
@@ -251,22 +239,10 @@ class Writer(Dialogue):
 
     def _listed(self, path: str) -> tuple[str, str] | None:
         """Return mode and id of what is at `path` in the tip."""
-        if path not in self._asked:
-            self._ask(path)
-        self._pass_over(self._asked.index(path))
+        assert self._base is not None
+        self._send(b"ls %s %s\n" % (self._base.encode(), quote_path(path)))
         meta = self._line().partition(b"\t")[0].split(b" ")
         return None if meta[0] == b"missing" else (meta[0].decode(), meta[2].decode())
-
-    def _ask(self, path: str) -> None:
-        if self._base is not None:
-            self._send(b"ls %s %s\n" % (self._base.encode(), quote_path(path)))
-            self._asked.append(path)
-
-    def _pass_over(self, number: int) -> None:
-        """Skip so many answers, and drop them and the next from those expected."""
-        for _ in range(number):
-            self._line()
-        del self._asked[: number + 1]
 
     def commit(self, commit: NewCommit) -> None:
         """Add a commit on top of the tip or the one before, without moving the branch.
@@ -351,7 +327,6 @@ class Writer(Dialogue):
         raise self._failure(_UPDATE_REF, mover.wait(), stderr)
 
     def _read_ids(self) -> None:
-        self._pass_over(len(self._asked))
         while self._awaited:
             self._ids.append(self._line().strip().decode())
             self._awaited -= 1

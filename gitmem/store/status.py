@@ -33,7 +33,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.sync.sync import RemoteState
+    from gitmem.sync.remotes import RemoteState
 
 
 _SAVES = (Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value)
@@ -215,7 +215,7 @@ def _edited(read: Callable[[], list[str]]) -> tuple[str, ...] | None:
 def _remotes(store: Store) -> tuple[RemoteState, ...]:
     if not store.has_remotes():
         return ()
-    from gitmem.sync.sync import states
+    from gitmem.sync.remotes import states
 
     return tuple(states(store))
 

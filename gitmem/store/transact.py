@@ -82,7 +82,7 @@ def attempt(
     branch = store.repository.branch()
     tip = store.repository.tip(branch) or _create_branch(store, branch)
     with (
-        Writer(store.repository.git, branch, tip, listed_in=store.packs_file, first=FORMAT) as writer,
+        Writer(store.repository.git, branch, tip, listed_in=store.packs_file) as writer,
         store.files.look(tip) as look,
     ):
         if scan and store.marked() == tip:  # else a repair may add files to look for

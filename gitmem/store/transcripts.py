@@ -1,4 +1,4 @@
-"""Raw transcripts of sessions (L1), on a ref for each person (spec G6, R14); `gitmem.sync.transcripts` syncs them.
+"""Raw transcripts of sessions (L1), on a ref for each person (spec G6, R14); `gitmem.sync.sync` syncs them.
 
 They are never checked out. The refs are no branches, so that `git push --all` does not send them, and removing one
 removes all of a person's. Storing a session again replaces its file.

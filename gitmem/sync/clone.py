@@ -50,7 +50,7 @@ from gitmem.sync.guard import Accept, check_extent, check_incoming
 from gitmem.sync.remotes import DEFAULT, ONCE, add_remote, forget
 from gitmem.sync.rounds import MEMORY_REF, Options, Synced, fetch_memory, note_synced, sync
 from gitmem.sync.signed import check_signed, signed
-from gitmem.sync.transcripts import sync_transcripts
+from gitmem.sync.sync import sync_transcripts
 from gitmem.text.terminal import mask_urls
 
 

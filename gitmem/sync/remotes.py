@@ -1,4 +1,4 @@
-"""A store's remotes (spec G5), and which files of theirs are taken: the table of docs/security.md, "Trust".
+"""A store's remotes and their state (spec G5); which files of theirs are taken: the table of docs/security.md, "Trust".
 
 A store's own repository has its remotes in git's configuration, so that plain `git pull` works. In a project's
 repository they are in a file of the private folder; one without a URL means the project's remote of the same name.
@@ -9,20 +9,23 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from gitmem.document.ids import CONFIG, FORMAT, MEMORY, PURGED, TEMPORARY, fold, is_git_folder
 from gitmem.errors import NotFoundError, RefusedError, StoreFormatError, UsageError
+from gitmem.git.log import count_commits
 from gitmem.git.objects import PathChange, most_files
 from gitmem.git.process import Git
 from gitmem.git.remote import Remote, check_url, is_ssh
-from gitmem.git.repository import Repository, find_layout, move_ref, read_refs, run_past_lock
-from gitmem.platform.safe_open import MAX_FILE_BYTES
+from gitmem.git.repository import MEMORY_BRANCH, Repository, find_layout, move_ref, read_refs, run_past_lock
+from gitmem.platform.safe_open import MAX_FILE_BYTES, read_text
 from gitmem.store.findings import MAX_FILES
 from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, user_store
 from gitmem.store.settings import MAX_BYTES
 from gitmem.store.store import FORMAT_VERSION, REMOTES_FILE, Store, format_version
+from gitmem.sync.attempts import SyncRecord, left_file, read_records
 
 
 class Arrival(NamedTuple):
@@ -338,3 +341,43 @@ def _file(store: Store) -> str | None:
 
 def _branch(store: Store) -> str:
     return store.repository.branch().removeprefix("refs/heads/")
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteState:
+    """A remote, the numbers of commits to push to it and to merge from it, and the record of its last sync.
+
+    The numbers are None if it was never synced, `behind` also if it was not asked for. `automatic`: it was added on
+    this machine, so background syncs go there.
+    """
+
+    name: str
+    url: str
+    waiting: int | None
+    record: SyncRecord | None
+    behind: int | None = None
+    automatic: bool = True
+
+    def as_value(self) -> dict[str, object]:
+        """Return the fields for `--json`."""
+        record = self.record
+        synced = record.synced.isoformat() if record and record.synced else None
+        failure = record.failure if record else ""
+        behind = {} if self.behind is None else {"behind": self.behind}
+        value = {"name": self.name, "url": self.url, "waiting": self.waiting, "synced": synced, "failure": failure}
+        return {**value, **behind, "automatic": self.automatic}
+
+
+def states(store: Store, *, behind: bool = False) -> list[RemoteState]:
+    """Return the state of each remote as of the last fetch, without network access; `behind` counts what to merge."""
+    git, records = store.repository.git, read_records(store.private)
+    added, result = added_remotes(store), []
+    for remote in remotes(store):
+        ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
+        seen = read_refs(git, ref).get(ref)
+        left = read_text(left_file(store.private, remote.name)).partition(" ")[0].strip()
+        waiting = None if seen is None else count_commits(git, store.repository.branch(), without=left or seen)
+        missing = count_commits(git, seen, without=store.repository.branch()) if behind and seen else None
+        record = records.get(remote.name)
+        result.append(RemoteState(remote.name, remote.shown, waiting, record, missing, remote in added))
+    return result

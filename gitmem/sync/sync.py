@@ -1,60 +1,39 @@
-"""Exchange a memory with all remotes."""
+"""Exchange a memory with remotes; raw transcripts, too, where `sync.transcripts` is set (spec G6).
+
+Transcripts have a branch for each person there.
+Older versions had one branch for all. What lies on it is moved to the branches of those who stored it, and it is
+deleted; a machine that still has such a version makes it again, and the next sync of another one does the same.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from gitmem.errors import BusyError, GitmemError, UnreachableError
+from gitmem.errors import BusyError, GitmemError, RefusedError, UnreachableError
 from gitmem.git.lock import open_lock
-from gitmem.git.log import count_commits
-from gitmem.git.remote import Connection
-from gitmem.git.repository import MEMORY_BRANCH, read_refs
-from gitmem.platform.safe_open import read_text
-from gitmem.sync.attempts import SyncRecord, left_file, read_records, write_record
-from gitmem.sync.remotes import REFS, added_remotes, remotes
-
-if TYPE_CHECKING:
-    from gitmem.git.remote import Remote
-    from gitmem.store.store import Store
-    from gitmem.sync.rounds import Options, Synced
-
+from gitmem.git.objects import read_tree
+from gitmem.git.process import Git
+from gitmem.git.remote import Connection, PushRacedError, Remote
+from gitmem.git.repository import move_refs, read_refs
+from gitmem.git.setup import make_root
+from gitmem.purge.rewrite import clean_incoming, sweep
+from gitmem.store.maintenance import REF, other_files
+from gitmem.store.store import Store
+from gitmem.store.transcripts import add_all, joined, take_apart, tips
+from gitmem.sync.attempts import SyncRecord, read_records, write_record
+from gitmem.sync.guard import check_extent, check_losses
+from gitmem.sync.remotes import FETCHED, added_remotes
+from gitmem.sync.rounds import Options, Synced, in_rounds, sync
+from gitmem.sync.signed import check_signed, signed
 
 _FOLDER = "sync"
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteState:
-    """A remote, the numbers of commits to push to it and to merge from it, and the record of its last sync.
-
-    The numbers are None if it was never synced, `behind` also if it was not asked for. `automatic`: it was added on
-    this machine, so background syncs go there.
-    """
-
-    name: str
-    url: str
-    waiting: int | None
-    record: SyncRecord | None
-    behind: int | None = None
-    automatic: bool = True
-
-    def as_value(self) -> dict[str, object]:
-        """Return the fields for `--json`."""
-        record = self.record
-        synced = record.synced.isoformat() if record and record.synced else None
-        failure = record.failure if record else ""
-        behind = {} if self.behind is None else {"behind": self.behind}
-        value = {"name": self.name, "url": self.url, "waiting": self.waiting, "synced": synced, "failure": failure}
-        return {**value, **behind, "automatic": self.automatic}
-
-
 def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool) -> Synced:
     """Sync with one remote, also transcripts if configured, and record the result. Raises as `sync`."""
-    from gitmem.sync.rounds import sync  # `states` needs none of it
-    from gitmem.sync.transcripts import clean_transcripts, sync_transcripts
-
     store.check_writes()
     layout = store.repository.layout
     connection = Connection(layout, store.context.environ, own=store.own_repository, asks=asks)
@@ -94,16 +73,121 @@ def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
                 yield error
 
 
-def states(store: Store, *, behind: bool = False) -> list[RemoteState]:
-    """Return the state of each remote as of the last fetch, without network access; `behind` counts what to merge."""
-    git, records = store.repository.git, read_records(store.private)
-    added, result = added_remotes(store), []
-    for remote in remotes(store):
-        ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
-        seen = read_refs(git, ref).get(ref)
-        left = read_text(left_file(store.private, remote.name)).partition(" ")[0].strip()
-        waiting = None if seen is None else count_commits(git, store.repository.branch(), without=left or seen)
-        missing = count_commits(git, seen, without=store.repository.branch()) if behind and seen else None
-        record = records.get(remote.name)
-        result.append(RemoteState(remote.name, remote.shown, waiting, record, missing, remote in added))
-    return result
+REMOTE_REF = "refs/heads/gitmem-l1"  # `-` and the name of a person's ref follow; branches, as some remotes want
+PART = 4 << 20  # bytes of objects that one push carries, unless a commit has more: over 50 kB/s a minute and a half
+Fetched = tuple[str, str | None, str | None]  # a ref of the remote, its commit, and that without purged texts
+_ENDS = re.compile("|[-/][0-9a-f]{12}")  # of the ref of all persons, of one person's on a remote and in a backup
+
+
+def sync_transcripts(
+    store: Store, remote: Remote, connection: Connection, options: Options, *, ref: str = REMOTE_REF
+) -> None:
+    """Sync the transcripts with the refs of a remote that begin with `ref`. Raises as `gitmem.sync.rounds.sync`."""
+    take_apart(store)
+    in_rounds(lambda _: _round(store, remote, connection, options, ref) or None, options, remote.called)
+
+
+def clean_transcripts(store: Store, remote: Remote, connection: Connection) -> None:
+    """Take purged texts out of the transcripts of a remote, which are not kept here. Raises as `sync_transcripts`."""
+    known = tips(store)
+    fetched = connection.fetch_all(remote, REMOTE_REF, _ENDS, f"{FETCHED}/{remote.name}/l1", known.values())
+    for end, oid in fetched.items():
+        clean = _checked(store, remote, oid, known)
+        with contextlib.suppress(PushRacedError):  # its owner was there first, who has the record, too
+            if clean is None:
+                connection.empty(remote, {f"{REMOTE_REF}{end}": oid})
+            elif clean != oid:
+                target, held = signed(store, clean)
+                try:
+                    connection.push(remote, target, f"{REMOTE_REF}{end}", oid)
+                finally:
+                    move_refs(store.repository.git, held)
+    if fetched:
+        sweep(store)
+
+
+def _round(store: Store, remote: Remote, connection: Connection, options: Options, ref: str) -> bool:
+    """Run one round; False if another machine was faster."""
+    known = tips(store)
+    fetched = connection.fetch_all(remote, ref, _ENDS, f"{FETCHED}/{remote.name}/l1", known.values())
+    for oid in fetched.values():
+        check_signed(store, remote, oid, known.values())
+    clean = {end: _checked(store, remote, oid, known) for end, oid in fetched.items()}
+    if old := clean.pop("", None):
+        add_all(store, old, {})
+    there = {end[1:]: (fetched[end], commit) for end, commit in clean.items()}
+    people = sorted({*there, *(tip.rpartition("/")[2] for tip in tips(store))})
+    done = [
+        _exchange(store, remote, connection, options, person, (f"{ref}-{person}", *there.get(person, (None, None))))
+        for person in people
+    ]
+    if all(done) and "" in fetched:
+        connection.empty(remote, {ref: fetched[""]})
+    if any(fetched[end] != commit for end, commit in clean.items()):
+        sweep(store)
+    return all(done)
+
+
+def _exchange(  # noqa: PLR0917
+    store: Store, remote: Remote, connection: Connection, options: Options, person: str, fetched: Fetched
+) -> bool:
+    """Merge a person's transcripts, push them and adopt them; False if another machine was faster.
+
+    They go part by part, the oldest commits first, each by a push of its own, so that the next sync goes on after the
+    last part if a connection breaks off.
+    """
+    there, held, theirs = fetched
+    git, here = store.repository.git, f"{REF}/{person}"
+    tip = read_refs(git, here).get(here)
+    if tip is None and theirs is None:  # all of it was purged
+        connection.empty(remote, {there: held} if held else {})
+        return True
+    holds: dict[str, tuple[str | None, str | None]] = {}
+    try:
+        while True:
+            part = tip if tip is None or remote.backup else _part(git, tip, theirs)
+            merge = joined(store, part, theirs or part or "")
+            holds |= merge.held
+            if part is not None:
+                check_losses(store, remote, part, merge.oid, options.accept)
+            target, more = signed(store, merge.oid)
+            holds |= more
+            if target != held:
+                connection.push(remote, target, there, held)
+            held = theirs = target
+            if part == tip:
+                break
+        moved = held == tip or move_refs(git, {**holds, here: (tip, held)}, "gitmem sync")
+        if moved:
+            holds.clear()
+    except PushRacedError:
+        return False
+    finally:
+        move_refs(git, holds)
+    return moved
+
+
+def _part(git: Git, tip: str, theirs: str | None) -> str:
+    """Return a late commit of a tip's whose push is no larger than `PART`, or the first that the remote lacks."""
+    lacks = [f"^{theirs}"] if theirs else []
+    while int(git.run("rev-list", "--objects", "--disk-usage", tip, *lacks)) > PART:
+        commits = git.run("rev-list", "--topo-order", tip, *lacks).decode().split()
+        if len(commits) == 1:
+            break
+        tip = commits[len(commits) // 2]
+    return tip
+
+
+def _checked(store: Store, remote: Remote, commit: str, known: dict[str, str]) -> str | None:
+    """Return a fetched commit without purged texts; None if they were all there was in it.
+
+    Raises RefusedError if it has too many files, or does not hold transcripts of this memory.
+    """
+    check_extent(store, remote, commit, {*known.values()})
+    clean = clean_incoming(store, commit)
+    if other_files(store, clean) or not store.repository.is_ancestor(make_root(store.repository.git), clean):
+        raise RefusedError(
+            f"The transcripts of {remote.called} are none, or those of another memory.",
+            "Use another remote, or 'gitmem config sync.transcripts false'.",
+        )
+    return None if clean != commit and not read_tree(store.repository.git, clean) else clean

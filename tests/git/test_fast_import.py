@@ -200,20 +200,6 @@ def test_what_the_work_tree_has_too_is_not_fetched(git):
         assert writer.read("b", held) is None
 
 
-@pytest.mark.parametrize("then", [["first"], ["other", "first"], ["other", "missing", "other"], []])
-def test_what_is_asked_for_while_git_starts_may_be_read_late_or_never(git, then):
-    files = {"first": b"1", "other": b"2"}
-    tip = put(git, None, files)
-    with Writer(git, REF, tip, first="first") as writer:
-        for path in then:
-            blob = writer.read(path)
-            assert (blob and blob.data) == files.get(path)
-        writer.commit(new({"other": b"3"}))
-        (made,) = writer.finish()
-    assert made == tip_of(git)
-    assert tree(git, REF) == {"first": (REGULAR, b"1"), "other": (REGULAR, b"3")}
-
-
 def test_what_is_no_file_is_refused(git):
     tip = put(git, None, {"folder/file": b"x"})
     blob = git.run("hash-object", "-w", "--stdin", stdin=b"target").decode().strip()

@@ -322,7 +322,7 @@ def test_a_purge_that_was_refused_is_accepted_later_by_the_command_that_the_sync
 
 def test_records_of_the_transcripts_branch_count_for_nothing(rich: tuple[Machine, Machine]):
     eve, victim = rich
-    from gitmem.sync.transcripts import REMOTE_REF
+    from gitmem.sync.sync import REMOTE_REF
 
     record = make_record("20261121-120000-000000", NOW, SALT, [b"in container 3"])
     blob = eve.git("hash-object", "-w", "--stdin", stdin=record.render())
@@ -332,7 +332,7 @@ def test_records_of_the_transcripts_branch_count_for_nothing(rich: tuple[Machine
     eve.git("push", "-q", "origin", f"{commit}:{REMOTE_REF}-0123456789ab")
     from gitmem.git.remote import Connection
     from gitmem.sync.remotes import find_remote
-    from gitmem.sync.transcripts import sync_transcripts
+    from gitmem.sync.sync import sync_transcripts
 
     connection = Connection(victim.store.repository.layout, victim.context.environ)
     with pytest.raises(RefusedError):

@@ -16,7 +16,7 @@ from gitmem.sync.clone import clone_store
 from gitmem.sync.guard import Accept
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
-from gitmem.sync.transcripts import sync_transcripts
+from gitmem.sync.sync import sync_transcripts
 from tests.conftest import RunsGit
 from tests.store.machines import Machine, converge
 from tests.store.purges import SECRET, clean, files_with, objects_with, purge, reachable_with

@@ -21,7 +21,7 @@ from gitmem.sync.guard import Accept
 from gitmem.sync.proposals import propose
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
-from gitmem.sync.transcripts import sync_transcripts
+from gitmem.sync.sync import sync_transcripts
 from tests.conftest import RunsGit
 from tests.copies import accept
 from tests.own_settings import own_settings

@@ -9,7 +9,7 @@ import pytest
 from gitmem.errors import ExitCode, UnreachableError
 from gitmem.store.store import Store
 from gitmem.store.transcripts import put, read, sessions
-from gitmem.sync import transcripts
+from gitmem.sync import sync as transcripts
 from gitmem.sync.clone import back_up, merge_in
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options

@@ -22,7 +22,7 @@ from gitmem.store.transcripts import put, read, tips
 from gitmem.sync.guard import Accept
 from gitmem.sync.remotes import add_remote, find_remote
 from gitmem.sync.rounds import Options
-from gitmem.sync.transcripts import REMOTE_REF, sync_transcripts
+from gitmem.sync.sync import REMOTE_REF, sync_transcripts
 from tests.conftest import RunsGit
 from tests.own_settings import own_settings
 from tests.store.machines import NOON, Machine, converge, make_pair

@@ -16,8 +16,7 @@ from gitmem.store.transcripts import person_of, put, read, sessions, take_apart,
 from gitmem.sync.clone import back_up, merge_in
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
-from gitmem.sync.sync import sync_remote
-from gitmem.sync.transcripts import REMOTE_REF, sync_transcripts
+from gitmem.sync.sync import REMOTE_REF, sync_remote, sync_transcripts
 from tests.conftest import RunsGit
 from tests.store.machines import QUICK, Machine
 

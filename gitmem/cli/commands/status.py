@@ -24,7 +24,7 @@ from gitmem.values import Value
 
 if TYPE_CHECKING:
     from gitmem.judgement.ask import Spending
-    from gitmem.sync.sync import RemoteState
+    from gitmem.sync.remotes import RemoteState
     from gitmem.vectors.cache import Overview
 
 _SHOWN = 5

@@ -21,9 +21,17 @@ from gitmem.store.spool import HookSpool
 from gitmem.store.store import READ_ONLY, Store
 from gitmem.sync.attempts import write_record
 from gitmem.sync.clone import check_opened, clone_store, restore_into
-from gitmem.sync.remotes import DEFAULT, absolute_address, add_remote, added_remotes, is_address, remotes, remove_remote
+from gitmem.sync.remotes import (
+    DEFAULT,
+    absolute_address,
+    add_remote,
+    added_remotes,
+    is_address,
+    remotes,
+    remove_remote,
+    states,
+)
 from gitmem.sync.rounds import Options
-from gitmem.sync.sync import states
 from gitmem.text.sentences import count
 from gitmem.text.terminal import mask_urls, plain
 
