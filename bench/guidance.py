@@ -21,11 +21,10 @@ from pathlib import Path
 from gitmem.lessons.episode import Episode, episode_id, episode_path, render_episode
 from gitmem.lessons.error import read_error
 from gitmem.lessons.error_occurrence import ErrorOccurrence
-from gitmem.lessons.fix import tell_error
 from gitmem.lessons.guide import guide
+from gitmem.lessons.known_errors import pattern_headers, tell_error
 from gitmem.lessons.pattern import begun, render_pattern
 from gitmem.lessons.prompt import plain_query, remembered
-from gitmem.lessons.read import pattern_headers
 from gitmem.platform.clock import Context
 from gitmem.search.engine import answer
 from gitmem.sessions.outcome import Outcome

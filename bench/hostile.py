@@ -24,7 +24,7 @@ from gitmem.archives.extractive import summarise  # noqa: E402
 from gitmem.archives.plans import Limits, plan_rotation  # noqa: E402
 from gitmem.document.entry import clean_text, entry_ids, find_entries, sections  # noqa: E402
 from gitmem.facts.extract import find_facts  # noqa: E402
-from gitmem.lessons.risk import is_risky  # noqa: E402
+from gitmem.lessons.known_errors import is_risky  # noqa: E402
 from gitmem.redact.redact import redact  # noqa: E402
 from gitmem.sessions.outcome import find_cues, is_resolved  # noqa: E402
 from gitmem.sessions.turns import Turn  # noqa: E402

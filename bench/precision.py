@@ -43,9 +43,8 @@ from gitmem.document.ids import tail_of
 from gitmem.facts.extract import statements_of
 from gitmem.lessons.episode import parse_episode
 from gitmem.lessons.error_occurrence import is_bug
-from gitmem.lessons.fix import mends_of
+from gitmem.lessons.known_errors import known_patterns, match, mends_of
 from gitmem.lessons.prompt import remembered
-from gitmem.lessons.read import known_patterns, match
 from gitmem.platform.clock import Context
 from gitmem.sessions.end import replay
 from gitmem.sessions.start import start_parts

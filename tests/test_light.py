@@ -26,7 +26,7 @@ MODULES = {
     "gitmem.sessions.read": CLASSES | {"datetime", "typing", "gitmem.redact.redact", "gitmem.sessions.transcript"},
     "gitmem.sessions.start": CLASSES | {"datetime", "typing"},
     "gitmem.archives.archives": CLASSES | {"typing", "gitmem.archives.summary"},
-    "gitmem.lessons.fix": CLASSES | {"gitmem.redact.redact", "gitmem.store.transact"},
+    "gitmem.lessons.known_errors": CLASSES | {"gitmem.redact.redact", "gitmem.store.transact"},
     "gitmem.lessons.prompt": CLASSES | {"datetime", "gitmem.redact.redact", "gitmem.store.transact"},
     "gitmem.cli.main": CLASSES | {"argparse", "json", "re", "typing"},
     "gitmem.cli.commands.hook": CLASSES | {"argparse", "typing"},

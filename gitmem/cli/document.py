@@ -18,10 +18,10 @@ from gitmem.facts.validity import Status
 from gitmem.history.authors import People
 from gitmem.history.named import named
 from gitmem.history.origin import find_entry
-from gitmem.lessons.counts import Count
-from gitmem.lessons.episode import Episode
+from gitmem.lessons.episode import Episode, episode_paths, read_episode
+from gitmem.lessons.known_errors import counts, known_patterns
 from gitmem.lessons.pattern import BugPattern
-from gitmem.lessons.read import counts, episode_paths, known_patterns, read_episode
+from gitmem.lessons.usage_log import Count
 from gitmem.store.known_facts import facts_for, marked, standing_of
 from gitmem.store.store import Store
 from gitmem.text.sentences import age, count

@@ -43,7 +43,7 @@ def help_for(store: Store, name: str, payload: dict[str, object]) -> str:
 
         texts.append(_first_told(store, lambda one: tell_prompt(one, session, prompt)))
     if name == ERROR and isinstance(error, str) and store.config.recall.error:
-        from gitmem.lessons.fix import tell_error
+        from gitmem.lessons.known_errors import tell_error
 
         given = payload.get("tool_input")
         command = given.get("command") if isinstance(given, dict) else ""

@@ -15,8 +15,8 @@ from gitmem.document.ids import BUGS, digest
 from gitmem.document.message import one_line
 from gitmem.errors import GitmemError
 from gitmem.history.authors import People
-from gitmem.lessons.counts import FOLDER as COUNTS
 from gitmem.lessons.pattern import BugPattern, claims, only, parse_pattern
+from gitmem.lessons.usage_log import COUNTS
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.store.store import Store
 from gitmem.values import Value

@@ -1,141 +1,322 @@
-"""Save the episodes of a finished session, and find those like a task or with the same error (spec M2)."""
+"""Make and save the episodes of a finished session (spec M2; docs/format.md, "Episodes").
+
+A task is a request with all that is said and done for it, over as many turns as that takes. Its outcome is one that
+something shows: the person's words, tests, a commit.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from math import log
-from typing import TYPE_CHECKING
+from itertools import zip_longest
 
-from gitmem.document.ids import id_in
-from gitmem.document.message import Message, Op, Trailer, one_line, session_message
-from gitmem.document.scope import do_meet
-from gitmem.lessons.counts import Count
-from gitmem.lessons.episode import FOLDER, Episode, ending, episode_folder, episode_path, parse_episode, render_episode
-from gitmem.lessons.episodes_from_turns import episodes_of, noting_growth
-from gitmem.lessons.error import MATCH, ErrorSignature, likeness, read_error
-from gitmem.lessons.read import counts, episode_paths, read_episode
-from gitmem.search.engine import answer
-from gitmem.search.hits import Hit
-from gitmem.sessions.exchange import exchanges_in
+from gitmem.document.ids import id_in, tail_of
+from gitmem.document.message import Message, Op, Trailer, link, one_line, session_message
+from gitmem.facts.compare import stems_of
+from gitmem.lessons.episode import (
+    REJECTED,
+    UNMENDED,
+    Episode,
+    ending,
+    episode_folder,
+    episode_id,
+    episode_path,
+    parse_episode,
+    render_episode,
+    title_of,
+)
+from gitmem.lessons.error import MATCH, ErrorSignature, likeness
+from gitmem.lessons.error_occurrence import ErrorOccurrence, find_occurrences
+from gitmem.sessions.entries import headline
+from gitmem.sessions.events import PLACE
+from gitmem.sessions.exchange import Exchange, exchanges_in, names_only_files
 from gitmem.sessions.exchanges import find_session_file, with_links
 from gitmem.sessions.memory import clean_event, read_working
-from gitmem.sessions.outcome import Outcome
+from gitmem.sessions.outcome import (
+    Outcome,
+    has_effect,
+    is_commit,
+    judge_outcome,
+    offers,
+    reaction_of,
+    rejects,
+    verdict_of,
+)
 from gitmem.sessions.read import cleaner, redacted_with_runs
 from gitmem.sessions.transcript import Record, hook_events
-from gitmem.sessions.turns import TaskType, Turn
-from gitmem.sessions.working import working_of
+from gitmem.sessions.turns import TaskType, Turn, classify, follows_up, human_text, is_trivial, tells
+from gitmem.sessions.working import EndedTask, TaskStatus, WorkingMemory, working_of
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import count
-from gitmem.values import Value
 
-if TYPE_CHECKING:
-    from gitmem.lessons.episodes_from_turns import Notes
+Notes = EndedTask | WorkingMemory
 
-
-LIMIT = 5
-_WEIGHED, _LOOKED_AT = 30, 300  # hits that are weighed by usefulness; that are looked at for type, files or outcome
-_WORD = re.compile(r"\w[\w./-]*\w|\w")
-_MAX_WORDS = 40
-_SHARED_FILE = 0.25  # of a rank, for each file in common
-_SAME_TYPE = 1.5  # factor of a rank
-
-
-class RankedEpisode(Value):
-    """An episode, its score, its counts, and the likeness of its error to the given one (0 if none was)."""
-
-    episode: Episode
-    path: str
-    score: float
-    count: Count
-    likeness: float = 0.0
+_TASK, _LINE, _SUMMARY = 200, 240, 160  # characters
+_MAX_FILES = 12
+_MAX_ERRORS, _MAX_TOOLS, _MAX_PLAN, _MAX_LINES = 5, 8, 12, 6
+_RESULTS = 3
+_READ = 8_000  # characters of what was said in a task
+_ASKS = ("?", "\uff1f")
+_NUMBER = re.compile(r"(?<![\w.])#?([0-9]{1,2})(?![\w.]*[0-9])\b")
+_KEY = re.compile(r"(?m)^[\s|*_-]*#?([0-9]{1,2})(?:[*_]*[.):|]|\s*\|)")
 
 
-def similar(
-    store: Store,
-    description: str = "",
-    *,
-    files: Sequence[str] = (),
-    error: str = "",
-    type: TaskType | None = None,  # noqa: A002  # the field's name
-    outcome: Outcome | None = None,
-    limit: int = LIMIT,
-) -> list[RankedEpisode]:
-    """Return the episodes most like a task: rank * usefulness * (1 + ln(retrieved + 1)), at most `limit`.
+def tasks_in(turns: Iterable[Turn]) -> list[list[Turn]]:
+    """Return the turns of a session by task."""
+    tasks: list[list[Turn]] = []
+    for turn in turns:
+        if tasks and not _begins(turn, tasks[-1]):
+            tasks[-1].append(turn)
+        else:
+            tasks.append([turn])
+    return tasks
 
-    With `error`, the output of a failed command, only episodes with that error are returned, successes first; with
-    `files`, `type` and `outcome` only those that changed one of the files, and are of that type and outcome.
+
+def _begins(turn: Turn, task: Sequence[Turn]) -> bool:
+    """Return whether a turn begins another task: it sets one that does not speak of what the last one spoke of.
+
+    A question while nothing shows that the task is done does not, nor does what goes on with it.
     """
-    seen = read_error(error) if error else None
-    if error and seen is None:
-        return []
-    ranks = _candidates(store, description, files, seen, _LOOKED_AT if files or type or outcome else _WEIGHED)
-    found = [
-        one
-        for one in _ranked(store, ranks, files, seen)
-        if (type is None or one.episode.type is type)
-        and (outcome is None or one.episode.outcome is outcome)
-        and (not files or _shared(files, one.episode.files))
-    ]
-    if seen is not None:
-        found.sort(key=lambda one: one.episode.outcome is not Outcome.SUCCESS)
-    return found[:limit]
+    prompt, last = human_text(turn.prompt), task[-1]
+    if not prompt or is_trivial(prompt) or follows_up(prompt):
+        return False
+    if turn.cwd and last.cwd and not _is_near(turn.cwd, last.cwd):
+        return True
+    if _goes_on(prompt, last):
+        return False
+    if _committed(last):
+        return True
+    if classify(prompt) is TaskType.QUESTION or set(turn.files) & {file for one in task for file in one.files}:
+        return False
+    said = stems_of(" ".join(human_text(text)[:_READ] for one in task for text in (one.prompt, one.answer)))
+    words = stems_of(headline(prompt, _TASK))
+    return 2 * len(words & said) < len(words) or not words
 
 
-def ranked_episodes(store: Store, hits: Sequence[Hit], alike: TaskType | None = None) -> list[RankedEpisode]:
-    """Return the episodes among hits, the best first; one of the type `alike` may be a little worse."""
-    found = _ranked(store, _ranks(hits))
-    return sorted(found, key=lambda one: -one.score * (_SAME_TYPE if one.episode.type is alike else 1))
+def _committed(turn: Turn) -> bool:
+    """Return whether a commit, a push or a release worked in a turn."""
+    return any(is_commit(run.command) and not run.failed for run in turn.runs)
 
 
-def _ranked(
-    store: Store, ranks: Mapping[str, float], files: Sequence[str] = (), error: ErrorSignature | None = None
-) -> list[RankedEpisode]:
-    """Return the episodes of these paths, the best first; with `error` only those with that error."""
-    all_counts = counts(store) if ranks else {}
+def _goes_on(prompt: str, last: Turn) -> bool:
+    """Return whether a request turns the work of the last turn, replies to its question, or names items of its list.
+
+    So does what sets no task at all ("my user is ann") after a turn without an answer.
+    """
+    answer = human_text(last.answer).rstrip()
+    replies = answer.endswith(_ASKS) or _names_items(prompt, answer)
+    return replies or _turned(last, prompt) or (not answer and tells(prompt))
+
+
+def _is_near(one: str, other: str) -> bool:
+    """Return whether a folder is, holds, or lies in another."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+
+
+def _names_items(prompt: str, answer: str) -> bool:
+    """Return whether a short request names items of an answer's list or table by their numbers ("skip 5 and 7")."""
+    named = set(_NUMBER.findall(prompt)) if len(prompt) <= _TASK else set()
+    return bool(named) and named <= set(_KEY.findall(answer[-_READ:]))
+
+
+def episodes_of(
+    turns: Sequence[Turn],
+    exchanges: Iterable[Exchange],
+    link: str,
+    *,
+    working: Sequence[Notes] = (),
+    project: str = "",
+    grown: Sequence[tuple[datetime, int]] = (),
+) -> list[Episode]:
+    """Return the episodes of a finished session; none of a task without an exchange in its file, or of mere talk.
+
+    `exchanges` are those of this file, and `link` is its path in the store; `working` holds plans, decisions and
+    discoveries that were noted while the session ran, the surest last; `grown` says when the context grew, and by how
+    many tokens.
+    """
+    by_tail = {tail_of(exchange.id): exchange for exchange in exchanges}
+    following = dict(zip((turn.key for turn in turns), turns[1:], strict=False))
     found = []
-    for path, rank in ranks.items():
-        episode = read_episode(store, path)
-        if episode is None or not do_meet(episode.scope, (store.here,)):
-            continue
-        like = max((likeness(signature, error) for signature in episode.errors), default=0.0) if error else 0.0
-        if error is None or like > MATCH:
-            count = all_counts.get(episode.id, Count())
-            shared = 1 + _SHARED_FILE * _shared(files, episode.files)
-            found.append(RankedEpisode(episode, path, weigh(rank * shared * (like or 1), count), count, like))
-    return sorted(found, key=lambda one: (-one.score, one.path))
+    tasks = tasks_in(turns)
+    ends = [task[0].started for task in tasks[1:]]
+    for task, end in zip_longest(tasks, ends):
+        known = [turn for turn in task if tail_of(turn.exchange_id) in by_tail]
+        if known:
+            own = [by_tail[tail_of(turn.exchange_id)] for turn in known]
+            keys = {turn.key for turn in task}
+            notes = [one for one in working if one.task is not None and one.task.turn in keys]
+            tokens = sum(more for at, more in grown if at >= task[0].started and (end is None or at < end))
+            episode = _Task(task, known, own, following).episode(link, notes, project)
+            if _is_work(episode, task):
+                found.append(episode._replace(tokens=tokens))
+    return found
 
 
-def _shared(named: Sequence[str], files: Sequence[str]) -> int:
-    """Return how many files one of the names means: a whole path, or the end of one."""
-    names = [name.replace("\\", "/").removeprefix("./") for name in named]
-    return sum(any(file == name or file.endswith(f"/{name}") for name in names) for file in files)
+def _is_work(episode: Episode, turns: Iterable[Turn]) -> bool:
+    """Return whether a task was more than talk: something was changed, run, planned or noted, or found and thanked for.
+
+    What a look-up found is not told unless the person says that it answers: of such episodes readers of recorded
+    sessions found one in four right.
+    """
+    changed = episode.files if episode.solution or episode.outcome else ()  # names of files alone tell nothing
+    noted = (*changed, *episode.errors, *episode.plan, *episode.decisions, *episode.gotchas, *episode.tips)
+    runs = [run for turn in turns for run in turn.runs if not run.failed]
+    ran = verdict_of(runs) or any(has_effect(run.command) or is_commit(run.command) for run in runs)
+    found = episode.steps and episode.solution and episode.outcome is Outcome.SUCCESS
+    return bool(noted or ran or found) or episode.outcome is Outcome.FAILED
 
 
-def weigh(rank: float, count: Count) -> float:
-    """Return the score of an episode by its rank, its usefulness and how often it was told."""
-    return rank * count.usefulness * (1 + log(count.retrieved + 1))
+def noting_growth(records: Iterable[Record], grown: list[tuple[datetime, int]]) -> Iterator[Record]:
+    """Yield the records of a transcript, and add to `grown` when the agent's context grew, and by how many tokens."""
+    last = 0
+    for record in records:
+        if record.tokens and not record.sidechain:
+            if last and record.tokens > last:  # after a compaction it is smaller
+                grown.append((record.at, record.tokens - last))
+            last = record.tokens
+        yield record
 
 
-def _candidates(
-    store: Store, description: str, files: Sequence[str], error: ErrorSignature | None, limit: int
-) -> dict[str, float]:
-    """Return the paths of episodes for a task or an error with their ranks; all with the same rank for neither."""
-    names = " ".join(name.replace("\\", "/").rpartition("/")[2] for name in files)
-    message = f"{error.type} {error.message}" if error else ""
-    words = dict.fromkeys(_WORD.findall(f"{message} {names} {description}"))
-    if not words:
-        return dict.fromkeys(episode_paths(store), 1.0)
-    query = " ".join([*list(words)[:_MAX_WORDS], f"path:{FOLDER}/"])
-    return _ranks(answer(store, query, limit=limit).hits)
+class _Task:
+    """The turns of a task, the exchanges among them, and what the person said after each."""
+
+    def __init__(
+        self, turns: Sequence[Turn], known: Sequence[Turn], own: Sequence[Exchange], following: Mapping[str, Turn]
+    ) -> None:
+        self._turns = turns
+        self._own = list(zip(known, own, strict=True))
+        # Of this task only: of all tasks, these would be a copy of all prompts.
+        self._said = {
+            turn.key: human_text(following[turn.key].prompt) if turn.key in following else "" for turn in known
+        }
+
+    def episode(self, link: str, notes: Sequence[Notes], project: str) -> Episode:
+        """Return the episode of this task."""
+        first, exchanges = self._turns[0], [exchange for _, exchange in self._own]
+        sights = find_occurrences(self._turns, project)
+        request = human_text(first.prompt) or exchanges[0].summary
+        task = one_line(headline(request, _TASK), _TASK)
+        tests = verdict_of(run for turn in self._turns for run in turn.runs)
+        errors, scopes = _errors(sights), [turn.scope for turn in self._turns]
+        outcome = self._outcome(notes, tests)
+        return Episode(
+            id=episode_id(first.session, exchanges[0].id),
+            session=first.session,
+            host=first.host,
+            created=first.started,
+            ended=max(turn.ended for turn in self._turns),
+            type=classify(request),
+            task=task,
+            outcome=outcome,
+            exchanges=tuple(exchange.id for exchange in exchanges),
+            links=tuple(_link(exchange, link) for exchange in exchanges),
+            files=tuple(dict.fromkeys(file for exchange in exchanges for file in exchange.files))[:_MAX_FILES],
+            errors=errors,
+            steps=sum(turn.tools for turn in self._turns),
+            seconds=round(sum((turn.ended - turn.started).total_seconds() for turn in self._turns)),
+            mended_in=max((sight.seconds for sight in sights if sight.works), default=0),
+            tools=tuple(Counter(tool for turn in self._turns for tool in turn.used).most_common(_MAX_TOOLS)),
+            problem=one_line(title_of(errors[0]), _LINE) if errors else task,
+            solution="" if outcome is Outcome.FAILED else self._solution(),
+            plan=_plan(notes),
+            decisions=_lines(
+                decision.text + (f" ({decision.reason})" if decision.reason else "")
+                for memory in notes
+                for decision in memory.decisions
+            ),
+            changes=_lines(headline(said, _LINE) for turn, said in self._answered()[:-1] if _turned(turn, said)),
+            gotchas=self._gotchas(sights),
+            tips=_tips(sights, notes),
+            scope=tuple(dict.fromkeys(scopes)) if all(scopes) else (),
+        )
+
+    def _answered(self) -> list[tuple[Turn, str]]:
+        return [(turn, self._said[turn.key]) for turn, _ in self._own]
+
+    def _outcome(self, notes: Sequence[Notes], tests: Outcome | None) -> Outcome | None:
+        """Return the outcome that a note, the person's words, tests or a commit show, None without any."""
+        if notes and notes[-1].task is not None and notes[-1].task.status is TaskStatus.ABANDONED:
+            return Outcome.FAILED
+        last, said = self._answered()[-1]
+        judged = judge_outcome(last, said)
+        if judged is Outcome.INTERRUPTED:
+            return judged
+        if reaction := reaction_of(last, said):
+            return reaction
+        if not said and len(self._own) > 1 and reaction_of(*self._answered()[-2]) is Outcome.SUCCESS:
+            return Outcome.SUCCESS  # thanks stay if only a follow-up came after them
+        if tests is Outcome.FAILED or judged is Outcome.FAILED:
+            return Outcome.FAILED
+        return Outcome.SUCCESS if tests or any(map(_committed, self._turns)) else None
+
+    def _solution(self) -> str:
+        """Return what the last exchanges that changed something came to, without any what the last one said.
+
+        Results that the person rejected, answers that the person doubted or that offer a choice are none, nor are names
+        of changed files alone.
+        """
+        own = [(turn, exchange.summary, reaction_of(turn, self._said[turn.key])) for turn, exchange in self._own]
+        good = [one for one in own if one[0].answer and not one[0].interrupted and one[2] is not Outcome.FAILED]
+        told = [one for one in good if not names_only_files(one[1])]
+        changed = [summary for turn, summary, _ in told if turn.files or _committed(turn)]
+        said = [summary for turn, summary, met in told if met is not Outcome.PARTIAL and not offers(turn.answer)]
+        return "; ".join(one_line(one, _LINE) for one in dict.fromkeys(changed[-_RESULTS:] or said[-1:]))
+
+    def _gotchas(self, sights: Iterable[ErrorOccurrence]) -> tuple[str, ...]:
+        """Return attempts that did not help, unmended errors, and results that the person clearly rejected."""
+        lines = []
+        for sight in sights:
+            title = one_line(title_of(sight.error), _SUMMARY)
+            lines += [f"{title}: {tried} did not help" for tried in sight.tried]
+            lines += [] if sight.works else [f"{title}{UNMENDED}"]
+        for turn, exchange in self._own:
+            if turn.answer and rejects(turn, self._said[turn.key]):
+                lines.append(f"{REJECTED}{one_line(exchange.summary, _SUMMARY)}")
+        return _lines(lines)
 
 
-def _ranks(hits: Sequence[Hit]) -> dict[str, float]:
-    return {hit.path: hit.score for hit in reversed(hits) if hit.path.startswith(f"{FOLDER}/")}
+def _turned(turn: Turn, said: str) -> bool:
+    """Return whether the person turned the work after a turn: rejected its result, or missed something in it."""
+    return reaction_of(turn, said) in {Outcome.FAILED, Outcome.PARTIAL}
+
+
+def _tips(sights: Iterable[ErrorOccurrence], notes: Iterable[Notes]) -> tuple[str, ...]:
+    """Return mends of errors, and noted discoveries."""
+    mends = [f"{one_line(title_of(one.error), _SUMMARY)}: {_quoted(one.mend)} mended it" for one in sights if one.mend]
+    return _lines([*mends, *(text for memory in notes for text in memory.discoveries)])
+
+
+def _errors(sights: Iterable[ErrorOccurrence]) -> tuple[ErrorSignature, ...]:
+    signatures: list[ErrorSignature] = []
+    for sight in sights:
+        if all(likeness(signature, sight.error) <= MATCH for signature in signatures):
+            signatures.append(sight.error)
+    return tuple(signatures[:_MAX_ERRORS])
+
+
+def _plan(notes: Sequence[Notes]) -> tuple[str, ...]:
+    """Return the plan that was noted last: hooks and transcript tell the same one."""
+    steps = next((task.steps for task in reversed(notes) if task.steps), ())
+    return tuple(f"[{'x' if step.status == 'completed' else ' '}] {step.text}" for step in steps)[:_MAX_PLAN]
+
+
+def _quoted(mend: str) -> str:
+    """Return a mend, in quotes if it is a sentence of the agent."""
+    return mend if mend.startswith(("`", PLACE)) else f'"{mend}"'
+
+
+def _link(exchange: Exchange, path: str) -> str:
+    return f"{exchange.time[:10]} {link(exchange.summary, f'../../../{path}')} {exchange.id}"
+
+
+def _lines(texts: Iterable[str]) -> tuple[str, ...]:
+    lines = dict.fromkeys(one_line(text, _LINE) for text in texts)
+    return tuple(filter(None, lines))[:_MAX_LINES]
 
 
 def save_episodes(

@@ -76,7 +76,7 @@ def find_occurrences(turns: Iterable[Turn], project: str = "") -> list[ErrorOccu
 
 
 def with_errors(turns: Sequence[Turn]) -> list[Turn]:
-    """Return the turns that `find_sights` needs: those with failed calls, and the next ones after each."""
+    """Return the turns that `find_occurrences` needs: those with failed calls, and the next ones after each."""
     failed = [at for at, turn in enumerate(turns) if turn.failures]
     return [turns[at] for at in sorted({at + more for at in failed for more in range(_NEXT + 1)}) if at < len(turns)]
 

@@ -17,19 +17,25 @@ from gitmem.facts.compare import is_negated, overlap, stems_of
 from gitmem.facts.fact import FactKind
 from gitmem.facts.validity import in_force
 from gitmem.history.authors import People
-from gitmem.lessons.counts import BEGINS, usefulness_of
 from gitmem.lessons.episode import FOLDER as EPISODES_FOLDER
-from gitmem.lessons.episode import REJECTED, ending
-from gitmem.lessons.episodes import RankedEpisode, ranked_episodes, similar
+from gitmem.lessons.episode import REJECTED, RankedEpisode, ending, ranked_episodes, similar
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness, names_in, quoted, read_errors
-from gitmem.lessons.fix import mend_line
-from gitmem.lessons.learn_project import known_knowledge
+from gitmem.lessons.known_errors import (
+    counts,
+    from_other,
+    match,
+    mend_line,
+    own_part,
+    pattern_headers,
+    read_pattern,
+    signature_of,
+    without_risk,
+)
+from gitmem.lessons.learn import known_knowledge
 from gitmem.lessons.pattern import LETTER, BugPattern
 from gitmem.lessons.project_knowledge import KnowledgeKind, command_lines, purposes_in, read_commands
 from gitmem.lessons.prompt import needles_of, plain_query
-from gitmem.lessons.read import counts, match, own_part, pattern_headers, read_pattern, signature_of
-from gitmem.lessons.risk import from_other, without_risk
-from gitmem.lessons.usage_log import GUIDE, GivenText, note_asked
+from gitmem.lessons.usage_log import BEGINS, GUIDE, GivenText, note_asked, usefulness_of
 from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.hits import Hit
 from gitmem.search.query import fold, parse_query

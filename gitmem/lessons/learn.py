@@ -1,4 +1,4 @@
-"""Learn bug patterns and preferences from a finished session; remove what never helped (spec M5).
+"""Learn bug patterns, preferences and what the project is like; remove what never helped (spec M3, M5).
 
 Preferences go into the person's own store (`gitmem init --user`), for every project. A stated preference counts at
 once. A rule counts once it is repeated, in words such as "always" or because an earlier session has it, too, and only
@@ -10,34 +10,44 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from gitmem.document.ids import BUGS, id_in, tail_of
 from gitmem.document.message import Message, Op, Trailer, one_line, session_message
-from gitmem.errors import RefusedError
+from gitmem.errors import GitmemError, RefusedError
 from gitmem.facts.book import learn_findings
 from gitmem.facts.compare import says_the_same
-from gitmem.facts.extract import find_facts
-from gitmem.facts.fact import FactKind
+from gitmem.facts.extract import FoundFact, find_facts
+from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.validity import in_force
-from gitmem.lessons.counts import USELESS, Count
-from gitmem.lessons.episode import episode_id
-from gitmem.lessons.episodes import find_episode_file
-from gitmem.lessons.episodes_from_turns import tasks_in
+from gitmem.lessons.episode import episode_id, episode_paths, read_episode
+from gitmem.lessons.episodes import find_episode_file, tasks_in
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness
-from gitmem.lessons.error_occurrence import find_occurrences, with_errors
-from gitmem.lessons.learn_project import learn_commands
-from gitmem.lessons.pattern import (
-    BugPattern,
-    begun,
-    parse_pattern,
-    pattern_id,
-    render_pattern,
-    seen_again,
+from gitmem.lessons.error_occurrence import ErrorOccurrence, find_occurrences, with_errors
+from gitmem.lessons.known_errors import counts, known_patterns, pattern_headers, signature_of
+from gitmem.lessons.pattern import BugPattern, begun, parse_pattern, pattern_id, render_pattern, seen_again
+from gitmem.lessons.project_knowledge import (
+    Knowledge,
+    KnowledgeKind,
+    commands_of,
+    hotspot_lines,
+    join_commands,
+    manifests_in,
+    of_commands,
+    parse_knowledge,
+    read_commands,
+    render_knowledge,
+    stack_lines,
+    structure_lines,
+    with_commands,
 )
-from gitmem.lessons.read import counts, episode_paths, known_patterns, pattern_headers, read_episode, signature_of
+from gitmem.lessons.usage_log import USELESS, Count
+from gitmem.project.state import Past, list_files, project_code
 from gitmem.sessions.exchanges import find_session_file, with_links
 from gitmem.sessions.read import boot_lines, redacted, redacted_with_runs
+from gitmem.sessions.turns import Turn
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store, own_store
 from gitmem.store.transact import transact
@@ -45,16 +55,6 @@ from gitmem.store.transaction import Transaction
 from gitmem.text.data import matcher
 from gitmem.text.sentences import count
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from gitmem.facts.extract import FoundFact
-    from gitmem.facts.fact import Fact
-    from gitmem.lessons.error_occurrence import ErrorOccurrence
-    from gitmem.sessions.turns import Turn
-
 
 _OF_PERSONS = (FactKind.PREFERENCE, FactKind.RULE)
 _NAMES_CODE = re.compile(r"`|[\w-]/[\w-]|\w\.[a-z]{1,5}\b", re.IGNORECASE)
@@ -91,7 +91,9 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
         changes = rendered(changed)
         if path := find_session_file(transaction, session, turns[0].started):
             changes |= with_links(transaction, path, {pattern.path: pattern.title for pattern in changed.values()})
-        return transaction.commit(_message(changed, new, session, host), changes, when=turns[-1].ended)
+        titles = one_line("; ".join(pattern.title for pattern in changed.values()), 60)
+        subject = f"Learn {count(len(changed), 'error')}{f', {new} new' if new else ''}: {titles}"
+        return transaction.commit(_message(subject, changed.values(), session, host), changes, when=turns[-1].ended)
 
     outcome = transact(store, plan, purpose="learn")
     pattern_headers(store)  # so that the next error finds them in the cache
@@ -160,10 +162,8 @@ def rendered(changed: Mapping[str, BugPattern]) -> dict[str, bytes | None]:
     return files
 
 
-def _message(changed: dict[str, BugPattern], new: int, session: str, host: str) -> Message:
-    titles = one_line("; ".join(pattern.title for pattern in changed.values()), 60)
-    subject = f"Learn {count(len(changed), 'error')}{f', {new} new' if new else ''}: {titles}"
-    ids = (pattern.id for pattern in changed.values())
+def _message(subject: str, patterns: Iterable[BugPattern], session: str = "", host: str = "") -> Message:
+    ids = (pattern.id for pattern in patterns)
     return session_message(subject, Op.PATTERN, Trailer.PATTERN, ids, session=session, host=host)
 
 
@@ -255,3 +255,115 @@ def _is_persons(finding: FoundFact, before: Sequence[Fact]) -> bool:
     if not says("manner") or says("of_things"):
         return False
     return says("again") or any(says_the_same(fact.description, finding.text) for fact in before)
+
+
+_OFTEN = 5  # commits since a pattern's error came, from which a file of it changed a lot
+_FROM_HISTORY = 0.8  # confidence
+
+
+def learn_commands(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
+    """Count the commands of a finished session; return the commit. A second call adds nothing.
+
+    Raises:
+        GitmemError: the commands could not be committed.
+
+    """
+    ran = commands_of(turns)
+    if not ran:
+        return None
+    path = KnowledgeKind.COMMANDS.path
+
+    def plan(transaction: Transaction) -> bool:
+        before = transaction.read(path)
+        commands = read_commands(before) if before is not None else {}
+        joined = join_commands(commands, ran)
+        if joined == commands:
+            return False
+        now = turns[-1].ended
+        document = render_knowledge(of_commands([*joined.values()]), before, now) or before
+        if document is None:
+            return False
+        data = with_commands(document, joined)
+        return transaction.commit(_message("Count commands that worked", (), session, host), {path: data}, when=now)
+
+    return transact(store, plan, purpose="learn").commit
+
+
+def learn_project(store: Store) -> str | None:
+    """Read the project's files, its git and the store into documents; return the commit, None if nothing changed.
+
+    Bug patterns whose files changed a lot are marked as stale, in a commit of its own.
+
+    Raises:
+        GitmemError: the documents could not be committed.
+
+    """
+    root = os.path.dirname(store.root)
+    if os.path.realpath(root) == os.path.realpath(store.context.home) or os.path.basename(store.root) != ".gitmem":
+        return None  # the person's own store, or one below the home: there is no project around it
+    code = project_code(root, store.context.environ)
+    if code is not None and code.root != os.path.realpath(root):
+        code = None  # the project is a folder of some other repository
+    past = code.past() if code is not None else Past()
+    mark_stale(store, past)
+    found = [known for known in _read_project(store, os.path.realpath(root), past) if known.lines]
+
+    def plan(transaction: Transaction) -> bool:
+        changes: dict[str, bytes | None] = {}
+        for known in found:
+            try:
+                data = render_knowledge(known, transaction.read(known.kind.path), store.context.clock())
+            except (RefusedError, OSError, ValueError):  # a person rewrote the file
+                continue
+            if data is not None:
+                changes[known.kind.path] = data
+        names = ", ".join(sorted(path.rpartition("/")[2].removesuffix(".md") for path in changes))
+        return bool(changes) and transaction.commit(_message(f"Learn of the project: {names}", ()), changes)
+
+    return transact(store, plan, purpose="learn").commit
+
+
+def known_knowledge(store: Store) -> list[tuple[Knowledge, bytes]]:
+    """Return the existing documents, each with its bytes."""
+    found = []
+    for kind in KnowledgeKind:
+        with contextlib.suppress(GitmemError):
+            data = store.read(kind.path)
+            known = parse_knowledge(data) if data is not None else None
+            found += [(known, data)] if known is not None and data is not None else []
+    return found
+
+
+def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
+    files = past.files or list_files(top)
+    there = frozenset(files)
+    errors: Counter[str] = Counter()
+    for pattern in known_patterns(store):
+        errors.update({file: len(pattern.seen) for file in pattern.files if file in there})
+    yield Knowledge(KnowledgeKind.STRUCTURE, tuple(structure_lines(files)), commit=past.commit)
+    yield Knowledge(KnowledgeKind.STACK, tuple(stack_lines(there)), tuple(manifests_in(files)), commit=past.commit)
+    hot = tuple(hotspot_lines([(commit.subject, commit.files) for commit in past.commits], errors, there))
+    yield Knowledge(KnowledgeKind.HOTSPOTS, hot, confidence=_FROM_HISTORY, commit=past.commit)
+
+
+def mark_stale(store: Store, past: Past) -> str | None:
+    """Mark the patterns most of whose files are gone, or were changed by several commits, since their error came.
+
+    Returns the commit, None if there is no such pattern.
+    """
+    there = frozenset(past.files)
+
+    def changed_a_lot(pattern: BugPattern) -> bool:
+        since = Counter(file for commit in past.commits if commit.at > pattern.updated for file in commit.files)
+        changed = [file for file in pattern.files if since[file] >= _OFTEN or (since[file] and file not in there)]
+        return bool(changed) and 2 * len(changed) > len(pattern.files)
+
+    found = [one.path for one in known_patterns(store) if not one.stale and changed_a_lot(one)]
+
+    def plan(transaction: Transaction) -> bool:
+        read = {path: parse_pattern(transaction.read(path) or b"", path) for path in found}
+        changes = {path: render_pattern(one._replace(stale=True)) for path, one in read.items() if one is not None}
+        subject = f"Mark {count(len(changes), 'bug pattern')} as stale: their files changed a lot"
+        return bool(changes) and transaction.commit(_message(subject, ()), changes)
+
+    return transact(store, plan, purpose="learn").commit if found else None

@@ -22,12 +22,13 @@ from gitmem.facts.edit import BOTH_HOLD
 from gitmem.facts.fact import Fact
 from gitmem.history.records import CommitRecord, records
 from gitmem.judgement.ask import Ledger
-from gitmem.lessons.counts import BY_PERSON, FOLDER, count_of, join, with_told
+from gitmem.lessons.episode import episode_paths, read_episode
 from gitmem.lessons.error_occurrence import find_occurrences, with_errors
+from gitmem.lessons.known_errors import count_files, match_error, pattern_headers, read_pattern
 from gitmem.lessons.pattern import LETTER
-from gitmem.lessons.read import count_files, episode_paths, match_error, pattern_headers, read_episode, read_pattern
 from gitmem.lessons.usage_log import (
     ASKED,
+    BY_PERSON,
     ERROR,
     GET,
     GUIDE,
@@ -38,9 +39,13 @@ from gitmem.lessons.usage_log import (
     START,
     GivenText,
     ToldMends,
+    count_of,
+    join,
     read_notes,
     record_mends,
+    with_told,
 )
+from gitmem.lessons.usage_log import COUNTS as FOLDER
 from gitmem.lessons.usage_log import TOLD as HELPS
 from gitmem.search.files import list_paths
 from gitmem.sessions.outcome import Outcome, judge_outcome

@@ -10,7 +10,6 @@ from itertools import chain
 
 from gitmem.document.ids import BUGS, tail_of
 from gitmem.history.authors import People
-from gitmem.lessons.risk import without_risk
 from gitmem.lessons.usage_log import HOWS, PROMPT, GivenText, known_to, note_asked
 from gitmem.search.engine import answer, with_authors
 from gitmem.search.files import LINKED
@@ -149,8 +148,7 @@ def _mends(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple
     if not MAY_QUOTE.search(text):
         return {}
     from gitmem.lessons.error import quoted
-    from gitmem.lessons.fix import mends_of
-    from gitmem.lessons.read import match
+    from gitmem.lessons.known_errors import match, mends_of
 
     found = [(plain(line), ids) for line, ids in mends_of(store, match(store, quoted(text)))]
     new = [(line, ids) for line, ids in found if ids[0] not in known and estimate_tokens(line) <= _MEND]
@@ -234,14 +232,11 @@ def _handle(hit: Hit) -> str:
 
 def _without_risk(store: Store, hit: Hit, text: str) -> str:
     """Return what a hit says, without risky commands of other authors."""
-    if not hit.author:
-        if not hit.path.startswith(f"{BUGS}/"):
-            return text
-        from gitmem.lessons.read import has_others
+    if not hit.author and not hit.path.startswith(f"{BUGS}/"):
+        return text
+    from gitmem.lessons.known_errors import has_others, without_risk
 
-        if not has_others(store, hit.path):
-            return text
-    return without_risk(text, _handle(hit))
+    return without_risk(text, _handle(hit)) if hit.author or has_others(store, hit.path) else text
 
 
 def _pieces(store: Store, hits: Sequence[Hit], terms: Sequence[Term], tokens: int) -> Iterator[tuple[Hit, str]]:

@@ -140,7 +140,7 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     if store.config.rotation.archive_retention_days:
         steps.run("retention", steps.retain)
     if store.config.knowledge.automatic and not late():
-        from gitmem.lessons.learn_project import learn_project
+        from gitmem.lessons.learn import learn_project
 
         steps.run("knowledge of the project", lambda: learn_project(store))
     if steps.finished:
@@ -150,7 +150,7 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
 
 def _note_learned(store: Store, turns: Sequence[Turn], errors: set[str]) -> None:
     """Write down what the turns of a session taught, for the line at the next start; `errors` were known before."""
-    from gitmem.lessons.read import pattern_headers
+    from gitmem.lessons.known_errors import pattern_headers
     from gitmem.sessions.start import LEARNED
     from gitmem.store.known_facts import known_facts
     from gitmem.text.sentences import count
@@ -230,8 +230,8 @@ class _Steps:
 
     def close(self, session: PendingSession) -> None:
         """Save a finished session's transcript (spec R14), and what its turns hold."""
+        from gitmem.lessons.known_errors import pattern_headers
         from gitmem.lessons.outcome_counts import count_given, note_mends
-        from gitmem.lessons.read import pattern_headers
         from gitmem.sessions.end import capture_recorded, keep_session, keep_transcript, logged_turns, read_records
         from gitmem.sessions.exchanges import turns_of
         from gitmem.sessions.memory import forget_working

@@ -25,9 +25,9 @@ from gitmem.history.records import records
 from gitmem.history.review import ToReview, sides_of, waiting_pairs
 from gitmem.lessons.concept import SECTION, Concept, affinity
 from gitmem.lessons.concepts import find_concept, known_concepts
-from gitmem.lessons.learn_project import known_knowledge
+from gitmem.lessons.known_errors import known_patterns
+from gitmem.lessons.learn import known_knowledge
 from gitmem.lessons.pattern import BugPattern
-from gitmem.lessons.read import known_patterns
 from gitmem.purge.purge import preview_purge, waiting_purges
 from gitmem.store.known_facts import OthersChange, marked
 from gitmem.text.terminal import fields

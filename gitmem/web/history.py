@@ -16,7 +16,8 @@ from gitmem.errors import NotFoundError
 from gitmem.history.named import named
 from gitmem.history.origin import SessionSummary, find_session, sessions
 from gitmem.history.records import difference, read_records, records, resolve
-from gitmem.lessons.read import episode_paths, pattern_headers, read_episode, read_pattern
+from gitmem.lessons.episode import episode_paths, read_episode
+from gitmem.lessons.known_errors import pattern_headers, read_pattern
 from gitmem.lessons.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
 from gitmem.sessions.exchange import parse
 from gitmem.store import transcripts

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from gitmem.history.experience import UNKNOWN, brought, experience, own_counts
-from gitmem.lessons.counts import BEGINS, Count, moving_average, with_told
+from gitmem.lessons.known_errors import counts, known_patterns
 from gitmem.lessons.learn import learn_bugs
 from gitmem.lessons.outcome_counts import judge
 from gitmem.lessons.pattern import Solution, render_pattern
-from gitmem.lessons.read import counts, known_patterns
+from gitmem.lessons.usage_log import BEGINS, Count, moving_average, with_told
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.store import Store
 from tests.conftest import RunsGit

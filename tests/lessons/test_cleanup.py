@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 
 from gitmem.document.ids import id_in
 from gitmem.history.undo import undo
-from gitmem.lessons.counts import ALPHA, BEGINS, USELESS, Count, moving_average, parse_counts, total, with_told
-from gitmem.lessons.episode import render_episode
-from gitmem.lessons.episodes import similar, weigh
+from gitmem.lessons.episode import episode_paths, read_episode, render_episode, similar, weigh
 from gitmem.lessons.error import MATCH
+from gitmem.lessons.known_errors import counts
 from gitmem.lessons.learn import RETRIEVALS, UNUSED_DAYS, clean_up
 from gitmem.lessons.outcome_counts import add_told, judge, machine_path
-from gitmem.lessons.read import counts, episode_paths, read_episode
+from gitmem.lessons.usage_log import ALPHA, BEGINS, USELESS, Count, moving_average, parse_counts, total, with_told
 from gitmem.sessions.end import replay
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.working import CONFIRMED, MAX_DISCOVERIES, MAX_ERRORS, MAX_RESULTS

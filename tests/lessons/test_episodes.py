@@ -8,8 +8,9 @@ import pytest
 
 from gitmem.facts.fact import FactStatus, parse_fact, render_fact
 from gitmem.history.undo import undo
+from gitmem.lessons.episode import last_episode, read_episode
 from gitmem.lessons.episodes import save_episodes
-from gitmem.lessons.read import known_patterns, last_episode, read_episode
+from gitmem.lessons.known_errors import known_patterns
 from gitmem.search.engine import answer
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import read_records, replay

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitmem.lessons.episode import episode_id, episode_path, parse_episode, render_episode
-from gitmem.lessons.episodes_from_turns import episodes_of, noting_growth, tasks_in
+from gitmem.lessons.episodes import episodes_of, noting_growth, tasks_in
 from gitmem.sessions.exchange import Exchange
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.transcript import Record, Role

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from gitmem.cli.recall_hooks import ERROR, help_for
-from gitmem.lessons.counts import ALPHA, BEGINS
-from gitmem.lessons.read import counts, known_patterns
+from gitmem.lessons.known_errors import counts, known_patterns
+from gitmem.lessons.usage_log import ALPHA, BEGINS
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import replay
 from gitmem.store.store import Store

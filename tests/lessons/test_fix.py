@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 from gitmem.lessons.error import read_errors
-from gitmem.lessons.fix import tell_error
 from gitmem.lessons.guide import guide
+from gitmem.lessons.known_errors import known_patterns, tell_error
 from gitmem.lessons.learn import learn_bugs
 from gitmem.lessons.outcome_counts import judge
 from gitmem.lessons.pattern import BugPattern, Solution, pattern_id, render_pattern
 from gitmem.lessons.prompt import TOKENS, tell_prompt
-from gitmem.lessons.read import known_patterns
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.store import Store
 from gitmem.text.stems import estimate_tokens

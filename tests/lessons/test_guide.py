@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.entry import MemoryType
-from gitmem.lessons.episode import Episode, episode_id, episode_path, render_episode
-from gitmem.lessons.episodes import ranked_episodes
+from gitmem.lessons.episode import Episode, episode_id, episode_path, ranked_episodes, render_episode
 from gitmem.lessons.guide import AdviceKind, as_text, guide
-from gitmem.lessons.learn import learn_bugs
-from gitmem.lessons.learn_project import learn_commands
+from gitmem.lessons.learn import learn_bugs, learn_commands
 from gitmem.lessons.outcome_counts import judge
 from gitmem.lessons.project_knowledge import Knowledge, KnowledgeKind, render_knowledge
 from gitmem.search.engine import answer

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from gitmem.history.undo import undo
+from gitmem.lessons.episode import read_episode
+from gitmem.lessons.known_errors import counts, known_patterns
 from gitmem.lessons.learn import UNUSED_DAYS, clean_up
 from gitmem.lessons.outcome_counts import judge
-from gitmem.lessons.read import counts, known_patterns, read_episode
 from gitmem.platform.clock import Context
 from gitmem.sessions.end import replay
 from gitmem.store.init import Place

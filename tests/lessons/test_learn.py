@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from gitmem.history.undo import undo
-from gitmem.lessons.episodes import save_episodes, similar
+from gitmem.lessons.episode import similar
+from gitmem.lessons.episodes import save_episodes
 from gitmem.lessons.error import MATCH
 from gitmem.lessons.guide import guide
+from gitmem.lessons.known_errors import known_patterns, match
 from gitmem.lessons.learn import learn_bugs, learn_lessons
-from gitmem.lessons.read import known_patterns, match
 from gitmem.sessions.end import replay
 from gitmem.sessions.exchanges import save_exchanges
 from gitmem.sessions.turns import Failure, Turn

@@ -4,10 +4,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from gitmem.config import Config
-from gitmem.lessons.learn import UNUSED_DAYS, clean_up, learn_bugs
-from gitmem.lessons.learn_project import mark_stale
+from gitmem.lessons.known_errors import known_patterns
+from gitmem.lessons.learn import UNUSED_DAYS, clean_up, learn_bugs, mark_stale
 from gitmem.lessons.outcome_counts import add_told
-from gitmem.lessons.read import known_patterns
 from gitmem.project.state import Past, ProjectCommit
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.store import Store

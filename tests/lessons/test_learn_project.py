@@ -8,8 +8,7 @@ import pytest
 from gitmem.facts.book import learn
 from gitmem.facts.edit import retire
 from gitmem.facts.validity import in_force
-from gitmem.lessons.learn import learn_preferences
-from gitmem.lessons.learn_project import known_knowledge, learn_commands, learn_project
+from gitmem.lessons.learn import known_knowledge, learn_commands, learn_preferences, learn_project
 from gitmem.lessons.project_knowledge import KnowledgeKind, read_commands
 from gitmem.sessions.background import do_upkeep
 from gitmem.sessions.turns import Run, Turn

@@ -9,14 +9,11 @@ from gitmem.config import SummaryConfig
 from gitmem.document.ids import id_in
 from gitmem.facts.book import learn
 from gitmem.judgement.ask import Asking, Ledger, Spent
-from gitmem.lessons.counts import Count
 from gitmem.lessons.episode import Episode, episode_path, render_episode
-from gitmem.lessons.fix import tell_error
-from gitmem.lessons.learn import UNUSED_DAYS, clean_up, learn_bugs
-from gitmem.lessons.learn_project import mark_stale
+from gitmem.lessons.known_errors import counts, pattern_headers, tell_error
+from gitmem.lessons.learn import UNUSED_DAYS, clean_up, learn_bugs, mark_stale
 from gitmem.lessons.outcome_counts import MOST, add_told, count_given, judge, measure, note_mends
-from gitmem.lessons.read import counts, pattern_headers
-from gitmem.lessons.usage_log import GivenText, record
+from gitmem.lessons.usage_log import Count, GivenText, record
 from gitmem.project.state import Past, ProjectCommit
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.turns import Failure, Run, TaskType, Turn

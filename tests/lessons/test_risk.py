@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitmem.lessons.risk import from_other, is_risky, without_risk
+from gitmem.lessons.known_errors import from_other, is_risky, without_risk
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitmem.history.undo import undo
-from gitmem.lessons.counts import with_told
 from gitmem.lessons.episode import Episode, episode_path, render_episode
 from gitmem.lessons.error import ErrorSignature
 from gitmem.lessons.learn import clean_up
 from gitmem.lessons.pattern import BugPattern, render_pattern
+from gitmem.lessons.usage_log import with_told
 from gitmem.platform.clock import Context
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.turns import TaskType

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitmem.git.remote import Connection
-from gitmem.lessons.counts import total, with_told
+from gitmem.lessons.known_errors import counts, known_patterns
 from gitmem.lessons.learn import learn_bugs
 from gitmem.lessons.outcome_counts import add_told
-from gitmem.lessons.read import counts, known_patterns
+from gitmem.lessons.usage_log import total, with_told
 from gitmem.platform.clock import Context
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.init import Place, init_store

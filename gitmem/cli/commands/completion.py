@@ -21,7 +21,8 @@ from gitmem.facts.validity import in_force
 from gitmem.history.origin import sessions
 from gitmem.history.records import records
 from gitmem.lessons.concepts import known_concepts
-from gitmem.lessons.read import known_patterns, newest_episodes
+from gitmem.lessons.episode import newest_episodes
+from gitmem.lessons.known_errors import known_patterns
 from gitmem.search.files import list_paths
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store

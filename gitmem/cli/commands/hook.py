@@ -338,7 +338,7 @@ def _stands(store: Store, payload: dict[str, object], found: Pending | None) -> 
     text = brief_working(store, session, found.events if found else ())
     if text:
         return text
-    from gitmem.lessons.read import last_episode
+    from gitmem.lessons.episode import last_episode
     from gitmem.sessions.memory import brief_episode
 
     ended = last_episode(store, session)

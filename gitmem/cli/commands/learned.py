@@ -28,13 +28,12 @@ from gitmem.history.authors import People
 from gitmem.history.named import named
 from gitmem.lessons.concept import Concept
 from gitmem.lessons.concepts import find_concept, known_concepts, merge, split
-from gitmem.lessons.counts import Count
-from gitmem.lessons.episode import Episode, ending
-from gitmem.lessons.episodes import similar
-from gitmem.lessons.learn_project import known_knowledge, learn_project
+from gitmem.lessons.episode import Episode, ending, newest_episodes, similar
+from gitmem.lessons.known_errors import counts, known_patterns
+from gitmem.lessons.learn import known_knowledge, learn_project
 from gitmem.lessons.outcome_counts import judge
 from gitmem.lessons.project_knowledge import Knowledge, KnowledgeKind, command_lines, read_commands
-from gitmem.lessons.read import counts, known_patterns, newest_episodes
+from gitmem.lessons.usage_log import Count
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.save import save_text
 from gitmem.sessions.turns import TaskType

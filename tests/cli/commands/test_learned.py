@@ -6,10 +6,9 @@ import pytest
 
 from gitmem.cli.app import real_app
 from gitmem.errors import ExitCode
-from gitmem.lessons import read as reading
-from gitmem.lessons.episode import parse_episode, render_episode
+from gitmem.lessons import episode as reading
+from gitmem.lessons.episode import episode_paths, parse_episode, read_episode, render_episode
 from gitmem.lessons.learn import learn_bugs
-from gitmem.lessons.read import episode_paths, read_episode
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.store import Store
 from tests.cli.commands.turns import ended
