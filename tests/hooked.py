@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from gitmem.errors import RefusedError
-from gitmem.hosts.settings_text import SettingsError, installed_events
+from gitmem.hosts.json_settings import SettingsError
+from gitmem.hosts.settings import installed_events
 
 
 def hooked_events(path: str) -> tuple[str, ...]:

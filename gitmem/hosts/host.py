@@ -19,7 +19,8 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.hosts.settings import Edit, Shipped
+    from gitmem.hosts.install import Shipped
+    from gitmem.hosts.settings import Edit
     from gitmem.sessions.transcript import Record, Unread
 
     Home = tuple[Mapping[str, str], str]  # the environment, the home folder

@@ -9,7 +9,6 @@ editors of settings raise SettingsError where a text is not what they edit, or h
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping
 from typing import NoReturn
@@ -292,8 +291,10 @@ def without_member(text: str, place: tuple[str, ...]) -> str:
     return remove(text, container, max(n for n, item in enumerate(container.items or ()) if item.key == place[-1]))
 
 
-def without_empty_object(text: str, emptied: Emptied) -> str:
-    """Return the text with the file's former content if its object is empty."""
+def without_empties(text: str, place: tuple[str, ...], emptied: Emptied) -> str:
+    """Return the text without the empty containers that lead to a place, and the file as it was if nothing is in it."""
+    for depth in range(len(place), 0, -1):
+        text = without_empty(text, place[:depth], emptied)
     root, _ = deepest(text, ())
     if not root.items and "" in emptied:
         text = _restored(text, root, emptied[""])
@@ -307,12 +308,3 @@ def _restored(text: str, node: JsonNode, before: str) -> str:
     if _inside(text, node).rstrip() != before.rstrip():
         return text
     return text[: node.start + 1] + before + text[node.end - 1 :]
-
-
-def starts_server(command: object, arguments: object) -> bool:
-    """Return whether a program with these arguments is gitmem's MCP server, by whatever path or by a shell's line."""
-    if not isinstance(command, str) or not isinstance(arguments, list):
-        return False
-    name = os.path.basename(command.replace("\\", "/")).removesuffix(".exe")
-    line = arguments[1] if name == "sh" and arguments[:1] == ["-c"] and len(arguments) == 2 else ""  # noqa: PLR2004
-    return (name == "gitmem" and arguments[:1] == ["mcp"]) or (isinstance(line, str) and "exec gitmem mcp;" in line)

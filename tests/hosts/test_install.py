@@ -9,7 +9,7 @@ from gitmem.errors import NotSavedError, RefusedError
 from gitmem.hosts.agents.claude_code import HOST
 from gitmem.hosts.host import command_hooks
 from gitmem.hosts.install import Manifest, carry_out, plan_edits, plan_put, plan_take, plan_takes
-from gitmem.hosts.settings import hooks_edit
+from gitmem.hosts.settings import HooksEdit
 from tests.hooked import hooked_events
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and links")
@@ -31,11 +31,11 @@ def hooks():
 
 
 def plan_install(path, hooks, known):
-    return plan_edits(path, [hooks_edit(path, hooks)], known)
+    return plan_edits(path, [HooksEdit(path, hooks)], known)
 
 
 def plan_uninstall(path, known):
-    return plan_takes(path, [hooks_edit(path, hooks())], known)
+    return plan_takes(path, [HooksEdit(path, hooks())], known)
 
 
 def install(path, manifest):

@@ -22,21 +22,18 @@ from gitmem.cli.host import (
 )
 from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
 from gitmem.hosts.host import Host, InstallPlace, Scope
-from gitmem.hosts.install import InstallRecord, Manifest, SettingsChange, carry_out, is_present, plan_edits, plan_put
-from gitmem.hosts.script import arrives, comes_back, hooked_file, plan_script, put_script
-from gitmem.hosts.settings import (
-    ALLOW,
-    COMMANDS,
-    HOOKS,
-    MCP,
-    PARTS,
-    SKILL,
-    SUMMARIES,
-    TRUST,
-    Edit,
+from gitmem.hosts.install import (
+    InstallRecord,
+    Manifest,
+    SettingsChange,
     Shipped,
-    tables_edit,
+    carry_out,
+    is_present,
+    plan_edits,
+    plan_put,
 )
+from gitmem.hosts.script import arrives, comes_back, hooked_file, plan_script, put_script
+from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit, TrustEdit
 from gitmem.llm.protocol import JUDGED_TOKENS, OFFLINE, PROVIDER_OF
 from gitmem.store.change_settings import set_for_all
 from gitmem.store.init import Place as Where
@@ -214,7 +211,7 @@ def _items(
         planned = plan_edits(hooks.path, [hooks], records.get(hooks.path))
         path = next(item.path for item in every if item.part == TRUST)
         tables = host.trust(hooks.path, (planned.after or b"").decode("utf-8", "surrogateescape"))
-        items.append(tables_edit(TRUST, path, tables))
+        items.append(TrustEdit(path, tables))
     return items
 
 

@@ -24,6 +24,7 @@ from gitmem.hosts.install import (
     InstallRecord,
     Manifest,
     SettingsChange,
+    Shipped,
     carry_out,
     is_present,
     plan_take,
@@ -31,7 +32,7 @@ from gitmem.hosts.install import (
     plan_whole,
 )
 from gitmem.hosts.script import drop_script, hooked_file, plan_removal, settings_with_hooks
-from gitmem.hosts.settings import HOOKS, MCP, Shipped
+from gitmem.hosts.settings import HOOKS, MCP
 from gitmem.store.change_settings import made_files
 from gitmem.store.init import plan_unexclude, uninstall_driver
 from gitmem.store.locate import recorded_stores

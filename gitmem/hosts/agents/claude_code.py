@@ -32,16 +32,17 @@ _EVENTS = (
 
 
 def _edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.settings import SUMMARIES, Shipped, allow_edit, commands, hooks_edit, server_edit, skills
+    from gitmem.hosts.install import Shipped, commands, skills
+    from gitmem.hosts.settings import SUMMARIES, AllowEdit, HooksEdit, ServerEdit
     from gitmem.platform.programs import read_resource
 
     folder = os.path.dirname(settings_file(place))
     listing, where = servers_file(place)
     return (
-        hooks_edit(settings_file(place), command_hooks(HOST)),
-        server_edit(listing, where, shared_server(place)),
+        HooksEdit(settings_file(place), command_hooks(HOST)),
+        ServerEdit(listing, where, shared_server(place)),
         # A person's leave is no team's, and in `-p` Claude Code takes none from a project's shared settings.
-        allow_edit(settings_file(place._replace(scope=Scope.LOCAL) if place.scope is Scope.PROJECT else place), READS),
+        AllowEdit(settings_file(place._replace(scope=Scope.LOCAL) if place.scope is Scope.PROJECT else place), READS),
         *skills(os.path.join(folder, "skills")),
         *commands(os.path.join(folder, "commands")),
         *(

@@ -33,12 +33,13 @@ _BEGINS = re.compile(r'"messages"\s*:\s*\[')
 
 
 def _edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.settings import event_files, server_edit, skills
+    from gitmem.hosts.install import event_files, skills
+    from gitmem.hosts.settings import ServerEdit
 
     folder = place.folder(".cline", "CLINE_DIR")
     listing = os.path.join(_data(place.environ, place.home), "settings", "cline_mcp_settings.json")
     started = place.server | {"disabled": False, "timeout": _SERVER_SECONDS}
-    server = server_edit(listing, ("mcpServers", "gitmem"), started)
+    server = ServerEdit(listing, ("mcpServers", "gitmem"), started)
     return (
         *event_files(os.path.join(folder, "hooks"), HOST.commands()),
         *[server] * (place.scope is Scope.USER),  # a project has no list of its own

@@ -6,7 +6,10 @@ codex --trust` writes what that writes, the hash of the hook as Codex computes i
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 
@@ -30,22 +33,33 @@ def hooks() -> dict[str, Mapping[str, object]]:
 
 
 def _edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.settings import MCP, TRUST, hooks_edit, skills, tables_edit
+    from gitmem.hosts.install import skills
+    from gitmem.hosts.settings import HooksEdit, TablesEdit, TrustEdit
 
     folder = place.folder(".codex", "CODEX_HOME")
     return (
-        hooks_edit(os.path.join(folder, "hooks.json"), hooks()),
-        tables_edit(MCP, os.path.join(folder, "config.toml"), {"mcp_servers.gitmem": place.server}),
+        HooksEdit(os.path.join(folder, "hooks.json"), hooks()),
+        TablesEdit(os.path.join(folder, "config.toml"), {"mcp_servers.gitmem": place.server}),
         *skills(os.path.join(folder, "skills")),
-        tables_edit(TRUST, os.path.join(place.own(".codex", "CODEX_HOME"), "config.toml"), {}),
+        TrustEdit(os.path.join(place.own(".codex", "CODEX_HOME"), "config.toml"), {}),
     )
 
 
 def trust(path: str, text: str) -> Mapping[str, Mapping[str, object]]:
     """Return the tables by which Codex trusts gitmem's hooks in the settings at `path` with this text."""
-    from gitmem.hosts.settings_text import trusted
+    from gitmem.hosts.settings import hook_places
 
-    return trusted(path, text)
+    tables: dict[str, Mapping[str, object]] = {}
+    for one in hook_places(text):
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", one.event).lower()
+        hook = one.item.node.plain()
+        given = hook if isinstance(hook, dict) else {}
+        known = {key: given.get(key) for key in ("type", "command", "timeout")} | {"async": False}
+        identity = {"event_name": name, "hooks": [known]}
+        said = json.dumps(identity, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+        place = json.dumps(f"{path}:{name}:{one.group}:{one.hook}", ensure_ascii=False)
+        tables[f"hooks.state.{place}"] = {"trusted_hash": f"sha256:{hashlib.sha256(said.encode()).hexdigest()}"}
+    return tables
 
 
 def _read(payload: Payload) -> Payload | None:

@@ -42,7 +42,8 @@ def _hooks() -> dict[str, Mapping[str, object]]:
 
 
 def _edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.settings import hooks_edit, server_edit, skills
+    from gitmem.hosts.install import skills
+    from gitmem.hosts.settings import HooksEdit, ServerEdit
 
     own = place.scope is Scope.USER
     folder = place.folder(".copilot" if own else ".github", "COPILOT_HOME")
@@ -50,8 +51,8 @@ def _edits(place: InstallPlace) -> Items:
     # A project's list is Claude Code's.
     listing = os.path.join(folder, "mcp-config.json") if own else os.path.join(place.project, ".mcp.json")
     return (
-        hooks_edit(os.path.join(folder, "hooks", "gitmem.json"), _hooks(), begun=_BEGUN),
-        server_edit(listing, ("mcpServers", "gitmem"), server if own else shared_server(place)),
+        HooksEdit(os.path.join(folder, "hooks", "gitmem.json"), _hooks(), begun=_BEGUN),
+        ServerEdit(listing, ("mcpServers", "gitmem"), server if own else shared_server(place)),
         *skills(os.path.join(folder, "skills")),
     )
 

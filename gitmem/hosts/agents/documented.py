@@ -22,12 +22,13 @@ _AMP_EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop
 
 
 def _amp_edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.settings import HOOKS, Shipped, server_edit, skills
+    from gitmem.hosts.install import Shipped, skills
+    from gitmem.hosts.settings import HOOKS, ServerEdit
     from gitmem.platform.programs import read_resource
 
     own = place.scope is Scope.USER
     folder = place.folder(os.path.join(".config", "amp") if own else ".amp")
-    listing = server_edit(os.path.join(folder, "settings.json"), ("amp.mcpServers", "gitmem"), place.server)
+    listing = ServerEdit(os.path.join(folder, "settings.json"), ("amp.mcpServers", "gitmem"), place.server)
     return (
         Shipped(HOOKS, os.path.join(folder, "plugins", "gitmem.ts"), read_resource("templates", "hosts", "amp.ts")),
         listing,
@@ -68,14 +69,15 @@ _CURSOR_EVENTS = {
 
 
 def _cursor_edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.settings import hooks_edit, server_edit, skills
+    from gitmem.hosts.install import skills
+    from gitmem.hosts.settings import HooksEdit, ServerEdit
 
     folder = place.folder(".cursor")
     hooks = {event: {"command": line} for event, line in CURSOR.commands().items()}
     server = place.server
     return (
-        hooks_edit(os.path.join(folder, "hooks.json"), hooks, flat=True, begun=_CURSOR_BEGUN),
-        server_edit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),
+        HooksEdit(os.path.join(folder, "hooks.json"), hooks, flat=True, begun=_CURSOR_BEGUN),
+        ServerEdit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),
         *skills(os.path.join(folder, "skills")),
     )
 
@@ -110,16 +112,17 @@ CURSOR = Host(
 
 
 def _crush_edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.settings import block_edit, server_edit, skills
+    from gitmem.hosts.install import skills
+    from gitmem.hosts.settings import BlockEdit, ServerEdit
 
     server = {"type": "stdio"} | place.server
     if place.scope is Scope.USER:
         folder = os.path.join(place.environ.get("XDG_CONFIG_HOME") or os.path.join(place.home, ".config"), "crush")
-        listing = server_edit(os.path.join(folder, "crush.json"), ("mcp", "gitmem"), server)
+        listing = ServerEdit(os.path.join(folder, "crush.json"), ("mcp", "gitmem"), server)
         return (listing, *skills(os.path.join(folder, "skills")))
     return (
-        server_edit(os.path.join(place.project, "crush.json"), ("mcp", "gitmem"), server),
-        block_edit(os.path.join(place.project, "AGENTS.md"), CRUSH.name),
+        ServerEdit(os.path.join(place.project, "crush.json"), ("mcp", "gitmem"), server),
+        BlockEdit(os.path.join(place.project, "AGENTS.md"), CRUSH.name),
     )
 
 
@@ -135,12 +138,12 @@ CRUSH = Host(
 
 def _tools_edits(host: str, folder: str, servers: str, place: InstallPlace) -> Items:
     """Return what a host gets that reads a project's `mcp.json`, with its list under this key, and AGENTS.md."""
-    from gitmem.hosts.settings import block_edit, server_edit
+    from gitmem.hosts.settings import BlockEdit, ServerEdit
 
     listing = os.path.join(place.project, folder, "mcp.json")
     return (
-        server_edit(listing, (servers, "gitmem"), place.server),
-        block_edit(os.path.join(place.project, "AGENTS.md"), host),
+        ServerEdit(listing, (servers, "gitmem"), place.server),
+        BlockEdit(os.path.join(place.project, "AGENTS.md"), host),
     )
 
 

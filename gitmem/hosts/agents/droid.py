@@ -39,13 +39,14 @@ _EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompac
 
 
 def _edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.settings import commands, hooks_edit, server_edit, skills
+    from gitmem.hosts.install import commands, skills
+    from gitmem.hosts.settings import HooksEdit, ServerEdit
 
     folder = place.folder(".factory")
     server = {"type": "stdio"} | place.server
     return (
-        hooks_edit(os.path.join(folder, "settings.json"), command_hooks(HOST)),
-        server_edit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),
+        HooksEdit(os.path.join(folder, "settings.json"), command_hooks(HOST)),
+        ServerEdit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),
         *skills(os.path.join(folder, "skills")),
         *commands(os.path.join(folder, "commands"), apart="-"),  # it names a command after the file alone
     )

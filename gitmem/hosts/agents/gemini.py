@@ -25,13 +25,14 @@ _MOST_BYTES = 10_000_000  # of the list of projects
 
 
 def _edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.settings import as_toml, commands, hooks_edit, server_edit, skills
+    from gitmem.hosts.install import as_toml, commands, skills
+    from gitmem.hosts.settings import HooksEdit, ServerEdit
 
     folder = place.folder(".gemini")
     settings = os.path.join(folder, "settings.json")
     return (
-        hooks_edit(settings, command_hooks(HOST, _TIMEOUT)),
-        server_edit(settings, ("mcpServers", "gitmem"), place.server),
+        HooksEdit(settings, command_hooks(HOST, _TIMEOUT)),
+        ServerEdit(settings, ("mcpServers", "gitmem"), place.server),
         *skills(os.path.join(folder, "skills")),
         *commands(os.path.join(folder, "commands"), as_toml),
     )

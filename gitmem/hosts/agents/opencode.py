@@ -28,7 +28,8 @@ _PARTS = """
 
 
 def _edits(name: str, place: InstallPlace) -> Items:
-    from gitmem.hosts.settings import HOOKS, Shipped, commands, server_edit, skills
+    from gitmem.hosts.install import Shipped, commands, skills
+    from gitmem.hosts.settings import HOOKS, ServerEdit
     from gitmem.platform.programs import read_resource
 
     folder = os.path.join(place.project, f".{name}")
@@ -41,7 +42,7 @@ def _edits(name: str, place: InstallPlace) -> Items:
     server = {"type": "local", "command": started, "enabled": True}
     return (
         Shipped(HOOKS, os.path.join(folder, "plugins", "gitmem.js"), plugin.encode()),
-        server_edit(settings, ("mcp", "gitmem"), server),
+        ServerEdit(settings, ("mcp", "gitmem"), server),
         *skills(os.path.join(folder, "skills")),
         *commands(os.path.join(folder, "commands")),
     )

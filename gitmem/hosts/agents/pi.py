@@ -29,14 +29,15 @@ _EXIT = re.compile(r"(?<=\S)\s*\nCommand exited with code [0-9]+\s*\Z")  # after
 
 
 def _edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.settings import HOOKS, Shipped, server_edit, skills
+    from gitmem.hosts.install import Shipped, skills
+    from gitmem.hosts.settings import HOOKS, ServerEdit
     from gitmem.platform.programs import read_resource
 
     folder = place.folder(".pi" if place.scope is not Scope.USER else os.path.join(".pi", "agent"))
     server = place.server | {"exposure": "direct"}
     return (
         Shipped(HOOKS, os.path.join(folder, "extensions", "gitmem.js"), read_resource("templates", "hosts", "pi.js")),
-        server_edit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),
+        ServerEdit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),
         *skills(os.path.join(folder, "skills")),
     )
 

@@ -26,13 +26,14 @@ _EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailur
 
 
 def _edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.settings import commands, hooks_edit, server_edit, skills
+    from gitmem.hosts.install import commands, skills
+    from gitmem.hosts.settings import HooksEdit, ServerEdit
 
     folder = place.folder(".qwen")
     settings = os.path.join(folder, "settings.json")
     return (
-        hooks_edit(settings, command_hooks(HOST)),
-        server_edit(settings, ("mcpServers", "gitmem"), place.server),
+        HooksEdit(settings, command_hooks(HOST)),
+        ServerEdit(settings, ("mcpServers", "gitmem"), place.server),
         *skills(os.path.join(folder, "skills")),
         *commands(os.path.join(folder, "commands")),
     )

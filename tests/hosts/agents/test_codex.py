@@ -5,7 +5,7 @@ import tomllib
 
 from gitmem.hosts.agents.codex import HOST, trust
 from gitmem.hosts.host import InstallPlace, Scope
-from gitmem.hosts.settings import HOOKS, TRUST, tables_edit
+from gitmem.hosts.settings import HOOKS, TrustEdit
 
 ENDED = {"type": "CommandExecution", "id": "call_2", "status": "failed", "exit_code": 2}
 THEIRS = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "lint"}]}]}}'
@@ -54,8 +54,8 @@ def test_a_command_failed_if_the_rollout_says_so_at_its_end(tmp_path):
 def test_tables_of_trust_come_change_and_go():
     first, later = (trust("/h/hooks.json", hooks_text(before)) for before in ("", THEIRS))
     before = 'model = "x"'
-    text, noted = tables_edit(TRUST, "/c", first).put(before, {})
+    text, noted = TrustEdit("/c", first).put(before, {})
     assert set(tomllib.loads(text)["hooks"]["state"]) == {name.split('"')[1] for name in first}
-    text, noted = tables_edit(TRUST, "/c", later).put(text, noted)
+    text, noted = TrustEdit("/c", later).put(text, noted)
     text += '\n[tui]\ntheme = "dark"\n'
-    assert tables_edit(TRUST, "/c", {}).take(text, noted) == before + '\n[tui]\ntheme = "dark"\n'
+    assert TrustEdit("/c", {}).take(text, noted) == before + '\n[tui]\ntheme = "dark"\n'
