@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 
 from gitmem.archives.plans import holders_of, last_day, month_of, week_of
-from gitmem.document.document import Document
+from gitmem.document.document import Document, as_texts
 from gitmem.document.entry import (
     TIMELINE,
     Entry,
@@ -31,9 +31,7 @@ from gitmem.document.entry import (
     restore_entries,
     sections,
 )
-from gitmem.document.ids import daily_path, monthly_path, weekly_path
-from gitmem.document.plain import as_texts
-from gitmem.document.scope import scopes_in
+from gitmem.document.ids import daily_path, monthly_path, scopes_in, weekly_path
 from gitmem.sessions.exchange import Fields, render_fields, split_fields
 from gitmem.sessions.outcome import is_resolved
 from gitmem.values import Value

@@ -1,26 +1,31 @@
-"""Rotate a full `memory.md`, and join days into weeks and months, one commit a step (spec R3, P4).
+"""Rotate a full `memory.md`, join days into weeks and months, a commit a step, and clear old memory (spec R3, P4, P6).
 
 A step is one transaction, so a crash leaves it done or to be done again. History keeps everything: `gitmem at DATE`
-shows a day as it was, and `gitmem undo` of a step restores its days, which are then never consolidated again.
+shows a day as it was, and `gitmem undo` of a step restores its days, which are then never consolidated again. Of old
+memory, logs, archives and session files are cleared, with them the links of concepts to them, and concepts that link to
+nothing else; summaries, facts and `memory.md` stay. Raw transcripts are not touched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from functools import lru_cache, partial
 
 from gitmem.archives.consolidation import DAILY, WEEKLY, ConsolidationStep, consolidate, plan_consolidation
-from gitmem.archives.plans import Limits, holders_of, needs_rotation, outdated_archives, plan_rotation
+from gitmem.archives.plans import Limits, holders_of, last_day, needs_rotation, outdated_archives, plan_rotation
 from gitmem.config import RotationConfig
 from gitmem.document.document import Document
-from gitmem.document.ids import ARCHIVE, MEMORY, daily_path
+from gitmem.document.ids import ARCHIVE, MEMORY, OF_GITMEM, PURGED, daily_path
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import RefusedError
 from gitmem.facts.fact import Fact, is_fact_path, parse_fact
 from gitmem.facts.lines import SECTIONS, TOLD, marks_of, without_ended
 from gitmem.facts.validity import in_force
-from gitmem.history.past_days import keep_days
+from gitmem.history.past_days import drop_days, keep_days
+from gitmem.lessons.concept import lines_of, link_of, parse_concept, render_changed
+from gitmem.store.init import new_memory
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -283,3 +288,89 @@ def _last(store: Store, _held: tuple[bytes, ...], path: str) -> bytes | None:
     from gitmem.history.records import last_version
 
     return last_version(store.repository, path)
+
+
+OLD_DAYS = 30  # as for consolidated days (spec P4)
+
+
+class Cleared(Value):
+    """The cleared files, their bytes in all, and the commit; None if nothing was cleared, or in a dry run."""
+
+    files: tuple[str, ...]
+    size: int
+    commit: str | None
+    notices: tuple[str, ...] = ()
+
+
+def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
+    """Remove files older than `days` from the tree, or with None all memory.
+
+    A person's uncommitted edits are committed first, so that history has them.
+
+    Raises:
+        GitmemError: it could not be committed.
+
+    """
+    if dry_run:
+        files = _chosen(store, days)
+        return Cleared(tuple(files), sum(files.values()), None)
+    edits = transact(store, lambda _: None, purpose="clear", scan=True)
+    files = {}
+
+    def plan(transaction: Transaction) -> bool:
+        files.clear()
+        files.update(_chosen(store, days))
+        changes: dict[str, bytes | None] = {path: None for path in files if transaction.read(path) is not None}
+        if days is None:
+            changes[MEMORY] = new_memory(transaction.now)
+        else:
+            for path, data in _without_links(store, files).items():
+                changes.setdefault(path, data)
+        scope = "all memory" if days is None else f"memory older than {days} days"
+        message = Message(f"Clear {scope} ({count(len(files), 'file')})", ((Trailer.OP.value, Op.CLEAR.value),))
+        return bool(files) and transaction.commit(message, changes)
+
+    outcome = transact(store, plan, purpose="clear")
+    commit = outcome.commit
+    if commit:
+        drop_days(store.private)
+    return Cleared(tuple(files), sum(files.values()), commit, (*edits.notices, *outcome.notices))
+
+
+def _chosen(store: Store, days: int | None) -> dict[str, int]:
+    """Return the files to clear, with their sizes; links and purge records stay."""
+    tip = store.repository.resolve(store.repository.branch())
+    sizes = {file.path: file.size for file in store.repository.files(tip) if file.mode.startswith("100")}
+    sizes = {path: size for path, size in sizes.items() if not path.startswith(f"{PURGED}/")}
+    if days is None:
+        body = Document.parse(store.read(MEMORY) or b"").body
+        memory = {MEMORY: sizes[MEMORY]} if MEMORY in sizes and re.search(r"^[^#\s]", body, re.MULTILINE) else {}
+        return {**memory, **{path: size for path, size in sizes.items() if path not in {*OF_GITMEM, MEMORY}}}
+    old = {path: sizes[path] for path in old_files(sizes, store.context.clock().date(), days)}
+    emptied = (path for path, data in _without_links(store, old).items() if data is None)
+    return {**old, **{path: sizes[path] for path in emptied if path in sizes}}
+
+
+def _without_links(store: Store, gone: Collection[str]) -> dict[str, bytes | None]:
+    """Return the new text of concepts without links to deleted files; None for concepts without other links."""
+    if not any(path.startswith("sessions/") for path in gone):
+        return {}
+    changed: dict[str, bytes | None] = {}
+    for name in store.files.names("concepts"):
+        path = f"concepts/{name}"
+        data = store.read(path)
+        concept = None if data is None else parse_concept(data, path)
+        if concept is None or data is None:
+            continue
+        body = Document.parse(data).body
+        lost = {identifier for identifier, line in lines_of(body) if link_of(line) in gone}
+        left = tuple(one for one in concept.exchanges if one not in lost)
+        if lost:
+            changed[path] = render_changed(data, concept._replace(exchanges=left), (), lost) if left else None
+    return changed
+
+
+def old_files(paths: Iterable[str], today: date, days: int) -> list[str]:
+    """Return the paths whose last day is more than `days` ago."""
+    dated = ((path, last_day(path)) for path in sorted(paths))
+    return [path for path, last in dated if last is not None and (today - last).days > days]

@@ -24,9 +24,8 @@ from gitmem.archives.summary import (
 )
 from gitmem.document.document import Document
 from gitmem.document.entry import clean_text, find_entries, find_section, without_entries
-from gitmem.document.ids import SUMMARIES, is_fact_id, raw_path, session_tag, summary_path
+from gitmem.document.ids import SUMMARIES, is_fact_id, raw_path, scopes_in, session_tag, summary_path
 from gitmem.document.message import Message, Op, Trailer
-from gitmem.document.scope import scopes_in
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.fact import FactKind
 from gitmem.facts.lines import SHORTEST, Marks, normalized, with_marks

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from gitmem.document.document import Document
+from gitmem.document.document import Document, flow, plain_value
 from gitmem.document.entry import clean_text, without_entries
 from gitmem.text.sentences import split
 from gitmem.values import Value
@@ -279,8 +279,6 @@ def _listed(name: str, items: Iterable[Theme | KeyDecision | Issue]) -> list[str
 
 
 def _yaml(value: object) -> str:
-    from gitmem.document.plain import flow, plain_value  # 9 ms, not needed to read a summary
-
     return flow(plain_value(value))
 
 

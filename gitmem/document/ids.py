@@ -1,4 +1,4 @@
-"""Identifiers of memories (docs/format.md, "Entries"), and the paths a store may use ("Names").
+"""Identifiers of memories (docs/format.md, "Entries"), the paths a store may use ("Names"), the parts of a project.
 
 An id of a save sorts by time: twenty characters of Crockford's base 32, half of them the time. An id that follows from
 what it names (an exchange, a fact) is a letter and ten characters of a digest. Paths have `/` between their parts; one
@@ -7,8 +7,9 @@ that passed `check_path` never leads out of the store by its names.
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 
 from gitmem.errors import RefusedError
 
@@ -242,3 +243,49 @@ def summary_path(archive: str) -> str:
 def raw_path(archive: str) -> str:
     """Return the path of a model's unreadable reply for the archive at path `archive` (spec R6)."""
     return f"{archive.removesuffix('.md')}.summary.raw.txt"
+
+
+# The parts of a project that memories are of: one of `packages/a` is told there and above, not beside (spec T3). An
+# entry names its part by the tag `in/PATH`, a fact in its header. A character of a path that no tag holds is `-`.
+LONGEST_SCOPE = 47  # characters of a part's name: a tag has 50
+_SCOPE_TAG = "in/"
+_NO_TAG = re.compile(r"[^\w/-]")
+_TAGGED_LINE = re.compile(r"- \[[^\]\n]{1,40}\] \*\*[^*\n]{1,60}\*\*((?: #[\w/-]+)+):")
+
+
+def scope_name(path: str) -> str:
+    """Return the name of the part of a project at a path with `/`; "" for the whole project."""
+    return _NO_TAG.sub("-", path.strip("/")) if path != "." else ""
+
+
+def scope_tags(scope: str) -> tuple[str, ...]:
+    """Return the tag of a part, none for the whole project."""
+    return (_SCOPE_TAG + scope,) if scope else ()
+
+
+def scopes_in(tags: Iterable[str]) -> tuple[str, ...]:
+    """Return the parts that tags name."""
+    return tuple(tag.removeprefix(_SCOPE_TAG) for tag in tags if tag.startswith(_SCOPE_TAG))
+
+
+def scopes_of_line(text: str) -> tuple[str, ...]:
+    """Return the parts that the first line of an entry names."""
+    match = _TAGGED_LINE.match(text)
+    return scopes_in(match[1].replace("#", "").split()) if match else ()
+
+
+def is_within(part: str, other: str) -> bool:
+    """Return whether a part is the other one or lies in it."""
+    return not other or f"{part}/".startswith(f"{other}/")
+
+
+def do_all_meet(some: Iterable[str], here: str) -> bool:
+    """Return whether each of these parts meets another one: a text made of memories of several is told in such."""
+    return all(do_meet((one,), (here,)) for one in some)
+
+
+def do_meet(some: Collection[str], others: Collection[str]) -> bool:
+    """Return whether one of these parts is, is in, or is around one of the others; none stand for the whole project."""
+    some, others = set(some) - {""}, set(others) - {""}
+    pairs = ((one, other) for one in some for other in others)
+    return not some or not others or any(is_within(one, other) or is_within(other, one) for one, other in pairs)

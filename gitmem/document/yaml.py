@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from gitmem.document.plain import YamlTextError, flow, plain_value
+from gitmem.document.document import YamlTextError, flow, plain_value
 from gitmem.text.sentences import newline_of
 
 MAX_BYTES = 65_536

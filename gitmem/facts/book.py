@@ -13,9 +13,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from gitmem.document.entry import MemoryType, find_entries
-from gitmem.document.ids import MEMORY, is_timed, milliseconds_of, tail_of
+from gitmem.document.ids import MEMORY, is_timed, milliseconds_of, scopes_in, tail_of
 from gitmem.document.message import Message, Op, Trailer, session_message
-from gitmem.document.scope import scopes_in
 from gitmem.facts.compare import WEIGHED, candidates, rivals_of, says_the_same
 from gitmem.facts.extract import (
     FoundFact,

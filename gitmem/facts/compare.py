@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from heapq import nlargest
 from itertools import takewhile
 
-from gitmem.document.scope import do_meet
+from gitmem.document.ids import do_meet
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.text.data import files_of, languages, matcher, rows, table, words
 from gitmem.text.sentences import mask_code

@@ -12,9 +12,8 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 
-from gitmem.document.document import BrokenHeaderError, Document
+from gitmem.document.document import BrokenHeaderError, Document, as_moment, as_text, as_texts, flow, plain_value
 from gitmem.document.ids import ALPHABET, FACTS, file_name_of, slug
-from gitmem.document.plain import as_moment, as_text, as_texts, flow, plain_value
 from gitmem.platform.clock import UTC, datetime
 from gitmem.values import Value
 

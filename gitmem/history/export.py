@@ -10,10 +10,9 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
-from gitmem.document.document import Document
+from gitmem.document.document import Document, as_text, as_texts
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import MEMORY
-from gitmem.document.plain import as_text, as_texts
 from gitmem.errors import NotFoundError
 from gitmem.facts.fact import without_links
 from gitmem.git.objects import Objects, empty_tree, read_tree

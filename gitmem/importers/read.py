@@ -18,9 +18,9 @@ from itertools import islice
 
 from gitmem.archives.consolidation import period_document
 from gitmem.archives.plans import Limits, week_of
+from gitmem.document.document import flow
 from gitmem.document.entry import TIMELINE, Entry, MemoryType, clean_text
 from gitmem.document.ids import make_id, monthly_path, session_path, slug, weekly_path
-from gitmem.document.plain import flow
 from gitmem.errors import RefusedError
 from gitmem.importers.facts import NAME as FACTS
 from gitmem.importers.facts import plan_facts

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import hashlib
 
-from gitmem.document.document import Document
-from gitmem.document.ids import ALPHABET, file_name_of, is_id
+from gitmem.document.document import Document, as_texts, flow
+from gitmem.document.ids import ALPHABET, file_name_of, is_id, scopes_in
 from gitmem.document.message import link, one_line
-from gitmem.document.plain import as_texts, flow
-from gitmem.document.scope import scopes_in
 from gitmem.facts.compare import overlap, stems_of
 from gitmem.platform.clock import UTC, datetime
 from gitmem.values import Value

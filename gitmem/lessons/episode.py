@@ -11,10 +11,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from math import log
 
-from gitmem.document.document import Document
-from gitmem.document.ids import file_name_of, id_in, kind_id, tail_of
-from gitmem.document.plain import as_line, as_moment, as_texts, flow, plain_value
-from gitmem.document.scope import do_meet
+from gitmem.document.document import Document, as_line, as_moment, as_texts, flow, plain_value
+from gitmem.document.ids import do_meet, file_name_of, id_in, kind_id, tail_of
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness, names_in, read_error
 from gitmem.lessons.usage_log import Count
 from gitmem.platform.clock import UTC, datetime

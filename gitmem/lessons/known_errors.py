@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitmem.document.ids import BUGS
-from gitmem.document.scope import do_meet
+from gitmem.document.ids import BUGS, do_meet
 from gitmem.errors import GitmemError
 from gitmem.history.experience import experience, own_counts
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness, names_in, read_errors

@@ -12,8 +12,7 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
-from gitmem.document.document import Document
-from gitmem.document.plain import as_moment, as_texts, flow, plain_value
+from gitmem.document.document import Document, as_moment, as_texts, flow, plain_value
 from gitmem.text.data import table
 from gitmem.text.sentences import at_least
 from gitmem.values import Value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from gitmem.document.scope import do_all_meet, do_meet, scopes_in
+from gitmem.document.ids import do_all_meet, do_meet, scopes_in
 from gitmem.facts.validity import Standing
 from gitmem.history.authors import People
 from gitmem.search import sources

@@ -7,8 +7,7 @@ import re
 import unicodedata
 from functools import cache
 
-from gitmem.document.ids import SHORT_LENGTH, is_git_folder, session_tag, short_session
-from gitmem.document.scope import scopes_in
+from gitmem.document.ids import SHORT_LENGTH, is_git_folder, scopes_in, session_tag, short_session
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.validity import Standing
 from gitmem.history.named import named

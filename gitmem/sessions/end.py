@@ -7,9 +7,8 @@ from datetime import datetime, timedelta
 
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, MemoryType, find_entries
-from gitmem.document.ids import daily_path, session_tag, tail_of
+from gitmem.document.ids import daily_path, scopes_in, session_tag, tail_of
 from gitmem.document.message import Op, Trailer, session_message
-from gitmem.document.scope import scopes_in
 from gitmem.errors import UnreadableError
 from gitmem.hosts.host import file_of, find_host, read_transcript, writer
 from gitmem.lessons.outcome_counts import note_mends

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 
 from gitmem.document.entry import RECENT_CONTEXT, STATE, TIMELINE, Entry, MemoryType, clean_text
-from gitmem.document.ids import session_tag
-from gitmem.document.scope import scope_tags
+from gitmem.document.ids import scope_tags, session_tag
 from gitmem.sessions.events import PLACE
 from gitmem.sessions.exchange import (
     EXCHANGE,

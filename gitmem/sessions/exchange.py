@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from gitmem.document.document import flow
 from gitmem.document.entry import Entry, clean_text, find_entries
 from gitmem.platform.clock import UTC
 from gitmem.sessions.outcome import Outcome
@@ -147,8 +148,6 @@ def new_session(session: str, host: str, name: str, started: datetime) -> bytes:
 
     `name` is what stands for the session in a path, `started` when it began.
     """
-    from gitmem.document.plain import flow
-
     stamp = started.astimezone(UTC)
     text = f"""\
 ---

@@ -21,9 +21,8 @@ from gitmem.document.entry import (
     entry_ids,
     parse_event,
 )
-from gitmem.document.ids import MEMORY, TAIL_BYTES, daily_path, make_id, milliseconds_of
+from gitmem.document.ids import MEMORY, TAIL_BYTES, daily_path, make_id, milliseconds_of, scope_tags, scopes_in
 from gitmem.document.message import Message, Op, Trailer
-from gitmem.document.scope import scope_tags, scopes_in
 from gitmem.errors import BusyError, DoesNotFitError, GitmemError, RefusedError
 from gitmem.platform.clock import UTC, datetime, timedelta
 from gitmem.store.transact import transact

@@ -9,8 +9,7 @@ from operator import itemgetter
 
 from gitmem.document.document import Document
 from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, find_section, without_ids
-from gitmem.document.ids import MEMORY, tail_of
-from gitmem.document.scope import do_meet, scopes_of_line
+from gitmem.document.ids import MEMORY, do_meet, scopes_of_line, tail_of
 from gitmem.errors import GitmemError
 from gitmem.facts.lines import normalized, with_marks
 from gitmem.history.authors import People

@@ -13,9 +13,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 
 from gitmem.config import HERE, Config, Untrusted, is_harmless, parse_value, rules, settings, value_of
+from gitmem.document.document import flow
 from gitmem.document.ids import CONFIG
 from gitmem.document.message import Message, Op, Trailer
-from gitmem.document.plain import flow
 from gitmem.document.yaml import YamlTextError, remove_value, set_value
 from gitmem.errors import GitmemError, RefusedError, UsageError
 from gitmem.platform.clock import Context

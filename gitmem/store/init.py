@@ -11,11 +11,9 @@ import re
 from datetime import datetime
 from enum import Enum
 
-from gitmem.document.document import Document
-from gitmem.document.ids import CONFIG, FORMAT, MEMORY, README
+from gitmem.document.document import Document, as_texts
+from gitmem.document.ids import CONFIG, FORMAT, LONGEST_SCOPE, MEMORY, README
 from gitmem.document.message import Message, Op, Trailer
-from gitmem.document.plain import as_texts
-from gitmem.document.scope import LONGEST
 from gitmem.errors import GitmemError, NotSavedError, RefusedError, UsageError
 from gitmem.git.lock import open_lock
 from gitmem.git.process import Git
@@ -339,10 +337,10 @@ def add_scope(store: Store, folder: str) -> str:
 
     """
     scope = store.part_of(folder) if os.path.isdir(folder) else ""
-    if not scope or len(scope) > LONGEST or not re.fullmatch(r"[\w/-]+", scope):
+    if not scope or len(scope) > LONGEST_SCOPE or not re.fullmatch(r"[\w/-]+", scope):
         raise UsageError(
             f"{folder} cannot be a part of the project.",
-            f"Name a folder inside of it whose path there has at most {LONGEST} characters.",
+            f"Name a folder inside of it whose path there has at most {LONGEST_SCOPE} characters.",
         )
 
     def plan(transaction: Transaction) -> None:

@@ -11,7 +11,7 @@ import os
 import re
 from functools import lru_cache
 
-from gitmem.document.ids import MEMORY, SHORT_LENGTH, id_in, is_id
+from gitmem.document.ids import MEMORY, SHORT_LENGTH, do_meet, id_in, is_id
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import BINDING, FOLDER, Fact, FactKind, FactStatus
 from gitmem.platform.clock import datetime
@@ -253,7 +253,6 @@ def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:
 
 
 def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
-    from gitmem.document.scope import do_meet
     from gitmem.facts.validity import FactPlace, Ground
 
     scoped = [fact for fact in facts if fact.scope and fact.binds]

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 
-from gitmem.document.ids import FORMAT, TEMPORARY
+from gitmem.document.ids import FORMAT, LONGEST_SCOPE, TEMPORARY, is_within, scope_name
 from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreFormatError
 from gitmem.git.repository import Repository, is_object_id
 from gitmem.platform.safe_open import read_small, read_text
@@ -124,12 +124,10 @@ class Store:
         """The parts of the project that have memories of their own (`gitmem init --scope`), as FORMAT.md names them."""
         if b"\nscopes:" not in self.format_document:
             return ()
-        from gitmem.document.document import Document
-        from gitmem.document.plain import as_texts
-        from gitmem.document.scope import LONGEST, scope_name
+        from gitmem.document.document import Document, as_texts
 
         names = as_texts(Document.parse(self.format_document).get("scopes"))
-        return tuple(map(scope_name, (name for name in names if len(name) <= LONGEST)))
+        return tuple(map(scope_name, (name for name in names if len(name) <= LONGEST_SCOPE)))
 
     @property
     def here(self) -> str:
@@ -140,14 +138,11 @@ class Store:
         """Return the innermost scope that a folder is in, "" if none."""
         if not self.scopes or not folder:
             return ""
-        from gitmem.document.scope import is_within
-
         here = self.part_of(folder)
         return max((scope for scope in self.scopes if is_within(here, scope)), key=len, default="")
 
     def part_of(self, folder: str) -> str:
         """Return the name of the part of the project that a folder is; "" for its top, and for any outside of it."""
-        from gitmem.document.scope import scope_name
         from gitmem.project.state import project_code
         from gitmem.store.locate import STORE_FOLDER, find_project, home_store
 

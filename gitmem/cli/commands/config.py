@@ -8,7 +8,7 @@ import os
 from gitmem.cli.app import OWN, App
 from gitmem.cli.output import agreed, table
 from gitmem.config import Untrusted, shown, value_of
-from gitmem.document.plain import flow
+from gitmem.document.document import flow
 from gitmem.errors import RefusedError, UsageError
 from gitmem.store.change_settings import (
     EffectiveSetting,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from gitmem.archives.clear import OLD_DAYS, Cleared, clear
+from gitmem.archives.rotate import OLD_DAYS, Cleared, clear
 from gitmem.cli.app import App, read_date
 from gitmem.cli.output import Progress, agreed, first_of
 from gitmem.errors import UsageError

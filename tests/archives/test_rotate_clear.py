@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.archives.clear import clear, old_files
 from gitmem.archives.plans import last_day
+from gitmem.archives.rotate import clear, old_files
 from gitmem.document.entry import MemoryType, entry_ids
 from gitmem.history.undo import undo
 from gitmem.sessions.save import save

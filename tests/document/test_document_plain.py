@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.document.plain import YamlTextError, flow, plain_mapping, plain_value
+from gitmem.document.document import YamlTextError, flow, plain_mapping, plain_value
 from gitmem.document.yaml import load_mapping
 
 SCALARS = st.one_of(st.text(), st.integers(), st.floats(), st.booleans(), st.none(), st.datetimes(), st.dates())
